@@ -1,0 +1,1 @@
+"""The rules of job postings and of reconciliation. Pure: no I/O, no clock, no SQL, no HTTP."""

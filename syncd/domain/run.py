@@ -1,0 +1,100 @@
+"""A run: the reconciliation of one file, as a value (sync contract, "What a run does")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from syncd.errors import Problem
+
+
+class RunState(StrEnum):
+    CLAIMED = "claimed"
+    READING = "reading"
+    APPLYING = "applying"
+    ARCHIVING = "archiving"
+    SUCCEEDED = "succeeded"
+    PARTIAL = "partial"
+    HELD = "held"
+    FAILED = "failed"
+    UNCHANGED = "unchanged"
+    SUPERSEDED = "superseded"
+    REJECTED = "rejected"
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will happen by itself (a held run waits for a person)."""
+        return self not in (RunState.CLAIMED, RunState.READING, RunState.APPLYING, RunState.ARCHIVING)
+
+
+class Holds(StrEnum):
+    """What waits for a decision in a held run."""
+
+    ARCHIVE = "archive"  # the upserts stand
+    ALL = "all"  # nothing was applied
+
+
+class RunKind(StrEnum):
+    FILE = "file"
+    REVERT = "revert"
+
+
+@dataclass(slots=True)
+class Counts:
+    """Rows by their strongest action, and jobs that went. ``missing``: owned, active, not named."""
+
+    read: int = 0
+    created: int = 0
+    updated: int = 0
+    reactivated: int = 0
+    unchanged: int = 0
+    rejected: int = 0
+    suppressed: int = 0
+    expired: int = 0
+    missing: int = 0
+    archived: int = 0
+    warnings: int = 0
+
+
+@dataclass(slots=True)
+class Run:
+    """One row of the run log. Instants are UTC; ``phases`` seconds by name; ``sha256`` of the file in hex."""
+
+    id: int
+    feed: str
+    employer_id: int
+    employer: str
+    kind: RunKind
+    state: RunState
+    file: str
+    size: int
+    attempt: int = 1
+    holds: Holds | None = None
+    withheld: str | None = None
+    reason: str | None = None
+    sha256: str | None = None
+    claimed_at: datetime | None = None
+    ended_at: datetime | None = None
+    counts: Counts = field(default_factory=Counts)
+    phases: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRow:
+    """A record that was not taken: where it stands in the file and everything that is wrong with it."""
+
+    record: int
+    line: int | None
+    reference_id: str | None
+    errors: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """Something a run did that the partner should know. ``record`` is None for what concerns the whole file."""
+
+    code: str
+    detail: str
+    record: int | None = None
+    reference_id: str | None = None

@@ -1,0 +1,152 @@
+"""Everything that syncd raises on purpose, and the one shape of a complaint about input.
+
+    SyncdError
+    ├── ConfigError          a setting or a feed file is wrong (lists every fault)
+    ├── NotFound             a job, feed, employer, key or run that does not exist
+    ├── Invalid              what was sent breaks the rules (lists every Problem)       → 422
+    ├── Conflict             well-formed, but the state forbids it                      → 409
+    │   ├── DuplicateReference
+    │   └── IllegalTransition
+    ├── PreconditionFailed   If-Match names another version                             → 412
+    ├── FeedError            a feed file that cannot be used as a whole
+    └── StoreError           the store cannot serve now or at all
+        ├── StoreBusy            locked or full: waiting may mend it
+        ├── StoreOverloaded      the writer's queue is full                             → 503
+        ├── StoreClosed          the daemon is stopping                                 → 503
+        ├── StoreInUse           another daemon owns this store
+        └── StoreTooNew          the store was written by a newer program
+
+Errors carry values; the edges (api, cli, reports) turn them into text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One fault of an input. ``pointer`` is an RFC 6901 JSON pointer into the body ("" is the whole body);
+    ``code`` one of the stable field codes; ``value`` the offending value where showing it helps (reports)."""
+
+    pointer: str
+    code: str
+    detail: str
+    value: object = None
+
+
+class SyncdError(Exception):
+    """The root: catch it at an edge, never in the middle."""
+
+
+class ConfigError(SyncdError):
+    """The configuration is wrong. ``faults`` has one line for each fault, file and key first."""
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("; ".join(self.faults))
+
+
+class NotFound(SyncdError):
+    """``what`` (job, feed, employer, key, run) with the name or id ``which`` does not exist."""
+
+    def __init__(self, what: str, which: object, hint: str = "") -> None:
+        self.what, self.which, self.hint = what, which, hint
+        super().__init__(f"no {what} {which!r}" + (f"; {hint}" if hint else ""))
+
+
+class Invalid(SyncdError):
+    """The body breaks the rules; ``problems`` is all of them."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(f"{p.pointer or '/'}: {p.detail}" for p in self.problems))
+
+
+class Conflict(SyncdError):
+    """The state of the store forbids a well-formed request."""
+
+    code = "conflict"
+
+
+class DuplicateReference(Conflict):
+    """Another job of the employer, ``job_id``, has this referenceId."""
+
+    code = "duplicate_reference"
+
+    def __init__(self, reference_id: str, job_id: int) -> None:
+        self.reference_id, self.job_id = reference_id, job_id
+        super().__init__(f"job {job_id} already has the referenceId {reference_id!r}")
+
+
+class IllegalTransition(Conflict):
+    """Section 3: a job may not go from status ``source`` to ``target``; ``allowed`` says where it may go."""
+
+    code = "illegal_transition"
+
+    def __init__(self, source: str, target: str, allowed: tuple[str, ...]) -> None:
+        self.source, self.target, self.allowed = source, target, allowed
+        super().__init__(f"a job that is {source} cannot become {target}")
+
+
+class PreconditionFailed(SyncdError):
+    """The representation that the client named in If-Match is not the current one."""
+
+
+class FeedError(SyncdError):
+    """A file that cannot be used as a whole. ``code`` is stable (``not_well_formed``, ``truncated``,
+    ``no_records_path``, ``limit_exceeded``, ``empty_file``, ``not_a_feed``, ``bad_encoding``, ``bad_header``,
+    ``unknown_entity``, ``forbidden_dtd``, ``file_changed``); ``line`` and ``column`` count from 1, ``offset`` from 0."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        code: str,
+        detail: str,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        offset: int | None = None,
+        last_good: str | None = None,
+    ) -> None:
+        self.code, self.detail = code, detail
+        self.line, self.column, self.offset, self.last_good = line, column, offset, last_good
+        super().__init__(detail)
+
+    def where(self) -> str:
+        """The place in words: "line 12, column 3", "byte 4711", or nothing."""
+        if self.line is not None:
+            return f"line {self.line}" + (f", column {self.column}" if self.column is not None else "")
+        return f"byte {self.offset}" if self.offset is not None else ""
+
+
+class StoreError(SyncdError):
+    """The store cannot serve."""
+
+
+class StoreBusy(StoreError):
+    """Locked by another process, or the disk is full: the same call may succeed later."""
+
+
+class StoreOverloaded(StoreError):
+    """Too many writes wait; the caller should come back in ``retry_after`` seconds."""
+
+    def __init__(self, retry_after: int = 1) -> None:
+        self.retry_after = retry_after
+        super().__init__("too many writes are waiting")
+
+
+class StoreClosed(StoreError):
+    """The store is closed or closing."""
+
+
+class StoreInUse(StoreError):
+    """Another process holds the store at ``where``."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        super().__init__(f"another syncd process is using the store {where}; stop it first")
+
+
+class StoreTooNew(StoreError):
+    """The store's schema is not known to this program."""

@@ -1,0 +1,51 @@
+"""A record: one item of a feed as the file has it, before any mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from syncd.errors import Problem
+
+Format = Literal["csv", "xml", "json", "jsonl"]
+
+#: Given the digests of the next records, says which of them are known (their rows need no parsing).
+Known = Callable[[list[bytes]], Collection[bytes]]
+
+
+@dataclass(slots=True)
+class Record:
+    """``number`` counts from 1; ``line`` (from 1) is the record's first, where the format has lines, ``offset`` its first
+    byte where it is known. ``digest`` is 16 bytes over all that decides the record's meaning (its bytes or its values and the
+    file's encoding, header or prolog). ``item`` is the record in the format's own kind: a dict for CSV (folded header → cell)
+    and JSON, an lxml element for XML; None where the digest was known, or where ``problem`` says why it cannot be read.
+    An element is valid only until the next record is asked for.
+    ``raw``: the record in the feed's own format, for the file of rejected rows (CSV: list of cells; XML: serialised bytes;
+    JSON: the value), made on demand.
+    """
+
+    number: int
+    line: int | None
+    offset: int | None
+    digest: bytes
+    item: object | None
+    problem: Problem | None = None
+    raw: Callable[[], object] | None = None
+
+
+class FeedReader(Protocol):
+    """Streams the records of one file in flat memory. Iterate once. Raises FeedError for what spoils the file as a whole
+    (also at its very end: a truncated file is known only then). ``declared`` is the number of records that the file says it
+    has, if it says so. ``header`` is the CSV's cells as written. ``mended``: the file carries the marks of a file of rejected
+    rows (``syncd_errors``). ``withheld``: why nothing may be archived from what was read (recovery mode), else None.
+    ``bytes_read`` drives progress. All but ``format`` and ``bytes_read`` are final only after the last record."""
+
+    format: Format
+    declared: int | None
+    header: list[str] | None
+    mended: bool
+    withheld: str | None
+    bytes_read: int
+
+    def __iter__(self) -> Iterator[Record]: ...
