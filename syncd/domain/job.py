@@ -1,7 +1,7 @@
 """What a job posting is: the values that every other package passes round (specification, section 2).
 
-Two shapes: ``Job`` is a whole posting as stored; ``JobInput`` holds only the fields that somebody sent, checked and typed.
-"""
+Two shapes: ``Job`` is a whole posting as stored; ``JobInput`` holds only the fields that somebody sent,
+checked and typed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ class Status(StrEnum):
 
 
 class CloseOrigin(StrEnum):
-    """Who chose the close date: nobody (60-day default), the renewal of a feed, or a person or feed that sent one."""
+    """Who chose the close date: nobody (60-day default), the renewal of a feed, or a person or feed that sent
+    one."""
 
     DEFAULT = "default"
     RENEWED = "renewed"
@@ -85,9 +86,10 @@ class Employer:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A stored posting. ``published_at`` is the exact UTC instant behind ``publish_date``, a date in the service's time zone.
-    Both application addresses are kept; a response shows only the one in force. ``version`` rises by one with every change.
-    ``id`` is 0 and ``version`` 0 until the store has inserted it."""
+    """A stored posting. ``published_at`` is the exact UTC instant behind ``publish_date``, a date in the
+    service's time zone. Both application addresses are kept; a response shows only the one in force.
+    ``version`` rises by one with every change. ``id`` is 0 and ``version`` 0 until the store has inserted
+    it."""
 
     id: int
     employer_id: int
@@ -135,14 +137,15 @@ ATTRIBUTES: Mapping[str, str] = {
 class JobInput:
     """The fields that were sent, by wire name, already checked and typed:
 
-    referenceId ``str | None`` · title ``str`` · closeDate ``date | None`` (None: the default) · confidential, autoRefresh ``bool`` ·
-    status ``Status`` · locations ``tuple[Place | Location, ...]`` (Places until the store has located them) ·
-    categories ``tuple[int, ...]`` · positionType, applicantRoutingType ``int | None`` · description, applicationEmail,
-    applicationUrl ``str | None`` · salary ``None`` or a dict with any of amount, maxAmount (``Decimal | None``),
-    period (``int | None``), plusCommission (``bool``): its members merge like the top level does.
+    referenceId ``str | None`` · title ``str`` · closeDate ``date | None`` (None: the default) · confidential,
+    autoRefresh ``bool`` · status ``Status`` · locations ``tuple[Place | Location, ...]`` (Places until the
+    store has located them) · categories ``tuple[int, ...]`` · positionType, applicantRoutingType ``int |
+    None`` · description, applicationEmail, applicationUrl ``str | None`` · salary ``None`` or a dict with any
+    of amount, maxAmount (``Decimal | None``), period (``int | None``), plusCommission (``bool``): its members
+    merge like the top level does.
 
-    ``id`` is the read-only ``id`` of the body where one was sent: an update compares it with the job addressed.
-    """
+    ``id`` is the read-only ``id`` of the body where one was sent: an update compares it with the job
+    addressed."""
 
     fields: Mapping[str, object]
     id: int | None = None
@@ -171,7 +174,8 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who makes a change, for the history: an API key or feed run by id, or the service or operator itself."""
+    """Who makes a change, for the history: an API key or feed run by id, or the service or operator
+    itself."""
 
     kind: ActorKind
     id: int | None = None

@@ -92,7 +92,8 @@ class RejectedRow:
 
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """Something a run did that the partner should know. ``record`` is None for what concerns the whole file."""
+    """Something a run did that the partner should know. ``record`` is None for what concerns the whole
+    file."""
 
     code: str
     detail: str

@@ -1,0 +1,59 @@
+"""Absolute addresses for Location and paging: the configured public one, else what the request says."""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_address, ip_network
+
+from aiohttp import web
+
+from syncd.api.problems import Refusal
+from syncd.api.settings import ApiSettings
+
+_HOST = re.compile(r"(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+_SCHEMES = ("http", "https")
+
+
+class Addresses:
+    """Makes addresses under the base path. Believes X-Forwarded-Proto and -Host from the configured proxies
+    only."""
+
+    def __init__(self, settings: ApiSettings) -> None:
+        self._base_path = settings.base_path
+        self._public = settings.public_url
+        self._proxies = tuple(ip_network(proxy, strict=False) for proxy in settings.trusted_proxies)
+
+    def of(self, request: web.Request, path: str) -> str:
+        """The absolute address of ``path`` (which starts with a slash) under the base path."""
+        return f"{self._public or self._origin(request)}{self._base_path}{path}"
+
+    def _origin(self, request: web.Request) -> str:
+        scheme, host = request.scheme, request.headers.get("Host") or _local(request)
+        if self._proxies and self._trusted(request.remote):
+            proto = _first(request, "X-Forwarded-Proto").lower()
+            scheme = proto if proto in _SCHEMES else scheme
+            host = _first(request, "X-Forwarded-Host") or host
+        if not _HOST.fullmatch(host):
+            raise Refusal("malformed_request", "the Host header names no host", close=True)
+        return f"{scheme}://{host}"
+
+    def _trusted(self, remote: str | None) -> bool:
+        try:
+            address = ip_address(remote or "")
+        except ValueError:
+            return False
+        mapped = getattr(address, "ipv4_mapped", None) or address
+        return any(mapped in network for network in self._proxies)
+
+
+def _first(request: web.Request, name: str) -> str:
+    """The value of the outermost proxy: the first in the list."""
+    return request.headers.get(name, "").split(",")[0].strip()
+
+
+def _local(request: web.Request) -> str:
+    """HTTP/1.0 without Host: the address that the client reached."""
+    name = request.transport.get_extra_info("sockname") if request.transport else None
+    if not isinstance(name, tuple):
+        return "localhost"
+    return f"[{name[0]}]:{name[1]}" if ":" in name[0] else f"{name[0]}:{name[1]}"

@@ -1,0 +1,38 @@
+"""What every handler needs, kept in the application under one key, and what a request carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from syncd.api.addresses import Addresses
+from syncd.api.auth import KeyRing, Principal
+from syncd.api.payloads import Renderer
+from syncd.api.settings import ApiSettings
+from syncd.domain.catalog import Catalog
+from syncd.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """``open_paths`` need no key although they may lie under the base; ``quiet_paths`` are not logged."""
+
+    store: Store
+    settings: ApiSettings
+    catalog: Catalog
+    keys: KeyRing
+    render: Renderer
+    addresses: Addresses
+    open_paths: set[str] = field(default_factory=set)
+    quiet_paths: set[str] = field(default_factory=set)
+
+    def needs_key(self, path: str) -> bool:
+        """Whether ``path`` lies under the base address (specification, section 5), known or not."""
+        base = self.settings.base_path
+        return path.startswith(base) and path[len(base) :][:1] in ("", "/") and path not in self.open_paths
+
+
+CONTEXT = web.AppKey("context", Context)
+PRINCIPAL = web.RequestKey("principal", Principal)
+REQUEST_ID = web.RequestKey("request_id", str)

@@ -1,0 +1,96 @@
+"""The query of a list and the paging object that answers it (specification, 2.8 and 4.7)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode
+
+from syncd.api.problems import Refusal
+from syncd.domain.job import Status
+
+DEFAULT_PAGE_SIZE = 10
+MAX_PAGE_SIZE = 100
+_NAMES = frozenset({"q", "status", "pageSize", "page"})
+_INTEGER = re.compile(r"-?[0-9]{1,10}")
+_INT32_MAX = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ListQuery:
+    """``page`` counts from 1; ``page_size`` is the one in effect, 1 to 100; ``q`` None is no filter."""
+
+    q: str | None = None
+    status: Status | None = None
+    page_size: int = DEFAULT_PAGE_SIZE
+    page: int = 1
+
+    @classmethod
+    def parse(cls, raw: str) -> ListQuery:
+        """From the raw query string. ``invalid_parameter`` for a repeated or unusable one; unknown ones are
+        ignored."""
+        values = _values(raw)
+        return cls(
+            q=values.get("q") or None,
+            status=_status(values.get("status", "")),
+            page_size=min(_positive(values, "pageSize", DEFAULT_PAGE_SIZE), MAX_PAGE_SIZE),
+            page=_positive(values, "page", 1),
+        )
+
+    def string(self, page: int) -> str:
+        """The query string that asks the same for another page."""
+        filters = {"q": self.q, "status": self.status and self.status.value}
+        given = {name: value for name, value in filters.items() if value}
+        return urlencode({**given, "pageSize": self.page_size, "page": page})
+
+
+def paging(query: ListQuery, total: int, address: str) -> dict[str, object]:
+    """The paging object; ``address`` is that of the list itself. Beyond the last page, ``previous`` is the
+    last one."""
+    pages = -(-total // query.page_size)
+    before = max(1, min(query.page - 1, pages))
+    return {
+        "total": total,
+        "page": query.page,
+        "pages": pages,
+        "pageSize": query.page_size,
+        "previous": f"{address}?{query.string(before)}" if query.page > 1 else None,
+        "next": f"{address}?{query.string(query.page + 1)}" if query.page < pages else None,
+    }
+
+
+def _values(raw: str) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(raw, keep_blank_values=True, errors="strict", max_num_fields=100)
+    except UnicodeDecodeError:
+        raise _invalid("the query is not UTF-8") from None
+    except ValueError:
+        raise _invalid("the query has too many parameters") from None
+    known = [(name, value) for name, value in pairs if name in _NAMES]
+    values = dict(known)
+    if len(values) != len(known):
+        raise _invalid("a parameter is there twice")
+    return values
+
+
+def _positive(values: dict[str, str], name: str, default: int) -> int:
+    """An Int32 from 1; empty counts as absent."""
+    text = values.get(name, "")
+    if not text:
+        return default
+    if not _INTEGER.fullmatch(text) or not 1 <= int(text) <= _INT32_MAX:
+        raise _invalid(f"{name} has to be a whole number from 1 to {_INT32_MAX}")
+    return int(text)
+
+
+def _status(text: str) -> Status | None:
+    if not text:
+        return None
+    try:
+        return Status(text)
+    except ValueError:
+        raise _invalid(f"status has to be one of {', '.join(Status)}") from None
+
+
+def _invalid(detail: str) -> Refusal:
+    return Refusal("invalid_parameter", detail)

@@ -1,0 +1,101 @@
+"""Job → the bytes of an answer (specification, 2.1 to 2.8). Only here are the shapes of answers known.
+
+Catalogue objects are made once and shared between answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from syncd.domain.catalog import Catalog, Entry
+from syncd.domain.job import Employer, Job, Location, Routing, Salary
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+Shape = dict[str, Any]
+
+
+class Renderer:
+    """Renders with the names of one catalogue."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._categories = _shapes(catalog.categories)
+        self._position_types = _shapes(catalog.position_types)
+        self._routing_types = _shapes(catalog.routing_types)
+        self._periods = {p.id: {"id": p.id, "name": p.name, "unit": p.unit} for p in catalog.periods.values()}
+
+    def job(self, job: Job, employer: Employer) -> bytes:
+        """A whole Job (2.1). Of the two application addresses only the one in force is shown."""
+        return _encode(
+            {
+                "id": job.id,
+                "referenceId": job.reference_id,
+                "employer": {"id": employer.id, "name": employer.name},
+                "title": job.title,
+                "publishDate": job.publish_date,
+                "closeDate": job.close_date,
+                "confidential": job.confidential,
+                "autoRefresh": job.auto_refresh,
+                "status": job.status.value,
+                "locations": [_location(place) for place in job.locations],
+                "categories": [_entry(self._categories, id) for id in job.categories],
+                "positionType": _entry(self._position_types, job.position_type),
+                "salary": None if job.salary is None else self._salary(job.salary),
+                "description": job.description,
+                "applicantRoutingType": _entry(self._routing_types, job.routing),
+                "applicationEmail": job.application_email if job.routing == Routing.EMAIL else None,
+                "applicationUrl": job.application_url if job.routing == Routing.URL else None,
+            }
+        )
+
+    def page(self, jobs: Iterable[Job], employer: Employer, paging: Mapping[str, object]) -> bytes:
+        """One page of job headers (2.7) with its paging object (2.8)."""
+        owner = {"id": employer.id, "name": employer.name}
+        return _encode({"data": [_header(job, owner) for job in jobs], "paging": paging})
+
+    def _salary(self, salary: Salary) -> Shape:
+        return {
+            "amount": exact(salary.amount),
+            "maxAmount": exact(salary.max_amount),
+            "period": None if salary.period is None else self._periods[salary.period],
+            "plusCommission": salary.plus_commission,
+        }
+
+
+def exact(value: Decimal | None) -> Decimal | int | None:
+    """The same number, free of trailing zeros and in a form that is never written with an exponent."""
+    if value is None:
+        return None
+    whole = int(value)
+    return whole if value == whole else value.normalize()
+
+
+def _header(job: Job, owner: Shape) -> Shape:
+    return {
+        "id": job.id,
+        "referenceId": job.reference_id,
+        "employer": owner,
+        "title": job.title,
+        "publishDate": job.publish_date,
+        "locations": [_location(place) for place in job.locations],
+        "confidential": job.confidential,
+        "status": job.status.value,
+    }
+
+
+def _location(place: Location) -> Shape:
+    return {"id": place.id, "name": place.name, "description": place.description, "type": place.type}
+
+
+def _shapes(entries: Mapping[int, Entry]) -> dict[int, Shape]:
+    return {entry.id: {"id": entry.id, "name": entry.name} for entry in entries.values()}
+
+
+def _entry(shapes: Mapping[int, Shape], id: int | None) -> Shape | None:
+    """The catalogue's object; an id that the configuration no longer has is shown without a name rather than
+    not at all."""
+    return None if id is None else shapes.get(id) or {"id": id, "name": ""}

@@ -1,0 +1,153 @@
+"""Errors as ``application/problem+json`` (RFC 9457): the table of codes, and the function that renders them.
+
+Nothing outside this module knows which status an error has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from syncd.errors import (
+    DuplicateReference,
+    IllegalTransition,
+    Invalid,
+    NotFound,
+    PreconditionFailed,
+    StoreClosed,
+    StoreError,
+    StoreOverloaded,
+    SyncdError,
+)
+
+log = structlog.get_logger("syncd.api")
+
+#: Code → (status, title). Codes are stable: clients branch on them.
+CODES: Mapping[str, tuple[int, str]] = {
+    "malformed_request": (400, "The request is not well-formed HTTP"),
+    "malformed_json": (400, "The body is not an acceptable JSON object"),
+    "invalid_parameter": (400, "A query parameter is not acceptable"),
+    "unauthenticated": (401, "A valid API key is needed"),
+    "not_found": (404, "There is no such thing"),
+    "method_not_allowed": (405, "The method is not allowed here"),
+    "request_timeout": (408, "The request took too long to arrive"),
+    "duplicate_reference": (409, "The referenceId is already in use"),
+    "illegal_transition": (409, "The status cannot change in this way"),
+    "precondition_failed": (412, "The job is not the version that was named"),
+    "body_too_large": (413, "The body is too large"),
+    "unsupported_media_type": (415, "The body has the wrong media type"),
+    "validation_failed": (422, "The body breaks the rules"),
+    "internal_error": (500, "Something went wrong on our side"),
+    "overloaded": (503, "Too busy for the moment"),
+    "shutting_down": (503, "The service is stopping"),
+}
+
+#: Exception → code; a subclass has the code of its nearest ancestor here, and what has none is an
+#: ``internal_error``.
+CODE_OF: Mapping[type[BaseException], str] = {
+    Invalid: "validation_failed",
+    NotFound: "not_found",
+    DuplicateReference: "duplicate_reference",
+    IllegalTransition: "illegal_transition",
+    PreconditionFailed: "precondition_failed",
+    StoreClosed: "shutting_down",
+    StoreError: "overloaded",
+    web.RequestPayloadError: "malformed_request",
+    web.HTTPNotFound: "not_found",
+    web.HTTPMethodNotAllowed: "method_not_allowed",
+    web.HTTPRequestEntityTooLarge: "body_too_large",
+}
+
+#: Seconds after which a client that got a 503 should come back.
+RETRY_AFTER = 1
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+class Refusal(SyncdError):
+    """A request that the HTTP layer itself turns down. ``code`` is one of ``CODES``; ``close``: the
+    connection cannot be used again, because the rest of the request is unread or unreadable."""
+
+    def __init__(
+        self, code: str, detail: str, *, headers: Mapping[str, str] | None = None, close: bool = False
+    ) -> None:
+        self.code, self.detail, self.headers, self.close = code, detail, dict(headers or {}), close
+        super().__init__(detail)
+
+
+def code_of(error: BaseException) -> str:
+    """The stable code of any exception."""
+    if isinstance(error, Refusal):
+        return error.code
+    return next((CODE_OF[kind] for kind in type(error).__mro__ if kind in CODE_OF), "internal_error")
+
+
+def body(code: str, detail: str, request_id: str, members: Mapping[str, Any] | None = None) -> bytes:
+    """The bytes of a problem."""
+    status, title = CODES[code]
+    problem = {"type": f"/problems/{code}", "title": title, "status": status, "detail": detail, "code": code}
+    return _encode({**problem, "requestId": request_id, **(members or {})})
+
+
+def render(error: BaseException, request_id: str) -> web.Response:
+    """The answer for any exception. What nobody foresaw is logged with its traceback and told to nobody
+    else."""
+    code = code_of(error)
+    if code == "internal_error":
+        log.error("api.failed", request_id=request_id, exc_info=error)
+    elif isinstance(error, StoreError) and not isinstance(error, StoreOverloaded | StoreClosed):
+        log.error("api.store_failed", request_id=request_id, error=str(error))
+    headers = {"Content-Type": "application/problem+json", **_headers(error, code)}
+    answer = web.Response(
+        body=body(code, _detail(error, code), request_id, _members(error)),
+        status=CODES[code][0],
+        headers=headers,
+    )
+    if isinstance(error, web.RequestPayloadError) or (isinstance(error, Refusal) and error.close):
+        answer.force_close()
+    return answer
+
+
+def _detail(error: BaseException, code: str) -> str:
+    """One sentence for people. Errors of the store and of Python stay inside."""
+    if isinstance(error, StoreOverloaded | StoreClosed):
+        return f"{error}; try again shortly"
+    if isinstance(error, Invalid):
+        count = len(error.problems)
+        return f"{count} {'thing has' if count == 1 else 'things have'} to be put right; see errors"
+    if isinstance(error, SyncdError) and not isinstance(error, StoreError) and code != "internal_error":
+        return str(error)
+    return _GENERIC.get(code, CODES[code][1])
+
+
+_GENERIC: Mapping[str, str] = {
+    "internal_error": "the failure was logged under this requestId",
+    "not_found": "there is nothing at this address",
+    "overloaded": "the store cannot serve right now; try again shortly",
+    "malformed_request": "the body broke off or was encoded wrongly",
+}
+
+
+def _headers(error: BaseException, code: str) -> dict[str, str]:
+    if isinstance(error, Refusal):
+        return error.headers
+    if CODES[code][0] == 503:
+        return {"Retry-After": str(getattr(error, "retry_after", RETRY_AFTER))}
+    return {}
+
+
+def _members(error: BaseException) -> dict[str, Any]:
+    """The members beyond the common ones (RFC 9457, section 3.2)."""
+    if isinstance(error, Invalid):
+        return {
+            "errors": [{"pointer": p.pointer, "code": p.code, "detail": p.detail} for p in error.problems]
+        }
+    if isinstance(error, DuplicateReference):
+        return {"id": error.job_id}
+    if isinstance(error, IllegalTransition):
+        return {"from": error.source, "to": error.target, "allowed": error.allowed}
+    return {}

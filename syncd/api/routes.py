@@ -1,0 +1,80 @@
+"""Which address takes which method: one table, from which routing, 405, Allow and OPTIONS all follow."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from aiohttp import web
+
+from syncd.api import handlers
+from syncd.api.problems import Refusal
+from syncd.errors import NotFound
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+#: Path under the base → method → handler. HEAD follows from GET, OPTIONS from the row.
+ROUTES: Mapping[str, Mapping[str, Handler]] = {
+    "/jobs": {
+        "GET": handlers.list_jobs,
+        "POST": handlers.create_job,
+        "PUT": handlers.put_job_by_reference,
+        "DELETE": handlers.delete_job_by_reference,
+    },
+    "/jobs/{id}": {
+        "GET": handlers.get_job,
+        "PUT": handlers.update_job,
+        "DELETE": handlers.delete_job,
+    },
+}
+
+_OVERRIDES = frozenset({"PUT", "DELETE"})
+
+
+class Endpoint:
+    """All methods of one address."""
+
+    def __init__(self, methods: Mapping[str, Handler]) -> None:
+        self._methods = dict(methods)
+        if "GET" in methods:
+            self._methods["HEAD"] = methods["GET"]
+        self._allow = ", ".join(sorted({*self._methods, "OPTIONS"}))
+
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        method = effective_method(request)
+        handler = self._methods.get(method)
+        if handler is not None:
+            return await handler(request)
+        if method == "OPTIONS":
+            return web.Response(status=204, headers={"Allow": self._allow})
+        raise Refusal(
+            "method_not_allowed", f"this address takes {self._allow}", headers={"Allow": self._allow}
+        )
+
+
+def effective_method(request: web.Request) -> str:
+    """Section 4: PUT or DELETE if a POST says so in X-HTTP-Method-Override, else the method itself."""
+    if request.method == "POST":
+        wanted = request.headers.get("X-HTTP-Method-Override", "").strip().upper()
+        if wanted in _OVERRIDES:
+            return wanted
+    return request.method
+
+
+async def nothing_here(_request: web.Request) -> web.StreamResponse:
+    raise NotFound("address", "", "")
+
+
+async def no_interim_answer(_request: web.Request) -> None:
+    """Expect: 100-continue is answered when a body is really wanted, by whoever reads it."""
+
+
+def add_endpoint(app: web.Application, path: str, methods: Mapping[str, Handler]) -> None:
+    """Serve ``path`` (an aiohttp pattern, whole) with ``methods``."""
+    app.router.add_route("*", path, Endpoint(methods).serve, expect_handler=no_interim_answer)
+
+
+def add_routes(app: web.Application, base_path: str) -> None:
+    """The whole table under ``base_path``, and an answer for every other address."""
+    for path, methods in ROUTES.items():
+        add_endpoint(app, base_path + path, methods)
+    app.router.add_route("*", "/{unknown:.*}", nothing_here, expect_handler=no_interim_answer)

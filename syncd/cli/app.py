@@ -1,0 +1,224 @@
+"""Every command with its options: declarations only. What a command does is imported when it is called, so
+that ``syncd --help`` stays quick."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from syncd import __version__
+
+Config = Annotated[Path | None, typer.Option("--config", metavar="PATH", help="The settings file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+FeedName = Annotated[
+    str, typer.Option("--feed", metavar="NAME", help="The feed whose mapping and rules apply.")
+]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A feed file.", show_default=False)]
+Number = Annotated[int, typer.Argument(metavar="N", help="The run's number.", min=1, show_default=False)]
+
+OPTIONS = {"no_args_is_help": True, "add_completion": False, "rich_markup_mode": None}
+app = typer.Typer(**OPTIONS, pretty_exceptions_enable=False, help="Job feeds become job postings.")  # type: ignore[arg-type]
+employers = typer.Typer(**OPTIONS, help="Employers, whose jobs these are.")  # type: ignore[arg-type]
+keys = typer.Typer(**OPTIONS, help="API keys.")  # type: ignore[arg-type]
+feeds = typer.Typer(**OPTIONS, help="The configured feeds.")  # type: ignore[arg-type]
+runs = typer.Typer(help="Runs: what became of each file.", rich_markup_mode=None)
+app.add_typer(employers, name="employer")
+app.add_typer(keys, name="key")
+app.add_typer(feeds, name="feed")
+app.add_typer(runs, name="runs")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"syncd {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    config: Config = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Turns a folder of job feeds into live job postings and serves the job-posting HTTP API 1.1."""
+    from syncd.cli import context
+
+    context.chosen_config = config
+
+
+@app.command()
+def demo(
+    port: Annotated[int | None, typer.Option(help="8080 or the next free one.", min=1, max=65535)] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--dir", metavar="D", help="Where to put it; else a new temporary folder.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Stop after the last run.")] = False,
+) -> None:
+    """A try-out in a folder of its own: three feeds become postings while you watch."""
+    from syncd.cli.demo import demo
+
+    demo(port=port, folder=folder, once=once)
+
+
+@app.command()
+def serve(config: Config = None) -> int:
+    """The daemon: API, drop folder, auto-refresh, in one process."""
+    from syncd.cli.serve import serve
+
+    return serve(config)
+
+
+@app.command()
+def check(config: Config = None, as_json: Json = False) -> int:
+    """Checks configuration, rights, store and port; lists all that is wrong."""
+    from syncd.cli.check import check
+
+    return check(config, as_json)
+
+
+@employers.command("add")
+def employer_add(
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
+    plan: Annotated[str, typer.Option(metavar="PLAN", help="unlimited or standard.")] = "unlimited",
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Adds an employer. Auto-refresh takes effect on the plan unlimited only."""
+    from syncd.cli.people import add_employer
+
+    add_employer(config, as_json, name, plan)
+
+
+@employers.command("list")
+def employer_list(config: Config = None, as_json: Json = False) -> None:
+    """Lists the employers."""
+    from syncd.cli.people import list_employers
+
+    list_employers(config, as_json)
+
+
+@keys.command("create")
+def key_create(
+    employer: Annotated[str, typer.Argument(metavar="EMPLOYER", help="Name or id.", show_default=False)],
+    label: Annotated[str, typer.Option(metavar="L", help="What the key is for.")] = "",
+    expires: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When it ends, from now: 90d. Else never.")
+    ] = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Makes a key and prints it, this once."""
+    from syncd.cli.people import create_key
+
+    create_key(config, as_json, employer, label, expires)
+
+
+@keys.command("list")
+def key_list(config: Config = None, as_json: Json = False) -> None:
+    """Lists the keys; not the keys themselves, which nobody has kept."""
+    from syncd.cli.people import list_keys
+
+    list_keys(config, as_json)
+
+
+@keys.command("revoke")
+def key_revoke(
+    key_id: Annotated[int, typer.Argument(metavar="ID", show_default=False)],
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Ends a key at once."""
+    from syncd.cli.people import revoke_key
+
+    revoke_key(config, as_json, key_id)
+
+
+@feeds.command("list")
+def feed_list(config: Config = None, as_json: Json = False) -> None:
+    """Lists the configured feeds and what became of their last files."""
+    from syncd.cli.feeds import list_feeds
+
+    list_feeds(config, as_json)
+
+
+@app.command()
+def plan(
+    file: File,
+    feed: FeedName,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 if something would change.")] = False,
+    config: Config = None,
+    as_json: Json = False,
+) -> int:
+    """Says what a run of FILE would do, and does nothing."""
+    from syncd.cli.feeds import plan
+
+    return plan(config, as_json, file, feed, exit_code)
+
+
+@app.command("import")
+def import_(file: File, feed: FeedName, config: Config = None, as_json: Json = False) -> int:
+    """Runs FILE now, with or without the daemon. FILE stays where it is."""
+    from syncd.cli.feeds import import_file
+
+    return import_file(config, as_json, file, feed)
+
+
+@runs.callback(invoke_without_command=True)
+def runs_list(
+    context: typer.Context,
+    feed: Annotated[str | None, typer.Option("--feed", metavar="NAME", help="Only this feed's.")] = None,
+    limit: Annotated[int, typer.Option(metavar="COUNT", help="At most so many.", min=1, max=10_000)] = 20,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Lists the last runs; or shows and decides one."""
+    if context.invoked_subcommand is not None:
+        if config is not None:
+            from syncd.cli import context as shared
+
+            shared.chosen_config = config
+        return
+    from syncd.cli.runs import list_runs
+
+    list_runs(config, as_json, feed, limit)
+
+
+@runs.command("show")
+def runs_show(number: Number, config: Config = None, as_json: Json = False) -> None:
+    """Shows a run: counts, rejected rows, warnings, changes."""
+    from syncd.cli.runs import show_run
+
+    show_run(config, as_json, number)
+
+
+@runs.command("approve")
+def runs_approve(number: Number, config: Config = None, as_json: Json = False) -> int:
+    """Does what a held run waits to do."""
+    from syncd.cli.runs import approve_run
+
+    return approve_run(config, as_json, number)
+
+
+@runs.command("reject")
+def runs_reject(number: Number, config: Config = None, as_json: Json = False) -> int:
+    """Declines what a held run waits to do."""
+    from syncd.cli.runs import reject_run
+
+    return reject_run(config, as_json, number)
+
+
+@app.command()
+def jobs(
+    employer: Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")],
+    q: Annotated[str | None, typer.Option("-q", "--q", metavar="Q", help="In title or referenceId.")] = None,
+    status: Annotated[str | None, typer.Option(metavar="S", help="active, archived or draft.")] = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Lists an employer's jobs, the newest first."""
+    from syncd.cli.jobs import list_jobs
+
+    list_jobs(config, as_json, employer, q, status)

@@ -1,0 +1,62 @@
+"""What nearly every command needs first: settings, the right user, an open store, the feeds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syncd import logs
+from syncd.config import Settings, load_settings
+
+if TYPE_CHECKING:
+    from syncd.store import Store
+
+#: What stood before the command: ``syncd --config PATH runs``.
+chosen_config: Path | None = None
+
+
+def settings_of(config: Path | None) -> Settings:
+    """The settings, read with the caller's own rights; the log says only what went wrong. Raises
+    ConfigError."""
+    settings = load_settings(config or chosen_config)
+    logs.set_up(settings.log.format, "error")
+    return settings
+
+
+@contextmanager
+def opened_store(settings: Settings) -> Iterator[Store]:
+    """The store, beside a daemon or without one."""
+    from syncd.service.wiring import open_store
+
+    become_owner(settings)
+    store = open_store(settings)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def become_owner(settings: Settings) -> None:
+    """As root: go on as the owner of the store's folder, so that nothing is made there that the daemon cannot
+    open."""
+    if os.geteuid() != 0 or settings.store.path is None:
+        return
+    folder = next((place for place in settings.store.path.parents if place.exists()), None)
+    owner = folder.stat() if folder else None
+    if owner is None or owner.st_uid == 0:
+        return
+    os.setgroups(_groups(owner.st_uid, owner.st_gid))
+    os.setgid(owner.st_gid)
+    os.setuid(owner.st_uid)
+
+
+def _groups(uid: int, gid: int) -> list[int]:
+    import pwd
+
+    try:
+        return os.getgrouplist(pwd.getpwuid(uid).pw_name, gid)
+    except KeyError:
+        return [gid]

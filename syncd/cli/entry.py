@@ -1,0 +1,87 @@
+"""The way in and the way out: whatever happens, one line on standard error that says what to do, and an exit
+code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from syncd.errors import ConfigError, SyncdError
+
+if TYPE_CHECKING:
+    import typer
+
+DONE, FAILED, USAGE, HELD = 0, 1, 2, 3
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave the process with its exit code."""
+    try:
+        code = run(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader went away (`syncd jobs | head`): nothing more to say, at exit neither
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = DONE
+    raise SystemExit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of one command line."""
+    import typer
+
+    from syncd.cli.app import app
+
+    try:
+        result = app(arguments, prog_name="syncd", standalone_mode=False)
+    except typer.TyperException as error:
+        return _usage(error)
+    except typer.Exit as leave:
+        return leave.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except ConfigError as error:
+        return _complain("\n".join(error.faults), FAILED)
+    except SyncdError as error:
+        return _complain(str(error), FAILED)
+    except OSError as error:
+        return _complain(_system(error), FAILED)
+    except Exception as error:
+        return _complain(_bug(error), FAILED)
+    return result if isinstance(result, int) else DONE
+
+
+def _complain(text: str, code: int) -> int:
+    for line in text.splitlines():
+        print(f"syncd: {line}", file=sys.stderr)
+    return code
+
+
+def _usage(error: typer.TyperException) -> int:
+    """What does not parse, and where to read more; a bare group of commands gets its help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message())
+        return USAGE
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "syncd"
+    message = " ".join(error.format_message().split())
+    return _complain(f"{message.rstrip('.')}; see `{path} --help`", USAGE)
+
+
+def _system(error: OSError) -> str:
+    where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _bug(error: Exception) -> str:
+    """Ours, not the user's: its place is what a report of it needs."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    words = " ".join(str(error).split())
+    return f"this is a fault of syncd itself, please report it: {type(error).__name__}: {words}{where}"
+

@@ -1,0 +1,56 @@
+"""Printing: aligned columns for people, JSON for programs. Results on standard output, remarks on standard
+error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+
+def print_json(value: object) -> None:
+    """One line; exact decimals as numbers, instants in UTC with a Z."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.Encoder(decimal_format="number").encode(value).decode() + "\n")
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[object]], empty: str) -> None:
+    """Columns as wide as their longest cell; nothing is cut. ``empty`` is a remark for when there are no
+    rows."""
+    if not rows:
+        remark(empty)
+        return
+    cells = [[cell(value) for value in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
+    for number, line in enumerate([list(headings), *cells]):
+        text = "  ".join(part.ljust(width) for part, width in zip(line, widths, strict=True)).rstrip()
+        print(bold(text) if number == 0 else text)
+
+
+def cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, datetime):
+        return value.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return clean(str(value))
+
+
+def clean(text: str) -> str:
+    """Without what could steer a terminal: feeds are not to be trusted."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if sys.stdout.isatty() else text
+
+
+def remark(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+def instant(value: datetime | None) -> str | None:
+    """ISO 8601 in UTC with Z."""
+    if value is None:
+        return None
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")

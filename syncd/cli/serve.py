@@ -1,0 +1,17 @@
+"""``syncd serve``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from syncd import logs
+from syncd.cli.context import become_owner, settings_of
+
+
+def serve(config: Path | None) -> int:
+    settings = settings_of(config)
+    become_owner(settings)
+    logs.set_up(settings.log.format, settings.log.level)
+    from syncd.service.daemon import serve
+
+    return serve(settings)

@@ -1,0 +1,93 @@
+"""From the table's parsed values to the frozen Settings, and the checks that need more than one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from syncd.config.settings import Api, Drop, Log, Operator, Refresh, Settings, StoreSettings
+from syncd.domain.policy import Limits, Policy, Threshold
+
+
+def build(
+    values: Mapping[str, Any],
+    *,
+    base: Path,
+    feeds: Path,
+    file: Path | None,
+    sources: Mapping[str, str],
+    faults: list[str],
+) -> Settings | None:
+    """``values`` by key, each already of its own type. Adds to ``faults`` what does not fit together;
+    None if there is any fault."""
+    token = _token(values, base, faults)
+    settings = Settings(
+        timezone=values["timezone"],
+        api=Api(**_section(values, "api")),
+        operator=Operator(values["operator.listen"], token),
+        store=StoreSettings(_absolute_store(values["store.url"], base)),
+        drop=Drop(**{**_section(values, "drop"), "folder": base / values["drop.folder"]}),
+        sync=_policy(values),
+        refresh=Refresh(**_section(values, "refresh")),
+        log=Log(**_section(values, "log")),
+        limits=Limits(**_section(values, "limits")),
+        base=base,
+        feeds=feeds,
+        file=file,
+        sources=dict(sources),
+    )
+    _check_operator(settings, faults)
+    return None if faults else settings
+
+
+def _section(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    head = name + "."
+    return {key.removeprefix(head): value for key, value in values.items() if key.startswith(head)}
+
+
+def _policy(values: Mapping[str, Any]) -> Policy:
+    sync = _section(values, "sync")
+    usual = Policy()
+    return Policy(
+        max_archive=Threshold(sync["max_archive.percent"], sync["max_archive.jobs"]),
+        max_rejected=Threshold(sync["max_rejected.percent"], sync["max_rejected.rows"]),
+        max_rekeyed=Threshold(sync["max_rekeyed"], usual.max_rekeyed.count),
+        max_retitled=Threshold(sync["max_retitled"], usual.max_retitled.count),
+        max_shrunk=Threshold(sync["max_shrunk"], usual.max_shrunk.count),
+        grace=sync["grace"],
+        expired=sync["expired"],
+        on_api_edit=sync["on_api_edit"],
+    )
+
+
+def _absolute_store(url: str, base: Path) -> str:
+    head = "sqlite:///"
+    return head + str(base / url.removeprefix(head)) if url.startswith(head) else url
+
+
+def _token(values: Mapping[str, Any], base: Path, faults: list[str]) -> str:
+    token, file = values["operator.token"], values["operator.token_file"]
+    if not file:
+        return str(token)
+    if token:
+        faults.append("operator.token and operator.token_file: give only one of them")
+        return str(token)
+    try:
+        return Path(base, file).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        faults.append(f"operator.token_file: {base / file}: {why}")
+        return ""
+
+
+def _check_operator(settings: Settings, faults: list[str]) -> None:
+    where = settings.operator.listen or settings.api.listen
+    if not where.loopback and not settings.operator.token and settings.operator.listen is not None:
+        faults.append(
+            f"operator.listen: {where} can be reached from outside: set operator.token or operator.token_file"
+        )
+    if settings.operator.listen == settings.api.listen and where.port != 0:
+        faults.append(
+            f'operator.listen: {where} is the API\'s address too; to share it write operator.listen = ""'
+        )

@@ -1,0 +1,142 @@
+"""Decisions as values: what one input, one feed row or one missing job comes to. Nothing here decides or
+writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from syncd.domain.job import ArchivedBy, Job
+from syncd.errors import IllegalTransition, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """Insert ``job`` (its id and version are 0)."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Replace ``before`` by ``job``. ``changed``: wire names of the fields that differ (``publishDate`` too),
+    in the specification's order."""
+
+    before: Job
+    job: Job
+    changed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """Write nothing."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Set ``before`` to archived because ``by``; ``job`` is the result."""
+
+    before: Job
+    job: Job
+    by: ArchivedBy
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove the job."""
+
+    before: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """Nothing is written. Either ``problems`` (the merged job breaks the rules, 422) or ``conflict``
+    (409)."""
+
+    problems: tuple[Problem, ...] = ()
+    conflict: IllegalTransition | None = None
+
+
+Decision = Create | Update | Unchanged | Reject
+Change = Create | Update | Archive | Delete | Unchanged
+
+
+class RowAction(StrEnum):
+    """What a feed row counts as: a row counts once, by its strongest action (sync contract, "Counting").
+
+    ``suppressed``: a person archived the job, so it stays archived. ``expired``: the row's own date has
+    passed; it archived the job, or there was none to archive."""
+
+    CREATED = "created"
+    UPDATED = "updated"
+    REACTIVATED = "reactivated"
+    UNCHANGED = "unchanged"
+    REJECTED = "rejected"
+    SUPPRESSED = "suppressed"
+    EXPIRED = "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """What the store knows of the feed's relation to the current job.
+
+    ``owner``: id of the feed that owns the job, None if no feed does. ``sent``: digest by wire name of the
+    value that this feed last sent for it; ``wrote``: digest by wire name of what the job then had (both None
+    or empty unless this feed owns it). The digests are those of ``edits``."""
+
+    owner: int | None = None
+    sent: dict[str, str] | None = None
+    wrote: dict[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowDecision:
+    """``action`` is what the row counts as, ``decision`` what is written, None where there is nothing to
+    write to (an expired row without a job). ``owns``: the feed owns the job from now on. ``archives``: the
+    row takes an active job off the board (its own date, or a status that the mapping sends): it counts for
+    the guard."""
+
+    action: RowAction
+    decision: Decision | None
+    owns: bool = True
+    archives: bool = False
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a plan has seen, for ``guard``. Counts of rows or jobs.
+
+    ``active``: active jobs of the feed before the run · ``missing``: owned, active, not named (beyond
+    ``grace``) · ``expired_archives``: rows whose decision ``archives`` · ``recent_archives``: archived as
+    missing by this feed in the last 24 hours without approval and not back · ``rekeyed``: missing jobs found
+    again as new with equal title and location · ``named_active``: jobs both named and active · ``retitled``:
+    of those, with another title · ``described``: of those, with a description before · ``shrunk``: of these,
+    that lose half of it or more · ``feed_changed``: the feed's own settings differ from those of the last run
+    that could archive · ``older_bytes``: the file has the bytes of an older applied file of the feed."""
+
+    read: int = 0
+    rejected: int = 0
+    without_reference: int = 0
+    active: int = 0
+    missing: int = 0
+    expired_archives: int = 0
+    recent_archives: int = 0
+    rekeyed: int = 0
+    named_active: int = 0
+    retitled: int = 0
+    described: int = 0
+    shrunk: int = 0
+    feed_changed: bool = False
+    older_bytes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Why a run waits. ``all``: nothing was applied; else only the archiving waits. ``code`` is stable;
+    ``reason`` one line with the numbers and the limits."""
+
+    all: bool
+    code: str
+    reason: str

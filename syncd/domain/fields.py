@@ -1,0 +1,241 @@
+"""Readers of single values: from what a JSON parser or a feed mapping gives to typed values, or to problems.
+
+A reader returns the typed value, or FAULT after it has added what is wrong to ``problems``. Numbers arrive as
+int or Decimal; a float is refused, because it has lost digits already."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from decimal import Context, Decimal
+from functools import lru_cache
+from typing import Final
+from urllib.parse import urlsplit
+
+from email_validator import EmailNotValidError, validate_email
+
+from syncd.errors import Problem
+
+
+class Fault:
+    """The kind of FAULT."""
+
+
+FAULT: Final = Fault()
+
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+AMOUNT_BELOW = Decimal(10**12)
+AMOUNT_DECIMALS = 4
+
+_SHOWN = 200
+_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_FORBIDDEN_IN_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_CONTROL_BYTES = bytes(c for c in range(0x20) if c not in b"\t\n\r") + b"\x7f"
+_C1 = re.compile(b"\xc2[\x80-\x9f]")
+_STEP = Decimal(1).scaleb(-AMOUNT_DECIMALS)
+_EXACT = Context(prec=40, traps=[])
+
+_DATE = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+    r"(?:[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9](?::(?:[0-5][0-9]|60)(?:[.,][0-9]{1,12})?)?"
+    r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?)?"
+)
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
+_PLAIN_URL = re.compile(
+    rf"[Hh][Tt][Tt][Pp][Ss]?://(?:{_LABEL}\.)*[A-Za-z](?:[A-Za-z0-9-]{{0,61}}[A-Za-z0-9])?"
+    r"""(?:[/?#][A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%|]*)?"""
+)
+_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_HOST_LABEL = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?")
+_NOT_IN_URL = re.compile(r"""[\s\\<>"^`{}]""")
+
+
+def kind(value: object) -> str:
+    """The JSON kind of ``value``, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | Decimal | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "an array" if isinstance(value, list | tuple) else "an object"
+
+
+def shown(value: object) -> object:
+    """``value`` fit for a report: long text is cut, what is not a single value is left out."""
+    if isinstance(value, str):
+        return value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+    return value if isinstance(value, int | Decimal) else None
+
+
+def wrong_type(pointer: str, value: object, expected: str, problems: list[Problem]) -> Fault:
+    """Adds ``wrong_type``, or ``null_not_allowed`` for a null."""
+    if value is None:
+        problems.append(Problem(pointer, "null_not_allowed", f"null is not allowed; {expected} is needed"))
+    else:
+        detail = f"{expected} is needed, not {kind(value)}"
+        problems.append(Problem(pointer, "wrong_type", detail, shown(value)))
+    return FAULT
+
+
+def read_string(pointer: str, value: object, limit: int, problems: list[Problem]) -> str | Fault | None:
+    """A trimmed string of 1 to ``limit`` code points without control characters; None for null or nothing but
+    space."""
+    if type(value) is not str:
+        return None if value is None else wrong_type(pointer, value, "a string", problems)
+    text = value.strip()
+    if not text:
+        return None
+    if len(text) > limit:
+        detail = f"{len(text)} characters; at most {limit} are allowed"
+        problems.append(Problem(pointer, "too_long", detail, shown(text)))
+        return FAULT
+    if not text.isprintable() and (found := _FORBIDDEN.search(text)):
+        problems.append(_invalid_character(pointer, text, found.start()))
+        return FAULT
+    return text
+
+
+def read_text(pointer: str, value: object, problems: list[Problem]) -> str | Fault | None:
+    """A text of any length, kept as it is; None for null or nothing but space. Of control characters it may
+    have tab, LF and CR."""
+    if type(value) is not str:
+        return None if value is None else wrong_type(pointer, value, "a string", problems)
+    if not value or value.isspace():
+        return None
+    if not _is_clean(value) and (found := _FORBIDDEN_IN_TEXT.search(value)):
+        problems.append(_invalid_character(pointer, value, found.start()))
+        return FAULT
+    return value
+
+
+def _is_clean(text: str) -> bool:
+    """Whether no forbidden character is in ``text``: over its bytes, which is several times faster than over
+    code points."""
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        return False
+    if len(raw.translate(None, _CONTROL_BYTES)) != len(raw):
+        return False
+    return text.isascii() or not (_C1.search(raw) or b"\xef\xbf\xbe" in raw or b"\xef\xbf\xbf" in raw)
+
+
+def _invalid_character(pointer: str, text: str, offset: int) -> Problem:
+    detail = f"offset {offset}: the character U+{ord(text[offset]):04X} is not allowed"
+    return Problem(pointer, "invalid_characters", detail)
+
+
+def read_boolean(pointer: str, value: object, problems: list[Problem]) -> bool | Fault:
+    """true or false; null is the default, which is false for every field of a job."""
+    if value is True:
+        return True
+    if value is False or value is None:
+        return False
+    return wrong_type(pointer, value, "true or false", problems)
+
+
+def read_int32(pointer: str, value: object, problems: list[Problem]) -> int | Fault:
+    """A whole number of 32 bits."""
+    if type(value) is not int:
+        return wrong_type(pointer, value, "a whole number", problems)
+    if not INT32_MIN <= value <= INT32_MAX:
+        detail = f"the number is not in {INT32_MIN} to {INT32_MAX}"
+        problems.append(Problem(pointer, "out_of_range", detail))
+        return FAULT
+    return value
+
+
+def read_amount(pointer: str, value: object, problems: list[Problem]) -> Decimal | Fault | None:
+    """An exact amount, 0 <= amount < 10^12, of at most 4 decimals; trailing zeros are dropped. None for
+    null."""
+    if type(value) is int:
+        if 0 <= value < 10**12:
+            return Decimal(value)
+    elif isinstance(value, Decimal):
+        if value.is_finite() and 0 <= value < AMOUNT_BELOW:
+            return _canonical_amount(pointer, value, problems)
+    else:
+        return None if value is None else wrong_type(pointer, value, "a number", problems)
+    problems.append(Problem(pointer, "out_of_range", "an amount is at least 0 and less than 10^12"))
+    return FAULT
+
+
+def _canonical_amount(pointer: str, value: Decimal, problems: list[Problem]) -> Decimal | Fault:
+    rounded = value.quantize(_STEP, context=_EXACT)
+    if rounded != value:
+        detail = f"an amount has at most {AMOUNT_DECIMALS} decimals"
+        problems.append(Problem(pointer, "out_of_range", detail))
+        return FAULT
+    plain = rounded.normalize(_EXACT)
+    if not plain:
+        return Decimal(0)
+    exponent = plain.as_tuple().exponent
+    return plain.quantize(Decimal(1), context=_EXACT) if isinstance(exponent, int) and exponent > 0 else plain
+
+
+def read_date(pointer: str, value: object, problems: list[Problem]) -> date | Fault | None:
+    """The calendar date of an ISO 8601 date or date-time, as written; None for null and the empty string."""
+    if type(value) is not str:
+        return None if value is None else wrong_type(pointer, value, "a date as a string", problems)
+    if not value:
+        return None
+    parsed = _parse_date(value) if len(value) <= 64 else None
+    if parsed is None:
+        detail = "not an ISO 8601 date (YYYY-MM-DD) or date-time"
+        problems.append(Problem(pointer, "invalid_date", detail, shown(value)))
+        return FAULT
+    return parsed
+
+
+@lru_cache(maxsize=4096)
+def _parse_date(text: str) -> date | None:
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return None
+    try:
+        return date(int(found[1]), int(found[2]), int(found[3]))
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=8192)
+def email_fault(address: str) -> str | None:
+    """Why ``address`` is no e-mail address, or None. Syntax only: nothing is looked up (``.test`` domains may
+    be used)."""
+    try:
+        validate_email(address, check_deliverability=False, test_environment=True)
+    except EmailNotValidError as error:
+        return str(error)
+    # The library's test mode lets a bare "test" pass for a domain.
+    return None if "." in address.rpartition("@")[2] else "The part after the @-sign needs a period."
+
+
+def url_fault(url: str) -> str | None:
+    """Why ``url`` is no address to send a candidate to, or None: http or https, a host, no credentials,
+    nothing that a browser would have to mend."""
+    if _PLAIN_URL.fullmatch(url):
+        return None
+    if not _SCHEME.match(url):
+        return "the address must begin with http:// or https://"
+    if found := _NOT_IN_URL.search(url):
+        return f"the address cannot contain {found[0]!r}"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return "the host or the port cannot be read"
+    if "@" in parts.netloc:
+        return "the address must not have a user name or a password"
+    if not host:
+        return "the address has no host"
+    if port == 0 or parts.netloc.endswith(":"):
+        return "the port must be 1 to 65535"
+    return None if "[" in parts.netloc or _is_host(host) else f"{host[:100]!r} is not a host name"
+
+
+def _is_host(host: str) -> bool:
+    labels = host.removesuffix(".").split(".")
+    return len(host) <= 253 and all(_HOST_LABEL.fullmatch(label) for label in labels)

@@ -1,0 +1,82 @@
+"""The rules that only a whole job can keep or break: what it must have, and what must fit together (API
+contract, "Reading a body")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from syncd.domain.job import ATTRIBUTES, Job, Moment, Routing, Salary, Status
+from syncd.errors import Problem
+
+_ORDER = {name: place for place, name in enumerate(ATTRIBUTES)}
+#: Wire name → attribute → what is asked for, for a job to be active.
+_NEEDED_TO_BE_ACTIVE = (
+    ("positionType", "position_type"),
+    ("description", "description"),
+    ("applicantRoutingType", "routing"),
+)
+
+
+def check_merged(job: Job, sent_fields: Mapping[str, object], now: Moment) -> list[Problem]:
+    """Every rule that the merged ``job`` breaks, in the order of the body, then of the specification.
+
+    ``sent_fields`` decides only whether the close date is judged: it is, if the body has ``status`` or
+    ``closeDate``."""
+    problems: list[Problem] = []
+    if not job.title:
+        problems.append(Problem("/title", "required", "a job needs a title"))
+    if not job.locations:
+        problems.append(Problem("/locations", "required", "a job needs 1 to 3 locations"))
+    if not job.categories:
+        problems.append(Problem("/categories", "required", "a job needs 1 to 3 categories"))
+    if job.status is Status.ACTIVE:
+        problems.extend(_active(job, sent_fields, now))
+    if job.salary is not None:
+        problems.extend(_salary(job.salary))
+    problems.extend(_address(job))
+    return in_body_order(problems, sent_fields) if problems else problems
+
+
+def in_body_order(problems: list[Problem], body: Iterable[str]) -> list[Problem]:
+    """``problems`` in the order of the body's members; those of absent members last, in the specification's
+    order."""
+    place = {name: index for index, name in enumerate(body)}
+
+    def position(problem: Problem) -> tuple[int, int]:
+        name = problem.pointer.split("/", 2)[1] if problem.pointer else ""
+        return place.get(name, len(place)), _ORDER.get(name, -1)
+
+    return sorted(problems, key=position)
+
+
+def _active(job: Job, sent_fields: Mapping[str, object], now: Moment) -> Iterable[Problem]:
+    for name, attribute in _NEEDED_TO_BE_ACTIVE:
+        if getattr(job, attribute) is None:
+            yield Problem(f"/{name}", "required", f"an active job needs {name}")
+    if job.close_date < now.today and ("status" in sent_fields or "closeDate" in sent_fields):
+        detail = f"an active job cannot have the close date {job.close_date}, before today ({now.today})"
+        yield Problem("/closeDate", "date_order", detail, str(job.close_date))
+
+
+def _salary(salary: Salary) -> Iterable[Problem]:
+    if salary.amount is None:
+        if salary.max_amount is not None or salary.period is not None:
+            what = "maxAmount" if salary.max_amount is not None else "a period"
+            yield Problem("/salary/amount", "required", f"a salary with {what} needs an amount")
+        elif not salary.plus_commission:
+            yield Problem("/salary/amount", "required", "a salary needs an amount, or plusCommission: true")
+        return
+    if salary.max_amount is not None and salary.max_amount < salary.amount:
+        detail = f"maxAmount {salary.max_amount} is less than amount {salary.amount}"
+        yield Problem("/salary/maxAmount", "out_of_range", detail, salary.max_amount)
+    if salary.period is None:
+        yield Problem("/salary/period", "required", "a salary with an amount needs a period")
+
+
+def _address(job: Job) -> Iterable[Problem]:
+    if job.routing == Routing.EMAIL and job.application_email is None:
+        detail = "applications by e-mail (routing type 1) need applicationEmail"
+        yield Problem("/applicationEmail", "required", detail)
+    if job.routing == Routing.URL and job.application_url is None:
+        detail = "applications at a web address (routing type 2) need applicationUrl"
+        yield Problem("/applicationUrl", "required", detail)

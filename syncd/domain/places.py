@@ -1,0 +1,126 @@
+"""Locations as people write them: "City" or "City, PC" (specification 4.2; API contract, "Locations").
+
+Judges the writing only: whether such a place exists, and how it is spelled, is the store's knowledge."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+
+from syncd.domain.job import Place
+from syncd.domain.text import fold
+
+#: Province code → its names: English, French, then abbreviations of older days.
+PROVINCES: Mapping[str, tuple[str, ...]] = {
+    "AB": ("Alberta", "Alta."),
+    "BC": ("British Columbia", "Colombie-Britannique", "B.C.", "C.-B."),
+    "MB": ("Manitoba", "Man."),
+    "NB": ("New Brunswick", "Nouveau-Brunswick", "N.B.", "N.-B."),
+    "NL": (
+        "Newfoundland and Labrador",
+        "Terre-Neuve-et-Labrador",
+        "Newfoundland & Labrador",
+        "Newfoundland",
+        "Terre-Neuve",
+        "Labrador",
+        "N.L.",
+        "T.-N.-L.",
+        "NF",
+        "Nfld.",
+        "NFL",
+    ),
+    "NS": ("Nova Scotia", "Nouvelle-Écosse", "N.S.", "N.-É."),
+    "NT": (
+        "Northwest Territories",
+        "Territoires du Nord-Ouest",
+        "Territories of the Northwest",
+        "N.W.T.",
+        "T.N.-O.",
+    ),
+    "NU": ("Nunavut", "Nvt."),
+    "ON": ("Ontario", "Ont."),
+    "PE": (
+        "Prince Edward Island",
+        "Île-du-Prince-Édouard",
+        "Ile du Prince Edouard",
+        "P.E.I.",
+        "P.E.",
+        "Î.-P.-É.",
+        "IPE",
+    ),
+    "QC": ("Quebec", "Québec", "Que.", "Qué.", "PQ", "P.Q."),
+    "SK": ("Saskatchewan", "Sask."),
+    "YT": ("Yukon", "Yukon Territory", "Territoire du Yukon", "Y.T.", "YK"),
+}
+
+MAX_DESCRIPTION = 300
+MAX_NAME = 256
+_PUNCTUATION = frozenset(".'-()/ ")
+_PLAIN_CITY = re.compile(r"[A-Za-z][A-Za-z .'\-]*")
+
+
+class PlaceError(ValueError):
+    """A location that cannot be one. ``faults``: (stable code, what is wrong), at least one."""
+
+    def __init__(self, faults: tuple[tuple[str, str], ...]) -> None:
+        self.faults = faults
+        self.code, self.detail = faults[0]
+        super().__init__("; ".join(detail for _, detail in faults))
+
+
+def _province_key(name: str) -> str:
+    return "".join(c for c in fold(name).replace("&", "and") if c.isalnum())
+
+
+_CODES = {_province_key(name): code for code, names in PROVINCES.items() for name in (code, *names)}
+
+
+def province_code(name: str) -> str | None:
+    """The code of a province given by code, by English or French name or by an older abbreviation; None if it
+    is none."""
+    return _CODES.get(_province_key(name))
+
+
+@lru_cache(maxsize=16384)
+def parse(text: str) -> Place:
+    """The place that ``text`` names; white space around and runs of it inside are dropped.
+
+    Raises PlaceError: ``required`` (no text), ``too_long``, ``invalid_characters`` (in the city),
+    ``unknown_province``."""
+    city, comma, suffix = text.partition(",")
+    city, suffix = " ".join(city.replace("’", "'").split()), suffix.strip()
+    if not city and not comma:
+        raise PlaceError((("required", "a location needs a city"),))
+    province = province_code(suffix) if comma else None
+    faults = tuple(_faults(text.strip(), city))
+    if comma and province is None:
+        faults += (("unknown_province", _unknown_province(suffix)),)
+    if faults:
+        raise PlaceError(faults)
+    return Place(city, province)
+
+
+def _faults(text: str, city: str) -> list[tuple[str, str]]:
+    if len(text) > MAX_DESCRIPTION:
+        return [("too_long", f"{len(text)} characters; at most {MAX_DESCRIPTION} are allowed")]
+    if len(city) > MAX_NAME:
+        return [("too_long", f"the city has {len(city)} characters; at most {MAX_NAME} are allowed")]
+    if _PLAIN_CITY.fullmatch(city):
+        return []
+    wrong = next((c for c in city if not _allowed(c)), None)
+    if wrong is not None:
+        return [("invalid_characters", f"a city's name cannot contain {wrong!r}")]
+    if not any(c.isalpha() for c in city):
+        return [("invalid_characters", "a city's name needs at least one letter")]
+    return []
+
+
+def _allowed(char: str) -> bool:
+    return char in _PUNCTUATION or unicodedata.category(char)[0] in "LM" or "0" <= char <= "9"
+
+
+def _unknown_province(suffix: str) -> str:
+    codes = " ".join(PROVINCES)
+    return f"{suffix[:60]!r} is no Canadian province or territory; use one of {codes}"

@@ -1,0 +1,60 @@
+"""Catalogue values as feeds give them, by id or by name, to ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from syncd.domain.catalog import Catalog
+from syncd.feeds.faults import nearest
+from syncd.feeds.transforms.text import spelled
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """How one catalogue is searched. ``what``: an entry in words; ``pointer`` of the field in the body."""
+
+    what: str
+    pointer: str
+    by_name: Callable[[str], int | None]
+    ids: Mapping[int, object]
+    names: tuple[str, ...]
+
+    def hint(self, value: object) -> str:
+        near = nearest(spelled(value), self.names)
+        return near if near.startswith("; did") else ""
+
+
+def finders(catalog: Catalog) -> dict[str, Finder]:
+    """The finders of ``catalog`` by the field that they serve (``period`` for the salary's)."""
+
+    def finder(what: str, field: str, by_name: Callable[[str], int | None], entries: Mapping[int, object]) -> Finder:
+        names = tuple(str(getattr(entry, "name", "")) for entry in entries.values())
+        return Finder(what, f"/{field}", by_name, entries, names)
+
+    return {
+        "categories": finder("category", "categories", catalog.find_category, catalog.categories),
+        "positionType": finder("position type", "positionType", catalog.find_position_type, catalog.position_types),
+        "period": finder("salary period", "salary/period", catalog.find_period, catalog.periods),
+        "applicantRoutingType": finder(
+            "applicant routing type", "applicantRoutingType", catalog.find_routing_type, catalog.routing_types
+        ),
+    }
+
+
+def catalogue_id(value: object, find: Finder) -> int | None:
+    """The id that ``value`` names: an id of the catalogue, a name or a synonym. None: neither."""
+    if value.__class__ is str:
+        found = find.by_name(value)  # type: ignore[arg-type]
+        if found is not None:
+            return found
+        text = value.strip()  # type: ignore[attr-defined]
+        return _known(int(text), find) if text.isdecimal() and len(text) < 11 else None
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
+    return _known(int(value), find) if value == int(value) else None
+
+
+def _known(id: int, find: Finder) -> int | None:
+    return id if id in find.ids else None

@@ -1,0 +1,221 @@
+"""CSV, streamed: physical lines are joined into candidate records by the parity of their quotes, and csv.reader decides.
+
+A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding. A record that starts
+where the one before ended, and whose bytes were once read as one record, is that record: known ones are not parsed again.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
+from typing import ClassVar
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.dialect import Dialect, find_dialect
+from syncd.feeds.readers.digest import seeded
+from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.spec import ReadSpec, header_key
+from syncd.feeds.records import Format, Known, Record
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+#: Fed after the last line: swallowed by a record, it tells that a quote is open.
+_SENTINEL = "end"
+#: csv.reader's own limit is one for the whole process; ours are checked on the bytes.
+csv.field_size_limit(1 << 30)
+
+
+class CsvReader:
+    """See FeedReader. Raises FeedError ``bad_header``, ``bad_encoding``, ``truncated``, ``limit_exceeded``."""
+
+    format: ClassVar[Format] = "csv"
+
+    def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+        self.declared: int | None = None
+        self.withheld: str | None = None
+        self.mended = False
+        self.header: list[str] | None = None
+        self._source, self._limits, self._known = source, limits, known
+        self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
+        self._keys: list[str] = []
+        self._digest: Callable[[bytes], bytes] | None = None
+        self._number = 0
+        self._line = 1
+
+    @property
+    def bytes_read(self) -> int:
+        return self._source.bytes_read
+
+    def __iter__(self) -> Iterator[Record]:
+        end, tail, skip = self._dialect.line_end, b"", self._dialect.skip
+        self._line += 1 if skip else 0
+        for chunk in self._source.chunks():
+            buf = tail + (chunk[skip:] if skip else chunk)
+            skip = 0
+            pieces, tail = _join(buf, end)
+            carry = yield from self._records(pieces)
+            tail = carry + tail
+            if len(tail) > self._limits.text:
+                raise FeedError(
+                    "limit_exceeded",
+                    f"a record of more than {self._limits.text} bytes; a quote may lack its end",
+                    line=self._line,
+                )
+        if tail:
+            yield from self._last(tail)
+        if self.header is None:
+            raise FeedError("empty_file", "the file has no header")
+
+    def _records(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
+        """Candidate records, without their line ends. Returns the bytes from where a quote is still open, if one is."""
+        first = 0
+        while self._digest is None and first < len(pieces):
+            self._take_header(pieces[first])
+            first += 1
+        if self._digest is None:
+            return b""
+        pieces = pieces[first:] if first else pieces
+        digests = [self._digest(piece) for piece in pieces]
+        known = frozenset(self._known(digests)) if self._known and digests else frozenset()
+        end = self._dialect.line_end
+        pending: list[bytes] = []
+        for piece, digest in zip(pieces, digests, strict=True):
+            if digest in known:
+                carry = (yield from self._parse(pending)) if pending else b""
+                pending = []
+                if not carry:
+                    yield Record(self._next(), self._line, None, digest, None)
+                    self._line += piece.count(end) + 1
+                    continue
+                pending = [carry.removesuffix(end)]  # in an open quote even a known record is text
+            pending.append(piece)
+        return (yield from self._parse(pending)) if pending else b""
+
+    def _parse(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
+        """Candidates that csv.reader has to judge, the first at a record's start. Returns what stands in an open quote."""
+        end = self._dialect.line_end
+        texts = [self._decode(piece) for piece in pieces]
+        reader = self._reader([*texts, _SENTINEL])
+        done = 0
+        try:
+            for row in reader:
+                if reader.line_num != done + 1:
+                    break
+                if reader.line_num > len(texts):
+                    return b""
+                raw = pieces[done]
+                done += 1
+                yield from self._row(row, raw)
+                self._line += raw.count(end) + 1
+        except csv.Error:
+            pass
+        return (yield from self._by_lines("".join(text + end.decode() for text in texts[done:])))
+
+    def _by_lines(self, text: str) -> Generator[Record, None, bytes]:
+        """Where quotes misled the joining: line by line, as csv.reader wants it."""
+        lines = [line for line in _LINE.findall(text) if line]
+        end, done = self._dialect.line_end, 0
+        reader = self._reader([*lines, _SENTINEL])
+        try:
+            for row in reader:
+                if reader.line_num > len(lines):
+                    break
+                raw = "".join(lines[done : reader.line_num]).encode()
+                done = reader.line_num
+                yield from self._row(row, raw.removesuffix(end))
+                self._line += max(1, raw.count(end))
+        except csv.Error as error:
+            raise FeedError("not_well_formed", f"not CSV: {error}", line=self._line) from None
+        return "".join(lines[done:]).encode()
+
+    def _last(self, tail: bytes) -> Iterator[Record]:
+        """What stands after the last line end outside quotes: a record, or the start of one that was cut off."""
+        if self._digest is None:
+            reader = self._reader([self._decode(tail), _SENTINEL])
+            next(reader)
+            if reader.line_num > 1:
+                raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
+            self._take_header(tail)
+            return
+        if (yield from self._by_lines(self._decode(tail))):
+            raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
+
+    def _reader(self, texts: Sequence[str]) -> csv._reader:
+        return csv.reader(texts, delimiter=self._dialect.delimiter)
+
+    def _row(self, row: list[str], raw: bytes) -> Iterator[Record]:
+        if not any(row) or not any(map(str.strip, row)):
+            return
+        assert self._digest is not None
+        keys = self._keys
+        problem = None
+        if len(row) != len(keys):
+            problem = Problem("", "ragged_row", f"the row has {len(row)} cells, the header {len(keys)}", len(row))
+        if len(raw) > self._limits.record:
+            problem = Problem("", "too_long", f"the record is longer than {self._limits.record} bytes", len(raw))
+        item = dict(zip(keys, row, strict=False))
+        yield Record(self._next(), self._line, None, self._digest(raw), item, problem, partial(list, row))
+
+    def _next(self) -> int:
+        self._number += 1
+        if self._number > self._limits.rows:
+            raise FeedError("limit_exceeded", f"more than {self._limits.rows} rows", line=self._line)
+        return self._number
+
+    def _take_header(self, piece: bytes) -> None:
+        """The first record that is not blank names the columns."""
+        try:
+            cells = next(self._reader([self._decode(piece)]), [])
+        except csv.Error as error:
+            raise FeedError("bad_header", f"not a CSV header: {error}", line=self._line) from None
+        if any(map(str.strip, cells)):
+            self._check_header(cells)
+            self.header = cells
+            self._keys = [header_key(name) for name in cells]
+            self.mended = "syncd_errors" in self._keys
+            self._digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
+        self._line += piece.count(self._dialect.line_end) + 1
+
+    def _check_header(self, cells: list[str]) -> None:
+        if len(cells) > self._limits.columns:
+            raise FeedError(
+                "limit_exceeded", f"{len(cells)} columns, more than {self._limits.columns}", line=self._line
+            )
+        keys = [header_key(name) for name in cells]
+        empty = [str(n) for n, key in enumerate(keys, 1) if not key]
+        twice = sorted({name.strip() for name, key in zip(cells, keys, strict=True) if key and keys.count(key) > 1})
+        faults = [f"column {', '.join(empty)} has no name"] if empty else []
+        faults += [f"more than one column is named {', '.join(map(repr, twice))}"] if twice else []
+        if faults:
+            raise FeedError("bad_header", "; ".join(faults), line=self._line)
+
+    def _decode(self, piece: bytes) -> str:
+        try:
+            return piece.decode()
+        except UnicodeDecodeError as error:
+            line = self._line + piece.count(self._dialect.line_end, 0, error.start)
+            raise FeedError(
+                "bad_encoding", f"not UTF-8: byte 0x{piece[error.start]:02X}", line=line
+            ) from None
+
+
+def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
+    """Physical lines joined while a quote is open (by parity), without their line ends; and what is not complete yet."""
+    parts = buf.split(end)
+    last = parts.pop()
+    pieces: list[bytes] = []
+    held: list[bytes] = []
+    for part in parts:
+        if held:
+            held.append(part)
+            if part.count(b'"') & 1:
+                pieces.append(end.join(held))
+                held = []
+        elif part.count(b'"') & 1:
+            held = [part]
+        else:
+            pieces.append(part)
+    held.append(last)
+    return pieces, end.join(held)

@@ -1,0 +1,238 @@
+"""JSON with an array of records in it, streamed: the array at the root or at a path of member names.
+
+Two parsers share the file. Everything outside the array of records goes through a streaming parser (ijson), which judges the
+envelope to its last byte and says where the array begins. Inside it, slices of the file are cut between two elements: a cut is
+right exactly if what lies before it, put in brackets, is an array. So the extent of every record is known, its digest is that of
+its bytes, and a known one is never decoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from functools import partial
+from typing import Any, ClassVar
+
+import ijson
+import msgspec
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError
+from syncd.feeds.readers.digest import seeded
+from syncd.feeds.readers.envelope import Envelope
+from syncd.feeds.readers.json_values import bad_text, record_value, scan, text_before_cut
+from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.spec import ReadSpec
+from syncd.feeds.records import Format, Known, Record
+
+_elements = msgspec.json.Decoder(list[msgspec.Raw])
+_TRIES = 16
+_BLANK = b" \t\r\n"
+
+
+class JsonReader:
+    """See FeedReader. Raises FeedError ``no_records_path``, ``not_well_formed``, ``truncated``, ``bad_encoding``,
+    ``limit_exceeded``. Offsets count bytes of the text in UTF-8."""
+
+    format: ClassVar[Format] = "json"
+
+    def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+        if ijson.backend != "yajl2_c":
+            raise RuntimeError("ijson has fallen back to a slow parser; install its yajl2_c backend")
+        self.declared: int | None = None
+        self.header: list[str] | None = None
+        self.withheld: str | None = None
+        self.mended = False
+        self._source, self._limits, self._known = source, limits, known
+        self._digest = seeded("json")
+        self._envelope = Envelope(spec.records, limits, source.head)
+        self._number, self._line, self._offset = 0, 1, 0
+        self._between: bytes | None = None
+
+    @property
+    def bytes_read(self) -> int:
+        return self._source.bytes_read
+
+    def __iter__(self) -> Iterator[Record]:
+        chunks = self._source.chunks()
+        buf = b""
+        while (rest := self._outside(buf, chunks)) is not None:
+            if self._envelope.kind == "array":
+                buf = yield from self._array(rest, chunks)
+            else:
+                buf = yield from self._lone(rest, chunks)
+        self._envelope.finish()
+        self.declared = self._envelope.declared
+
+    def _outside(self, buf: bytes, chunks: Iterator[bytes]) -> bytes | None:
+        """Feeds the envelope until the records begin; returns what follows, or None at the end of the file."""
+        while True:
+            self._envelope.offset = self._offset
+            used = self._envelope.feed(buf)
+            self._advance(buf, used)
+            if self._envelope.kind:
+                return buf[used:]
+            more = next(chunks, None)
+            if more is None:
+                return None
+            buf = more
+
+    def _array(self, buf: bytes, chunks: Iterator[bytes]) -> Generator[Record, None, bytes]:
+        """The elements of the array; ``buf`` starts after its bracket. Returns what follows them, its bracket first."""
+        comma = False
+        while True:
+            buf = self._skip_blank(buf)
+            if buf[:1] == b"]" and not comma:
+                return buf
+            raws, used = self._slices(buf) if buf else ([], 0)
+            if raws:
+                yield from self._records(buf, raws)
+                self._advance(buf, used)
+                buf = self._skip_blank(buf[used:])
+                comma = False
+            if not raws or not buf:
+                more = next(chunks, None)
+                if more is None:
+                    raise self._broken(buf, last=True)
+                self._check_carry(buf)
+                buf = self._skip_blank(buf + more) if raws else buf + more
+            if raws and buf[:1] == b",":
+                comma = True
+                self._advance(buf, 1)
+                buf = buf[1:]
+            elif raws and buf[:1] != b"]":
+                raise self._fault("not_well_formed", "neither a comma nor the end of the array after a record")
+
+    def _slices(self, buf: bytes) -> tuple[list[bytes], int]:
+        """The raw elements at the start of ``buf``, as many as are whole, and where the last one ends."""
+        if self._between is not None:
+            cut = len(buf)
+            for _ in range(_TRIES):
+                cut = buf.rfind(self._between, 0, cut)
+                if cut < 0:
+                    break
+                try:
+                    raws = _elements.decode(b"[" + buf[: cut + 1] + b"]")
+                    return [bytes(raw) for raw in raws], cut + 1
+                except (msgspec.MsgspecError, RecursionError):
+                    continue
+        return self._one_by_one(buf)
+
+    def _one_by_one(self, buf: bytes) -> tuple[list[bytes], int]:
+        """The sure way, where guesses at a cut fail. Learns what stands between two records, for the next guess."""
+        text = self._text(buf)
+        raws: list[bytes] = []
+        at = used = 0
+        while True:
+            try:
+                _, end = scan(text, at)
+            except (ValueError, RecursionError):
+                break
+            after = _skip(text, end)
+            if text[after : after + 1] not in (",", "]"):
+                break
+            raws.append(text[at:end].encode())
+            used = end
+            if text[after] == "]":
+                break
+            at = _skip(text, after + 1)
+            if self._between is None and text[end - 1] == "}" and text[at : at + 1] == "{":
+                self._between = text[end - 1 : at + 1].encode()
+                break
+        return raws, len(text[:used].encode())
+
+    def _records(self, buf: bytes, raws: list[bytes]) -> Iterator[Record]:
+        digests = [self._digest(raw) for raw in raws]
+        known = frozenset(self._known(digests)) if self._known else frozenset()
+        at, line = 0, self._line
+        for raw, digest in zip(raws, digests, strict=True):
+            start = buf.find(raw, at)
+            line += buf.count(b"\n", at, start)
+            self._number += 1
+            if self._number > self._limits.rows:
+                raise self._fault("limit_exceeded", f"more than {self._limits.rows} rows")
+            if digest in known:
+                yield Record(self._number, line, self._offset + start, digest, None)
+            else:
+                yield self._record(raw, digest, line, self._offset + start)
+            at = start + len(raw)
+            line += raw.count(b"\n")
+
+    def _record(self, raw: bytes, digest: bytes, line: int, offset: int) -> Record:
+        try:
+            item, problem = record_value(raw, self._limits)
+        except UnicodeDecodeError as error:
+            raise bad_text(error, offset, line) from None
+        except ValueError as error:
+            raise FeedError("not_well_formed", f"not JSON: {error}", line=line, offset=offset) from None
+        if item is not None and "syncd_errors" in item:
+            self.mended = True
+        value: Any = raw.decode("utf-8", "replace") if item is None else item
+        return Record(self._number, line, offset, digest, item, problem, partial(_same, value))
+
+    def _lone(self, buf: bytes, chunks: Iterator[bytes]) -> Generator[Record, None, bytes]:
+        """One object where an array is usual; its brace has gone to the envelope. Returns what follows, its own end first."""
+        buf = b"{" + buf
+        self._offset -= 1
+        while True:
+            text = self._text(buf)
+            try:
+                _, end = scan(text, 0)
+                break
+            except (ValueError, RecursionError):
+                more = next(chunks, None)
+                if more is None:
+                    raise self._broken(buf, last=True) from None
+                self._check_carry(buf)
+                buf += more
+        raw = text[:end].encode()
+        yield from self._records(buf, [raw])
+        self._advance(buf, len(raw) - 1)
+        return buf[len(raw) - 1 :]
+
+    def _check_carry(self, buf: bytes) -> None:
+        """A value that goes on and on is wrong, or too long."""
+        if len(buf) > len(self._source.head):
+            self._probe(buf)
+        if len(buf) > self._limits.text:
+            raise self._fault("limit_exceeded", f"a record of more than {self._limits.text} bytes")
+
+    def _broken(self, buf: bytes, *, last: bool = False) -> FeedError:
+        self._probe(buf)
+        return self._fault("truncated", "the file ends before its array of records does")
+
+    def _probe(self, buf: bytes) -> None:
+        """Raises FeedError if no end could make ``buf`` the start of an array."""
+        parser = ijson.basic_parse_coro(ijson.sendable_list())
+        try:
+            parser.send(b"[" + buf)
+        except (ijson.JSONError, UnicodeDecodeError, StopIteration) as error:
+            raise self._fault("not_well_formed", f"not JSON: {error}".splitlines()[0]) from None
+
+    def _text(self, buf: bytes) -> str:
+        try:
+            return text_before_cut(buf)
+        except UnicodeDecodeError as error:
+            raise bad_text(error, self._offset) from None
+
+    def _skip_blank(self, buf: bytes) -> bytes:
+        bare = buf.lstrip(_BLANK)
+        if len(bare) != len(buf):
+            self._advance(buf, len(buf) - len(bare))
+        return bare
+
+    def _advance(self, buf: bytes, count: int) -> None:
+        self._line += buf.count(b"\n", 0, count)
+        self._offset += count
+
+    def _fault(self, code: str, detail: str) -> FeedError:
+        return FeedError(code, detail, line=self._line, offset=self._offset)
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at : at + 1] in (" ", "\t", "\r", "\n"):
+        at += 1
+    return at
+
+
+def _same(value: object) -> object:
+    return value

@@ -1,0 +1,127 @@
+"""The bytes of a feed file as a stream of UTF-8 chunks, whatever encoding they came in.
+
+Where the encoding comes from, strongest first: the feed's setting, a byte order mark, the XML declaration, strict UTF-8 over the
+first chunk that is not plain ASCII, Windows-1252. UTF-8 is passed on unchecked: the parsers check what they parse.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError
+
+#: Opens the file from its start. What unpacks compressed files will be another one of these.
+Opener = Callable[[], BinaryIO]
+
+CHUNK = 1 << 20
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_DECLARED = re.compile(rb"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+
+
+class Source:
+    """One pass or several over the same bytes. ``head``: the first chunk in UTF-8, without a byte order mark. ``encoding`` is a
+    codec name, "guess" while all bytes so far were ASCII. ``whole``: the head is the whole file. Raises FeedError
+    (``empty_file``, ``bad_encoding``, ``limit_exceeded``)."""
+
+    def __init__(self, opener: Opener, encoding: str | None, limits: Limits) -> None:
+        self._open = opener
+        self._limit = limits.file
+        self.bytes_read = 0
+        with opener() as stream:
+            raw = stream.read(CHUNK)
+            self.whole = len(raw) < CHUNK or not stream.read(1)
+        if not raw.strip():
+            raise FeedError("empty_file", "the file is empty")
+        self.encoding, self._skip = _encoding(raw, encoding)
+        self.head = next(self.chunks())
+        self.bytes_read = 0
+
+    def chunks(self) -> Iterator[bytes]:
+        """The file from its start, in UTF-8; a chunk may end inside a character only where the file was UTF-8."""
+        decoder = None if self.encoding == "guess" else _transcoder(self.encoding)
+        guessing = self.encoding == "guess"
+        self.bytes_read = 0
+        with self._open() as stream:
+            raw = stream.read(CHUNK)[self._skip :]
+            start = self._skip
+            while raw:
+                self.bytes_read = start + len(raw)
+                self._check_size()
+                if guessing and not raw.isascii():
+                    guessing = False
+                    decoder = _transcoder(_guess(raw, start))
+                yield raw if decoder is None else _decode(decoder, raw, start)
+                start = self.bytes_read
+                raw = stream.read(CHUNK)
+        if decoder is not None:
+            yield _decode(decoder, b"", start, final=True)
+
+    def _check_size(self) -> None:
+        if self.bytes_read > self._limit:
+            raise FeedError("limit_exceeded", f"the file is larger than {self._limit} bytes")
+
+
+def _encoding(raw: bytes, setting: str | None) -> tuple[str, int]:
+    """Codec name and the length of the byte order mark."""
+    mark, marked = next(((len(bom), name) for bom, name in _BOMS if raw.startswith(bom)), (0, None))
+    declared = _DECLARED.match(raw[:4096])
+    name = setting or marked or _wide(raw) or (declared.group(1).decode() if declared else None)
+    if name is None:
+        return ("guess" if raw.isascii() else _guess(raw, 0)), 0
+    try:
+        codec = codecs.lookup(name).name
+        b"".decode(codec)
+    except (LookupError, TypeError):
+        raise FeedError("bad_encoding", f"the encoding {name!r} is not known") from None
+    if codec in ("utf-16", "utf-32") and (wide := marked or _wide(raw)):
+        codec = wide
+    return ("utf-8" if codec == "utf-8-sig" else codec), mark
+
+
+def _wide(raw: bytes) -> str | None:
+    """UTF-16 without a mark: every other byte of the start is NUL."""
+    pairs = raw[:64]
+    if len(pairs) < 4 or 0 not in pairs:
+        return None
+    if not any(pairs[1::2]):
+        return "utf-16-le"
+    return None if any(pairs[::2]) else "utf-16-be"
+
+
+def _guess(raw: bytes, start: int) -> str:
+    """UTF-8 if ``raw`` is (but for a character cut off at its end), else Windows-1252, unless it is broken UTF-8."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(raw)
+        return "utf-8"
+    except UnicodeDecodeError as error:
+        text = raw.decode("utf-8", "replace")
+        wrong = text.count("\ufffd")
+        if sum(map(text.count, "éèàçêôîû’–")) > wrong:
+            raise FeedError(
+                "bad_encoding",
+                f"mostly UTF-8, but the byte 0x{raw[error.start]:02X} is not",
+                offset=start + error.start,
+            ) from None
+        return "cp1252"
+
+
+def _transcoder(encoding: str) -> codecs.IncrementalDecoder | None:
+    return None if encoding in ("utf-8", "ascii") else codecs.getincrementaldecoder(encoding)()
+
+
+def _decode(decoder: codecs.IncrementalDecoder, raw: bytes, start: int, *, final: bool = False) -> bytes:
+    try:
+        return decoder.decode(raw, final).encode()
+    except UnicodeError as error:
+        offset = start + error.start if isinstance(error, UnicodeDecodeError) else start
+        raise FeedError("bad_encoding", f"not valid text: {error}", offset=offset) from None

@@ -1,0 +1,332 @@
+"""XML, streamed, and read again fast.
+
+Every byte goes through lxml, except that a run of known records becomes one placeholder element. That is sound because
+
+- a *slice* runs from a record's start tag to the next end tag of that name, and its digest is remembered only after lxml, fed exactly
+  these bytes, has reported the start and the end of exactly one element of that name, which is the record;
+- its digest is seeded with all that surrounds a record and decides its meaning;
+- it is replaced only where it follows a record, with nothing but white space between, that lxml has read as a record of the same
+  surroundings: so the parser is between two elements there, and not in a comment, in CDATA or under another parent.
+
+Records that are no clean slices (a nested element of the same name, an end tag in CDATA) get a digest of another kind, and are
+always parsed. A wrong guess costs time, never a wrong record.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from functools import partial
+from typing import ClassVar
+
+from lxml import etree
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.digest import seeded
+from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.spec import ReadSpec
+from syncd.feeds.readers.xml_scout import local, matches, names, new_parser, scout, signature
+from syncd.feeds.readers.xml_text import SUSPICIOUS, Lexer, Unknown, safe_cut
+from syncd.feeds.records import Format, Known, Record
+
+_AFTER_NAME = frozenset(b" \t\r\n/>")
+_COUNT_TAG = "{*}expectedJobCount"
+_Event = tuple[str, etree._Element]
+
+
+class XmlReader:
+    """See FeedReader. Raises FeedError ``not_well_formed``, ``truncated``, ``unknown_entity``, ``limit_exceeded``,
+    ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``."""
+
+    format: ClassVar[Format] = "xml"
+
+    def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+        self.header: list[str] | None = None
+        self.mended = False
+        self.withheld = "read leniently ([read] recover = true)" if spec.recover else None
+        self._source, self._limits, self._known = source, limits, known
+        self._outside, self._recover = spec.outside, spec.recover
+        head = source.head.lstrip()
+        self._blank = len(source.head) - len(head)
+        self._line = 1 + source.head.count(b"\n", 0, self._blank)
+        self._first_line = self._line
+        found = scout(head, spec.records, whole=source.whole, outside=spec.outside)
+        self.declared = found.declared
+        self._path, self._root, self._home = found.path, found.root, found.home
+        self._opening = None if spec.recover else found.opening
+        self._closing = (b"</" + found.opening[1:] + b">") if found.opening else b""
+        context = head[: found.prolog] if spec.outside else b""
+        surroundings = (source.encoding, repr(found.path), repr(found.home), context)
+        self._slice_digest = seeded("xml slice", *surroundings)
+        self._loose_digest = seeded("xml element", *surroundings)
+        tags = (f"{{*}}{found.path[-1]}" if found.path[-1] != "*" else "{*}*", found.root, _COUNT_TAG)
+        self._parser = new_parser(("start", "end"), tags, recover=spec.recover)
+        self._events: Iterator[_Event] = self._parser.read_events()  # type: ignore[assignment]
+        self._lexer = Lexer()
+        self._nonce = f"n{secrets.token_hex(12)}"
+        self._number = 0
+        self._since = 0
+        self._parent: etree._Element | None = None
+        self._last: etree._Element | None = None
+        self._kept: list[etree._Element] = []
+        self._at_home = self._trusted = self._root_ended = False
+        self._run: list[tuple[bytes, int]] = []
+        self._fed_line = self._line
+
+    @property
+    def bytes_read(self) -> int:
+        return self._source.bytes_read
+
+    def __iter__(self) -> Iterator[Record]:
+        tail, blank = b"", self._blank
+        for chunk in self._source.chunks():
+            buf = tail + (chunk[blank:] if blank else chunk)
+            blank = 0
+            done = 0
+            if self._opening is not None:
+                pieces = self._cut(buf)
+                yield from self._pieces(buf, pieces)
+                done = pieces[-1][2] if pieces else 0
+            if self._opening is None or len(buf) - done > self._limits.record:
+                cut = max(done, safe_cut(buf))
+                if cut > done:
+                    yield from self._feed_loose(buf[done:cut])
+                done = cut
+            tail = buf[done:]
+            if len(tail) > self._limits.text:
+                raise self._too_much()
+        if tail:
+            yield from self._feed_loose(tail)
+        yield from self._close()
+
+    # -- slices
+
+    def _cut(self, buf: bytes) -> list[tuple[int, int, int]]:
+        """(where the gap before it begins, where the slice begins or -1 if there is none, where it ends), back to back."""
+        assert self._opening is not None
+        opening, closing = self._opening, self._closing
+        pieces = []
+        gap = 0
+        while (end := buf.find(closing, gap)) >= 0:
+            start = buf.find(opening, gap, end)
+            while start >= 0 and buf[start + len(opening)] not in _AFTER_NAME:
+                start = buf.find(opening, start + 1, end)
+            end += len(closing)
+            pieces.append((gap, start, end))
+            gap = end
+        return pieces
+
+    def _pieces(self, buf: bytes, pieces: list[tuple[int, int, int]]) -> Iterator[Record]:
+        digests = [self._slice_digest(buf[start:end]) if start >= 0 else b"" for _, start, end in pieces]
+        known = frozenset(self._known([d for d in digests if d])) if self._known else frozenset()
+        for (gap, start, end), digest in zip(pieces, digests, strict=True):
+            blank = start == gap or (start >= 0 and buf[gap:start].isspace())
+            if blank and self._trusted and digest in known:
+                self._line += buf.count(b"\n", gap, start)
+                self._run.append((digest, self._line))
+                lines = buf.count(b"\n", start, end)
+                self._line += lines
+                self._mark_mended(buf, start, end)
+                continue
+            yield from self._end_run()
+            if start < 0:
+                yield from self._feed_loose(buf[gap:end])
+                continue
+            if start > gap:
+                trusted = self._trusted
+                yield from self._feed_loose(buf[gap:start])
+                self._trusted = blank and trusted
+            yield from self._feed_slice(buf[start:end], digest, known=digest in known)
+        yield from self._end_run()
+
+    def _mark_mended(self, buf: bytes, start: int, end: int) -> None:
+        """A known record is not parsed; its start tag may still carry the mark."""
+        assert self._opening is not None
+        if buf[start + len(self._opening)] != 62 and b"syncd_errors" in buf[start:end]:
+            self.mended = True
+
+    def _end_run(self) -> Iterator[Record]:
+        """One placeholder for the known records in a row, with as many line ends as they had."""
+        if not self._run:
+            return
+        run, self._run = self._run, []
+        assert self._opening is not None
+        lines = b"\n" * (self._line - self._fed_line)
+        self._feed(b'%s %s="%d"%s/>' % (self._opening, self._nonce.encode(), len(run), lines))
+        events = list(self._events)
+        if not _is_one_element(events) or events[0][1].get(self._nonce) != str(len(run)):
+            raise self._fault("not_well_formed", "records in a place where none can be")
+        self._tidy(events[0][1])
+        for digest, line in run:
+            yield Record(self._next(), line, None, digest, None)
+        self._since = 0
+
+    def _feed_slice(self, raw: bytes, digest: bytes, *, known: bool) -> Iterator[Record]:
+        """Bytes that should be one record: fed alone, so that the parser's events tell whether they are."""
+        lexer = self._lexer
+        clean = lexer.closer is None
+        plain = clean and SUSPICIOUS.search(raw) is None
+        line = self._line
+        self._line += raw.count(b"\n")
+        self._feed(raw if plain else self._walk(raw, line))
+        events = list(self._events)
+        if clean and _is_one_element(events) and self._is_record(element := events[0][1]):
+            lexer.closer = None
+            self._trusted = self._at_home
+            if self._at_home:
+                yield self._record(element, line, raw, digest, known=known)
+                return
+            yield self._record(element, line)
+            return
+        if plain:
+            lexer.walk(raw)
+        self._trusted = False
+        yield from self._loose(events)
+
+    # -- anything else
+
+    def _feed_loose(self, data: bytes) -> Iterator[Record]:
+        """Bytes of any kind, cut between tokens."""
+        self._trusted = False
+        line = self._line
+        self._line += data.count(b"\n")
+        self._feed(self._walk(data, line))
+        yield from self._loose(list(self._events))
+
+    def _loose(self, events: list[_Event]) -> Iterator[Record]:
+        for event, element in events:
+            if event == "start":
+                continue
+            if self._is_record(element):
+                yield self._record(element, None)
+            elif element.getparent() is None:
+                self._root_ended = True
+            elif local(element) == _COUNT_TAG[3:] and (element.text or "").strip().isdigit():
+                self.declared = max(self.declared or 0, int(str(element.text).strip()[:9]))
+
+    def _walk(self, data: bytes, line: int) -> bytes:
+        try:
+            return self._lexer.walk(data)
+        except Unknown as unknown:
+            self._feed(unknown.before)
+            raise FeedError(
+                "unknown_entity",
+                f"the entity &{unknown.name}; is neither XML's nor HTML's",
+                line=line + data.count(b"\n", 0, unknown.at),
+            ) from None
+
+    def _feed(self, data: bytes) -> None:
+        self._fed_line = self._line
+        self._since += len(data)
+        if self._since > self._limits.text:
+            raise self._too_much()
+        try:
+            self._parser.feed(data)
+        except etree.XMLSyntaxError as error:
+            raise self._syntax(error, "not_well_formed") from None
+
+    def _close(self) -> Iterator[Record]:
+        try:
+            self._parser.close()
+        except etree.XMLSyntaxError as error:
+            yield from self._loose(list(self._events))
+            raise self._syntax(error, "not_well_formed" if self._root_ended else "truncated") from None
+        yield from self._loose(list(self._events))
+
+    # -- records
+
+    def _is_record(self, element: etree._Element) -> bool:
+        parent = element.getparent()
+        if parent is not None and parent is self._parent:
+            return self._path[-1] in ("*", local(element))
+        if not matches(self._path, names(element)):
+            return False
+        self._adopt(element, parent)
+        return True
+
+    def _adopt(self, element: etree._Element, parent: etree._Element | None) -> None:
+        """``parent`` holds records from now on. What stood before the very first record stays, for selectors that look there."""
+        first = self._parent is None and self._number == 0
+        for above in (element, *element.iterancestors()):
+            if first:
+                self._kept.extend(above.itersiblings(preceding=True))
+            elif above is not element:
+                self._drop_before(above)
+        self._parent = parent
+        self._at_home = signature(parent, outside=self._outside) == self._home
+
+    def _tidy(self, element: etree._Element) -> None:
+        """Frees what came before ``element``."""
+        self._drop_before(element)
+        self._last = element
+
+    def _drop_before(self, element: etree._Element) -> None:
+        parent = element.getparent()
+        while (previous := element.getprevious()) is not None and parent is not None:
+            if any(previous is kept for kept in self._kept):
+                break
+            parent.remove(previous)
+
+    def _record(
+        self, element: etree._Element, line: int | None, raw: bytes | None = None, digest: bytes = b"", *, known: bool = False
+    ) -> Record:
+        self._tidy(element)
+        self._since = 0
+        if raw is None:
+            raw = etree.tostring(element, with_tail=False)
+            digest = self._loose_digest(raw + repr(signature(element.getparent(), outside=self._outside)).encode())
+            line = line or self._first_line - 1 + (element.sourceline or 1)
+        if element.get("syncd_errors") is not None or element.find("{*}syncd_errors") is not None:
+            self.mended = True
+        item = None if known else element
+        return Record(self._next(), line, None, digest, item, self._problem(element, raw), partial(bytes, raw))
+
+    def _problem(self, element: etree._Element, raw: bytes) -> Problem | None:
+        if len(raw) > self._limits.record:
+            return Problem("", "too_long", f"the record is longer than {self._limits.record} bytes", len(raw))
+        if any(map(len, element)) and _depth(element) > self._limits.depth - len(self._path) + 1:
+            raise self._fault("limit_exceeded", f"nested deeper than {self._limits.depth}")
+        return None
+
+    def _next(self) -> int:
+        self._number += 1
+        if self._number > self._limits.rows:
+            raise self._fault("limit_exceeded", f"more than {self._limits.rows} rows")
+        return self._number
+
+    # -- faults
+
+    def _syntax(self, error: etree.XMLSyntaxError, code: str) -> FeedError:
+        line, column = error.position
+        if error.code in _LIMIT_ERRORS or (code == "not_well_formed" and error.code in _UNFINISHED):
+            code = "limit_exceeded"
+        elif error.code in _ENCODING_ERRORS:
+            code = "bad_encoding"
+        line = line + self._first_line - 1 if line else self._line
+        return FeedError(code, str(error.msg or error), line=line, column=column or None)
+
+    def _fault(self, code: str, detail: str) -> FeedError:
+        return FeedError(code, detail, line=self._line)
+
+    def _too_much(self) -> FeedError:
+        return self._fault("limit_exceeded", f"more than {self._limits.text} bytes without the end of a record")
+
+
+def _is_one_element(events: list[_Event]) -> bool:
+    """Whether the events are the start and the end of one and the same element."""
+    return len(events) == 2 and events[0][0] == "start" and events[1][0] == "end" and events[0][1] is events[1][1]
+
+
+def _depth(element: etree._Element) -> int:
+    level, found = [element], 0
+    while level:
+        found += 1
+        level = [child for parent in level for child in parent]
+    return found
+
+
+_LIMIT_ERRORS = frozenset({etree.ErrorTypes.ERR_NAME_TOO_LONG, etree.ErrorTypes.ERR_RESOURCE_LIMIT})
+#: Said of a section before the file is over: libxml2's way to say that it is too big.
+_UNFINISHED = frozenset({etree.ErrorTypes.ERR_CDATA_NOT_FINISHED, etree.ErrorTypes.ERR_COMMENT_NOT_FINISHED})
+_ENCODING_ERRORS = frozenset({etree.ErrorTypes.ERR_INVALID_ENCODING})

@@ -1,0 +1,203 @@
+"""XML records: children by local name in one pass, XPath where a name is not enough."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from lxml import etree
+
+from syncd.feeds.transforms.text import meant
+
+_NAME = r"[^\W\d][\w.-]*"
+_PLAIN = re.compile(rf"({_NAME}(?:/{_NAME})*)?(?:/?@({_NAME}))?\Z")
+_TOKEN = re.compile(
+    rf"(?P<text>\"[^\"]*\"|'[^']*')|(?P<name>{_NAME}(?::(?!:)(?:{_NAME}|\*))?)|(?P<number>\d+(?:\.\d+)?|\.\d+)"
+    r"|(?P<mark>::|\.\.|//|!=|<=|>=|[@$()\[\].,/|+\-=<>*])|(?P<space>\s+)"
+)
+_OPERATORS = frozenset(("and", "or", "div", "mod"))
+_OPERAND_ENDS = frozenset((")", "]", ".", "..", "*"))
+_STRING = etree.XPath("string()")
+
+Compiled = tuple[
+    Callable[["XmlNode"], object | None],
+    Callable[["XmlNode"], list[object]],
+    Callable[["XmlNode"], list[Any]],
+    bool,
+]
+
+
+class XmlNode:
+    """An element and, made when first asked for, its children by local name: text, an element that has children of its own,
+    or a list of these where the name repeats. Valid as long as the element is."""
+
+    __slots__ = ("_children", "element")
+
+    def __init__(self, element: Any) -> None:
+        self.element = element
+        self._children: dict[str, Any] | None = None
+
+    def get(self, name: str) -> Any:
+        children = self._children
+        if children is None:
+            children = self._children = _by_name(self.element)
+        return children.get(name)
+
+    def children(self) -> dict[str, Any]:
+        self.get("")
+        return self._children or {}
+
+
+def local_name(tag: str) -> str:
+    return tag.rpartition("}")[2] if tag[0] == "{" else tag
+
+
+def _by_name(element: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for child in element:
+        tag = child.tag
+        if tag.__class__ is not str:
+            continue  # a comment or processing instruction
+        name = tag if tag[0] != "{" else local_name(tag)
+        value = child if len(child) else (child.text or "")
+        if name not in found:
+            found[name] = value
+        elif found[name].__class__ is list:
+            found[name].append(value)
+        else:
+            found[name] = [found[name], value]
+    return found
+
+
+def text_of(value: Any, markup: bool = False) -> Any:
+    """The text of what a node or an XPath gives; with ``markup`` the inner markup of an element that has children."""
+    if value.__class__ is str or isinstance(value, bool | float):
+        return value
+    if isinstance(value, XmlNode):
+        value = value.element
+    if isinstance(value, str):
+        return str(value)
+    return inner_markup(value) if markup and len(value) else str(_STRING(value))
+
+
+def inner_markup(element: Any) -> str:
+    """What stands between an element's tags, as markup."""
+    parts = [escape(element.text or "", quote=False)]
+    parts += [etree.tostring(child, encoding="unicode", method="html") for child in element]
+    return "".join(parts)
+
+
+def compile_xpath(text: str, markup: bool) -> Compiled:
+    """first, every, nodes and outside of a Selector. Raises ValueError for what is no XPath relative to the record."""
+    plain = _PLAIN.match(text)
+    if plain and plain[1] and not plain[2] and "/" not in text:
+        return _child(text, markup)
+    find = _finder(plain[1], plain[2]) if plain and (plain[1] or plain[2]) else _xpath(text)
+
+    def every(node: XmlNode) -> list[object]:
+        return [v for v in (meant(text_of(found, markup)) for found in find(node.element)) if v is not None]
+
+    def first(node: XmlNode) -> object | None:
+        return next(iter(every(node)), None)
+
+    def nodes(node: XmlNode) -> list[Any]:
+        return [XmlNode(found) for found in find(node.element) if not isinstance(found, str | bool | float)]
+
+    return first, every, nodes, bool(re.search(r"\.\.|\b(?:ancestor|parent|preceding|following)\b", text))
+
+
+def _child(name: str, markup: bool) -> Compiled:
+    """The common case, a child's name: a look-up in a dict."""
+
+    def every(node: XmlNode) -> list[object]:
+        value = node.get(name)
+        if value is None:
+            return []
+        values = value if value.__class__ is list else (value,)
+        return [v for v in (meant(text_of(found, markup)) for found in values) if v is not None]
+
+    def first(node: XmlNode) -> object | None:
+        value = node.get(name)
+        if value.__class__ is str:
+            return meant(value)
+        return next(iter(every(node)), None)
+
+    def nodes(node: XmlNode) -> list[Any]:
+        return [XmlNode(found) for found in node.element.iterfind("{*}" + name)]
+
+    return first, every, nodes, False
+
+
+def _finder(path: str | None, attribute: str | None) -> Callable[[Any], list[Any]]:
+    steps = "/".join("{*}" + step for step in path.split("/")) if path else None
+
+    def find(element: Any) -> list[Any]:
+        elements = element.iterfind(steps) if steps else (element,)
+        if attribute is None:
+            return list(elements)
+        return [value for e in elements if (value := e.get(attribute)) is not None]
+
+    return find
+
+
+def _xpath(text: str) -> Callable[[Any], list[Any]]:
+    if text.startswith("/"):
+        raise ValueError("must be relative to the record: it may not begin with /")
+    try:
+        compiled = etree.XPath(namespace_blind(text), smart_strings=False)
+        probe = compiled(etree.Element("record"))
+    except etree.XPathError as error:
+        raise ValueError(f"is no XPath: {error}") from None
+    del probe
+
+    def find(element: Any) -> list[Any]:
+        found = compiled(element)
+        return found if isinstance(found, list) else [_plain(found)]
+
+    return find
+
+
+def _plain(value: Any) -> Any:
+    """An XPath number as text, without the ``.0`` of a float."""
+    return f"{value:.15g}" if isinstance(value, float) else value
+
+
+def namespace_blind(text: str) -> str:
+    """An XPath whose element names match in any namespace: ``a/b`` → ``*[local-name()='a']/*[local-name()='b']``."""
+    tokens = [match for match in _tokens(text) if match.lastgroup != "space"]
+    out = []
+    for i, token in enumerate(tokens):
+        before = tokens[i - 1] if i else None
+        after = tokens[i + 1][0] if i + 1 < len(tokens) else ""
+        is_name = token.lastgroup == "name"
+        if is_name and not _is_operator(token[0], before) and after not in ("(", "::") and _prev(before) not in ("@", "$"):
+            function = "name" if ":" in token[0] else "local-name"
+            attribute = _prev(before) == "::" and tokens[i - 2][0] == "attribute"
+            out.append(token[0] if attribute else f"*[{function}()='{token[0]}']")
+        else:
+            out.append(f" {token[0]} " if is_name and after not in ("(", "::") and _prev(before) != "@" else token[0])
+    return "".join(out)
+
+
+def _prev(token: re.Match[str] | None) -> str:
+    return token[0] if token else ""
+
+
+def _is_operator(name: str, before: re.Match[str] | None) -> bool:
+    """XPath 1.0, 3.7: a name that follows an operand is an operator."""
+    if name not in _OPERATORS or before is None:
+        return False
+    return before.lastgroup in ("name", "number", "text") or before[0] in _OPERAND_ENDS
+
+
+def _tokens(text: str) -> list[re.Match[str]]:
+    found, at = [], 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise ValueError(f"is no XPath: {text[at:]!r} is not understood")
+        found.append(match)
+        at = match.end()
+    return found

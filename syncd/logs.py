@@ -1,0 +1,81 @@
+"""The log: one event a line, with stable names; coloured text on a terminal, JSON otherwise.
+
+Modules log with ``structlog.get_logger()`` and a name of ``Event``; this module only sets up how it is
+written. What other libraries log through ``logging`` comes out in the same form.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from enum import StrEnum
+from typing import Any, TextIO
+
+import msgspec
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+bind_context = structlog.contextvars.bound_contextvars
+
+
+class Event(StrEnum):
+    """The names that a reader of the log may rely on."""
+
+    FEED_CLAIMED = "feed.claimed"
+    FEED_RECONCILED = "feed.reconciled"
+    FEED_HELD = "feed.held"
+    FEED_FAILED = "feed.failed"
+    FEED_SUPERSEDED = "feed.superseded"
+    FEED_OVERDUE = "feed.overdue"
+    ROW_REJECTED = "row.rejected"
+    REFRESH_DONE = "refresh.done"
+    API_REQUEST = "api.request"
+    SERVICE_READY = "service.ready"
+    SERVICE_STOPPING = "service.stopping"
+    SERVICE_STOPPED = "service.stopped"
+    SERVICE_RELOADED = "service.reloaded"
+    SERVICE_FAULT = "service.fault"
+
+
+def set_up(form: str = "auto", level: str = "info", stream: TextIO | None = None) -> None:
+    """``form``: auto, console or json; ``level``: debug, info, warning or error. Writes to ``stream``
+    (standard error)."""
+    stream = stream or sys.stderr
+    if form == "auto":
+        form = "console" if stream.isatty() else "json"
+    structlog.configure(
+        processors=_processors(form, stream),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(stream),
+        cache_logger_on_first_use=False,
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [_Forward()]
+    root.setLevel(logging.WARNING if level != "debug" else logging.INFO)
+
+
+def _processors(form: str, stream: TextIO) -> list[Processor]:
+    common: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if form == "console":
+        return [*common, structlog.dev.ConsoleRenderer(colors=stream.isatty())]
+    return [*common, structlog.processors.format_exc_info, _render_json]
+
+
+def _render_json(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
+    """One line, the three fields that everyone looks for in front."""
+    first = {name: event.pop(name) for name in ("timestamp", "level", "event") if name in event}
+    return msgspec.json.encode({**first, **event}, enc_hook=str).decode()
+
+
+class _Forward(logging.Handler):
+    """Hands records of ``logging`` (aiohttp, watchfiles, alembic) to structlog."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fields: dict[str, Any] = {"logger": record.name}
+        if record.exc_info and record.exc_info[0] is not None:
+            fields["exc_info"] = record.exc_info
+        structlog.get_logger().log(record.levelno, record.getMessage(), **fields)

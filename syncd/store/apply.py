@@ -1,0 +1,171 @@
+"""``Tx.apply``: decisions become rows. The only writer of jobs, their totals and their history; decides nothing itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from syncd.domain.job import ATTRIBUTES, Actor, ActorKind, ArchivedBy, Job, Status
+from syncd.domain.plan import Archive, Change, Create, Delete, Unchanged, Update
+from syncd.store import places, rows
+from syncd.store.tx import StaleDecision, Tx
+
+_HISTORY = (
+    "INSERT INTO history (job_id, employer_id, reference_id, version, at, actor, actor_id, run_id, action, before)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_TOTAL = (
+    "INSERT INTO job_total (employer_id, status, n) VALUES (?, ?, ?)"
+    " ON CONFLICT (employer_id, status) DO UPDATE SET n = job_total.n + excluded.n"
+)
+_TOUCH = "UPDATE feed_job SET touched = ?, active = ? WHERE job_id = ?"
+_FOLLOW = "UPDATE feed_job SET job_version = ? WHERE job_id = ? AND job_version = ?"
+_DISTURB = "UPDATE feed SET disturbed = ? WHERE id IN (SELECT feed_id FROM feed_job WHERE job_id = ?)"
+_ALL_FIELDS = ("publishDate", *ATTRIBUTES)
+
+
+def apply(tx: Tx, changes: Sequence[Change], actor: Actor, run_id: int | None) -> list[Job]:
+    """See ``Tx.apply``."""
+    stored = _results(tx, changes)
+    try:
+        for kind, group in groupby(zip(changes, stored, strict=True), key=lambda pair: _kind(pair[0])):
+            _WRITE[kind](tx, list(group), actor)
+    except sqlite3.IntegrityError as error:
+        raise StaleDecision(_culprit(changes)) from error
+    _keep_totals(tx, changes, stored)
+    _keep_history(tx, changes, stored, actor, run_id)
+    return stored
+
+
+def _kind(change: Change) -> type:
+    return Update if isinstance(change, Archive) else type(change)
+
+
+def _culprit(changes: Sequence[Change]) -> int:
+    """The id of the job that moved; known only where the batch is one change, else 0."""
+    first = changes[0]
+    return first.before.id if len(changes) == 1 and isinstance(first, (Update, Archive, Delete)) else 0
+
+
+def _results(tx: Tx, changes: Sequence[Change]) -> list[Job]:
+    """The jobs as they will be stored: with ids, versions and places."""
+    ids = iter(tx.next_ids("job", count)) if (count := sum(type(c) is Create for c in changes)) else iter(())
+    stored = []
+    for change in changes:
+        if isinstance(change, Create):
+            job = replace(_placed(tx, change.job), id=next(ids), version=1)
+        elif isinstance(change, (Update, Archive)):
+            job = replace(_placed(tx, change.job), id=change.before.id, version=change.before.version + 1)
+        else:
+            job = change.before if isinstance(change, Delete) else change.job
+        stored.append(job)
+    return stored
+
+
+def _placed(tx: Tx, job: Job) -> Job:
+    if all(place.id for place in job.locations):
+        return job
+    return replace(job, locations=places.add_unknown(tx, job.employer_id, job.locations))
+
+
+_Pairs = list[tuple[Change, Job]]
+
+
+def _insert(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
+    tx.many(rows.INSERT, [rows.row_of(job) for _, job in pairs])
+
+
+def _update(tx: Tx, pairs: _Pairs, actor: Actor) -> None:
+    values = []
+    for _, job in pairs:
+        row = rows.row_of(job)
+        values.append((*row[1:], row[0], job.version - 1))
+    if tx.many(rows.UPDATE, values) != len(values):
+        raise StaleDecision(_culprit([change for change, _ in pairs]))
+    if actor.kind is ActorKind.REFRESH:
+        tx.many(_FOLLOW, [(job.version, job.id, job.version - 1) for _, job in pairs])
+    else:
+        tx.many(_TOUCH, [(True, job.status is Status.ACTIVE, job.id) for _, job in pairs])
+
+
+def _delete(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
+    gone = [(job.id,) for _, job in pairs]
+    tx.many(_DISTURB, [(True, job.id) for _, job in pairs])
+    wanted = [(job.id, job.version) for _, job in pairs]
+    if tx.many("DELETE FROM job WHERE id = ? AND version = ?", wanted) != len(gone):
+        raise StaleDecision(_culprit([change for change, _ in pairs]))
+
+
+def _nothing(_tx: Tx, _pairs: _Pairs, _actor: Actor) -> None:
+    """An Unchanged is no write."""
+
+
+_WRITE = {Create: _insert, Update: _update, Delete: _delete, Unchanged: _nothing}
+
+
+def _keep_totals(tx: Tx, changes: Sequence[Change], stored: Sequence[Job]) -> None:
+    totals: Counter[tuple[int, str]] = Counter()
+    for change, job in zip(changes, stored, strict=True):
+        if isinstance(change, (Update, Archive, Delete)):
+            totals[change.before.employer_id, change.before.status.value] -= 1
+        if isinstance(change, (Create, Update, Archive)):
+            totals[job.employer_id, job.status.value] += 1
+    moved = [(*key, n) for key, n in totals.items() if n]
+    if moved:
+        tx.many(_TOTAL, moved)
+
+
+def _keep_history(
+    tx: Tx, changes: Sequence[Change], stored: Sequence[Job], actor: Actor, run_id: int | None
+) -> None:
+    at, who = rows.micros(tx.now.instant), actor.kind.value
+    tx.many(
+        _HISTORY,
+        [
+            (
+                job.id,
+                job.employer_id,
+                job.reference_id,
+                _version(change, job),
+                at,
+                who,
+                actor.id,
+                run_id,
+                *told,
+            )
+            for change, job, told in _told(changes, stored, actor)
+        ],
+    )
+
+
+def _version(change: Change, job: Job) -> int:
+    return job.version + 1 if isinstance(change, Delete) else job.version
+
+
+def _told(
+    changes: Sequence[Change], stored: Sequence[Job], actor: Actor
+) -> Iterable[tuple[Change, Job, tuple[str, str | None]]]:
+    """Each change with its action and old values; an Unchanged is not told."""
+    for change, job in zip(changes, stored, strict=True):
+        if isinstance(change, Create):
+            yield change, job, ("created", None)
+        elif isinstance(change, Delete):
+            yield change, job, ("deleted", rows.old_values(change.before, _ALL_FIELDS, None))
+        elif isinstance(change, Archive):
+            action = "closed" if change.by is ArchivedBy.CLOSED else "archived"
+            yield change, job, (action, rows.old_values(change.before, ("status",), job))
+        elif isinstance(change, Update):
+            old = rows.old_values(change.before, change.changed, job)
+            yield change, job, (action_of(change.before, job, actor), old)
+
+
+def action_of(before: Job, after: Job, actor: Actor) -> str:
+    """What an update amounts to: its change of status if it has one, else a refresh or plain ``updated``."""
+    if before.status is not after.status:
+        if after.status is Status.ARCHIVED:
+            return "closed" if after.archived_by is ArchivedBy.CLOSED else "archived"
+        return "reactivated" if before.status is Status.ARCHIVED else "published"
+    return "refreshed" if actor.kind is ActorKind.REFRESH else "updated"

@@ -1,0 +1,172 @@
+"""Jobs, read. Nothing here writes: that is ``Tx.apply``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from syncd.domain.job import Job, Location, Status
+from syncd.domain.text import fold
+from syncd.store.like import contains
+from syncd.store.rows import SELECT, instant_of, job_of, locations_of, micros
+from syncd.store.tx import Row, Tx, marks, padding
+
+_BY_ID = f"{SELECT} WHERE id = ? AND employer_id = ?"
+_BY_REFERENCE = f"{SELECT} WHERE employer_id = ? AND reference_id = ?"
+_HEADER = "id, reference_id, employer_id, title, publish_date, locations, confidential, status"
+_STATUS = {status.value: status for status in Status}
+
+#: Longer than any folded title and referenceId: what is longer is in none.
+_LONGEST_TERM = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A job as lists show it (section 2.7); attributes as in Job."""
+
+    id: int
+    reference_id: str | None
+    employer_id: int
+    title: str
+    publish_date: date
+    locations: tuple[Location, ...]
+    confidential: bool
+    status: Status
+
+
+def get(tx: Tx, employer_id: int, job_id: int) -> Job | None:
+    row = tx.one(_BY_ID, (job_id, employer_id))
+    return job_of(row) if row else None
+
+
+def by_reference(tx: Tx, employer_id: int, reference_id: str) -> Job | None:
+    row = tx.one(_BY_REFERENCE, (employer_id, reference_id))
+    return job_of(row) if row else None
+
+
+def by_references(tx: Tx, employer_id: int, references: Sequence[str]) -> dict[str, Job]:
+    """Those that exist, by referenceId. Meant for batches of up to 500."""
+    if not references:
+        return {}
+    sql = f"{SELECT} WHERE employer_id = ? AND reference_id IN ({marks(len(references))})"
+    return {row[2]: job_of(row) for row in tx.all(sql, [employer_id, *padding(references)])}
+
+
+def by_ids(tx: Tx, job_ids: Sequence[int]) -> dict[int, Job]:
+    """Those that exist, of any employer, by id. Meant for batches of up to 500."""
+    if not job_ids:
+        return {}
+    sql = f"{SELECT} WHERE id IN ({marks(len(job_ids))})"
+    return {row[0]: job_of(row) for row in tx.all(sql, padding(job_ids))}
+
+
+def after(tx: Tx, employer_id: int, job_id: int, limit: int, *, status: Status | None = None) -> list[Job]:
+    """The employer's next ``limit`` jobs with ids above ``job_id``, by id: for walking through all of them."""
+    where, values = ("", []) if status is None else (" AND status = ?", [status.value])
+    sql = f"{SELECT} WHERE employer_id = ? AND id > ?{where} ORDER BY id LIMIT ?"
+    return [job_of(row) for row in tx.all(sql, [employer_id, job_id, *values, limit])]
+
+
+def page(
+    tx: Tx, employer_id: int, *, q: str | None, status: Status | None, page: int, page_size: int
+) -> tuple[int, list[Header]]:
+    """(how many match, the headers of ``page``, from 1): newest publication first, then higher id (section 4.7).
+
+    ``q``: substring of title or referenceId, without case and accents, every character literal; empty is none."""
+    where, values = "employer_id = ?", [employer_id]
+    if status is not None:
+        where, values = f"{where} AND status = ?", [*values, status.value]
+    if not q:
+        total = count(tx, employer_id, status)
+    elif (term := _term(q)) is None:
+        return 0, []
+    else:
+        where, values = f"{where} AND search LIKE ? ESCAPE '\\'", [*values, contains(term)]
+        total = _number(tx.one(f"SELECT count(*) FROM job WHERE {where}", values))
+    return total, _headers(tx, _ids(tx, where, values, total, page, page_size))
+
+
+def _term(q: str) -> str | None:
+    """``q`` as the search column has it; None if it can be in none (a control character, too long)."""
+    if any(char < " " or char == "\x7f" for char in q):
+        return None
+    folded = fold(q)
+    return folded if len(folded) <= _LONGEST_TERM else None
+
+
+def _ids(tx: Tx, where: str, values: list[object], total: int, page: int, size: int) -> list[int]:
+    """The ids of one page, from an index alone. The second half of a long list is counted from its end."""
+    skip = (page - 1) * size
+    take = min(size, total - skip)
+    if take <= 0:
+        return []
+    from_end = total - skip - take
+    backwards = from_end < skip
+    order = "published_at, id" if backwards else "published_at DESC, id DESC"
+    sql = f"SELECT id FROM job WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?"
+    found = [row[0] for row in tx.all(sql, [*values, take, from_end if backwards else skip])]
+    return found[::-1] if backwards else found
+
+
+def _headers(tx: Tx, ids: list[int]) -> list[Header]:
+    if not ids:
+        return []
+    sql = f"SELECT {_HEADER} FROM job WHERE id IN ({marks(len(ids))})"
+    found = {row[0]: _header(row) for row in tx.all(sql, padding(ids))}
+    return [found[job_id] for job_id in ids]
+
+
+def _header(row: Row) -> Header:
+    return Header(
+        row[0],
+        row[1],
+        row[2],
+        row[3],
+        date.fromisoformat(row[4]),
+        locations_of(row[5]),
+        bool(row[6]),
+        _STATUS[row[7]],
+    )
+
+
+def count(tx: Tx, employer_id: int, status: Status | None = None) -> int:
+    """How many jobs the employer has (in ``status``), from the kept totals."""
+    if status is None:
+        return _number(tx.one("SELECT coalesce(sum(n), 0) FROM job_total WHERE employer_id = ?", (employer_id,)))
+    row = tx.one("SELECT n FROM job_total WHERE employer_id = ? AND status = ?", (employer_id, status.value))
+    return _number(row)
+
+
+def totals(tx: Tx) -> dict[tuple[int, str], int]:
+    """(employer id, status) → number of jobs, for every employer that has or had one."""
+    return {(row[0], row[1]): row[2] for row in tx.all("SELECT employer_id, status, n FROM job_total")}
+
+
+_REFRESHED = "auto_refresh AND status = 'active' AND close_date >= ? AND employer_id IN (SELECT id FROM employer WHERE unlimited)"
+
+
+def due_refresh(tx: Tx, before: datetime, limit: int) -> list[Job]:
+    """Jobs that auto-refresh applies to, last published at or before ``before``: oldest first, at most ``limit``."""
+    sql = f"{SELECT} WHERE {_REFRESHED} AND published_at <= ? ORDER BY published_at, id LIMIT ?"
+    return _jobs(tx.all(sql, (tx.now.today.isoformat(), micros(before), limit)))
+
+
+def next_refresh_due(tx: Tx, every: timedelta = timedelta(days=7)) -> datetime | None:
+    """When the next refresh is due (it may have passed); None if no job is refreshed."""
+    row = tx.one(f"SELECT min(published_at) FROM job WHERE {_REFRESHED}", (tx.now.today.isoformat(),))
+    return instant_of(row[0]) + every if row and row[0] is not None else None
+
+
+def due_close(tx: Tx, today: date, limit: int) -> list[Job]:
+    """Active jobs whose last live day is before ``today``: oldest first, at most ``limit``."""
+    sql = f"{SELECT} WHERE status = 'active' AND close_date < ? ORDER BY close_date, id LIMIT ?"
+    return _jobs(tx.all(sql, (today.isoformat(), limit)))
+
+
+def _jobs(rows: Iterable[Row]) -> list[Job]:
+    return [job_of(row) for row in rows]
+
+
+def _number(row: Row | None) -> int:
+    return int(row[0]) if row else 0

@@ -1,0 +1,14 @@
+"""Alembic's environment. Migrations run in the transaction of the connection that the store hands over."""
+
+from alembic import context
+
+from syncd.store.tables import metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    render_as_batch=True,
+    compare_type=True,
+)
+with context.begin_transaction():
+    context.run_migrations()

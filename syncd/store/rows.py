@@ -1,0 +1,248 @@
+"""Job ↔ row of the table ``job``, and the JSON in which the history keeps old values. No queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from syncd.domain.job import (
+    ATTRIBUTES,
+    ArchivedBy,
+    CloseOrigin,
+    Job,
+    Location,
+    Salary,
+    Status,
+)
+from syncd.domain.text import fold
+
+#: The columns that make a Job, in the order in which ``job_of`` takes and ``row_of`` gives them.
+COLUMNS = (
+    "id",
+    "employer_id",
+    "reference_id",
+    "title",
+    "published_at",
+    "publish_date",
+    "close_date",
+    "close_origin",
+    "confidential",
+    "auto_refresh",
+    "status",
+    "locations",
+    "categories",
+    "position_type",
+    "salary_amount",
+    "salary_max",
+    "salary_period",
+    "salary_commission",
+    "routing",
+    "application_email",
+    "application_url",
+    "archived_by",
+    "version",
+    "description",
+)
+SELECT = f"SELECT {', '.join(COLUMNS)} FROM job"
+INSERT = f"INSERT INTO job ({', '.join(COLUMNS)}, search) VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"  # noqa: S608
+#: Values: ``row_of`` without its id, then the id and the version that the row must have.
+UPDATE = (
+    f"UPDATE job SET {', '.join(f'{c} = ?' for c in COLUMNS[1:])}, search = ? WHERE id = ? AND version = ?"  # noqa: S608
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_STATUS = {status.value: status for status in Status}
+_ORIGIN = {origin.value: origin for origin in CloseOrigin}
+_ARCHIVED = {None: None, **{by.value: by for by in ArchivedBy}}
+_encode = msgspec.json.Encoder().encode
+_decode_locations = msgspec.json.Decoder(list[tuple[int, str, str, str]]).decode
+_decode_ids = msgspec.json.Decoder(tuple[int, ...]).decode
+
+#: What the history keeps beside wire fields: the exact instant, and who chose the close date or archived the job.
+PRIVATE = ("publishedAt", "closeOrigin", "archivedBy")
+
+
+def micros(instant: datetime) -> int:
+    """Microseconds since 1970."""
+    return (instant - _EPOCH) // _MICROSECOND
+
+
+def instant_of(value: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def optional_instant(value: int | None) -> datetime | None:
+    return None if value is None else instant_of(value)
+
+
+def to_json(value: object) -> str:
+    """Compact JSON; decimals as strings, dates as ISO text."""
+    return _encode(value).decode()
+
+
+@lru_cache(maxsize=8192)
+def locations_of(text: str) -> tuple[Location, ...]:
+    return tuple(Location(*values) for values in _decode_locations(text))
+
+
+@lru_cache(maxsize=8192)
+def _locations_json(locations: tuple[Location, ...]) -> str:
+    return to_json([(place.id, place.name, place.description, place.type) for place in locations])
+
+
+@lru_cache(maxsize=4096)
+def _ids_of(text: str) -> tuple[int, ...]:
+    return _decode_ids(text)
+
+
+@lru_cache(maxsize=4096)
+def _ids_json(ids: tuple[int, ...]) -> str:
+    return to_json(ids)
+
+
+def job_of(row: tuple[Any, ...]) -> Job:
+    """The Job in a row of ``SELECT``."""
+    return Job(
+        row[0],
+        row[1],
+        row[2],
+        row[3],
+        _EPOCH + timedelta(microseconds=row[4]),
+        date.fromisoformat(row[5]),
+        date.fromisoformat(row[6]),
+        _ORIGIN[row[7]],
+        bool(row[8]),
+        bool(row[9]),
+        _STATUS[row[10]],
+        locations_of(row[11]),
+        _ids_of(row[12]),
+        row[13],
+        None if row[17] is None else _salary_of(row[14], row[15], row[16], row[17]),
+        row[23],
+        row[18],
+        row[19],
+        row[20],
+        _ARCHIVED[row[21]],
+        row[22],
+    )
+
+
+def _salary_of(amount: str | None, maximum: str | None, period: int | None, commission: int) -> Salary:
+    return Salary(
+        None if amount is None else Decimal(amount),
+        None if maximum is None else Decimal(maximum),
+        period,
+        bool(commission),
+    )
+
+
+def row_of(job: Job) -> tuple[object, ...]:
+    """The values of ``INSERT``: those of ``COLUMNS``, then the search column."""
+    salary = job.salary
+    return (
+        job.id,
+        job.employer_id,
+        job.reference_id,
+        job.title,
+        micros(job.published_at),
+        job.publish_date.isoformat(),
+        job.close_date.isoformat(),
+        job.close_origin.value,
+        job.confidential,
+        job.auto_refresh,
+        job.status.value,
+        _locations_json(job.locations),
+        _ids_json(job.categories),
+        job.position_type,
+        _exact(salary.amount) if salary else None,
+        _exact(salary.max_amount) if salary else None,
+        salary.period if salary else None,
+        salary.plus_commission if salary else None,
+        job.routing,
+        job.application_email,
+        job.application_url,
+        job.archived_by.value if job.archived_by else None,
+        job.version,
+        job.description,
+        search_text(job),
+    )
+
+
+def search_text(job: Job) -> str:
+    """What ``q`` looks in: folded title and referenceId, on two lines so that no term matches across."""
+    return f"{fold(job.title)}\n{fold(job.reference_id or '')}"
+
+
+def _exact(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:f}"
+
+
+def old_values(before: Job, names: Iterable[str], after: Job | None) -> str:
+    """The history's ``before``: of each wire name in ``names`` the value in ``before``, and what of PRIVATE differs.
+    ``after`` None: everything."""
+    values = {name: _value(before, name) for name in names}
+    if after is None or before.published_at != after.published_at:
+        values["publishedAt"] = micros(before.published_at)
+    if after is None or before.close_origin is not after.close_origin:
+        values["closeOrigin"] = before.close_origin.value
+    if after is None or before.archived_by is not after.archived_by:
+        values["archivedBy"] = before.archived_by.value if before.archived_by else None
+    return to_json(values)
+
+
+def _value(job: Job, name: str) -> object:
+    if name == "publishDate":
+        return job.publish_date
+    value = getattr(job, ATTRIBUTES[name])
+    if name == "locations":
+        return [(place.id, place.name, place.description, place.type) for place in job.locations]
+    if name == "salary" and job.salary is not None:
+        salary = job.salary
+        return {
+            "amount": _exact(salary.amount),
+            "maxAmount": _exact(salary.max_amount),
+            "period": salary.period,
+            "plusCommission": salary.plus_commission,
+        }
+    return value
+
+
+def attributes_of(before: dict[str, Any]) -> dict[str, Any]:
+    """Attributes of Job, typed, from a history's ``before``: what ``dataclasses.replace`` takes to put them back."""
+    return {_ATTRIBUTE[name]: _TYPED.get(name, _same)(value) for name, value in before.items()}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _salary_from(value: dict[str, Any] | None) -> Salary | None:
+    if value is None:
+        return None
+    return _salary_of(value["amount"], value["maxAmount"], value["period"], value["plusCommission"])
+
+
+_ATTRIBUTE = {
+    **ATTRIBUTES,
+    "publishDate": "publish_date",
+    "publishedAt": "published_at",
+    "closeOrigin": "close_origin",
+    "archivedBy": "archived_by",
+}
+_TYPED = {
+    "publishDate": date.fromisoformat,
+    "closeDate": date.fromisoformat,
+    "publishedAt": instant_of,
+    "closeOrigin": CloseOrigin,
+    "archivedBy": lambda value: _ARCHIVED[value],
+    "status": Status,
+    "locations": lambda value: tuple(Location(*place) for place in value),
+    "categories": tuple,
+    "salary": _salary_from,
+}

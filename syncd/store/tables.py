@@ -1,0 +1,311 @@
+"""The schema, as SQLModel tables: the one description of what the store holds. No queries, no validation.
+
+Kinds of columns: an instant is an integer of microseconds since 1970 in UTC, a calendar date ISO text, a decimal its
+exact text. So a row reads the same through SQLModel, Core and the driver, and on every database.
+Where a description of what changed or was sent has no use but to be read back whole, it is JSON text.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, MetaData, Text, text
+from sqlmodel import Field, SQLModel
+
+#: Batch migrations can only drop what has a name.
+NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s",
+    "pk": "pk_%(table_name)s",
+}
+metadata = MetaData(naming_convention=NAMES)
+
+
+class Table(SQLModel):
+    """What all tables share: their own metadata, so that nothing else that uses SQLModel mixes in."""
+
+    metadata = metadata
+
+
+def _reference(target: str, *, index: bool = False, cascade: bool = False) -> Column[int]:
+    key = ForeignKey(target, ondelete="CASCADE" if cascade else None)
+    return Column(Integer, key, nullable=False, index=index)
+
+
+class Setting(Table, table=True):
+    """What the store knows about itself: version of the gazetteer, last proof that it can write."""
+
+    name: str = Field(primary_key=True)
+    value: str
+
+
+class Counter(Table, table=True):
+    """The last id given out. Kept by hand, so that ids are known before the insert, rise, and are never given out twice;
+    a rolled back transaction burns none."""
+
+    name: str = Field(primary_key=True)
+    value: int = Field(sa_type=BigInteger)
+
+
+class EmployerRow(Table, table=True):
+    __tablename__ = "employer"
+    __table_args__ = {"sqlite_autoincrement": True}  # noqa: RUF012
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(max_length=128, unique=True)
+    unlimited: bool = True
+
+
+class KeyRow(Table, table=True):
+    """An API key: never the key itself, only its SHA-256."""
+
+    __tablename__ = "api_key"
+    __table_args__ = {"sqlite_autoincrement": True}  # noqa: RUF012
+
+    id: int | None = Field(default=None, primary_key=True)
+    employer_id: int = Field(sa_column=_reference("employer.id", index=True))
+    digest: bytes = Field(sa_type=LargeBinary, unique=True)
+    label: str
+    created_at: int = Field(sa_type=BigInteger)
+    last_used_at: int | None = Field(default=None, sa_type=BigInteger)
+    expires_at: int | None = Field(default=None, sa_type=BigInteger)
+    revoked_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class PlaceRow(Table, table=True):
+    """A Canadian place: shipped (its GeoNames id, no employer) or added by an employer (from 1,000,000,000).
+
+    ``key`` is the name as it is compared (``places.place_key``)."""
+
+    __tablename__ = "place"
+    __table_args__ = (Index(None, "key", "province"), Index(None, "employer_id"))
+
+    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    name: str = Field(max_length=256)
+    province: str | None = Field(default=None, max_length=2)
+    key: str
+    population: int = 0
+    employer_id: int | None = Field(default=None, foreign_key="employer.id")
+
+
+class JobRow(Table, table=True):
+    """A posting. ``search`` is the folded title, a line feed and the folded referenceId; the description comes last because
+    lists never read it. Locations and categories are JSON: they are only ever read with their job, and a job keeps the
+    spelling of a place that it was given."""
+
+    __tablename__ = "job"
+    __table_args__ = (
+        Index("uq_job_reference", "employer_id", "reference_id", unique=True),
+        # serves the list without a status, and answers a search without touching the rows
+        Index("ix_job_list", "employer_id", "published_at", "id", "status", "search"),
+        Index("ix_job_status", "employer_id", "status", "published_at", "id"),
+        Index("ix_job_refresh", "published_at", sqlite_where=text("auto_refresh AND status = 'active'")),
+        Index("ix_job_close", "close_date", sqlite_where=text("status = 'active'")),
+    )
+
+    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    employer_id: int = Field(foreign_key="employer.id")
+    reference_id: str | None = Field(default=None, max_length=50)
+    title: str = Field(max_length=256)
+    published_at: int = Field(sa_type=BigInteger)
+    publish_date: str = Field(max_length=10)
+    close_date: str = Field(max_length=10)
+    close_origin: str = Field(max_length=10)
+    confidential: bool
+    auto_refresh: bool
+    status: str = Field(max_length=10)
+    locations: str = Field(sa_type=Text)
+    categories: str = Field(sa_type=Text)
+    position_type: int | None = None
+    salary_amount: str | None = None
+    salary_max: str | None = None
+    salary_period: int | None = None
+    salary_commission: bool | None = None  # None: no salary at all
+    routing: int | None = None
+    application_email: str | None = Field(default=None, max_length=50)
+    application_url: str | None = Field(default=None, max_length=200)
+    archived_by: str | None = Field(default=None, max_length=10)
+    version: int
+    search: str
+    description: str | None = Field(default=None, sa_type=Text)
+
+
+class JobTotal(Table, table=True):
+    """How many jobs an employer has in a status: kept by the one writer of jobs, so that a list never counts."""
+
+    __tablename__ = "job_total"
+
+    employer_id: int = Field(primary_key=True, foreign_key="employer.id")
+    status: str = Field(primary_key=True, max_length=10)
+    n: int
+
+
+class HistoryRow(Table, table=True):
+    """One change of one job. Outlives the job and the run: neither is a foreign key. ``version`` is the job's after the
+    change; ``before`` the values of the fields that changed (none for a create)."""
+
+    __tablename__ = "history"
+    __table_args__ = (
+        Index(None, "job_id", "id"),
+        Index("ix_history_run", "run_id", sqlite_where=text("run_id IS NOT NULL")),
+    )
+
+    id: int | None = Field(
+        default=None, sa_column=Column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
+    )
+    job_id: int
+    employer_id: int
+    reference_id: str | None = None
+    version: int
+    at: int = Field(sa_type=BigInteger)
+    actor: str = Field(max_length=10)
+    actor_id: int | None = None
+    run_id: int | None = None
+    action: str = Field(max_length=12)
+    before: str | None = Field(default=None, sa_type=Text)
+
+
+class FeedRow(Table, table=True):
+    """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last run somebody
+    else deleted or took one of its jobs."""
+
+    __tablename__ = "feed"
+    __table_args__ = (
+        Index("uq_feed_name", "name", "employer_id", unique=True),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str
+    employer_id: int = Field(foreign_key="employer.id")
+    settings_digest: str | None = None
+    disturbed: bool = True
+
+
+class FeedJob(Table, table=True):
+    """What a feed last wrote to a job that it owns; a job has one owner. ``active`` and ``touched`` (changed by somebody else
+    since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
+
+    __tablename__ = "feed_job"
+    __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id"))
+
+    job_id: int = Field(
+        sa_column=Column(
+            Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+        )
+    )
+    feed_id: int = Field(foreign_key="feed.id")
+    reference_id: str
+    digest: bytes = Field(sa_type=LargeBinary)
+    fingerprint: bytes = Field(sa_type=LargeBinary)
+    job_version: int
+    active: bool
+    touched: bool
+    due: str | None = Field(default=None, max_length=10)
+
+
+class FeedSent(Table, table=True):
+    """Digests by field of what the feed sent and of what the job then had (JSON), for three-way edits."""
+
+    __tablename__ = "feed_sent"
+
+    job_id: int = Field(
+        sa_column=Column(
+            Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+        )
+    )
+    sent: str | None = Field(default=None, sa_type=Text)
+    wrote: str | None = Field(default=None, sa_type=Text)
+
+
+class FeedMiss(Table, table=True):
+    """How many snapshots in a row lacked a job: only those that wait in ``grace``."""
+
+    __tablename__ = "feed_miss"
+
+    feed_id: int = Field(primary_key=True, foreign_key="feed.id")
+    job_id: int = Field(
+        sa_column=Column(Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, index=True)
+    )
+    n: int
+
+
+class RunRow(Table, table=True):
+    """One reconciliation. ``claimed_name``: the file's name under ``.claimed/``; ``checkpoint``: where it was when it last
+    wrote something; ``died_at`` and ``deaths``: where earlier attempts ended, and how often in a row."""
+
+    __tablename__ = "run"
+    __table_args__ = (
+        Index(None, "feed_id", "id"),
+        Index(None, "feed_id", "sha256"),
+        Index(None, "state"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    feed_id: int = Field(foreign_key="feed.id")
+    employer_id: int = Field(foreign_key="employer.id")
+    kind: str
+    state: str
+    file: str
+    size: int = Field(sa_type=BigInteger)
+    attempt: int = 1
+    holds: str | None = None
+    withheld: str | None = None
+    reason: str | None = None
+    sha256: str | None = None
+    claimed_at: int | None = Field(default=None, sa_type=BigInteger)
+    ended_at: int | None = Field(default=None, sa_type=BigInteger)
+    counts: str
+    phases: str
+    claimed_name: str | None = None
+    checkpoint: str | None = None
+    died_at: str | None = None
+    deaths: int = 0
+
+
+class RunPlan(Table, table=True):
+    """What a held run would do, as the importer packed it."""
+
+    __tablename__ = "run_plan"
+
+    run_id: int = Field(sa_column=Column(Integer, ForeignKey("run.id", ondelete="CASCADE"), primary_key=True))
+    payload: bytes = Field(sa_type=LargeBinary)
+
+
+class RunRejected(Table, table=True):
+    """A row that was not taken. ``errors`` is a JSON list of problems."""
+
+    __tablename__ = "run_rejected"
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: int = Field(sa_column=_reference("run.id", index=True, cascade=True))
+    record: int
+    line: int | None = None
+    reference_id: str | None = None
+    errors: str = Field(sa_type=Text)
+
+
+class RunWarning(Table, table=True):
+    __tablename__ = "run_warning"
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: int = Field(sa_column=_reference("run.id", index=True, cascade=True))
+    code: str
+    detail: str
+    record: int | None = None
+    reference_id: str | None = None
+
+
+class Reply(Table, table=True):
+    """The first answer to a request that carried an Idempotency-Key (kept 24 hours for each API key)."""
+
+    __tablename__ = "reply"
+
+    key_id: int = Field(primary_key=True, foreign_key="api_key.id")
+    idempotency_key: str = Field(primary_key=True, max_length=255)
+    request_digest: bytes = Field(sa_type=LargeBinary)
+    status: int
+    headers: str = Field(sa_type=Text)
+    body: bytes = Field(sa_type=LargeBinary)
+    at: int = Field(sa_type=BigInteger, index=True)

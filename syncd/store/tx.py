@@ -1,0 +1,120 @@
+"""A transaction: what every function of the store takes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from syncd.domain.job import Actor, Job, Moment
+from syncd.domain.plan import Change
+from syncd.errors import StoreError
+from syncd.store.engine import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from syncd.store.gazetteer import Gazetteer
+
+Row = tuple[Any, ...]
+
+
+class StaleDecision(StoreError):
+    """A job changed after the decision was made: decide again on what the store has now. ``job_id`` is 0 in a batch of many."""
+
+    def __init__(self, job_id: int) -> None:
+        self.job_id = job_id
+        super().__init__(
+            f"job {job_id} is not what was decided on" if job_id else "a job is not what was decided on"
+        )
+
+
+class Tx:
+    """One function's share of a transaction. It knows its time, which does not move while the function runs.
+
+    Hot statements go to the driver as plain SQL with ``?`` for values (``all``, ``one``, ``run``, ``many``); for rare ones
+    there is ``connection``. A function that writes may be run twice (the first time undone), so it must do nothing that
+    outlives the transaction.
+    """
+
+    __slots__ = ("_clock", "_now", "_session", "execute", "gazetteer")
+
+    def __init__(self, session: Session, clock: Callable[[], Moment], gazetteer: Gazetteer) -> None:
+        self._session = session
+        self._clock = clock
+        self._now: Moment | None = None
+        self.execute = session.driver.execute
+        self.gazetteer = gazetteer
+
+    @property
+    def now(self) -> Moment:
+        if self._now is None:
+            self._now = self._clock()
+        return self._now
+
+    @property
+    def connection(self) -> sa.Connection:
+        """SQLAlchemy's connection within this transaction. Do not commit, roll back or close it."""
+        return self._session.core()
+
+    def all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        return self.execute(sql, values).fetchall()
+
+    def one(self, sql: str, values: Sequence[object] = ()) -> Row | None:
+        row: Row | None = self.execute(sql, values).fetchone()
+        return row
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> int:
+        """Execute; the number of rows concerned."""
+        return self.execute(sql, values).rowcount
+
+    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> int:
+        """Execute once a row; the number of rows concerned in all."""
+        return self._session.driver.executemany(sql, rows).rowcount
+
+    def insert(self, sql: str, values: Sequence[object]) -> int:
+        """Execute an INSERT that ends in ``RETURNING id``; that id."""
+        row = self.execute(sql, values).fetchone()
+        return int(row[0])
+
+    def next_ids(self, counter: str, count: int, *, first: int = 1) -> range:
+        """``count`` ids that were never given out before, in order. Raises StoreError when Int32 is used up."""
+        row = self.one("SELECT value FROM counter WHERE name = ?", (counter,))
+        last = row[0] if row else first - 1
+        if last + count > 2**31 - 1:
+            raise StoreError(f"no {counter} ids are left")
+        self.run(
+            "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            (counter, last + count),
+        )
+        return range(last + 1, last + count + 1)
+
+    def apply(self, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]:
+        """Write decisions: the only way to change a job. Returns the jobs as stored, in the order of ``changes`` (of a
+        Delete the job that went).
+
+        Unknown places are added, totals and history kept, versions raised; an ``Unchanged`` writes nothing. Raises
+        StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile: then all effects of
+        the function that called must be given up (let the error out).
+        """
+        from syncd.store.apply import apply  # noqa: PLC0415 (apply needs Tx)
+
+        return apply(self, changes, actor, run_id)
+
+
+def marks(count: int) -> str:
+    """``?, ?, ?``: placeholders for an IN list, padded to few different lengths so that statements are reused."""
+    return ", ".join("?" * padded(count))
+
+
+def padded(count: int) -> int:
+    size = 1
+    while size < count:
+        size *= 4
+    return size
+
+
+def padding(values: Sequence[object]) -> list[object]:
+    """``values`` as often as ``marks(len(values))`` wants: the last one repeated. There must be at least one."""
+    return [*values, *([values[-1]] * (padded(len(values)) - len(values)))]

@@ -1,0 +1,103 @@
+"""The one upsert: what a client sent → decide → apply. Handlers call it; the importer does the same in batches.
+
+``check`` of an update sees the job as it is now (None: there is none) before anything is decided, and raises to refuse
+(If-Match). Faults of the merged job come before conflicts (API contract, "Reading a body").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from syncd.domain.job import Actor, Job, JobInput
+from syncd.domain.plan import Decision, Delete, Reject, Unchanged, decide
+from syncd.errors import DuplicateReference, Invalid, NotFound, Problem
+from syncd.store import jobs, places
+from syncd.store.tx import Tx
+
+Check = Callable[[Job | None], None]
+
+
+def _no_check(_job: Job | None) -> None:
+    return None
+
+
+def create(tx: Tx, employer_id: int, sent: JobInput, actor: Actor) -> Job:
+    """A new job. Raises Invalid, DuplicateReference."""
+    return _settle(tx, employer_id, None, sent, actor)
+
+
+def put(tx: Tx, employer_id: int, sent: JobInput, actor: Actor, *, check: Check = _no_check) -> tuple[Job, bool]:
+    """Update the job with the referenceId of ``sent``, or create it: (job, created). Raises Invalid, IllegalTransition."""
+    reference_id = sent.reference_id
+    if reference_id is None:
+        raise Invalid([Problem("/referenceId", "required", "a PUT without an id in its path needs a referenceId")])
+    current = jobs.by_reference(tx, employer_id, reference_id)
+    check(current)
+    _same_job(sent, current.id if current else None)
+    return _settle(tx, employer_id, current, sent, actor), current is None
+
+
+def update(
+    tx: Tx, employer_id: int, job_id: int, sent: JobInput, actor: Actor, *, check: Check = _no_check
+) -> Job:
+    """Change the fields sent. Raises NotFound, Invalid (also for the id of another job), IllegalTransition, DuplicateReference."""
+    _same_job(sent, job_id)
+    current = _existing(jobs.get(tx, employer_id, job_id), job_id)
+    check(current)
+    return _settle(tx, employer_id, current, sent, actor)
+
+
+def delete(tx: Tx, employer_id: int, job_id: int, actor: Actor, *, check: Check = _no_check) -> None:
+    """Raises NotFound."""
+    _remove(tx, _existing(jobs.get(tx, employer_id, job_id), job_id), actor, check)
+
+
+def delete_reference(
+    tx: Tx, employer_id: int, reference_id: str, actor: Actor, *, check: Check = _no_check
+) -> None:
+    """Raises NotFound."""
+    _remove(tx, _existing(jobs.by_reference(tx, employer_id, reference_id), reference_id), actor, check)
+
+
+def _existing(job: Job | None, which: object) -> Job:
+    if job is None:
+        raise NotFound("job", which)
+    return job
+
+
+def _remove(tx: Tx, job: Job, actor: Actor, check: Check) -> None:
+    check(job)
+    tx.apply([Delete(job)], actor)
+
+
+def _same_job(sent: JobInput, job_id: int | None) -> None:
+    if sent.id is not None and sent.id != job_id:
+        detail = f"the body is about job {sent.id}, the request about " + (f"job {job_id}" if job_id else "a new one")
+        raise Invalid([Problem("/id", "read_only_mismatch", detail, sent.id)])
+
+
+def _settle(tx: Tx, employer_id: int, current: Job | None, sent: JobInput, actor: Actor) -> Job:
+    decision = decide(current, places.locate(tx, employer_id, sent), tx.now, employer_id=employer_id)
+    change = _accepted(decision)
+    if isinstance(change, Unchanged):
+        return change.job
+    _reference_free(tx, change.job)
+    return tx.apply([change], actor)[0]
+
+
+def _accepted(decision: Decision) -> Decision:
+    """``decision`` unless it is a Reject, which becomes the exception it stands for."""
+    if isinstance(decision, Reject):
+        if decision.conflict is not None and not decision.problems:
+            raise decision.conflict
+        raise Invalid(decision.problems)
+    return decision
+
+
+def _reference_free(tx: Tx, job: Job) -> None:
+    if job.reference_id is None:
+        return
+    sql = "SELECT id FROM job WHERE employer_id = ? AND reference_id = ?"
+    row = tx.one(sql, (job.employer_id, job.reference_id))
+    if row is not None and row[0] != job.id:
+        raise DuplicateReference(job.reference_id, row[0])

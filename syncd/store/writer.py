@@ -1,0 +1,152 @@
+"""The one writer: takes what waits, runs it in one transaction, answers when that is on disk.
+
+Durable and fast at once: a commit costs one flush of the disk, whether for one function or for a hundred. An answer is
+given only after COMMIT, so what was acknowledged survives a kill or a power cut.
+
+A function that raises loses its own effects and no other's. If it raised before writing anything there is nothing to
+undo: ``Session.mark`` did not move. Otherwise the batch is rolled back and run again, each function in a transaction of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+
+from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded
+from syncd.store.engine import Session, translated
+from syncd.store.tx import Tx
+
+BATCH = 128
+
+Fn = Callable[[Tx], Any]
+
+
+class _Item:
+    """A function and who waits for it."""
+
+    __slots__ = ("error", "fn", "future", "loop", "result")
+
+    def __init__(self, fn: Fn, loop: asyncio.AbstractEventLoop | None) -> None:
+        self.fn, self.loop = fn, loop
+        self.future: Any = loop.create_future() if loop else Future()
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def answer(self) -> None:
+        if self.future.done():  # the caller gave up waiting; what it asked for is done all the same
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
+
+
+class Writer:
+    """The thread that owns the writing connection."""
+
+    def __init__(self, session: Session, make_tx: Callable[[Session], Tx], limit: int) -> None:
+        self._session, self._make_tx, self._limit = session, make_tx, limit
+        self._waiting: deque[_Item] = deque()
+        self._wake = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name="syncd-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, fn: Fn, loop: asyncio.AbstractEventLoop | None = None) -> Any:
+        """Queue ``fn``; the future of its result, of ``loop`` if given. Raises StoreOverloaded, StoreClosed."""
+        with self._wake:
+            if self._closed:
+                raise StoreClosed("the store is closed")
+            if len(self._waiting) >= self._limit:
+                raise StoreOverloaded
+            item = _Item(fn, loop)
+            self._waiting.append(item)
+            self._wake.notify()
+        return item.future
+
+    @property
+    def waiting(self) -> int:
+        """How many functions wait."""
+        return len(self._waiting)
+
+    def close(self) -> None:
+        """Take nothing more, do what waits, end the thread."""
+        with self._wake:
+            self._closed = True
+            self._wake.notify()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while batch := self._take():
+            self._run(batch)
+            _answer(batch)
+
+    def _take(self) -> list[_Item]:
+        with self._wake:
+            while not self._waiting and not self._closed:
+                self._wake.wait()
+            return [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+
+    def _run(self, batch: list[_Item]) -> None:
+        """Give every item its result or its error."""
+        try:
+            if self._together(batch):
+                return
+        except BaseException as error:
+            self._fail(batch, error)
+            return
+        for item in batch:
+            try:
+                self._together([item])
+            except BaseException as error:
+                self._fail([item], error)
+
+    def _together(self, batch: list[_Item]) -> bool:
+        """Run ``batch`` in one transaction and commit. False: rolled back, because one raised after it had written."""
+        session = self._session
+        session.begin()
+        for item in batch:
+            item.error = None
+            mark = session.mark()
+            try:
+                item.result = item.fn(self._make_tx(session))
+            except BaseException as error:
+                item.error = translated(error)
+            if not session.alive or (item.error is not None and session.mark() != mark):
+                session.rollback()
+                item.error = item.error or StoreBusy("the database gave up the transaction")
+                return False
+        session.commit()
+        return True
+
+    def _fail(self, batch: list[_Item], error: BaseException) -> None:
+        """The transaction itself could not be begun or committed: nobody's effects stand."""
+        with suppress(Exception):
+            self._session.rollback()
+        for item in batch:
+            item.error = item.error or translated(error)
+
+
+def _answer(batch: list[_Item]) -> None:
+    """Wake who waits; an event loop only once for all of its items."""
+    loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+    for item in batch:
+        if item.loop is None:
+            item.answer()
+        else:
+            loops.setdefault(item.loop, []).append(item)
+    for loop, items in loops.items():
+        try:
+            loop.call_soon_threadsafe(_answer_all, items)
+        except RuntimeError:  # the loop is closed: nobody is left to tell
+            continue
+
+
+def _answer_all(items: list[_Item]) -> None:
+    for item in items:
+        item.answer()

@@ -1,0 +1,171 @@
+"""Writes a planned run to the store: rows first, then what the file no longer has, in batches between which others write.
+
+Every batch is decided again inside its own transaction; a batch that was cut off can be applied again with the same end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import structlog
+
+from syncd.domain.job import Actor, ActorKind, Job, JobInput
+from syncd.domain.plan import Change, Reject, RowAction, decide_missing
+from syncd.domain.run import Counts, Run
+from syncd.errors import Problem, StoreError
+from syncd.store import Tx, feeds, jobs, runs
+from syncd.sync.context import Context
+from syncd.sync.deciding import decide, located, look_up, problems_of, written
+from syncd.sync.feed import Feed, Stopped
+from syncd.sync.packing import pack_problems, unpack
+from syncd.sync.planner import BATCH
+from syncd.sync.stage import Stage, Staged
+
+log = structlog.get_logger(__name__)
+Row = tuple[Staged, JobInput]
+
+
+@dataclass(slots=True)
+class Written:
+    """What one transaction came to: rows by action, rows that the store's state forbids, jobs that were made."""
+
+    actions: Counter[str] = field(default_factory=Counter)
+    refused: list[tuple[int, tuple[Problem, ...]]] = field(default_factory=list)
+    made: list[int] = field(default_factory=list)
+
+
+class Applier:
+    """Applies one stage. ``counts`` is filled as rows go in; ``failed`` counts rows and jobs whose write broke in a way that
+    waiting does not mend. ``held``: the archiving waits for a person, so a row whose own date would archive its job waits too."""
+
+    def __init__(self, ctx: Context, feed: Feed, stage: Stage, run: Run, counts: Counts, *, held: bool) -> None:
+        self._ctx, self._feed, self._stage, self._run = ctx, feed, stage, run
+        self._counts, self._held = counts, held
+        self.failed = 0
+        self.why = ""
+
+    def rows(self) -> None:
+        """All valid rows, in order. Raises Stopped at a batch edge, StoreError when the store cannot serve."""
+        done = 0
+        for batch in self._stage.rows(BATCH):
+            self._batch([(row, unpack(row.body)) for row in batch])
+            done += len(batch)
+            self._ctx.edge("applying", done, self._run.counts.read)
+
+    def _batch(self, rows: list[Row]) -> None:
+        try:
+            self._take(self._ctx.store.write(lambda tx: self._apply(tx, rows)))
+        except (StoreError, OSError, Stopped):
+            raise
+        except Exception as error:
+            if len(rows) > 1:  # find the row that breaks it; the others go in
+                for row in rows:
+                    self._batch([row])
+                return
+            log.exception("row.failed", run=self._run.id, record=rows[0][0].number)
+            self._failed(str(error) or type(error).__name__)
+            problem = Problem("", "write_failed", f"the row could not be written: {type(error).__name__}")
+            self._take(Written(Counter({RowAction.REJECTED: 1}), [(rows[0][0].number, (problem,))]))
+
+    def _failed(self, why: str) -> None:
+        self.failed += 1
+        self.why = self.why or why
+
+    def _take(self, done: Written) -> None:
+        for action, number in done.actions.items():
+            setattr(self._counts, action, getattr(self._counts, action) + number)
+        for number, problems in done.refused:
+            self._stage.reject(number, pack_problems(problems))
+        self._stage.name(done.made)
+
+    # -- inside a transaction (may run twice: touches nothing but the transaction) -------------------------------------------
+
+    def _apply(self, tx: Tx, rows: Sequence[Row]) -> Written:
+        done = Written()
+        for wave in _waves(rows):
+            self._wave(tx, wave, done)
+        runs.set_checkpoint(tx, self._run.id, f"apply {rows[-1][0].number}")
+        return done
+
+    def _wave(self, tx: Tx, rows: Sequence[Row], done: Written) -> None:
+        """Rows of different references."""
+        found = look_up(tx, self._feed, (row.reference for row, _ in rows))
+        changes: list[Change] = []
+        owned: list[tuple[Row, int]] = []
+        for row, sent in rows:
+            job = found.jobs.get(row.reference)
+            decided = decide(self._feed, located(tx, self._feed, sent), job, found.owner(job), tx.now)
+            if decided.archives and self._held:
+                done.actions[RowAction.UNCHANGED] += 1
+                continue
+            done.actions[decided.action] += 1
+            if isinstance(decided.decision, Reject):
+                done.refused.append((row.number, problems_of(decided.decision)))
+            elif job is not None or decided.action is not RowAction.EXPIRED:
+                if decided.owns:
+                    owned.append(((row, sent), len(changes)))
+                changes.append(decided.decision)
+        self._write(tx, changes, owned, done)
+
+    def _write(self, tx: Tx, changes: list[Change], owned: list[tuple[Row, int]], done: Written) -> None:
+        stored = tx.apply(changes, self._actor, run_id=self._run.id) if changes else []
+        feeds.own(tx, self._feed.id, [written(self._feed, row, sent, stored[at]) for (row, sent), at in owned])
+        done.made.extend(job.id for job in stored if job.version == 1)
+
+    @property
+    def _actor(self) -> Actor:
+        return Actor(ActorKind.RUN, self._run.id)
+
+    # -- archiving -------------------------------------------------------------------------------------------------------
+
+    def missing(self) -> None:
+        """Archives the planned missing jobs, each looked at again."""
+        for batch in self._stage.gone(BATCH):
+            ids = [job for job, _ in batch if not self._stage.is_named(job)]
+            try:
+                self._counts.archived += self._ctx.store.write(
+                    lambda tx, ids=ids: archive(tx, self._feed, ids, self._actor, self._run.id)
+                )
+            except (StoreError, OSError, Stopped):
+                raise
+            except Exception as error:
+                log.exception("archive.failed", run=self._run.id)
+                self._failed(str(error) or type(error).__name__)
+            self._ctx.edge("archiving", self._counts.archived, self._run.counts.missing)
+
+
+def archive(
+    tx: Tx, feed: Feed, ids: Sequence[int], actor: Actor, run_id: int, keep: Callable[[Job], bool] = lambda job: True
+) -> int:
+    """Archives those of the jobs that are still active and still the feed's; gives their number. The feed gives them up."""
+    found = jobs.by_ids(tx, ids)
+    owners = feeds.ownership(tx, feed.id, list(found))
+    own = [
+        job
+        for job in found.values()
+        if keep(job)
+        and job.employer_id == feed.employer.id
+        and (feed.employer_wide or (job.id in owners and owners[job.id].owner == feed.id))
+    ]
+    decided = [decide_missing(job, tx.now) for job in own]
+    changes = [change for change in decided if change.job is not None and hasattr(change, "by")]
+    tx.apply(changes, actor, run_id=run_id)
+    feeds.release(tx, [change.job.id for change in changes])
+    runs.set_checkpoint(tx, run_id, f"archive {ids[-1] if ids else 0}")
+    return len(changes)
+
+
+def _waves(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Cuts where a reference comes again: a later row of a job must see what the earlier one left."""
+    wave: list[Row] = []
+    seen: set[str] = set()
+    for row in rows:
+        if row[0].reference in seen:
+            yield wave
+            wave, seen = [], set()
+        wave.append(row)
+        seen.add(row[0].reference)
+    yield from chain([wave] if wave else [])

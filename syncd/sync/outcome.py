@@ -1,0 +1,41 @@
+"""How a run is told to the log: one event of all figures when it has come to its first outcome."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import structlog
+
+from syncd.domain.run import Run, RunState
+
+log = structlog.get_logger("syncd.sync")
+
+
+def reconciled(run: Run) -> None:
+    """Logs ``feed.reconciled``: once a run, whatever its state. A held or failed one has an event of its own beside it."""
+    log.info("feed.reconciled", **figures(run))
+    if run.state is RunState.HELD:
+        log.warning("feed.held", run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
+    elif run.state is RunState.FAILED:
+        log.error("feed.failed", run=run.id, feed=run.feed, file=run.file, reason=run.reason)
+
+
+def figures(run: Run) -> dict[str, object]:
+    """All that is known of a run, flat, ready for a log event."""
+    return {
+        "run": run.id,
+        "feed": run.feed,
+        "employer": run.employer,
+        "kind": run.kind.value,
+        "state": run.state.value,
+        "holds": run.holds.value if run.holds else None,
+        "withheld": run.withheld,
+        "reason": run.reason,
+        "attempt": run.attempt,
+        "file": run.file,
+        "size": run.size,
+        "sha256": run.sha256,
+        **asdict(run.counts),
+        "phases": run.phases,
+        "seconds": round(sum(run.phases.values()), 3),
+    }

@@ -1,0 +1,262 @@
+"""The file of rejected records: what was not taken, in the feed's own format, each record with its reasons.
+
+The reasons stand in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines). The
+readers know a file by these marks as one of mended rows: dropped back, it is upserts only (sync contract,
+"After a run"). The mark comes first in each record, so that a ragged CSV row keeps its cells where they were
+and a glance at the file's beginning shows it.
+
+How a run uses it: the worker makes a ``RejectsWriter`` and gives it to the importer, which calls ``start``
+once with its open reader, ``add`` for each rejected record while that record is current, and ``close`` before
+it stores the run's end.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+import msgspec
+
+from syncd.errors import Problem
+from syncd.feeds.readers.spec import element_path, member_path
+from syncd.feeds.records import Format, Record
+
+#: The name of the column, attribute or member that has the reasons.
+MARK = "syncd_errors"
+#: Where a record goes that is no object, or could not be parsed at all.
+_ORPHAN = "syncd_record"
+_JSON = msgspec.json.Encoder(decimal_format="number")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff￾￿]+")
+_START_TAG = re.compile(rb"""<([^\s/>!?]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(/?)>""")
+_OLD_MARK = re.compile(rf"""\s{MARK}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
+
+
+class Described(Protocol):
+    """What of an open reader the writer needs. A ``records_path`` (XML element path, JSON array path), where
+    the reader has one, says what to put around the records."""
+
+    format: Format
+    header: list[str] | None
+
+
+def reasons(problems: Sequence[Problem]) -> str:
+    """All faults in one line: ``/title required: a title is needed; /closeDate …``."""
+    words = "; ".join(f"{p.pointer} {p.code}: {p.detail}".strip() for p in problems)
+    return _UNPRINTABLE.sub(" ", words)
+
+
+class RejectsWriter:
+    """Writes ``STEM.csv``, ``.xml``, ``.json`` or ``.jsonl``; no file at all while nothing is rejected.
+
+    ``stem`` is a path without ending. ``encoding`` and ``records`` are the feed's own settings where it has
+    some: a file that goes back to a feed that is read as Windows-1252 has to be written so. Memory does not
+    grow with the number of records. Until ``close`` the file is called ``….part``: one that a dead run left
+    so is never shown to anybody.
+    """
+
+    def __init__(
+        self,
+        stem: Path,
+        *,
+        encoding: str | None = None,
+        records: str | None = None,
+        delimiter: str | None = None,
+    ) -> None:
+        self._stem, self._encoding, self._records, self._delimiter = stem, encoding, records, delimiter
+        self._reader: Described | None = None
+        self._file: TextIO | None = None
+        self._form: _Form | None = None
+        self.path: Path | None = None
+        self.count = 0
+
+    def start(self, reader: Described) -> None:
+        """Names the reader whose records follow. A run that starts over calls it again: what was written is
+        dropped."""
+        self._discard()
+        self._reader = reader
+
+    def add(self, record: Record, reference_id: str | None, problems: Sequence[Problem]) -> None:
+        """Writes one record with its reasons. ``reference_id`` is not needed: the record has it.
+
+        Raises RuntimeError before ``start``, OSError (a full disk) as it comes.
+        """
+        if self._file is None or self._form is None:
+            self._file, self._form = self._open()
+        raw = record.raw() if record.raw is not None else None
+        self._form.record(raw, reasons(problems))
+        self.count += 1
+
+    def close(self) -> Path | None:
+        """Ends the file, makes it durable and gives its path, or None if nothing was rejected. May be called
+        again."""
+        if self._file is not None and self._form is not None:
+            self._form.end()
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            part = Path(self._file.name)
+            self.path = part.with_name(part.name.removesuffix(".part"))
+            part.rename(self.path)
+            self._file = self._form = None
+        return self.path
+
+    def _open(self) -> tuple[TextIO, _Form]:
+        reader = self._reader
+        if reader is None:
+            raise RuntimeError("start() comes before add()")
+        encoding = self._encoding or ("utf-8-sig" if reader.format == "csv" else "utf-8")
+        path = self._stem.with_name(f"{self._stem.name}.{reader.format}.part")
+        errors = "xmlcharrefreplace" if reader.format == "xml" else "replace"
+        file = path.open("w", encoding=encoding, errors=errors, newline="")
+        where = self._records or getattr(reader, "records_path", None)
+        return file, self._make_form(file, reader, where, encoding)
+
+    def _make_form(self, file: TextIO, reader: Described, where: str | None, encoding: str) -> _Form:
+        match reader.format:
+            case "csv":
+                return _Csv(file, reader.header or [], self._delimiter or ",")
+            case "xml":
+                return _Xml(file, where, encoding)
+            case "json":
+                return _Json(file, where, encoding)
+            case "jsonl":
+                return _JsonLines(file, encoding)
+
+    def _discard(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            Path(self._file.name).unlink(missing_ok=True)
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+        self._file = self._form = self.path = None
+        self.count = 0
+
+
+class _Form(Protocol):
+    """One format: writes its beginning when made."""
+
+    def record(self, raw: object, why: str) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class _Csv:
+    """The header as the file has it behind the mark's column; a column of an earlier round of mending is
+    dropped."""
+
+    def __init__(self, file: TextIO, header: list[str], delimiter: str) -> None:
+        self._old = next((i for i, name in enumerate(header) if name.strip().casefold() == MARK), None)
+        self._write: Callable[[list[str]], object] = csv.writer(file, delimiter=delimiter).writerow
+        self._write([MARK, *self._kept(header)])
+
+    def record(self, raw: object, why: str) -> None:
+        cells = (
+            [str(cell) for cell in raw]
+            if isinstance(raw, list | tuple)
+            else []
+            if raw is None
+            else [_text(raw)]
+        )
+        self._write([why, *self._kept(cells)])
+
+    def end(self) -> None:
+        pass
+
+    def _kept(self, cells: list[str]) -> list[str]:
+        return [cell for i, cell in enumerate(cells) if i != self._old]
+
+
+class _Xml:
+    """The record elements inside empty copies of the elements that lead to them."""
+
+    def __init__(self, file: TextIO, where: str | None, encoding: str) -> None:
+        self._file = file
+        self._around, self._name = _elements(where)
+        file.write(f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>\n')
+        file.writelines(f"<{name}>\n" for name in self._around)
+
+    def record(self, raw: object, why: str) -> None:
+        if isinstance(raw, bytes) and (tag := _START_TAG.search(raw)):
+            self._file.write(_marked(raw, tag, why).decode("utf-8", "replace") + "\n")
+        else:
+            self._file.write(f"<{self._name} {MARK}={quoteattr(why)}>{escape(_text(raw))}</{self._name}>\n")
+
+    def end(self) -> None:
+        self._file.writelines(f"</{name}>\n" for name in reversed(self._around))
+
+
+class _Json:
+    """The array at the path at which the feed has it."""
+
+    def __init__(self, file: TextIO, where: str | None, encoding: str) -> None:
+        self._file, self._encoding, self._first = file, encoding, True
+        keys = member_path(where) if where else ()
+        self._closing = "\n]" + "}" * len(keys) + "\n"
+        file.write("".join("{" + json.dumps(key) + ": " for key in keys) + "[")
+
+    def record(self, raw: object, why: str) -> None:
+        self._file.write(("\n" if self._first else ",\n") + _json(_member(raw, why), self._encoding))
+        self._first = False
+
+    def end(self) -> None:
+        self._file.write(self._closing)
+
+
+class _JsonLines:
+    def __init__(self, file: TextIO, encoding: str) -> None:
+        self._file, self._encoding = file, encoding
+
+    def record(self, raw: object, why: str) -> None:
+        self._file.write(_json(_member(raw, why), self._encoding) + "\n")
+
+    def end(self) -> None:
+        pass
+
+
+def _elements(where: str | None) -> tuple[tuple[str, ...], str]:
+    """``/source/job`` → (("source",), "job"). A name without prefix matches any namespace, so prefixes are
+    left out."""
+    names = tuple(name for name in element_path(where) if name != "*") if where else ()
+    return (names[:-1] or ("jobs",), names[-1]) if names else (("jobs",), "job")
+
+
+def _marked(raw: bytes, tag: re.Match[bytes], why: str) -> bytes:
+    """The serialised element with the mark as its first attribute, in place of one that it already has."""
+    name, attributes, slash = tag.groups()
+    mark = quoteattr(why).encode("utf-8")
+    start = b"<%b %b=%b%b%b>" % (name, MARK.encode(), mark, _OLD_MARK.sub(b"", attributes), slash)
+    return start + raw[tag.end() :].rstrip()
+
+
+def _member(raw: object, why: str) -> dict[str, object]:
+    if isinstance(raw, dict):
+        return {MARK: why} | {str(key): value for key, value in raw.items() if key != MARK}
+    return {MARK: why, _ORPHAN: _text(raw) if isinstance(raw, bytes) else raw}
+
+
+def _json(value: object, encoding: str) -> str:
+    """One line of JSON with exact decimals; what the encoding may not have is escaped."""
+    try:
+        text = _JSON.encode(value).decode()
+    except (TypeError, ValueError):
+        text = json.dumps(value, default=_plain)
+    if encoding.lower().startswith("utf"):
+        return text
+    return re.sub("[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def _plain(value: Any) -> object:
+    return float(value) if isinstance(value, Decimal) else str(value)
+
+
+def _text(raw: object) -> str:
+    if isinstance(raw, bytes):
+        raw = raw.decode("utf-8", "replace")
+    return _UNPRINTABLE.sub(" ", "" if raw is None else str(raw))

@@ -1,0 +1,123 @@
+"""A report as one page for people: no script, nothing from elsewhere, every value of the file escaped.
+
+Only shows what ``reports.report`` found; ``templates/report.html.j2`` has the words and the looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+_ENV = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+#: State → (tone, headline). The tone is a class of the style sheet.
+_STATES = {
+    "claimed": ("wait", "The file is about to be read"),
+    "reading": ("wait", "The file is being read"),
+    "applying": ("wait", "The rows are going in"),
+    "archiving": ("wait", "Jobs that are no longer in the file are being archived"),
+    "succeeded": ("good", "Every row went in"),
+    "partial": ("warn", "Some rows were not taken, all others went in"),
+    "failed": ("bad", "Nothing of this file could be used"),
+    "unchanged": ("good", "The same as last time: there was nothing to do"),
+    "superseded": ("calm", "Not run: a newer file took its place"),
+    "rejected": ("calm", "Declined by a person"),
+}
+_HELD = {
+    "archive": ("wait", "The rows went in; archiving waits for your decision"),
+    "all": ("wait", "Nothing was applied: the whole file waits for your decision"),
+}
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+
+
+@dataclass(slots=True)
+class Group:
+    """Things of one kind: ``title`` says which, ``example`` what is wrong with the first."""
+
+    title: str
+    code: str
+    example: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+def render_html(report: Mapping[str, Any]) -> str:
+    """The page for one report (``reports.report``)."""
+    tone, headline = _headline(report)
+    return _ENV.get_template("report.html.j2").render(
+        run=report,
+        tone=tone,
+        headline=headline,
+        errors=_errors(report["rejectedRows"]),
+        warnings=_warnings(report["warnings"]),
+        changes=_changes(report["changes"]),
+        counts={name: number for name, number in report["counts"].items() if number or name == "read"},
+        changed=sum(report["counts"][name] for name in ("created", "updated", "reactivated", "archived")),
+    )
+
+
+def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
+    if report["state"] == "held":
+        return _HELD[report["holds"] or "all"]
+    return _STATES.get(report["state"], ("calm", str(report["state"])))
+
+
+def _errors(rows: list[dict[str, Any]]) -> list[Group]:
+    """By field and code, the most frequent kind first; a row with several faults stands in several groups."""
+    groups: dict[tuple[str, str], Group] = {}
+    for row in rows:
+        for error in row["errors"]:
+            key = (_field(error["pointer"]), error["code"])
+            group = groups.setdefault(key, Group(key[0], key[1], error["detail"]))
+            group.rows.append({**row, "error": error})
+    return sorted(groups.values(), key=lambda group: -len(group.rows))
+
+
+def _warnings(warnings: list[dict[str, Any]]) -> list[Group]:
+    groups: dict[str, Group] = {}
+    for warning in warnings:
+        code = warning["code"]
+        groups.setdefault(code, Group(code, code, warning["detail"])).rows.append(warning)
+    return sorted(groups.values(), key=lambda group: -len(group.rows))
+
+
+def _changes(changes: list[dict[str, Any]]) -> list[Group]:
+    groups: dict[str, Group] = {}
+    for change in changes:
+        action = change["action"]
+        groups.setdefault(action, Group(action, action, "")).rows.append(change)
+    return list(groups.values())
+
+
+def _field(pointer: str) -> str:
+    """``/locations/0/description`` → ``locations › description``: one kind, whatever the position."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    return " › ".join(step for step in steps if not step.isdigit()) or "whole record"
+
+
+def _thousands(number: int) -> str:
+    return f"{number:,}".replace(",", " ")
+
+
+def _size(number: float) -> str:
+    for unit in _UNITS:
+        if number < 1000 or unit == _UNITS[-1]:
+            return f"{number:.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:.1f} {unit}"
+        number /= 1000
+    raise AssertionError("the last unit takes all")
+
+
+def _when(instant: str | None) -> str:
+    return instant.replace("T", " ").replace("Z", " UTC") if instant else "not yet"
+
+
+_ENV.filters.update(thousands=_thousands, size=_size, when=_when)

@@ -1,0 +1,137 @@
+"""What a run has to say afterwards: ``report`` as data (``syncd.report/1``), and the two files beside the filed one.
+
+A report lists at most ``MOST`` rejected rows, warnings and changes each, so that neither memory nor a browser suffers from a
+bad file of a million rows; the counts tell how many there were in all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+from syncd.domain.run import RejectedRow, Run, Warning
+from syncd.errors import Problem
+from syncd.store import Store, Tx, runs
+from syncd.sync.report_html import render_html
+
+FORMAT = "syncd.report/1"
+#: So many rejected rows, warnings and changes are listed.
+MOST = 10_000
+#: So many characters of an offending value are shown.
+VALUE = 300
+
+_T = TypeVar("_T")
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """A run as ``--json`` has it everywhere (operations, "--json"): camelCase, instants in UTC with ``Z``."""
+    return {
+        "id": run.id,
+        "feed": run.feed,
+        "employer": run.employer,
+        "kind": run.kind.value,
+        "state": run.state.value,
+        "holds": run.holds.value if run.holds else None,
+        "withheld": run.withheld,
+        "reason": run.reason,
+        "attempt": run.attempt,
+        "file": run.file,
+        "size": run.size,
+        "sha256": run.sha256,
+        "claimedAt": _instant(run.claimed_at),
+        "endedAt": _instant(run.ended_at),
+        "counts": asdict(run.counts),
+    }
+
+
+def report(store: Store, run_id: int, most: int = MOST) -> dict[str, Any]:
+    """Everything that is known of a run. Raises NotFound."""
+    return store.read(lambda tx: _report(tx, run_id, most))
+
+
+def write_reports(store: Store, run_id: int, filed: Path) -> None:
+    """Writes ``FILED.report.json`` and ``FILED.report.html``, each whole or not at all. ``filed`` is the path of the run's
+    file in ``done/`` or ``failed/``; older reports of the same run are replaced. Raises NotFound, OSError."""
+    data = report(store, run_id)
+    _replace(filed.with_name(f"{filed.name}.report.json"), json.dumps(data, indent=2, ensure_ascii=False, default=str))
+    _replace(filed.with_name(f"{filed.name}.report.html"), render_html(data))
+
+
+def _report(tx: Tx, run_id: int, most: int) -> dict[str, Any]:
+    run = runs.get(tx, run_id)
+    return {
+        "format": FORMAT,
+        **run_json(run),
+        "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
+        "rejectedRows": [_rejected(row) for row in _first(runs.rejected_rows(tx, run_id), most)],
+        "warnings": [_warning(warning) for warning in _first(runs.warnings(tx, run_id), most)],
+        "changes": [_change(change) for change in _first(runs.changes(tx, run_id), most)],
+    }
+
+
+def _rejected(row: RejectedRow) -> dict[str, Any]:
+    return {
+        "record": row.record,
+        "line": row.line,
+        "referenceId": row.reference_id,
+        "errors": [_problem(problem) for problem in row.errors],
+    }
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {
+        "pointer": problem.pointer,
+        "code": problem.code,
+        "detail": problem.detail,
+        "value": _shortened(problem.value),
+    }
+
+
+def _warning(warning: Warning) -> dict[str, Any]:
+    return {
+        "code": warning.code,
+        "detail": warning.detail,
+        "record": warning.record,
+        "referenceId": warning.reference_id,
+    }
+
+
+def _change(change: Any) -> dict[str, Any]:
+    return {
+        "action": change.action,
+        "referenceId": change.reference_id,
+        "jobId": change.job_id,
+        "fields": sorted(change.before or ()),
+    }
+
+
+def _first(things: Iterable[_T], most: int) -> Iterator[_T]:
+    return islice(things, most)
+
+
+def _shortened(value: object) -> object:
+    """The value itself where it is short and plain, else the beginning of its text."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= VALUE else f"{text[:VALUE]}… ({len(text)} characters)"
+
+
+def _instant(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Durable: the name shows the old content or all of the new one."""
+    draft = path.with_name(f".{path.name}.tmp")
+    with draft.open("w", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)

@@ -1,0 +1,49 @@
+"""The file of a run: what it was when it was claimed, its digest, and whether it is still the same."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from syncd.errors import FeedError
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """``path`` is where the file lies now, ``name`` what the partner called it; size in bytes."""
+
+    path: Path
+    name: str
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, path: Path, name: str | None = None) -> SourceFile:
+        """The file as it is at this moment. Raises FileNotFoundError."""
+        found = path.stat()
+        return cls(path, name or path.name, found.st_size, found.st_mtime_ns)
+
+    def again(self) -> SourceFile:
+        """The same file, looked at again."""
+        return SourceFile.of(self.path, self.name)
+
+    def check_unchanged(self) -> None:
+        """Raises FeedError ``file_changed`` if somebody wrote to the file since this value was made."""
+        if self.again() != self:
+            raise FeedError("file_changed", f"{self.name} was written to while it was read")
+
+
+def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
+    """The SHA-256 of the file. ``on_block`` gets the number of bytes read so far and may raise to stop."""
+    digest = hashlib.sha256()
+    done = 0
+    with source.path.open("rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+            done += len(block)
+            on_block(done)
+    return digest.digest()

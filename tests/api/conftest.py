@@ -1,0 +1,213 @@
+"""The API over a real store in a temporary folder, reached through real sockets on 127.0.0.1."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import BaseTestServer, TestClient
+
+from syncd.api import ApiSettings, add_health, make_app, make_runner
+from syncd.domain.catalog import Catalog
+from syncd.domain.job import Employer
+from syncd.store import Store, employers, keys
+
+ZONE = ZoneInfo("America/Toronto")
+#: Noon in Toronto on 16 November 2026.
+START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
+BASE = "/api/v1.1"
+
+
+@dataclass
+class Clock:
+    now: datetime = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def forward(self, **delta: float) -> None:
+        self.now += timedelta(**delta)
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: Any
+    raw: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.raw, parse_float=Decimal)
+
+    @property
+    def code(self) -> str:
+        """The code of a problem, after a look at whether it is one."""
+        assert self.headers["Content-Type"] == "application/problem+json", self.raw
+        problem = self.json
+        assert problem["status"] == self.status
+        assert problem["requestId"] == self.headers["X-Request-Id"]
+        assert problem["type"]
+        assert problem["title"]
+        assert problem["detail"]
+        return str(problem["code"])
+
+    @property
+    def faults(self) -> list[tuple[str, str]]:
+        """(pointer, code) of every fault of a 422."""
+        assert (self.status, self.code) == (422, "validation_failed"), self.raw
+        return [(fault["pointer"], fault["code"]) for fault in self.json["errors"]]
+
+
+@dataclass
+class Api:
+    """A client that sends ``key`` and speaks in paths under the base."""
+
+    client: Any
+    store: Store
+    clock: Clock
+    employer: Employer
+    key: str
+    extra: dict[str, str] = field(default_factory=dict)
+
+    async def __call__(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        raw: bytes | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        sent = {"API-Key": self.key, **self.extra, **(headers or {})}
+        if raw is None and body is not None:
+            raw = json.dumps(body).encode()
+        if raw is not None:
+            sent = {"Content-Type": "application/json", **sent}
+        from yarl import URL
+
+        url = URL(str(self.client.make_url("/")).rstrip("/") + BASE + path, encoded=True)
+        async with self.client.session.request(
+            method, url, data=raw, headers={k: v for k, v in sent.items() if v}, skip_auto_headers=("Content-Type",)
+        ) as reply:
+            return Answer(reply.status, reply.headers, await reply.read())
+
+    def get(self, path: str, **kwargs: Any) -> Awaitable[Answer]:
+        return self("GET", path, **kwargs)
+
+    def post(self, body: object, **kwargs: Any) -> Awaitable[Answer]:
+        return self("POST", "/jobs", body, **kwargs)
+
+    def put(self, path: str, body: object, **kwargs: Any) -> Awaitable[Answer]:
+        return self("PUT", path, body, **kwargs)
+
+    def delete(self, path: str, body: object = None, **kwargs: Any) -> Awaitable[Answer]:
+        return self("DELETE", path, body, **kwargs)
+
+    async def create(self, **fields: object) -> Any:
+        """A new job made of ``job_body(**fields)``, as answered."""
+        answer = await self.post(job_body(**fields))
+        assert answer.status == 201, answer.raw
+        return answer.json
+
+    def as_employer(self, name: str) -> Api:
+        employer, key = new_employer(self.store, name)
+        return replace(self, employer=employer, key=key)
+
+    @property
+    def port(self) -> int:
+        return int(self.client.port)
+
+
+def job_body(**fields: object) -> dict[str, object]:
+    """An active, whole job; ``fields`` replace or add, ``...`` takes away."""
+    body: dict[str, object] = {
+        "title": "Line Cook",
+        "status": "active",
+        "locations": [{"description": "Calgary, AB"}],
+        "categories": [{"id": 1}],
+        "positionType": {"id": 1},
+        "salary": {"amount": 20.5, "maxAmount": 25, "period": {"id": 5}, "plusCommission": False},
+        "description": "<p>Cook <strong>well</strong>.</p>",
+        "applicantRoutingType": {"id": 1},
+        "applicationEmail": "jobs@example.com",
+        **fields,
+    }
+    return {name: value for name, value in body.items() if value is not ...}
+
+
+def new_employer(store: Store, name: str) -> tuple[Employer, str]:
+    employer = store.write(lambda tx: employers.add(tx, name))
+    _, key = store.write(lambda tx: keys.create(tx, employer.id, "test", None))
+    return employer, key
+
+
+class ApiServer(BaseTestServer):
+    def __init__(self, app: web.Application, settings: ApiSettings) -> None:
+        super().__init__()
+        self.app, self.settings = app, settings
+
+    async def _make_runner(self, **kwargs: Any) -> web.AppRunner:
+        kwargs["handler_cancellation"] = False
+        return make_runner(self.app, self.settings, **kwargs)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated, empty store."""
+    path = tmp_path_factory.mktemp("template") / "syncd.db"
+    Store.open(f"sqlite:///{path}", timezone=ZONE).close()
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: Clock, template: Path) -> Iterator[Store]:
+    shutil.copy(template, tmp_path / "syncd.db")
+    store = Store.open(f"sqlite:///{tmp_path / 'syncd.db'}", clock=clock, timezone=ZONE)
+    yield store
+    store.close()
+
+
+Start = Callable[..., Any]
+
+
+@pytest.fixture
+def serve(store: Store, clock: Clock) -> Start:
+    """``async with serve(read_timeout=1) as api``: the API with these settings, up to the end of the block."""
+    employer, key = new_employer(store, "Maple Kitchens")
+
+    @asynccontextmanager
+    async def start(**settings: Any) -> AsyncIterator[Api]:
+        api_settings = ApiSettings(**settings)
+        app = make_app(store, api_settings, Catalog.default())
+
+        async def readiness() -> dict[str, Any]:
+            await asyncio.to_thread(store.health)
+            return {"ready": True}
+
+        add_health(app, readiness)
+        async with TestClient(ApiServer(app, api_settings)) as client:
+            yield Api(client, store, clock, employer, key)
+
+    return start
+
+
+@pytest.fixture
+async def api(serve: Start) -> AsyncIterator[Api]:
+    async with serve() as api:
+        yield api
