@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
@@ -21,7 +22,8 @@ from syncd.api.settings import ApiSettings
 
 #: How deep objects and arrays may nest, the outermost counted.
 MAX_DEPTH = 64
-_ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+_COMPRESSED = frozenset({"gzip", "x-gzip", "deflate"})
+_ENCODINGS = _COMPRESSED | {"", "identity"}
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -34,16 +36,39 @@ async def read_object(request: web.Request, settings: ApiSettings) -> dict[str, 
     _check_media_type(request)
     if (request.content_length or 0) > settings.max_body:
         raise _too_large(settings.max_body)
-    return parse(await _read(request, settings))
+    raw = await _read(request, settings)
+    encoding = _encoding(request)
+    return parse(_expand(raw, encoding, settings.max_body) if encoding in _COMPRESSED else raw)
 
 
 def _check_media_type(request: web.Request) -> None:
     if not request.headers.get("Content-Type", "").lower().startswith("application/json"):
         raise Refusal("unsupported_media_type", "Content-Type has to start with application/json")
-    if request.headers.get("Content-Encoding", "").strip().lower() not in _ENCODINGS:
+    if _encoding(request) not in _ENCODINGS:
         raise Refusal(
             "unsupported_media_type", "Content-Encoding can be gzip, deflate or identity", close=True
         )
+
+
+def _encoding(request: web.Request) -> str:
+    return request.headers.get("Content-Encoding", "").strip().lower()
+
+
+def _expand(raw: bytes, encoding: str, limit: int) -> bytes:
+    """Decompress to the end mark and no further. What is cut off, or has more behind it, is malformed."""
+    bare = (
+        encoding == "deflate" and raw[:1] and raw[0] & 0x0F != zlib.DEFLATED
+    )  # some send it without its frame
+    stream = zlib.decompressobj(-zlib.MAX_WBITS if bare else 32 + zlib.MAX_WBITS)
+    try:
+        text = stream.decompress(raw, limit + 1)
+    except zlib.error:
+        raise _malformed(f"the body is not {encoding}") from None
+    if len(text) > limit:
+        raise _too_large(limit)
+    if not stream.eof or stream.unused_data:
+        raise _malformed(f"the body is not one whole {encoding} stream")
+    return text
 
 
 async def _read(request: web.Request, settings: ApiSettings) -> bytes:

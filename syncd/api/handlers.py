@@ -35,23 +35,23 @@ async def get_job(request: web.Request) -> web.Response:
 async def list_jobs(request: web.Request) -> web.Response:
     """4.7. May search, so it leaves this thread free."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
-    query = ListQuery.parse(request.rel_url.raw_query_string)
+    query, address = ListQuery.parse(request.rel_url.raw_query_string), _address(request)
     total, found = await context.store.read_async(
         lambda tx: jobs.page(
             tx, employer.id, q=query.q, status=query.status, page=query.page, page_size=query.page_size
         )
     )
-    address = context.addresses.of(request, "/jobs")
     body = context.render.page(found, employer, paging(query, total, address))
     return web.Response(body=body, headers=_JSON)
 
 
 async def create_job(request: web.Request) -> web.Response:
     """4.2."""
+    address = _address(request)
     sent = await _sent(request)
     who = request[PRINCIPAL]
     job = await _write(request, lambda tx: upsert.create(tx, who.employer.id, sent, who.actor))
-    return _created(request, job)
+    return _created(request, job, address)
 
 
 async def update_job(request: web.Request) -> web.Response:
@@ -65,10 +65,11 @@ async def update_job(request: web.Request) -> web.Response:
 
 async def put_job_by_reference(request: web.Request) -> web.Response:
     """4.4."""
+    address = _address(request)
     sent = await _sent(request, needs_reference=True)
     who = request[PRINCIPAL]
     job, created = await _write(request, lambda tx: upsert.put(tx, who.employer.id, sent, who.actor))
-    return _created(request, job) if created else _job(request, job)
+    return _created(request, job, address) if created else _job(request, job)
 
 
 async def delete_job(request: web.Request) -> web.Response:
@@ -127,6 +128,11 @@ def _job(request: web.Request, job: Job, status: int = 200, headers: dict[str, s
     return web.Response(body=body, status=status, headers=headers)
 
 
-def _created(request: web.Request, job: Job) -> web.Response:
-    location = request.app[CONTEXT].addresses.of(request, f"/jobs/{job.id}")
-    return _job(request, job, 201, {**_JSON, "Location": location})
+def _address(request: web.Request) -> str:
+    """The address of the list. Asked for before anything is written: a request that cannot be answered
+    changes nothing."""
+    return request.app[CONTEXT].addresses.of(request, "/jobs")
+
+
+def _created(request: web.Request, job: Job, address: str) -> web.Response:
+    return _job(request, job, 201, {**_JSON, "Location": f"{address}/{job.id}"})

@@ -13,6 +13,7 @@ import msgspec
 
 from syncd.domain.catalog import Catalog, Entry
 from syncd.domain.job import Employer, Job, Location, Routing, Salary
+from syncd.store.jobs import Header
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -52,7 +53,7 @@ class Renderer:
             }
         )
 
-    def page(self, jobs: Iterable[Job], employer: Employer, paging: Mapping[str, object]) -> bytes:
+    def page(self, jobs: Iterable[Header], employer: Employer, paging: Mapping[str, object]) -> bytes:
         """One page of job headers (2.7) with its paging object (2.8)."""
         owner = {"id": employer.id, "name": employer.name}
         return _encode({"data": [_header(job, owner) for job in jobs], "paging": paging})
@@ -74,7 +75,7 @@ def exact(value: Decimal | None) -> Decimal | int | None:
     return whole if value == whole else value.normalize()
 
 
-def _header(job: Job, owner: Shape) -> Shape:
+def _header(job: Header, owner: Shape) -> Shape:
     return {
         "id": job.id,
         "referenceId": job.reference_id,

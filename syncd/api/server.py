@@ -73,7 +73,7 @@ class Protocol(RequestHandler):
         """Answer past the application, and hang up."""
         request_id = new_request_id()
         if self.transport is not None:
-            self.transport.write(_raw_answer(code, detail, request_id))  # type: ignore[attr-defined]
+            self.transport.write(_raw_answer(code, detail, request_id))
         self.force_close()
         _log(problems.CODES[code][0], request_id)
 
@@ -86,6 +86,8 @@ class Protocol(RequestHandler):
     ) -> web.StreamResponse:
         """What aiohttp would answer as text: a head that it could not parse (``status`` 400), or its own
         failure."""
+        if isinstance(exc, ConnectionError):
+            raise exc  # nobody is left to answer; the line in the log is written
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun; it cannot be taken back")
         request_id = new_request_id()
@@ -134,6 +136,7 @@ def make_runner(app: web.Application, settings: ApiSettings, **kwargs: Any) -> w
         "max_field_size": MAX_LINE,
         "max_headers": MAX_HEADERS,
         "lingering_time": LINGER,
+        "auto_decompress": False,  # the reader of a body does it: strictly, and within its limit
     }
     return Runner(app, settings, **{**options, **kwargs})
 

@@ -3,12 +3,14 @@ that ``syncd --help`` stays quick."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from syncd import __version__
+from syncd.config.kinds import duration
 
 Config = Annotated[Path | None, typer.Option("--config", metavar="PATH", help="The settings file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -28,6 +30,14 @@ app.add_typer(employers, name="employer")
 app.add_typer(keys, name="key")
 app.add_typer(feeds, name="feed")
 app.add_typer(runs, name="runs")
+
+
+def lasting(text: str) -> timedelta:
+    """A time span such as 90d, more than nothing."""
+    span = duration(text)
+    if not span:
+        raise ValueError("must be more than 0")
+    return span
 
 
 def _version(wanted: bool) -> None:
@@ -82,7 +92,7 @@ def check(config: Config = None, as_json: Json = False) -> int:
 @employers.command("add")
 def employer_add(
     name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
-    plan: Annotated[str, typer.Option(metavar="PLAN", help="unlimited or standard.")] = "unlimited",
+    plan: Annotated[Literal["unlimited", "standard"], typer.Option(help="The job plan.")] = "unlimited",
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -105,7 +115,8 @@ def key_create(
     employer: Annotated[str, typer.Argument(metavar="EMPLOYER", help="Name or id.", show_default=False)],
     label: Annotated[str, typer.Option(metavar="L", help="What the key is for.")] = "",
     expires: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When it ends, from now: 90d. Else never.")
+        timedelta | None,
+        typer.Option(metavar="TIME", parser=lasting, help="When it ends, from now: 90d. Else never."),
     ] = None,
     config: Config = None,
     as_json: Json = False,
@@ -214,7 +225,9 @@ def runs_reject(number: Number, config: Config = None, as_json: Json = False) ->
 def jobs(
     employer: Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")],
     q: Annotated[str | None, typer.Option("-q", "--q", metavar="Q", help="In title or referenceId.")] = None,
-    status: Annotated[str | None, typer.Option(metavar="S", help="active, archived or draft.")] = None,
+    status: Annotated[
+        Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
+    ] = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:

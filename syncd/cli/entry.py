@@ -23,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader went away (`syncd jobs | head`): nothing more to say, at exit neither
+    except (
+        BrokenPipeError
+    ):  # the reader went away (`syncd jobs | head`): nothing more to say, at exit neither
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = DONE
     raise SystemExit(code)
@@ -69,7 +71,7 @@ def _usage(error: typer.TyperException) -> int:
         return USAGE
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "syncd"
-    message = " ".join(error.format_message().split())
+    message = " ".join(error.format_message().split()).replace("Value error, ", "")
     return _complain(f"{message.rstrip('.')}; see `{path} --help`", USAGE)
 
 
@@ -84,4 +86,3 @@ def _bug(error: Exception) -> str:
     where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     words = " ".join(str(error).split())
     return f"this is a fault of syncd itself, please report it: {type(error).__name__}: {words}{where}"
-

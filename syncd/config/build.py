@@ -26,7 +26,7 @@ def build(
         timezone=values["timezone"],
         api=Api(**_section(values, "api")),
         operator=Operator(values["operator.listen"], token),
-        store=StoreSettings(_absolute_store(values["store.url"], base)),
+        store=StoreSettings(_absolute_store(values["store.url"], base), values["store.keep_history"]),
         drop=Drop(**{**_section(values, "drop"), "folder": base / values["drop.folder"]}),
         sync=_policy(values),
         refresh=Refresh(**_section(values, "refresh")),

@@ -37,6 +37,7 @@ class StoreSettings:
     """``url`` with an absolute path, ``path`` the SQLite file (None: another kind of store)."""
 
     url: str = field(repr=False)
+    keep_history: timedelta
 
     @property
     def path(self) -> Path | None:

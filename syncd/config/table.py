@@ -87,6 +87,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "store.url", STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH, or postgresql://…", secret=True
     ),
+    Setting(
+        "store.keep_history",
+        DURATION,
+        "400d",
+        "how long runs and past values of jobs are kept",
+        positive=True,
+    ),
     # --- the drop folder
     Setting("drop.folder", PATH, "feeds/drop", "its folders, one for each feed, are where files are dropped"),
     Setting("drop.settle", DURATION, "2s", "how long a file must be still before it is taken", per_feed=True),

@@ -104,11 +104,16 @@ class Catalog:
                 self.position_types,
                 position_types or {},
                 retired_position_types,
-                MAX_POSITION_NAME,
-                faults,
+                limit=MAX_POSITION_NAME,
+                faults=faults,
             ),
             _changed(
-                "categories", self.categories, categories or {}, retired_categories, MAX_CATEGORY_NAME, faults
+                "categories",
+                self.categories,
+                categories or {},
+                retired_categories,
+                limit=MAX_CATEGORY_NAME,
+                faults=faults,
             ),
             self.periods,
             self.routing_types,
@@ -166,6 +171,7 @@ def _changed(
     entries: Mapping[int, Entry],
     names: Mapping[int, str],
     retired: Iterable[int],
+    *,
     limit: int,
     faults: list[str],
 ) -> dict[int, Entry]:

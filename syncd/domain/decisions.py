@@ -83,8 +83,9 @@ class Ownership:
     """What the store knows of the feed's relation to the current job.
 
     ``owner``: id of the feed that owns the job, None if no feed does. ``sent``: digest by wire name of the
-    value that this feed last sent for it; ``wrote``: digest by wire name of what the job then had (both None
-    or empty unless this feed owns it). The digests are those of ``edits``."""
+    value that this feed last sent for it (``edits.field_digests``), for ``on_api_edit = "keep"``; ``wrote``:
+    digest by wire name of what the job then had (``edits.job_digests``), for whoever shows what a person
+    changed; no decision needs it. Both None or empty unless this feed owns the job."""
 
     owner: int | None = None
     sent: dict[str, str] | None = None

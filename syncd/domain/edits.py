@@ -3,7 +3,7 @@ changed since a feed last wrote, and whether the feed's own value has changed si
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from decimal import Decimal
 from hashlib import blake2b
@@ -26,9 +26,10 @@ def field_digests(sent_fields: Mapping[str, object]) -> dict[str, str]:
     return {name: digest(value) for name, value in sent_fields.items()}
 
 
-def job_digests(job: Job) -> dict[str, str]:
-    """Wire name → digest of what ``job`` has, for every field that an input may set."""
-    return {name: digest(getattr(job, attribute)) for name, attribute in ATTRIBUTES.items()}
+def job_digests(job: Job, names: Iterable[str] | None = None) -> dict[str, str]:
+    """Wire name → digest of what ``job`` has, for the fields ``names`` (None: for every one that an input may
+    set)."""
+    return {name: digest(getattr(job, ATTRIBUTES[name])) for name in (ATTRIBUTES if names is None else names)}
 
 
 def digest(value: object) -> str:

@@ -120,7 +120,9 @@ def _is_clean(text: str) -> bool:
         return False
     if len(raw.translate(None, _CONTROL_BYTES)) != len(raw):
         return False
-    return text.isascii() or not (_C1.search(raw) or b"\xef\xbf\xbe" in raw or b"\xef\xbf\xbf" in raw)
+    if text.isascii():
+        return True
+    return not (_C1.search(raw) or "\ufffe" in text or "\uffff" in text)
 
 
 def _invalid_character(pointer: str, text: str, offset: int) -> Problem:

@@ -62,10 +62,8 @@ def _archiving(tally: Tally, policy: Policy, missing: int) -> Iterator[tuple[str
     if policy.max_archive.crossed(part, whole):
         yield "max_archive", _share(part, whole, _what_goes(tally), policy.max_archive)
     elif tally.active and going >= tally.active:
-        yield (
-            "max_archive",
-            f"all {tally.active} active jobs would be archived (100 %, the limit is {_limit(policy.max_archive)})",
-        )
+        limit = _limit(policy.max_archive)
+        yield "max_archive", f"all {tally.active} active jobs would be archived (100 %, the limit is {limit})"
 
 
 def _what_goes(tally: Tally) -> str:

@@ -202,7 +202,6 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=.)", re.DOTALL)
 def _link_fault(raw: str) -> str | None:
     """Why a raw ``href`` is refused. The scheme is read as a browser does: entities decoded, what it drops
     dropped."""
-    # A scheme and what hides it are short; decoding the rest of a huge value would tell nothing more.
     address = decode(raw).strip(_CONTROLS).translate(_DROPPED)
     if not address:
         return "the href is empty"
@@ -229,16 +228,19 @@ def decode(value: str) -> str:
 
 def _decoded(found: re.Match[str]) -> str:
     hexadecimal, decimal, name, semicolon, equals = found.groups()
-    if name is None:
-        return _character(int(hexadecimal[-8:], 16) if hexadecimal else int(decimal[-10:]), found[0])
+    if hexadecimal:
+        return _character(hexadecimal, 16)
+    if decimal:
+        return _character(decimal, 10)
     text = html5.get(name + semicolon)
     return found[0] if text is None or (equals and not semicolon) else text + equals
 
 
-def _character(code: int, written: str) -> str:
-    digits = written.strip("&#xX;").lstrip("0")
-    if code == 0 or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF or len(digits) > 8:
-        return "�"
+def _character(digits: str, base: int) -> str:
+    significant = digits.lstrip("0")
+    code = int(significant, base) if 0 < len(significant) <= 8 else 0
+    if code == 0 or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        return "\ufffd"
     return _WINDOWS.get(code, chr(code))
 
 

@@ -30,10 +30,10 @@ def check_merged(job: Job, sent_fields: Mapping[str, object], now: Moment) -> li
     if not job.categories:
         problems.append(Problem("/categories", "required", "a job needs 1 to 3 categories"))
     if job.status is Status.ACTIVE:
-        problems.extend(_active(job, sent_fields, now))
+        _check_active(job, sent_fields, now, problems)
     if job.salary is not None:
-        problems.extend(_salary(job.salary))
-    problems.extend(_address(job))
+        _check_salary(job.salary, problems)
+    _check_address(job, problems)
     return in_body_order(problems, sent_fields) if problems else problems
 
 
@@ -43,40 +43,55 @@ def in_body_order(problems: list[Problem], body: Iterable[str]) -> list[Problem]
     place = {name: index for index, name in enumerate(body)}
 
     def position(problem: Problem) -> tuple[int, int]:
-        name = problem.pointer.split("/", 2)[1] if problem.pointer else ""
+        name = member(problem)
         return place.get(name, len(place)), _ORDER.get(name, -1)
 
     return sorted(problems, key=position)
 
 
-def _active(job: Job, sent_fields: Mapping[str, object], now: Moment) -> Iterable[Problem]:
+def member(problem: Problem) -> str:
+    """The member of the body that ``problem`` is about ("" for the whole body)."""
+    if not problem.pointer:
+        return ""
+    return problem.pointer.split("/", 2)[1].replace("~1", "/").replace("~0", "~")
+
+
+def _check_active(job: Job, sent_fields: Mapping[str, object], now: Moment, problems: list[Problem]) -> None:
     for name, attribute in _NEEDED_TO_BE_ACTIVE:
         if getattr(job, attribute) is None:
-            yield Problem(f"/{name}", "required", f"an active job needs {name}")
+            problems.append(Problem(f"/{name}", "required", f"an active job needs {name}"))
     if job.close_date < now.today and ("status" in sent_fields or "closeDate" in sent_fields):
         detail = f"an active job cannot have the close date {job.close_date}, before today ({now.today})"
-        yield Problem("/closeDate", "date_order", detail, str(job.close_date))
+        problems.append(Problem("/closeDate", "date_order", detail, str(job.close_date)))
 
 
-def _salary(salary: Salary) -> Iterable[Problem]:
-    if salary.amount is None:
-        if salary.max_amount is not None or salary.period is not None:
-            what = "maxAmount" if salary.max_amount is not None else "a period"
-            yield Problem("/salary/amount", "required", f"a salary with {what} needs an amount")
-        elif not salary.plus_commission:
-            yield Problem("/salary/amount", "required", "a salary needs an amount, or plusCommission: true")
+def _check_salary(salary: Salary, problems: list[Problem]) -> None:
+    amount, most = salary.amount, salary.max_amount
+    if amount is None:
+        _check_commission_only(salary, problems)
         return
-    if salary.max_amount is not None and salary.max_amount < salary.amount:
-        detail = f"maxAmount {salary.max_amount} is less than amount {salary.amount}"
-        yield Problem("/salary/maxAmount", "out_of_range", detail, salary.max_amount)
+    if most is not None and most < amount:
+        detail = f"maxAmount {most} is less than amount {amount}"
+        problems.append(Problem("/salary/maxAmount", "out_of_range", detail, most))
     if salary.period is None:
-        yield Problem("/salary/period", "required", "a salary with an amount needs a period")
+        problems.append(Problem("/salary/period", "required", "a salary with an amount needs a period"))
 
 
-def _address(job: Job) -> Iterable[Problem]:
+def _check_commission_only(salary: Salary, problems: list[Problem]) -> None:
+    if salary.max_amount is not None or salary.period is not None:
+        what = "a maxAmount" if salary.max_amount is not None else "a period"
+        detail = f"a salary with {what} needs an amount"
+    elif salary.plus_commission:
+        return
+    else:
+        detail = "a salary needs an amount, or plusCommission: true"
+    problems.append(Problem("/salary/amount", "required", detail))
+
+
+def _check_address(job: Job, problems: list[Problem]) -> None:
     if job.routing == Routing.EMAIL and job.application_email is None:
         detail = "applications by e-mail (routing type 1) need applicationEmail"
-        yield Problem("/applicationEmail", "required", detail)
+        problems.append(Problem("/applicationEmail", "required", detail))
     if job.routing == Routing.URL and job.application_url is None:
         detail = "applications at a web address (routing type 2) need applicationUrl"
-        yield Problem("/applicationUrl", "required", detail)
+        problems.append(Problem("/applicationUrl", "required", detail))

@@ -83,18 +83,30 @@ def province_code(name: str) -> str | None:
     return _CODES.get(_province_key(name))
 
 
-@lru_cache(maxsize=16384)
+def identity(place: Place) -> tuple[str, str | None]:
+    """What two ways of writing one place have in common: city without case and accents, and province."""
+    return fold(place.city), place.province
+
+
 def parse(text: str) -> Place:
     """The place that ``text`` names; white space around and runs of it inside are dropped.
 
     Raises PlaceError: ``required`` (no text), ``too_long``, ``invalid_characters`` (in the city),
     ``unknown_province``."""
+    text = text.strip()
+    if len(text) > MAX_DESCRIPTION:
+        raise PlaceError((("too_long", f"{len(text)} characters; at most {MAX_DESCRIPTION} are allowed"),))
+    return _parse(text)
+
+
+@lru_cache(maxsize=16384)
+def _parse(text: str) -> Place:
     city, comma, suffix = text.partition(",")
     city, suffix = " ".join(city.replace("’", "'").split()), suffix.strip()
     if not city and not comma:
         raise PlaceError((("required", "a location needs a city"),))
     province = province_code(suffix) if comma else None
-    faults = tuple(_faults(text.strip(), city))
+    faults = tuple(_faults(city))
     if comma and province is None:
         faults += (("unknown_province", _unknown_province(suffix)),)
     if faults:
@@ -102,9 +114,7 @@ def parse(text: str) -> Place:
     return Place(city, province)
 
 
-def _faults(text: str, city: str) -> list[tuple[str, str]]:
-    if len(text) > MAX_DESCRIPTION:
-        return [("too_long", f"{len(text)} characters; at most {MAX_DESCRIPTION} are allowed")]
+def _faults(city: str) -> list[tuple[str, str]]:
     if len(city) > MAX_NAME:
         return [("too_long", f"the city has {len(city)} characters; at most {MAX_NAME} are allowed")]
     if _PLAIN_CITY.fullmatch(city):

@@ -46,7 +46,7 @@ def decide_row(
         return RowDecision(RowAction.REJECTED, Reject((_foreign(sent),)), owns=False)
     fields = dict(sent.fields)
     if current is not None and policy.on_api_edit == "keep" and ownership.owner == feed_id:
-        _keep_edits(fields, current, ownership)
+        _keep_edits(fields, current, ownership.sent or {})
     row = _row(current, fields, now, policy)
     if row.expired and current is None:
         return RowDecision(RowAction.EXPIRED, None, owns=False)
@@ -59,9 +59,7 @@ def decide_row(
         chosen=CloseOrigin.RENEWED if row.renewed else CloseOrigin.CHOSEN,
     )
     archives = isinstance(decision, Update) and _went(decision)
-    return RowDecision(
-        _action(current, row, decision, archives), decision, not isinstance(decision, Reject), archives
-    )
+    return RowDecision(_action(current, row, decision), decision, not isinstance(decision, Reject), archives)
 
 
 def renewed_close_date(now: Moment) -> date:
@@ -87,17 +85,14 @@ def _foreign(sent: JobInput) -> Problem:
     return Problem("/referenceId", "owned_by_other_feed", detail, sent.reference_id)
 
 
-def _keep_edits(fields: dict[str, object], current: Job, ownership: Ownership) -> None:
-    """Drops the fields that a person changed since the feed last wrote and for which the feed sends what it
-    sent then."""
-    before, wrote = ownership.sent or {}, ownership.wrote or {}
-    for name in [name for name in fields if name in before and name in wrote]:
-        edited = digest(getattr(current, ATTRIBUTES[name])) != wrote[name]
-        if (
-            edited
-            and digest(fields[name]) == before[name]
-            and not (name == "status" and _by_service(current))
-        ):
+def _keep_edits(fields: dict[str, object], current: Job, last_sent: Mapping[str, str]) -> None:
+    """Drops the fields for which the feed sends what it sent last time, and which are something else now:
+    whoever made them so was not this feed."""
+    for name in [name for name in fields if name in last_sent]:
+        sent = digest(fields[name])
+        if sent != last_sent[name] or sent == digest(getattr(current, ATTRIBUTES[name])):
+            continue
+        if not (name == "status" and _by_service(current)):
             del fields[name]
 
 
@@ -132,7 +127,9 @@ def _undated(current: Job, fields: dict[str, object], now: Moment, policy: Polic
         fields["status"] = Status.ACTIVE
     target = fields.get("status", current.status)
     back = target is Status.ACTIVE and current.status is not Status.ACTIVE
-    late = policy.renew and back and close_date < now.today and current.status is not Status.DRAFT
+    # A draft's defaulted date moves with its publication: only one that somebody chose can be late.
+    moves = current.status is Status.DRAFT and origin is not CloseOrigin.CHOSEN
+    late = policy.renew and back and close_date < now.today and not moves
     live = target is Status.ACTIVE and (current.status is Status.ACTIVE or closed)
     if late or (renewable and live):
         fields["closeDate"] = renewed_close_date(now)
@@ -165,14 +162,14 @@ def _went(decision: Update) -> bool:
     return decision.before.status is Status.ACTIVE and decision.job.status is Status.ARCHIVED
 
 
-def _action(current: Job | None, row: _Row, decision: Decision, archives: bool) -> RowAction:
+def _action(current: Job | None, row: _Row, decision: Decision) -> RowAction:
     if isinstance(decision, Reject):
         return RowAction.REJECTED
     if isinstance(decision, Create):
         return RowAction.CREATED
     assert current is not None
     if row.expired:
-        if archives:
+        if current.status is not decision.job.status:
             return RowAction.EXPIRED
     elif _suppressed(current, decision.job, row.fields):
         return RowAction.SUPPRESSED

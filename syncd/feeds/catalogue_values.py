@@ -29,13 +29,17 @@ class Finder:
 def finders(catalog: Catalog) -> dict[str, Finder]:
     """The finders of ``catalog`` by the field that they serve (``period`` for the salary's)."""
 
-    def finder(what: str, field: str, by_name: Callable[[str], int | None], entries: Mapping[int, object]) -> Finder:
+    def finder(
+        what: str, field: str, by_name: Callable[[str], int | None], entries: Mapping[int, object]
+    ) -> Finder:
         names = tuple(str(getattr(entry, "name", "")) for entry in entries.values())
         return Finder(what, f"/{field}", by_name, entries, names)
 
     return {
         "categories": finder("category", "categories", catalog.find_category, catalog.categories),
-        "positionType": finder("position type", "positionType", catalog.find_position_type, catalog.position_types),
+        "positionType": finder(
+            "position type", "positionType", catalog.find_position_type, catalog.position_types
+        ),
         "period": finder("salary period", "salary/period", catalog.find_period, catalog.periods),
         "applicantRoutingType": finder(
             "applicant routing type", "applicantRoutingType", catalog.find_routing_type, catalog.routing_types
@@ -46,10 +50,10 @@ def finders(catalog: Catalog) -> dict[str, Finder]:
 def catalogue_id(value: object, find: Finder) -> int | None:
     """The id that ``value`` names: an id of the catalogue, a name or a synonym. None: neither."""
     if value.__class__ is str:
-        found = find.by_name(value)  # type: ignore[arg-type]
+        found = find.by_name(value)
         if found is not None:
             return found
-        text = value.strip()  # type: ignore[attr-defined]
+        text = value.strip()
         return _known(int(text), find) if text.isdecimal() and len(text) < 11 else None
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None

@@ -1,4 +1,5 @@
-"""What is wrong with a feed's configuration, gathered: every fault with its file and key, none raised before all are known."""
+"""What is wrong with a feed's configuration, gathered: every fault with its file and key, none raised
+before all are known."""
 
 from __future__ import annotations
 

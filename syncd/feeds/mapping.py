@@ -1,11 +1,12 @@
-"""Mappings: a record in, the body that a client would send out. The rules judge the body afterwards; nothing is judged here.
+"""Mappings: a record in, the body that a client would send out. The rules judge the body afterwards;
+nothing is judged here.
 
-A Mapping serves one feed in any format that its selectors can be compiled for. It holds no state between rows.
-"""
+A Mapping serves one feed in any format that its selectors can be compiled for. It holds no state between
+rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping as Map
+from collections.abc import Mapping as Map
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -14,14 +15,16 @@ from syncd.domain.job import ATTRIBUTES, Routing
 from syncd.domain.text import key as name_key
 from syncd.errors import ConfigError, Problem
 from syncd.feeds.faults import Scope, nearest
-from syncd.feeds.fields import DROPPED, TEXT_KINDS, Context, Field, Kind, Log, compile_field
+from syncd.feeds.fields import DROPPED, Context, Field, Kind, Log, compile_field
+from syncd.feeds.list_fields import LIST_KINDS
 from syncd.feeds.native import native_body
 from syncd.feeds.records import Format, Record
 from syncd.feeds.salary_field import KIND as SALARY
 from syncd.feeds.selectors import open_record
 from syncd.feeds.sources import Build, Values, constants
+from syncd.feeds.text_fields import TEXT_KINDS
 
-KINDS: dict[str, Kind] = {name: SALARY if name == "salary" else TEXT_KINDS[name] for name in ATTRIBUTES}
+KINDS: dict[str, Kind] = {**TEXT_KINDS, **LIST_KINDS, "salary": SALARY}
 #: Without a value these are not sent; every other named field is sent as null.
 _NEVER_NULL = frozenset(("closeDate", "status"))
 _ADDRESSES = {"applicationUrl": Routing.URL, "applicationEmail": Routing.EMAIL}
@@ -31,9 +34,9 @@ Body = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class MappedRow:
-    """``body``: what a client would send as JSON, without the fields that ``problems`` is about; None: there is none at all.
-    With any problem the row is rejected. ``reference_id``: the row's id as far as it is readable, trimmed.
-    ``warnings``: (code, detail) of what was cut, cleaned, guessed or given up."""
+    """``body``: what a client would send as JSON, without the fields that ``problems`` is about; None:
+    there is none at all. With any problem the row is rejected. ``reference_id``: the row's id as far as it
+    is readable, trimmed. ``warnings``: (code, detail) of what was cut, cleaned, guessed or given up."""
 
     body: Body | None
     reference_id: str | None
@@ -51,10 +54,10 @@ class _Compiled:
 
 
 class Mapping:
-    """``fields`` None: the service's own shape (native). Otherwise ``[fields]`` and ``[lookup.…]`` as the merged TOML has them.
+    """``fields`` None: the service's own shape (native). Otherwise ``[fields]`` and ``[lookup.…]`` as the
+    merged TOML has them.
 
-    ``notes``: what every run of the feed should say once, as (code, detail). ``outside``: a selector looks at more of the
-    file than its record."""
+    ``outside``: a selector looks at more of the file than its record."""
 
     def __init__(
         self,
@@ -72,7 +75,6 @@ class Mapping:
         self._lookups = _tables(lookups or {}, gathered.at("lookup"))
         self._compiled: dict[Format, _Compiled] = {}
         self.outside = False
-        self.notes: tuple[tuple[str, str], ...] = ()
         if fields is not None:
             self._check(fields, gathered)
         if scope is None and gathered.faults:
@@ -84,7 +86,9 @@ class Mapping:
             return self._unreadable(record, form)
         actual = form or self._form or format_of(record.item)
         if actual != "xml" and not isinstance(record.item, dict):
-            return MappedRow(None, None, (Problem("", "wrong_type", "a record must be an object", record.item),))
+            return MappedRow(
+                None, None, (Problem("", "wrong_type", "a record must be an object", record.item),)
+            )
         log = Log()
         body = self._body(record.item, actual, log)
         return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings))
@@ -132,8 +136,6 @@ class Mapping:
             if name not in KINDS:
                 inner.at(name).fault(f"unknown field{nearest(name, KINDS)}")
         self._fields = known
-        if _derives(known.get("referenceId")):
-            self.notes = (("derived_reference", "the referenceId is derived from other fields of each record"),)
         if self._form:
             form: Format = "json" if self._form == "jsonl" else self._form
             compiled = self._compiled[form] = self._compile(known, form, inner)
@@ -147,29 +149,24 @@ class Mapping:
             scope.faults.extend(line for line in tried[-1][1].faults if line not in scope.faults)
 
     def _compile(self, fields: Map[str, object], form: Format, scope: Scope) -> _Compiled:
-        outside = False
+        context = Context(Build(form, self._lookups), self._catalog)
         compiled = []
         for name in ATTRIBUTES:
             if name in fields:
-                build = Build(form, self._lookups)
-                context = Context(build, self._catalog)
                 field = compile_field(KINDS[name], fields[name], context, scope.at(name))
-                outside = outside or context.outside()
                 compiled.append((name, field, name not in _NEVER_NULL))
         prefer = _preference(fields.get("applicantRoutingType"), fields, scope.at("applicantRoutingType"))
         kept = tuple(entry for entry in compiled if not (prefer and entry[0] == "applicantRoutingType"))
-        return _Compiled(kept, prefer, outside)
+        return _Compiled(kept, prefer, bool(context.build.outside))
 
 
 def format_of(item: object) -> Format:
-    """The format whose reader gives such an item. A flat record of texts under names without capitals passes for a CSV row:
-    for such a record CSV and JSON come to the same."""
-    if not isinstance(item, dict):
-        return "json" if item is None or isinstance(item, list | str | int) else "xml"
-    if "referenceId" in item or "title" not in item and "referenceid" not in item:
-        plain = all(isinstance(value, str) and key == key.casefold() for key, value in item.items())
-        return "csv" if plain else "json"
-    return "csv" if all(value.__class__ is str for value in item.values()) else "json"
+    """The format whose reader gives such an item. A flat record of texts under names without capitals
+    passes for a CSV row: for such a record CSV and JSON come to the same."""
+    if isinstance(item, dict):
+        flat = all(value.__class__ is str and key == key.casefold() for key, value in item.items())
+        return "csv" if flat else "json"
+    return "json" if item is None or isinstance(item, list | str | int) else "xml"
 
 
 def _tables(lookups: Map[str, Map[str, object]], scope: Scope) -> dict[str, dict[str, Values]]:
@@ -180,17 +177,15 @@ def _tables(lookups: Map[str, Map[str, object]], scope: Scope) -> dict[str, dict
             scope.at(name).fault('must be a table of "text in the feed" = "value"')
             tables[name] = {}
             continue
-        tables[name] = {name_key(key): constants(value, scope.at(name).at(key)) for key, value in table.items()}
+        tables[name] = {
+            name_key(key): constants(value, scope.at(name).at(key)) for key, value in table.items()
+        }
     return tables
 
 
-def _derives(expression: object) -> bool:
-    items = expression if isinstance(expression, list) else [expression]
-    return any(isinstance(item, dict) and "derive" in item for item in items)
-
-
 def _preference(expression: object, fields: Map[str, object], scope: Scope) -> tuple[str, ...]:
-    """``applicantRoutingType = { prefer = ["applicationUrl", "applicationEmail"] }``: the first that has a value."""
+    """``applicantRoutingType = { prefer = ["applicationUrl", "applicationEmail"] }``: the first that has a
+    value."""
     if not isinstance(expression, dict) or "prefer" not in expression:
         return ()
     names = expression["prefer"]
@@ -213,7 +208,8 @@ def _mail_link(body: Body) -> None:
 
 
 def _route(body: Body, prefer: tuple[str, ...]) -> None:
-    """The routing type of the first address there is; the other address is not sent, it would not be in force."""
+    """The routing type of the first address there is; the other address is not sent, it would not be in
+    force."""
     chosen = next((name for name in prefer if body.get(name)), None)
     body["applicantRoutingType"] = {"id": _ADDRESSES[chosen]} if chosen else None
     for name in prefer:

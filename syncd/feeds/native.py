@@ -1,8 +1,8 @@
-"""The service's own shape, in JSON, XML and CSV, without any mapping (feed contract, "The service's own shape").
+"""The service's own shape, in JSON, XML and CSV, without any mapping (feed contract, "The service's own
+shape").
 
-Text becomes the type that the API wants where it can, and is passed on where it cannot: then the rules say what is wrong,
-in the words of the API. Nothing is trimmed, guessed or cleaned; "NA" is text.
-"""
+Text becomes the type that the API wants where it can, and is passed on where it cannot: then the rules say
+what is wrong, in the words of the API. Nothing is trimmed, guessed or cleaned; "NA" is text."""
 
 from __future__ import annotations
 
@@ -24,8 +24,24 @@ Body = dict[str, object]
 
 #: The columns of a native CSV feed, as ``syncd export`` writes them.
 COLUMNS = (
-    *("referenceId", "title", "status", "closeDate", "confidential", "autoRefresh", "locations", "categories"),
-    *("positionType", "salaryAmount", "salaryMaxAmount", "salaryPeriod", "salaryPlusCommission", "description"),
+    *(
+        "referenceId",
+        "title",
+        "status",
+        "closeDate",
+        "confidential",
+        "autoRefresh",
+        "locations",
+        "categories",
+    ),
+    *(
+        "positionType",
+        "salaryAmount",
+        "salaryMaxAmount",
+        "salaryPeriod",
+        "salaryPlusCommission",
+        "description",
+    ),
     *("applicantRoutingType", "applicationEmail", "applicationUrl"),
 )
 #: Where the file of rejected rows has its reasons; a mended file may still have it.
@@ -53,17 +69,23 @@ def native_body(item: Any, form: Format, catalog: Catalog, log: Log) -> Body:
 
 
 def _named(body: Body, by_name: Mapping[str, Finder], log: Log) -> Body:
-    """``body`` with names of catalogue entries replaced by their ids. Everything else is the rules' to judge."""
+    """``body`` with names of catalogue entries replaced by their ids. Everything else is the rules' to
+    judge."""
     categories = body.get("categories")
     if isinstance(categories, list):
-        entries = [_entry(v, by_name["categories"], f"/categories/{i}", log) for i, v in enumerate(categories)]
+        entries = [
+            _entry(v, by_name["categories"], f"/categories/{i}", log) for i, v in enumerate(categories)
+        ]
         body["categories"] = entries
     for field in ("positionType", "applicantRoutingType"):
         if field in body:
             body[field] = _entry(body[field], by_name[field], f"/{field}", log)
     salary = body.get("salary")
     if isinstance(salary, dict) and "period" in salary:
-        body["salary"] = {**salary, "period": _entry(salary["period"], by_name["period"], "/salary/period", log)}
+        body["salary"] = {
+            **salary,
+            "period": _entry(salary["period"], by_name["period"], "/salary/period", log),
+        }
     return body
 
 
@@ -143,8 +165,8 @@ Convert = Callable[[Any], object]
 
 
 def _object(element: Any, shape: Mapping[str, Convert]) -> Body:
-    """The members of an element; unknown ones are kept as text, for the rules to name. The last of repeated ones counts,
-    but where a list is meant."""
+    """The members of an element; unknown ones are kept as text, for the rules to name. The last of repeated
+    ones counts, but where a list is meant."""
     body: Body = {}
     repeated: dict[str, list[Any]] = {}
     for child in element:
@@ -198,12 +220,17 @@ def _location(element: Any) -> object:
 
 
 def _list_of(item_name: str, item: Convert) -> Convert:
-    """``<locations><location>…</location></locations>``, or the list's element repeated, or one item without its own element."""
+    """``<locations><location>…</location></locations>``, or the list's element repeated, or one item
+    without its own element."""
 
     def convert(elements: Any) -> object:
-        found = []
+        found: list[object] = []
         for element in elements:
-            items = [child for child in element if child.tag.__class__ is str and local_name(child.tag) == item_name]
+            items = [
+                child
+                for child in element
+                if child.tag.__class__ is str and local_name(child.tag) == item_name
+            ]
             found.extend(item(child) for child in items or [element])
         values = [value for value in found if value is not None]
         return values or None
@@ -245,4 +272,3 @@ _JOB: dict[str, Convert] = {
     **dict.fromkeys(("referenceId", "title", "publishDate", "closeDate", "status"), _text),
     **dict.fromkeys(("applicationEmail", "applicationUrl"), _text),
 }
-

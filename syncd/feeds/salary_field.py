@@ -20,7 +20,8 @@ _NEEDED = {"text", "amount", "maxAmount", "plusCommission", *SOURCE_KEYS} - {"de
 
 
 def _salary(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    """``text`` counts where the parts give no amount. Without any of the keys the source itself is the text."""
+    """``text`` counts where the parts give no amount. Without any of the keys the source itself is the
+    text."""
     parts = {
         name: compile_source(table[name], context.build, scope.at(name)) if name in table else NOTHING
         for name in ("text", "amount", "maxAmount", "period", "plusCommission", "currency")
@@ -41,7 +42,7 @@ def _salary(table: Mapping[str, Any], source: Source, context: Context, scope: S
             value = text.first(node)
             pay = money.parse(spelled(value), infer) if value is not None else pay
         for code, detail in pay.notes if pay else ():
-            log.warn(code, detail)
+            log.note(code, detail)
         chosen = pay if pay and pay.usable else default
         return _body(chosen) if chosen else None
 
@@ -65,8 +66,8 @@ def _infer(value: object, scope: Scope) -> Infer | None:
         return None
     scope.keys(value, ("hourly_below", "yearly_above"))
     found = {"hourly_below": Decimal(0), "yearly_above": Decimal("Infinity")}
-    for key in found:
-        number = value.get(key, found[key])
+    for key, usual in tuple(found.items()):
+        number = value.get(key, usual)
         if isinstance(number, bool) or not isinstance(number, int | float | Decimal) or number < 0:
             scope.at(key).fault(f"must be a number of dollars, not {number!r}")
         else:
@@ -77,25 +78,40 @@ def _infer(value: object, scope: Scope) -> Infer | None:
 
 
 def _paid_abroad(currency: object | None) -> Pay | None:
-    if currency is None or spelled(currency).strip().upper() in ("CAD", "CA$", "C$", "$", "CAN", "CDN", "CDN$"):
+    if currency is None or spelled(currency).strip().upper() in (
+        "CAD",
+        "CA$",
+        "C$",
+        "$",
+        "CAN",
+        "CDN",
+        "CDN$",
+    ):
         return None
-    return Pay(notes=(("salary_currency", f"the salary is in {spelled(currency)[:20]}, not in Canadian dollars"),))
+    return Pay(
+        notes=(("salary_currency", f"the salary is in {spelled(currency)[:20]}, not in Canadian dollars"),)
+    )
 
 
 def _structured(node: Any, parts: Mapping[str, Source], find: Finder, infer: Infer | None) -> Pay | None:
-    """What amount, maxAmount, period and plusCommission say; None if there is neither an amount nor a commission."""
+    """What amount, maxAmount, period and plusCommission say; None if there is neither an amount nor a
+    commission."""
     commission = boolean(parts["plusCommission"].first(node)) is True
     amount, most = parts["amount"].first(node), parts["maxAmount"].first(node)
     if amount is None and most is None:
         return Pay(plus_commission=True) if commission else None
     period = parts["period"].first(node)
-    shown = " - ".join(spelled(v) for v in (amount, most) if v is not None) + (f" {spelled(period)}" if period else "")
+    shown = " - ".join(spelled(v) for v in (amount, most) if v is not None) + (
+        f" {spelled(period)}" if period else ""
+    )
     low, high = money.number(amount), money.number(most)
     if low is None and high is None:
         found = money.parse(shown, infer)
         return replace(found, plus_commission=commission or found.plus_commission)
     if (low or 0) < 0 or (high or 0) < 0:
-        return Pay(plus_commission=commission, notes=(("salary_out_of_range", f'a negative amount: "{shown}"'),))
+        return Pay(
+            plus_commission=commission, notes=(("salary_out_of_range", f'a negative amount: "{shown}"'),)
+        )
     return money.settle(Pay(low, high, plus_commission=commission), _unit(period, find), infer, shown)
 
 

@@ -1,10 +1,11 @@
 """Selectors: where in a record a value stands, in the format's own language, compiled to functions.
 
-CSV: a column name. JSON: a path (``a.b`` ``a[0]`` ``a[*].b`` ``a[name=X].b`` ``["odd.name"]`` ``.``). XML: an XPath relative
-to the record; a name without prefix matches any namespace, one with a prefix the name as the document writes it.
+CSV: a column name. JSON: a path (``a.b`` ``a[0]`` ``a[*].b`` ``a[name=X].b`` ``["odd.name"]`` ``.``). XML:
+an XPath relative to the record; a name without prefix matches any namespace, one with a prefix the name as
+the document writes it.
 
-What a selector is applied to is a *node*: a dict (CSV), any JSON value, or an XmlNode. ``open_record`` makes the first.
-"""
+What a selector is applied to is a *node*: a dict (CSV), any JSON value, or an XmlNode. ``open_record``
+makes the first."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ Step = Callable[[list[Any]], list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """``first`` gives the first value that is one (text is trimmed, "NA" is none), or None; ``every`` all of them;
-    ``nodes`` what other selectors can be applied to. ``outside``: it may look at more of the file than the record."""
+    """``first`` gives the first value that is one (text is trimmed, "NA" is none), or None; ``every`` all
+    of them; ``nodes`` what other selectors can be applied to. ``outside``: it may look at more of the file
+    than the record."""
 
     first: Callable[[Node], object | None]
     every: Callable[[Node], list[object]]
@@ -39,8 +41,8 @@ def open_record(item: object, form: Format) -> Node:
 
 
 def compile_selector(text: str, form: Format, *, markup: bool = False) -> Selector:
-    """Raises ValueError (with the reason) for what is no selector of that format. ``markup``: the value of an XML element
-    that has children is their markup, not their bare text."""
+    """Raises ValueError (with the reason) for what is no selector of that format. ``markup``: the value of
+    an XML element that has children is their markup, not their bare text."""
     if not text.strip():
         raise ValueError("is empty")
     if form == "csv":
@@ -109,7 +111,7 @@ def _steps(text: str) -> list[Step]:
     at = 0
     while at < len(text):
         match = _SEGMENT.match(text, at)
-        if match is None or bool(match["dot"]) == (at == 0) and match["name"]:
+        if match is None or (match["name"] and bool(match["dot"]) == (at == 0)):
             raise ValueError(f"is no JSON path: {text[at:]!r} is not understood")
         steps.append(_step(match))
         at = match.end()

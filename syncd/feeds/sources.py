@@ -1,16 +1,18 @@
-"""Sources: what a field can be made of. The grammar of a mapping's right-hand sides, below the level of fields:
+"""Sources: what a field can be made of. The grammar of a mapping's right-hand sides, below the level of
+fields:
 
-    source = "selector" | [source, …] (the first that gives a value)
-           | { from = source } | { value = constant } | { all = [source, …] } | { template = "{selector}, {selector}" }
-           | any of these with each = "selector" (relative to each of its nodes; alone: the nodes themselves),
-             split = "," | [",", "/"], lookup = "NAME", default = constant
+source = "selector" | [source, …] (the first that gives a value)
+       | { from = source } | { value = constant } | { all = [source, …] }
+       | { template = "{selector}, {other}" }
+       | any of these with each = "selector" (relative to each of its nodes; alone: the nodes),
+         split = "," | [",", "/"], lookup = "NAME", default = constant
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from syncd.domain.text import key as name_key
@@ -27,7 +29,8 @@ _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """``first``: the first value, or None. ``every``: all of them. Values are text, numbers or booleans, never empty."""
+    """``first``: the first value, or None. ``every``: all of them. Values are text, numbers or booleans,
+    never empty."""
 
     first: Callable[[Node], object | None]
     every: Callable[[Node], Values]
@@ -35,14 +38,15 @@ class Source:
 
 @dataclass(slots=True)
 class Build:
-    """What compiling needs to know. ``lookups``: tables by name, their keys already name keys. ``whole``: says of a text
-    that it is one value although it holds a separator. ``outside`` becomes True with a selector that leaves the record."""
+    """What compiling needs to know. ``lookups``: tables by name, their keys already name keys. ``whole``:
+    says of a text that it is one value although it holds a separator. ``outside`` gathers the selectors
+    that leave the record."""
 
     form: Format
     lookups: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
     markup: bool = False
-    whole: Callable[[str], bool] = staticmethod(lambda text: False)
-    outside: bool = False
+    whole: Callable[[str], bool] = field(default=lambda text: False)
+    outside: list[str] = field(default_factory=list)
 
 
 NOTHING = Source(lambda node: None, lambda node: [])
@@ -66,7 +70,9 @@ def compile_table(table: Mapping[str, Any], build: Build, scope: Scope) -> Sourc
     """The source keys of a table; other keys are the field's business."""
     forms = [name for name in _FORMS if name in table]
     if len(forms) > 1 or (not forms and "each" not in table):
-        scope.fault(f"needs exactly one of {', '.join(_FORMS)}" + (f", not {' and '.join(forms)}" if forms else ""))
+        scope.fault(
+            f"needs exactly one of {', '.join(_FORMS)}" + (f", not {' and '.join(forms)}" if forms else "")
+        )
         return NOTHING
     source = _form(forms[0] if forms else "from", table, build, scope)
     if "each" in table:
@@ -99,7 +105,8 @@ def selector(text: object, build: Build, scope: Scope) -> Selector | None:
     except ValueError as error:
         scope.fault(f'"{text}" {error}')
         return None
-    build.outside = build.outside or found.outside
+    if found.outside:
+        build.outside.append(text)
     return found
 
 
@@ -152,7 +159,8 @@ def _all(expressions: object, build: Build, scope: Scope) -> Source:
 
 
 def _template(text: object, build: Build, scope: Scope) -> Source:
-    """Text with selectors in braces (``{{`` and ``}}`` are braces). A part without value: no value at all."""
+    """Text with selectors in braces (``{{`` and ``}}`` are braces). A part without value: no value at
+    all."""
     if not isinstance(text, str):
         scope.fault('must be text such as "{city}, {state}"')
         return NOTHING
@@ -174,11 +182,11 @@ def _template(text: object, build: Build, scope: Scope) -> Source:
     def fill(node: Node) -> object | None:
         out = []
         for piece in pieces:
-            value = piece if piece.__class__ is str else piece(node)  # type: ignore[operator]
+            value = piece(node) if callable(piece) else piece
             if value is None:
                 return None
             out.append(value if value.__class__ is str else spelled(value))
-        return "".join(out)  # type: ignore[arg-type]
+        return "".join(out)
 
     return Source(fill, lambda node: [] if (value := fill(node)) is None else [value])
 
@@ -219,6 +227,8 @@ def _lookup(name: object, source: Source, build: Build, scope: Scope) -> Source:
     if table is None:
         scope.at("lookup").fault(f"there is no [lookup.{name}]{nearest(str(name), build.lookups)}")
         return source
+    if not table:
+        return source
     inner = source.every
     return _from_every(
         lambda node: [new for value in inner(node) for new in table.get(name_key(spelled(value)), (value,))]
@@ -233,8 +243,3 @@ def _default(values: Values, source: Source) -> Source:
         return value if value is not None or not values else values[0]
 
     return Source(first_or, lambda node: every(node) or list(values))
-
-
-def with_markup(build: Build) -> Build:
-    """The same, for a field whose values are markup."""
-    return replace(build, markup=True)

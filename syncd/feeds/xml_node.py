@@ -30,8 +30,8 @@ Compiled = tuple[
 
 
 class XmlNode:
-    """An element and, made when first asked for, its children by local name: text, an element that has children of its own,
-    or a list of these where the name repeats. Valid as long as the element is."""
+    """An element and, made when first asked for, its children by local name: text, an element that has
+    children of its own, or a list of these where the name repeats. Valid as long as the element is."""
 
     __slots__ = ("_children", "element")
 
@@ -72,7 +72,8 @@ def _by_name(element: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any, markup: bool = False) -> Any:
-    """The text of what a node or an XPath gives; with ``markup`` the inner markup of an element that has children."""
+    """The text of what a node or an XPath gives; with ``markup`` the inner markup of an element that has
+    children."""
     if value.__class__ is str or isinstance(value, bool | float):
         return value
     if isinstance(value, XmlNode):
@@ -90,7 +91,8 @@ def inner_markup(element: Any) -> str:
 
 
 def compile_xpath(text: str, markup: bool) -> Compiled:
-    """first, every, nodes and outside of a Selector. Raises ValueError for what is no XPath relative to the record."""
+    """first, every, nodes and outside of a Selector. Raises ValueError for what is no XPath relative to the
+    record."""
     plain = _PLAIN.match(text)
     if plain and plain[1] and not plain[2] and "/" not in text:
         return _child(text, markup)
@@ -113,6 +115,9 @@ def _child(name: str, markup: bool) -> Compiled:
 
     def every(node: XmlNode) -> list[object]:
         value = node.get(name)
+        if value.__class__ is str:
+            text = meant(value)
+            return [] if text is None else [text]
         if value is None:
             return []
         values = value if value.__class__ is list else (value,)
@@ -147,10 +152,9 @@ def _xpath(text: str) -> Callable[[Any], list[Any]]:
         raise ValueError("must be relative to the record: it may not begin with /")
     try:
         compiled = etree.XPath(namespace_blind(text), smart_strings=False)
-        probe = compiled(etree.Element("record"))
+        compiled(etree.Element("record"))  # an unknown function or prefix shows only now
     except etree.XPathError as error:
         raise ValueError(f"is no XPath: {error}") from None
-    del probe
 
     def find(element: Any) -> list[Any]:
         found = compiled(element)
@@ -165,19 +169,27 @@ def _plain(value: Any) -> Any:
 
 
 def namespace_blind(text: str) -> str:
-    """An XPath whose element names match in any namespace: ``a/b`` → ``*[local-name()='a']/*[local-name()='b']``."""
+    """An XPath whose element names match in any namespace: ``a/b`` →
+    ``*[local-name()='a']/*[local-name()='b']``."""
     tokens = [match for match in _tokens(text) if match.lastgroup != "space"]
     out = []
     for i, token in enumerate(tokens):
         before = tokens[i - 1] if i else None
         after = tokens[i + 1][0] if i + 1 < len(tokens) else ""
         is_name = token.lastgroup == "name"
-        if is_name and not _is_operator(token[0], before) and after not in ("(", "::") and _prev(before) not in ("@", "$"):
+        if (
+            is_name
+            and not _is_operator(token[0], before)
+            and after not in ("(", "::")
+            and _prev(before) not in ("@", "$")
+        ):
             function = "name" if ":" in token[0] else "local-name"
             attribute = _prev(before) == "::" and tokens[i - 2][0] == "attribute"
             out.append(token[0] if attribute else f"*[{function}()='{token[0]}']")
         else:
-            out.append(f" {token[0]} " if is_name and after not in ("(", "::") and _prev(before) != "@" else token[0])
+            out.append(
+                f" {token[0]} " if is_name and after not in ("(", "::") and _prev(before) != "@" else token[0]
+            )
     return "".join(out)
 
 

@@ -1,4 +1,5 @@
-"""The thread that lets the worker work: on a hint, when a file that settles may be complete, and at every rescan."""
+"""The thread that lets the worker work: on a hint, when a file that settles may be complete, and at every
+rescan."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ class Heart:
 
 
 class Syncer(threading.Thread):
-    """Owns the worker: nobody else calls it while this thread runs. ``stopping`` is what the importer asks at batch edges."""
+    """Owns the worker: nobody else calls it while this thread runs. ``stopping`` is what the importer asks at
+    batch edges."""
 
     def __init__(self, worker: Worker, rescan: float, heart: Heart, stopping: threading.Event) -> None:
         super().__init__(name="syncd-sync", daemon=True)

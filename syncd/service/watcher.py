@@ -1,12 +1,12 @@
-"""Watches the drop folder and calls ``hint`` when something happens there. Hints only: what a file is, and whether it is
-complete, the inbox finds out by looking."""
+"""Watches the drop folder and calls ``hint`` when something happens there. Hints only: what a file is, and
+whether it is complete, the inbox finds out by looking."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -21,12 +21,16 @@ TICK, GATHER = 300, 100
 #: Seconds before a watcher that died is started again.
 PAUSE = 1.0
 
+#: Folders that runs make in a feed's folder.
+OURS = frozenset({"done", "failed", ".claimed"})
+
 Identity = frozenset[tuple[str, int, int]]
 
 
 class Watcher(threading.Thread):
-    """A thread. Started again when it dies (a file name that is not UTF-8 ends it) and when the drop folder or a feed's folder
-    is not the one it was (a folder that was deleted and made again is never reported). Each start gives a hint."""
+    """A thread. Started again when it dies (a file name that is not UTF-8 ends it) and when the drop folder
+    or a feed's folder is not the one it was (a folder that was deleted and made again is never reported).
+    Each start gives a hint."""
 
     def __init__(self, folder: Path, hint: Callable[[], None], *, poll: bool = False) -> None:
         super().__init__(name="syncd-watcher", daemon=True)
@@ -41,17 +45,16 @@ class Watcher(threading.Thread):
         while not self._halt.is_set():
             try:
                 self._watch()
-                reason = "the folder was replaced"
+                pause = 0.0
             except Exception as error:
-                reason = f"{type(error).__name__}: {error}"
+                log.warning(Event.SERVICE_FAULT, part="watcher", reason=f"{type(error).__name__}: {error}")
+                pause = PAUSE
             self.running.clear()
-            if not self._halt.is_set():
-                log.warning(Event.SERVICE_FAULT, part="watcher", reason=reason)
-                self._hint()
-                self._halt.wait(PAUSE)
+            self._hint()
+            self._halt.wait(pause)
 
     def _watch(self) -> None:
-        """Returns when told to stop and when the folders have been replaced."""
+        """Returns when told to stop, and when folders came or went."""
         before = identity(self._folder)
         looked = time.monotonic()
         for changes in watch(
@@ -69,18 +72,18 @@ class Watcher(threading.Thread):
             if not self.running.is_set():
                 self.running.set()
                 self._hint()
-            if concerns(self._folder, (path for _change, path in changes)):
+            depth = min((depth_of(self._folder, path) for _change, path in changes), default=3)
+            if depth == 2:
                 self._hint()
-            if time.monotonic() - looked > PAUSE:
+            if depth < 2 or time.monotonic() - looked > PAUSE:
                 looked = time.monotonic()
-                now = identity(self._folder)
-                if not before <= now:
+                if depth < 2 or identity(self._folder) != before:
                     return
-                before = now
 
 
 def identity(folder: Path) -> Identity:
-    """Which folders these are, by device and inode: the drop folder and each one directly in it. Raises FileNotFoundError."""
+    """Which folders these are, by device and inode: the drop folder and each one directly in it. Raises
+    FileNotFoundError."""
     top = folder.stat()
     found = {("", top.st_dev, top.st_ino)}
     with os.scandir(folder) as entries:
@@ -90,10 +93,12 @@ def identity(folder: Path) -> Identity:
     return frozenset(found)
 
 
-def concerns(folder: Path, paths: Iterable[str]) -> bool:
-    """Whether one of the changed paths is a feed's folder or a file directly in one; not what runs do with files."""
-    for path in paths:
-        parts = Path(path).relative_to(folder).parts if path.startswith(str(folder)) else ()
-        if len(parts) == 1 or (len(parts) == 2 and parts[1] not in ("done", "failed", ".claimed")):
-            return True
-    return False
+def depth_of(folder: Path, path: str) -> int:
+    """0: the drop folder itself, 1: something directly in it, 2: something that lies in a feed's folder, 3:
+    what runs move about in there, which concerns nobody."""
+    if not path.startswith(f"{folder}/"):
+        return 0
+    parts = path[len(str(folder)) + 1 :].split("/")
+    if len(parts) == 2 and parts[1] in OURS:
+        return 3
+    return min(len(parts), 3)

@@ -1,4 +1,5 @@
-"""``Tx.apply``: decisions become rows. The only writer of jobs, their totals and their history; decides nothing itself."""
+"""``Tx.apply``: decisions become rows. The only writer of jobs, their totals and their history; decides
+nothing itself."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from syncd.store import places, rows
 from syncd.store.tx import StaleDecision, Tx
 
 _HISTORY = (
-    "INSERT INTO history (job_id, employer_id, reference_id, version, at, actor, actor_id, run_id, action, before)"
+    "INSERT INTO history (job_id, employer_id, reference_id, version, at, actor, actor_id, run_id, action, "
+    "before)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _TOTAL = (

@@ -16,12 +16,15 @@ _SELECT = "SELECT id, name, unlimited FROM employer"
 
 
 def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
-    """A new employer. Raises Conflict if the name exists, Invalid if it is empty or longer than 128 characters."""
+    """A new employer. Raises Conflict if the name exists, Invalid if it is empty or longer than 128
+    characters."""
     name = " ".join(name.split())
     if not name:
         raise Invalid([Problem("/name", "required", "an employer needs a name")])
     if len(name) > MAX_NAME:
-        raise Invalid([Problem("/name", "too_long", f"{len(name)} characters; at most {MAX_NAME} are allowed")])
+        raise Invalid(
+            [Problem("/name", "too_long", f"{len(name)} characters; at most {MAX_NAME} are allowed")]
+        )
     taken = tx.one(f"{_SELECT} WHERE name = ?", (name,))
     if taken:
         raise Conflict(f"employer {taken[0]} already has the name {name!r}")
@@ -52,5 +55,7 @@ def find(tx: Tx, name_or_id: str | int) -> Employer:
 
 def all(tx: Tx) -> list[Employer]:
     """Every employer, by id."""
-    found = tx.connection.execute(select(EmployerRow.id, EmployerRow.name, EmployerRow.unlimited).order_by(col(EmployerRow.id)))
+    found = tx.connection.execute(
+        select(EmployerRow.id, EmployerRow.name, EmployerRow.unlimited).order_by(col(EmployerRow.id))
+    )
     return [Employer(*row) for row in found]

@@ -1,7 +1,8 @@
-"""Connections: everything that is particular to the database behind the store. Nothing else in the store knows SQLite.
+"""Connections: everything that is particular to the database behind the store. Nothing else in the store
+knows SQLite.
 
-One connection writes, others read; each is a ``Session``: a driver connection for hot statements and, where a query is
-rare, SQLAlchemy's connection over the very same transaction.
+One connection writes, others read; each is a ``Session``: a driver connection for hot statements and, where a
+query is rare, SQLAlchemy's connection over the very same transaction.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ _PASSING = {
 
 
 def database_path(url: str) -> Path:
-    """The file that ``url`` (``sqlite:///relative`` or ``sqlite:////absolute``) names. Raises StoreError for any other."""
+    """The file that ``url`` (``sqlite:///relative`` or ``sqlite:////absolute``) names. Raises StoreError for
+    any other."""
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:
@@ -95,7 +97,8 @@ class Session:
         self._forget()
 
     def rollback(self) -> None:
-        """Undo everything since ``begin``; nothing to undo is fine (SQLite undoes by itself when the disk is full)."""
+        """Undo everything since ``begin``; nothing to undo is fine (SQLite undoes by itself when the disk is
+        full)."""
         if self.driver.in_transaction:
             self.driver.execute("ROLLBACK")
         self._forget()
@@ -110,8 +113,8 @@ class Session:
         return self.driver.in_transaction
 
     def mark(self) -> int:
-        """A number that rises with every row written: unchanged means that nothing was. SQLite counts each row inserted,
-        updated or deleted by any statement, also by one that failed half-way."""
+        """A number that rises with every row written: unchanged means that nothing was. SQLite counts each
+        row inserted, updated or deleted by any statement, also by one that failed half-way."""
         return self.driver.total_changes
 
     def close(self) -> None:
@@ -142,6 +145,7 @@ class Database:
 
     def lock(self) -> None:
         """Own the store until ``unlock`` or the end of the process. Raises StoreInUse."""
+        self._make_folder()
         path = self.path.with_name(self.path.name + ".lock")
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -160,17 +164,21 @@ class Database:
             self._lock = None
 
     def writer(self) -> Session:
+        self._make_folder()
+        return Session(self._writer)
+
+    def _make_folder(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the folder {self.path.parent} cannot be made: {error.strerror}") from error
-        return Session(self._writer)
 
     def reader(self) -> Session:
         return Session(self._reader)
 
     def copy_to(self, target: Path) -> None:
-        """A whole copy while others read and write (SQLite's backup), consistent as of its end. ``target`` is replaced."""
+        """A whole copy while others read and write (SQLite's backup), consistent as of its end. ``target`` is
+        replaced."""
         with store_errors():
             source, copy = sqlite3.connect(self.path), sqlite3.connect(target)
             try:

@@ -1,4 +1,5 @@
-"""The shipped Canadian places: loaded into the table ``place`` when their file is new to the store; found ones remembered."""
+"""The shipped Canadian places: loaded into the table ``place`` when their file is new to the store; found
+ones remembered."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ _SETTING = "gazetteer"
 
 
 class Gazetteer:
-    """The shipped places that were asked for. They never change while a store is open, so they are kept; there are at most as
-    many keys as shipped places and aliases, each with and without its province."""
+    """The shipped places that were asked for. They never change while a store is open, so they are kept;
+    there are at most as many keys as shipped places and aliases, each with and without its province."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str | None], Location] = {}
@@ -27,7 +28,8 @@ class Gazetteer:
 
 
 def load(session: Session) -> None:
-    """Bring the table up to the shipped file. Does nothing if it is: that costs a millisecond. Never removes a place."""
+    """Bring the table up to the shipped file. Does nothing if it is: that costs a millisecond. Never removes
+    a place."""
     content = (files("syncd.store") / "data" / "places_ca.tsv").read_bytes()
     digest = sha256(content).hexdigest()
     if _loaded(session) == digest:
@@ -40,7 +42,8 @@ def load(session: Session) -> None:
         [_row(line) for line in content.decode().splitlines()],
     )
     session.driver.execute(
-        "INSERT INTO setting (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        "INSERT INTO setting (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         (_SETTING, digest),
     )
     session.commit()

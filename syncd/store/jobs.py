@@ -1,5 +1,7 @@
 """Jobs, read. Nothing here writes: that is ``Tx.apply``."""
 
+# ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -62,19 +64,22 @@ def by_ids(tx: Tx, job_ids: Sequence[int]) -> dict[int, Job]:
 
 
 def after(tx: Tx, employer_id: int, job_id: int, limit: int, *, status: Status | None = None) -> list[Job]:
-    """The employer's next ``limit`` jobs with ids above ``job_id``, by id: for walking through all of them."""
-    where, values = ("", []) if status is None else (" AND status = ?", [status.value])
-    sql = f"{SELECT} WHERE employer_id = ? AND id > ?{where} ORDER BY id LIMIT ?"
-    return [job_of(row) for row in tx.all(sql, [employer_id, job_id, *values, limit])]
+    """The employer's next ``limit`` jobs with ids above ``job_id``, by id: to walk through them all."""
+    where = "employer_id = ? AND id > ?" + ("" if status is None else " AND status = ?")
+    values = [employer_id, job_id, *([] if status is None else [status.value]), limit]
+    return [job_of(row) for row in tx.all(f"{SELECT} WHERE {where} ORDER BY id LIMIT ?", values)]
 
 
 def page(
     tx: Tx, employer_id: int, *, q: str | None, status: Status | None, page: int, page_size: int
 ) -> tuple[int, list[Header]]:
-    """(how many match, the headers of ``page``, from 1): newest publication first, then higher id (section 4.7).
+    """(how many match, the headers of ``page``, from 1): newest publication first, then higher id (section
+    4.7).
 
-    ``q``: substring of title or referenceId, without case and accents, every character literal; empty is none."""
-    where, values = "employer_id = ?", [employer_id]
+    ``q``: substring of title or referenceId, without case and accents, every character literal; empty is
+    none."""
+    where = "employer_id = ?"
+    values: list[object] = [employer_id]
     if status is not None:
         where, values = f"{where} AND status = ?", [*values, status.value]
     if not q:
@@ -84,7 +89,7 @@ def page(
     else:
         where, values = f"{where} AND search LIKE ? ESCAPE '\\'", [*values, contains(term)]
         total = _number(tx.one(f"SELECT count(*) FROM job WHERE {where}", values))
-    return total, _headers(tx, _ids(tx, where, values, total, page, page_size))
+    return total, _headers(tx, _ids(tx, where, values, total=total, page=page, size=page_size))
 
 
 def _term(q: str) -> str | None:
@@ -95,7 +100,7 @@ def _term(q: str) -> str | None:
     return folded if len(folded) <= _LONGEST_TERM else None
 
 
-def _ids(tx: Tx, where: str, values: list[object], total: int, page: int, size: int) -> list[int]:
+def _ids(tx: Tx, where: str, values: list[object], *, total: int, page: int, size: int) -> list[int]:
     """The ids of one page, from an index alone. The second half of a long list is counted from its end."""
     skip = (page - 1) * size
     take = min(size, total - skip)
@@ -133,7 +138,9 @@ def _header(row: Row) -> Header:
 def count(tx: Tx, employer_id: int, status: Status | None = None) -> int:
     """How many jobs the employer has (in ``status``), from the kept totals."""
     if status is None:
-        return _number(tx.one("SELECT coalesce(sum(n), 0) FROM job_total WHERE employer_id = ?", (employer_id,)))
+        return _number(
+            tx.one("SELECT coalesce(sum(n), 0) FROM job_total WHERE employer_id = ?", (employer_id,))
+        )
     row = tx.one("SELECT n FROM job_total WHERE employer_id = ? AND status = ?", (employer_id, status.value))
     return _number(row)
 
@@ -143,11 +150,15 @@ def totals(tx: Tx) -> dict[tuple[int, str], int]:
     return {(row[0], row[1]): row[2] for row in tx.all("SELECT employer_id, status, n FROM job_total")}
 
 
-_REFRESHED = "auto_refresh AND status = 'active' AND close_date >= ? AND employer_id IN (SELECT id FROM employer WHERE unlimited)"
+_REFRESHED = (
+    "auto_refresh AND status = 'active' AND close_date >= ?"
+    " AND employer_id IN (SELECT id FROM employer WHERE unlimited)"
+)
 
 
 def due_refresh(tx: Tx, before: datetime, limit: int) -> list[Job]:
-    """Jobs that auto-refresh applies to, last published at or before ``before``: oldest first, at most ``limit``."""
+    """Jobs that auto-refresh applies to, last published at or before ``before``: oldest first, at most
+    ``limit``."""
     sql = f"{SELECT} WHERE {_REFRESHED} AND published_at <= ? ORDER BY published_at, id LIMIT ?"
     return _jobs(tx.all(sql, (tx.now.today.isoformat(), micros(before), limit)))
 

@@ -36,21 +36,31 @@ class KeyInfo:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
 
-def create(tx: Tx, employer_id: int, label: str = "", expires_at: datetime | None = None) -> tuple[KeyInfo, str]:
-    """A new key and, for the only time, its plain text: ``syncd_`` and 43 url-safe characters (256 random bits).
-    Raises NotFound for an unknown employer."""
+def create(
+    tx: Tx, employer_id: int, label: str = "", expires_at: datetime | None = None
+) -> tuple[KeyInfo, str]:
+    """A new key and, for the only time, its plain text: ``syncd_`` and 43 url-safe characters (256 random
+    bits). Raises NotFound for an unknown employer."""
     if tx.one("SELECT 1 FROM employer WHERE id = ?", (employer_id,)) is None:
         raise NotFound("employer", employer_id)
     plain = PREFIX + secrets.token_urlsafe(32)
     key_id = tx.insert(
-        "INSERT INTO api_key (employer_id, digest, label, created_at, expires_at) VALUES (?, ?, ?, ?, ?) RETURNING id",
-        (employer_id, _digest(plain), label, micros(tx.now.instant), micros(expires_at) if expires_at else None),
+        "INSERT INTO api_key (employer_id, digest, label, created_at, expires_at)"
+        " VALUES (?, ?, ?, ?, ?) RETURNING id",
+        (
+            employer_id,
+            _digest(plain),
+            label,
+            micros(tx.now.instant),
+            micros(expires_at) if expires_at else None,
+        ),
     )
     return get(tx, key_id), plain
 
 
 def authenticate(tx: Tx, plain: str) -> KeyInfo | None:
-    """The key that ``plain`` is; None if it is unknown, expired or revoked. The look-up is by hash, so its time tells nothing."""
+    """The key that ``plain`` is; None if it is unknown, expired or revoked. The look-up is by hash, so its
+    time tells nothing."""
     row = tx.one(f"{_SELECT} WHERE digest = ?", (_digest(plain),))
     info = _info(row) if row else None
     return info if info is not None and info.live(tx.now.instant) else None
@@ -79,7 +89,10 @@ def all(tx: Tx) -> list[KeyInfo]:
 
 def revoke(tx: Tx, key_id: int) -> KeyInfo:
     """From now on the key authenticates nobody. Again: nothing changes. Raises NotFound."""
-    tx.run("UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (micros(tx.now.instant), key_id))
+    tx.run(
+        "UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
+        (micros(tx.now.instant), key_id),
+    )
     return get(tx, key_id)
 
 
@@ -88,4 +101,5 @@ def _digest(plain: str) -> bytes:
 
 
 def _info(row: Row) -> KeyInfo:
-    return KeyInfo(*row[:4], instant_of(row[4]), *(optional_instant(value) for value in row[5:8]))
+    used, expires, revoked = (optional_instant(value) for value in row[5:])
+    return KeyInfo(row[0], row[1], row[2], row[3], instant_of(row[4]), used, expires, revoked)

@@ -1,8 +1,10 @@
 """Job ↔ row of the table ``job``, and the JSON in which the history keeps old values. No queries."""
 
+# ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
+
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -49,22 +51,23 @@ COLUMNS = (
     "description",
 )
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM job"
-INSERT = f"INSERT INTO job ({', '.join(COLUMNS)}, search) VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"  # noqa: S608
+INSERT = f"INSERT INTO job ({', '.join(COLUMNS)}, search) VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"
 #: Values: ``row_of`` without its id, then the id and the version that the row must have.
 UPDATE = (
-    f"UPDATE job SET {', '.join(f'{c} = ?' for c in COLUMNS[1:])}, search = ? WHERE id = ? AND version = ?"  # noqa: S608
+    f"UPDATE job SET {', '.join(f'{c} = ?' for c in COLUMNS[1:])}, search = ? WHERE id = ? AND version = ?"
 )
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _STATUS = {status.value: status for status in Status}
 _ORIGIN = {origin.value: origin for origin in CloseOrigin}
-_ARCHIVED = {None: None, **{by.value: by for by in ArchivedBy}}
+_ARCHIVED: dict[str | None, ArchivedBy | None] = {None: None, **{by.value: by for by in ArchivedBy}}
 _encode = msgspec.json.Encoder().encode
 _decode_locations = msgspec.json.Decoder(list[tuple[int, str, str, str]]).decode
 _decode_ids = msgspec.json.Decoder(tuple[int, ...]).decode
 
-#: What the history keeps beside wire fields: the exact instant, and who chose the close date or archived the job.
+#: What the history keeps beside wire fields: the exact instant, and who chose the close date or archived the
+#: job.
 PRIVATE = ("publishedAt", "closeOrigin", "archivedBy")
 
 
@@ -184,8 +187,8 @@ def _exact(amount: Decimal | None) -> str | None:
 
 
 def old_values(before: Job, names: Iterable[str], after: Job | None) -> str:
-    """The history's ``before``: of each wire name in ``names`` the value in ``before``, and what of PRIVATE differs.
-    ``after`` None: everything."""
+    """The history's ``before``: of each wire name in ``names`` the value in ``before``, and what of PRIVATE
+    differs. ``after`` None: everything."""
     values = {name: _value(before, name) for name in names}
     if after is None or before.published_at != after.published_at:
         values["publishedAt"] = micros(before.published_at)
@@ -214,7 +217,8 @@ def _value(job: Job, name: str) -> object:
 
 
 def attributes_of(before: dict[str, Any]) -> dict[str, Any]:
-    """Attributes of Job, typed, from a history's ``before``: what ``dataclasses.replace`` takes to put them back."""
+    """Attributes of Job, typed, from a history's ``before``: what ``dataclasses.replace`` takes to put them
+    back."""
     return {_ATTRIBUTE[name]: _TYPED.get(name, _same)(value) for name, value in before.items()}
 
 
@@ -235,7 +239,7 @@ _ATTRIBUTE = {
     "closeOrigin": "close_origin",
     "archivedBy": "archived_by",
 }
-_TYPED = {
+_TYPED: dict[str, Callable[[Any], Any]] = {
     "publishDate": date.fromisoformat,
     "closeDate": date.fromisoformat,
     "publishedAt": instant_of,

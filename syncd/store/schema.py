@@ -1,6 +1,7 @@
 """The schema's version: which one a store has, and Alembic to bring it to this program's.
 
-Alembic is imported only when there is something to migrate: it takes longer to load than a store takes to open.
+Alembic is imported only when there is something to migrate: it takes longer to load than a store takes to
+open.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def version(session: Session) -> str | None:
 
 
 def bring_up(session: Session) -> None:
-    """Migrate to HEAD, all of it or nothing. Raises StoreTooNew for a version that this program does not know."""
+    """Migrate to HEAD, all of it or nothing. Raises StoreTooNew for a version that this program does not
+    know."""
     if version(session) == HEAD:
         return
     session.begin()  # another process may be doing the same: it is done when we get the lock

@@ -1,7 +1,9 @@
-"""The store: opens the database, runs functions in transactions, closes it. What they ask of it is in the modules by noun.
+"""The store: opens the database, runs functions in transactions, closes it. What they ask of it is in the
+modules by noun.
 
-Any number of threads and event loops may use one Store. Reads run on connections of their own and see one consistent moment;
-they never wait for a write, nor a write for them. Writes go through one queue (``writer``).
+Any number of threads and event loops may use one Store. Reads run on connections of their own and see one
+consistent moment; they never wait for a write, nor a write for them. Writes go through one queue
+(``writer``).
 """
 
 from __future__ import annotations
@@ -66,9 +68,9 @@ class Store:
     ) -> Store:
         """Open the store at ``url`` (``sqlite:///PATH``), made or migrated first where needed.
 
-        ``clock`` gives an aware UTC instant; ``timezone`` decides what date it is. ``exclusive``: own the store (the
-        daemon); commands open it without, and write beside the daemon. More than ``queue_limit`` waiting writes are refused.
-        Raises StoreInUse, StoreTooNew, StoreBusy, StoreError.
+        ``clock`` gives an aware UTC instant; ``timezone`` decides what date it is. ``exclusive``: own the
+        store (the daemon); commands open it without, and write beside the daemon. More than ``queue_limit``
+        waiting writes are refused. Raises StoreInUse, StoreTooNew, StoreBusy, StoreError.
         """
 
         def moment() -> Moment:
@@ -107,7 +109,8 @@ class Store:
     # -- transactions ------------------------------------------------------------------------------------
 
     def read(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` here and now on a snapshot of the store. Raises what ``fn`` raises, StoreBusy, StoreClosed."""
+        """Run ``fn`` here and now on a snapshot of the store. Raises what ``fn`` raises, StoreBusy,
+        StoreClosed."""
         session = self._reader()
         try:
             with store_errors():
@@ -117,9 +120,11 @@ class Store:
             self._give_back(session)
 
     def write(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` in the writer and wait until it is on disk. ``fn`` may run twice and must not call ``write``.
+        """Run ``fn`` in the writer and wait until it is on disk. ``fn`` may run twice and must not call
+        ``write``.
 
-        Raises what ``fn`` raises (its effects are undone, no other's), StoreOverloaded, StoreBusy, StoreClosed.
+        Raises what ``fn`` raises (its effects are undone, no other's), StoreOverloaded, StoreBusy,
+        StoreClosed.
         """
         result: T = self._writer.put(fn).result()
         return result

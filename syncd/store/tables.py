@@ -1,7 +1,7 @@
 """The schema, as SQLModel tables: the one description of what the store holds. No queries, no validation.
 
-Kinds of columns: an instant is an integer of microseconds since 1970 in UTC, a calendar date ISO text, a decimal its
-exact text. So a row reads the same through SQLModel, Core and the driver, and on every database.
+Kinds of columns: an instant is an integer of microseconds since 1970 in UTC, a calendar date ISO text, a
+decimal its exact text. So a row reads the same through SQLModel, Core and the driver, and on every database.
 Where a description of what changed or was sent has no use but to be read back whole, it is JSON text.
 """
 
@@ -40,8 +40,8 @@ class Setting(Table, table=True):
 
 
 class Counter(Table, table=True):
-    """The last id given out. Kept by hand, so that ids are known before the insert, rise, and are never given out twice;
-    a rolled back transaction burns none."""
+    """The last id given out. Kept by hand, so that ids are known before the insert, rise, and are never given
+    out twice; a rolled back transaction burns none."""
 
     name: str = Field(primary_key=True)
     value: int = Field(sa_type=BigInteger)
@@ -49,7 +49,7 @@ class Counter(Table, table=True):
 
 class EmployerRow(Table, table=True):
     __tablename__ = "employer"
-    __table_args__ = {"sqlite_autoincrement": True}  # noqa: RUF012
+    __table_args__ = {"sqlite_autoincrement": True}
 
     id: int | None = Field(default=None, primary_key=True)
     name: str = Field(max_length=128, unique=True)
@@ -60,7 +60,7 @@ class KeyRow(Table, table=True):
     """An API key: never the key itself, only its SHA-256."""
 
     __tablename__ = "api_key"
-    __table_args__ = {"sqlite_autoincrement": True}  # noqa: RUF012
+    __table_args__ = {"sqlite_autoincrement": True}
 
     id: int | None = Field(default=None, primary_key=True)
     employer_id: int = Field(sa_column=_reference("employer.id", index=True))
@@ -89,9 +89,9 @@ class PlaceRow(Table, table=True):
 
 
 class JobRow(Table, table=True):
-    """A posting. ``search`` is the folded title, a line feed and the folded referenceId; the description comes last because
-    lists never read it. Locations and categories are JSON: they are only ever read with their job, and a job keeps the
-    spelling of a place that it was given."""
+    """A posting. ``search`` is the folded title, a line feed and the folded referenceId; the description
+    comes last because lists never read it. Locations and categories are JSON: they are only ever read with
+    their job, and a job keeps the spelling of a place that it was given."""
 
     __tablename__ = "job"
     __table_args__ = (
@@ -131,7 +131,7 @@ class JobRow(Table, table=True):
 
 
 class JobTotal(Table, table=True):
-    """How many jobs an employer has in a status: kept by the one writer of jobs, so that a list never counts."""
+    """How many jobs an employer has in a status, kept by the writer of jobs: a list never counts."""
 
     __tablename__ = "job_total"
 
@@ -141,8 +141,8 @@ class JobTotal(Table, table=True):
 
 
 class HistoryRow(Table, table=True):
-    """One change of one job. Outlives the job and the run: neither is a foreign key. ``version`` is the job's after the
-    change; ``before`` the values of the fields that changed (none for a create)."""
+    """One change of one job. Outlives the job and the run: neither is a foreign key. ``version`` is the job's
+    after the change; ``before`` the values of the fields that changed (none for a create)."""
 
     __tablename__ = "history"
     __table_args__ = (
@@ -166,8 +166,8 @@ class HistoryRow(Table, table=True):
 
 
 class FeedRow(Table, table=True):
-    """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last run somebody
-    else deleted or took one of its jobs."""
+    """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last
+    run somebody else deleted or took one of its jobs."""
 
     __tablename__ = "feed"
     __table_args__ = (
@@ -183,8 +183,8 @@ class FeedRow(Table, table=True):
 
 
 class FeedJob(Table, table=True):
-    """What a feed last wrote to a job that it owns; a job has one owner. ``active`` and ``touched`` (changed by somebody else
-    since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
+    """What a feed last wrote to a job that it owns; a job has one owner. ``active`` and ``touched`` (changed
+    by somebody else since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
 
     __tablename__ = "feed_job"
     __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id"))
@@ -231,8 +231,9 @@ class FeedMiss(Table, table=True):
 
 
 class RunRow(Table, table=True):
-    """One reconciliation. ``claimed_name``: the file's name under ``.claimed/``; ``checkpoint``: where it was when it last
-    wrote something; ``died_at`` and ``deaths``: where earlier attempts ended, and how often in a row."""
+    """One reconciliation. ``claimed_name``: the file's name under ``.claimed/``; ``checkpoint``: where it was
+    when it last wrote something; ``died_at`` and ``deaths``: where earlier attempts ended, and how often in a
+    row."""
 
     __tablename__ = "run"
     __table_args__ = (

@@ -21,7 +21,8 @@ Row = tuple[Any, ...]
 
 
 class StaleDecision(StoreError):
-    """A job changed after the decision was made: decide again on what the store has now. ``job_id`` is 0 in a batch of many."""
+    """A job changed after the decision was made: decide again on what the store has now. ``job_id`` is 0 in a
+    batch of many."""
 
     def __init__(self, job_id: int) -> None:
         self.job_id = job_id
@@ -33,9 +34,9 @@ class StaleDecision(StoreError):
 class Tx:
     """One function's share of a transaction. It knows its time, which does not move while the function runs.
 
-    Hot statements go to the driver as plain SQL with ``?`` for values (``all``, ``one``, ``run``, ``many``); for rare ones
-    there is ``connection``. A function that writes may be run twice (the first time undone), so it must do nothing that
-    outlives the transaction.
+    Hot statements go to the driver as plain SQL with ``?`` for values (``all``, ``one``, ``run``, ``many``);
+    for rare ones there is ``connection``. A function that writes may be run twice (the first time undone), so
+    it must do nothing that outlives the transaction.
     """
 
     __slots__ = ("_clock", "_now", "_session", "execute", "gazetteer")
@@ -79,24 +80,25 @@ class Tx:
         return int(row[0])
 
     def next_ids(self, counter: str, count: int, *, first: int = 1) -> range:
-        """``count`` ids that were never given out before, in order. Raises StoreError when Int32 is used up."""
+        """``count`` ids that were never given out before, in order. Raises StoreError if none are left."""
         row = self.one("SELECT value FROM counter WHERE name = ?", (counter,))
         last = row[0] if row else first - 1
         if last + count > 2**31 - 1:
             raise StoreError(f"no {counter} ids are left")
         self.run(
-            "INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            "INSERT INTO counter (name, value) VALUES (?, ?)"
+            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             (counter, last + count),
         )
         return range(last + 1, last + count + 1)
 
     def apply(self, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]:
-        """Write decisions: the only way to change a job. Returns the jobs as stored, in the order of ``changes`` (of a
-        Delete the job that went).
+        """Write decisions: the only way to change a job. Returns the jobs as stored, in the order of
+        ``changes`` (of a Delete the job that went).
 
-        Unknown places are added, totals and history kept, versions raised; an ``Unchanged`` writes nothing. Raises
-        StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile: then all effects of
-        the function that called must be given up (let the error out).
+        Unknown places are added, totals and history kept, versions raised; an ``Unchanged`` writes nothing.
+        Raises StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile:
+        then all effects of the function that called must be given up (let the error out).
         """
         from syncd.store.apply import apply  # noqa: PLC0415 (apply needs Tx)
 
@@ -104,7 +106,8 @@ class Tx:
 
 
 def marks(count: int) -> str:
-    """``?, ?, ?``: placeholders for an IN list, padded to few different lengths so that statements are reused."""
+    """``?, ?, ?``: placeholders for an IN list, padded to few different lengths so that statements are
+    reused."""
     return ", ".join("?" * padded(count))
 
 
@@ -116,5 +119,5 @@ def padded(count: int) -> int:
 
 
 def padding(values: Sequence[object]) -> list[object]:
-    """``values`` as often as ``marks(len(values))`` wants: the last one repeated. There must be at least one."""
+    """``values`` as often as ``marks(len(values))`` wants: the last one repeated. Not for none."""
     return [*values, *([values[-1]] * (padded(len(values)) - len(values)))]

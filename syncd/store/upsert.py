@@ -1,7 +1,8 @@
-"""The one upsert: what a client sent → decide → apply. Handlers call it; the importer does the same in batches.
+"""The one upsert: what a client sent → decide → apply. Handlers call it; the importer does the same in
+batches.
 
-``check`` of an update sees the job as it is now (None: there is none) before anything is decided, and raises to refuse
-(If-Match). Faults of the merged job come before conflicts (API contract, "Reading a body").
+``check`` of an update sees the job as it is now (None: there is none) before anything is decided, and raises
+to refuse (If-Match). Faults of the merged job come before conflicts (API contract, "Reading a body").
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from syncd.domain.job import Actor, Job, JobInput
-from syncd.domain.plan import Decision, Delete, Reject, Unchanged, decide
+from syncd.domain.plan import Create, Decision, Delete, Reject, Unchanged, Update, decide
 from syncd.errors import DuplicateReference, Invalid, NotFound, Problem
 from syncd.store import jobs, places
 from syncd.store.tx import Tx
@@ -26,11 +27,16 @@ def create(tx: Tx, employer_id: int, sent: JobInput, actor: Actor) -> Job:
     return _settle(tx, employer_id, None, sent, actor)
 
 
-def put(tx: Tx, employer_id: int, sent: JobInput, actor: Actor, *, check: Check = _no_check) -> tuple[Job, bool]:
-    """Update the job with the referenceId of ``sent``, or create it: (job, created). Raises Invalid, IllegalTransition."""
+def put(
+    tx: Tx, employer_id: int, sent: JobInput, actor: Actor, *, check: Check = _no_check
+) -> tuple[Job, bool]:
+    """Update the job with the referenceId of ``sent``, or create it: (job, created). Raises Invalid,
+    IllegalTransition."""
     reference_id = sent.reference_id
     if reference_id is None:
-        raise Invalid([Problem("/referenceId", "required", "a PUT without an id in its path needs a referenceId")])
+        raise Invalid(
+            [Problem("/referenceId", "required", "a PUT without an id in its path needs a referenceId")]
+        )
     current = jobs.by_reference(tx, employer_id, reference_id)
     check(current)
     _same_job(sent, current.id if current else None)
@@ -40,7 +46,8 @@ def put(tx: Tx, employer_id: int, sent: JobInput, actor: Actor, *, check: Check 
 def update(
     tx: Tx, employer_id: int, job_id: int, sent: JobInput, actor: Actor, *, check: Check = _no_check
 ) -> Job:
-    """Change the fields sent. Raises NotFound, Invalid (also for the id of another job), IllegalTransition, DuplicateReference."""
+    """Change the fields sent. Raises NotFound, Invalid (also for the id of another job), IllegalTransition,
+    DuplicateReference."""
     _same_job(sent, job_id)
     current = _existing(jobs.get(tx, employer_id, job_id), job_id)
     check(current)
@@ -72,7 +79,9 @@ def _remove(tx: Tx, job: Job, actor: Actor, check: Check) -> None:
 
 def _same_job(sent: JobInput, job_id: int | None) -> None:
     if sent.id is not None and sent.id != job_id:
-        detail = f"the body is about job {sent.id}, the request about " + (f"job {job_id}" if job_id else "a new one")
+        detail = f"the body is about job {sent.id}, the request about " + (
+            f"job {job_id}" if job_id else "a new one"
+        )
         raise Invalid([Problem("/id", "read_only_mismatch", detail, sent.id)])
 
 
@@ -85,7 +94,7 @@ def _settle(tx: Tx, employer_id: int, current: Job | None, sent: JobInput, actor
     return tx.apply([change], actor)[0]
 
 
-def _accepted(decision: Decision) -> Decision:
+def _accepted(decision: Decision) -> Create | Update | Unchanged:
     """``decision`` unless it is a Reject, which becomes the exception it stands for."""
     if isinstance(decision, Reject):
         if decision.conflict is not None and not decision.problems:

@@ -1,10 +1,11 @@
 """The one writer: takes what waits, runs it in one transaction, answers when that is on disk.
 
-Durable and fast at once: a commit costs one flush of the disk, whether for one function or for a hundred. An answer is
-given only after COMMIT, so what was acknowledged survives a kill or a power cut.
+Durable and fast at once: a commit costs one flush of the disk, whether for one function or for a hundred. An
+answer is given only after COMMIT, so what was acknowledged survives a kill or a power cut.
 
-A function that raises loses its own effects and no other's. If it raised before writing anything there is nothing to
-undo: ``Session.mark`` did not move. Otherwise the batch is rolled back and run again, each function in a transaction of its own.
+A function that raises loses its own effects and no other's. If it raised before writing anything there is
+nothing to undo: ``Session.mark`` did not move. Otherwise the batch is rolled back and run again, each
+function in a transaction of its own.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Writer:
         self._thread.start()
 
     def put(self, fn: Fn, loop: asyncio.AbstractEventLoop | None = None) -> Any:
-        """Queue ``fn``; the future of its result, of ``loop`` if given. Raises StoreOverloaded, StoreClosed."""
+        """Queue ``fn``; the future of its result, of ``loop`` if given. StoreOverloaded, StoreClosed."""
         with self._wake:
             if self._closed:
                 raise StoreClosed("the store is closed")
@@ -107,7 +108,8 @@ class Writer:
                 self._fail([item], error)
 
     def _together(self, batch: list[_Item]) -> bool:
-        """Run ``batch`` in one transaction and commit. False: rolled back, because one raised after it had written."""
+        """Run ``batch`` in one transaction and commit. False: rolled back, because one raised after it had
+        written."""
         session = self._session
         session.begin()
         for item in batch:

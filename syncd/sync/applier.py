@@ -6,19 +6,19 @@ Every batch is decided again inside its own transaction; a batch that was cut of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from functools import partial
 
 import structlog
 
 from syncd.domain.job import Actor, ActorKind, Job, JobInput
-from syncd.domain.plan import Change, Reject, RowAction, decide_missing
-from syncd.domain.run import Counts, Run
+from syncd.domain.plan import Archive, Change, Create, Ownership, Reject, RowAction, decide_missing
+from syncd.domain.run import Run
 from syncd.errors import Problem, StoreError
 from syncd.store import Tx, feeds, jobs, runs
 from syncd.sync.context import Context
-from syncd.sync.deciding import decide, located, look_up, problems_of, written
+from syncd.sync.deciding import NOBODY, decide, located, look_up, problems_of, written
 from syncd.sync.feed import Feed, Stopped
 from syncd.sync.packing import pack_problems, unpack
 from syncd.sync.planner import BATCH
@@ -38,14 +38,24 @@ class Written:
 
 
 class Applier:
-    """Applies one stage. ``counts`` is filled as rows go in; ``failed`` counts rows and jobs whose write broke in a way that
-    waiting does not mend. ``held``: the archiving waits for a person, so a row whose own date would archive its job waits too."""
+    """Applies one stage and counts into the run. ``failed``: rows and batches of jobs whose write broke in a way that waiting
+    does not mend. ``held``: the archiving waits for a person, so a row whose own date would archive its job waits too."""
 
-    def __init__(self, ctx: Context, feed: Feed, stage: Stage, run: Run, counts: Counts, *, held: bool) -> None:
+    def __init__(
+        self, ctx: Context, feed: Feed, stage: Stage, run: Run, *, held: bool, approved: bool = False
+    ) -> None:
         self._ctx, self._feed, self._stage, self._run = ctx, feed, stage, run
-        self._counts, self._held = counts, held
+        self._counts, self._held = run.counts, held
+        self._actor = Actor(ActorKind.OPERATOR) if approved else Actor(ActorKind.RUN, run.id)
+        self._why = ""
         self.failed = 0
-        self.why = ""
+
+    def complaint(self) -> str | None:
+        """One line about the writes that failed for good; None if there were none."""
+        if not self.failed:
+            return None
+        what = "1 write" if self.failed == 1 else f"{self.failed} writes"
+        return f"{what} failed for a reason that waiting does not mend ({self._why}); the others went in"
 
     def rows(self) -> None:
         """All valid rows, in order. Raises Stopped at a batch edge, StoreError when the store cannot serve."""
@@ -72,7 +82,7 @@ class Applier:
 
     def _failed(self, why: str) -> None:
         self.failed += 1
-        self.why = self.why or why
+        self._why = self._why or why
 
     def _take(self, done: Written) -> None:
         for action, number in done.actions.items():
@@ -95,16 +105,17 @@ class Applier:
         found = look_up(tx, self._feed, (row.reference for row, _ in rows))
         changes: list[Change] = []
         owned: list[tuple[Row, int]] = []
-        for row, sent in rows:
+        for row, unlocated in rows:
             job = found.jobs.get(row.reference)
-            decided = decide(self._feed, located(tx, self._feed, sent), job, found.owner(job), tx.now)
+            sent = located(tx, self._feed, unlocated)
+            decided = decide(self._feed, sent, job, found.owner(job), tx.now)
             if decided.archives and self._held:
                 done.actions[RowAction.UNCHANGED] += 1
                 continue
             done.actions[decided.action] += 1
             if isinstance(decided.decision, Reject):
                 done.refused.append((row.number, problems_of(decided.decision)))
-            elif job is not None or decided.action is not RowAction.EXPIRED:
+            elif decided.decision is not None:
                 if decided.owns:
                     owned.append(((row, sent), len(changes)))
                 changes.append(decided.decision)
@@ -112,12 +123,14 @@ class Applier:
 
     def _write(self, tx: Tx, changes: list[Change], owned: list[tuple[Row, int]], done: Written) -> None:
         stored = tx.apply(changes, self._actor, run_id=self._run.id) if changes else []
-        feeds.own(tx, self._feed.id, [written(self._feed, row, sent, stored[at]) for (row, sent), at in owned])
-        done.made.extend(job.id for job in stored if job.version == 1)
-
-    @property
-    def _actor(self) -> Actor:
-        return Actor(ActorKind.RUN, self._run.id)
+        feeds.own(
+            tx,
+            self._feed.id,
+            [written(self._feed, row, sent, stored[at], tx.now) for (row, sent), at in owned],
+        )
+        done.made.extend(
+            job.id for change, job in zip(changes, stored, strict=True) if isinstance(change, Create)
+        )
 
     # -- archiving -------------------------------------------------------------------------------------------------------
 
@@ -126,9 +139,8 @@ class Applier:
         for batch in self._stage.gone(BATCH):
             ids = [job for job, _ in batch if not self._stage.is_named(job)]
             try:
-                self._counts.archived += self._ctx.store.write(
-                    lambda tx, ids=ids: archive(tx, self._feed, ids, self._actor, self._run.id)
-                )
+                write = partial(archive, feed=self._feed, ids=ids, actor=self._actor, run_id=self._run.id)
+                self._counts.archived += self._ctx.store.write(write)
             except (StoreError, OSError, Stopped):
                 raise
             except Exception as error:
@@ -137,25 +149,22 @@ class Applier:
             self._ctx.edge("archiving", self._counts.archived, self._run.counts.missing)
 
 
-def archive(
-    tx: Tx, feed: Feed, ids: Sequence[int], actor: Actor, run_id: int, keep: Callable[[Job], bool] = lambda job: True
-) -> int:
+def archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: int) -> int:
     """Archives those of the jobs that are still active and still the feed's; gives their number. The feed gives them up."""
     found = jobs.by_ids(tx, ids)
     owners = feeds.ownership(tx, feed.id, list(found))
-    own = [
-        job
-        for job in found.values()
-        if keep(job)
-        and job.employer_id == feed.employer.id
-        and (feed.employer_wide or (job.id in owners and owners[job.id].owner == feed.id))
-    ]
-    decided = [decide_missing(job, tx.now) for job in own]
-    changes = [change for change in decided if change.job is not None and hasattr(change, "by")]
+    own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NOBODY)))
+    changes = [change for job in own if isinstance(change := decide_missing(job, tx.now), Archive)]
     tx.apply(changes, actor, run_id=run_id)
     feeds.release(tx, [change.job.id for change in changes])
-    runs.set_checkpoint(tx, run_id, f"archive {ids[-1] if ids else 0}")
     return len(changes)
+
+
+def is_own(feed: Feed, job: Job, owner: Ownership) -> bool:
+    """Whether the feed may archive the job when it is missing."""
+    if feed.employer_wide:
+        return job.employer_id == feed.employer.id
+    return owner.owner == feed.id
 
 
 def _waves(rows: Sequence[Row]) -> Iterator[list[Row]]:
@@ -168,4 +177,5 @@ def _waves(rows: Sequence[Row]) -> Iterator[list[Row]]:
             wave, seen = [], set()
         wave.append(row)
         seen.add(row[0].reference)
-    yield from chain([wave] if wave else [])
+    if wave:
+        yield wave

@@ -6,16 +6,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from syncd.domain.job import CloseOrigin, Job, JobInput, Moment, Status
-from syncd.domain.plan import Ownership, Reject, RowDecision, decide_row, field_digests
+from syncd.domain.job import Job, JobInput, Moment
+from syncd.domain.plan import (
+    Ownership,
+    Reject,
+    RowAction,
+    RowDecision,
+    decide_row,
+    field_digests,
+    job_digests,
+    next_due,
+)
 from syncd.domain.policy import Policy
 from syncd.errors import Problem
 from syncd.store import Tx, feeds, jobs, places
 from syncd.sync.feed import Feed
 from syncd.sync.stage import Staged
 
-#: A defaulted or renewed close date is renewed when fewer days than these are left.
-RENEW_BEFORE = timedelta(days=30)
 _DAY = timedelta(days=1)
 NOBODY = Ownership()
 
@@ -40,6 +47,8 @@ def look_up(tx: Tx, feed: Feed, references: Iterable[str]) -> Found:
 
 def decide(feed: Feed, sent: JobInput, current: Job | None, owner: Ownership, now: Moment) -> RowDecision:
     """One valid, located row."""
+    if sent.id is not None and sent.id != (current.id if current is not None else None):
+        return RowDecision(RowAction.REJECTED, Reject((_other_job(sent),)), owns=False)
     return decide_row(
         current,
         sent,
@@ -48,6 +57,12 @@ def decide(feed: Feed, sent: JobInput, current: Job | None, owner: Ownership, no
         feed_id=feed.id,
         ownership=owner,
         policy=feed.config.policy,
+    )
+
+
+def _other_job(sent: JobInput) -> Problem:
+    return Problem(
+        "/id", "read_only_mismatch", f"the row's referenceId is not that of job {sent.id}", sent.id
     )
 
 
@@ -64,9 +79,8 @@ def problems_of(decision: Reject) -> tuple[Problem, ...]:
     return (*decision.problems, Problem("/status", conflict.code, str(conflict), conflict.target))
 
 
-def written(feed: Feed, row: Staged, sent: JobInput, job: Job) -> feeds.FeedRow:
-    """What the store shall remember of a row that now is ``job``."""
-    names = sent.fields.keys()
+def written(feed: Feed, row: Staged, sent: JobInput, job: Job, now: Moment) -> feeds.FeedRow:
+    """What the store shall remember of a located row that now is ``job``."""
     return feeds.FeedRow(
         job_id=job.id,
         reference_id=row.reference,
@@ -74,18 +88,20 @@ def written(feed: Feed, row: Staged, sent: JobInput, job: Job) -> feeds.FeedRow:
         fingerprint=feed.fingerprint,
         job_version=job.version,
         sent=field_digests(sent.fields),
-        wrote=job_digests(job, names),
-        due=due(sent, job, feed.config.policy),
+        wrote=job_digests(job, sent.fields),
+        due=due(sent, job, feed.config.policy, now),
     )
 
 
-def due(sent: JobInput, job: Job, policy: Policy) -> date | None:
-    """The first day on which the same row would come to something else: its own date passes, or its job is renewed."""
-    if job.status is not Status.ACTIVE:
-        return None
-    close = sent.fields.get("closeDate")
-    if isinstance(close, date):
-        return close + _DAY
-    if policy.renew and job.close_origin is not CloseOrigin.CHOSEN:
-        return job.close_date - RENEW_BEFORE + _DAY
-    return job.close_date + _DAY
+def due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
+    """The first day on which the same row would come to something else, though neither is touched: its own date has passed,
+    or the date that nobody chose is renewed. None: never."""
+    own = sent.fields.get("closeDate")
+    if not isinstance(own, date):
+        return next_due(job, sent, policy)
+    if own >= now.today:
+        return own + _DAY if own < date.max else None
+    fields = {name: value for name, value in sent.fields.items() if name != "closeDate"}
+    return next_due(
+        job, JobInput(fields), policy
+    )  # ``expired = "ignore"``: the row counts as one without a date

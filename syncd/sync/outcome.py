@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import structlog
 
-from syncd.domain.run import Run, RunState
+from syncd.domain.run import RejectedRow, Run, RunState
 
 log = structlog.get_logger("syncd.sync")
 
@@ -18,6 +18,34 @@ def reconciled(run: Run) -> None:
         log.warning("feed.held", run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
     elif run.state is RunState.FAILED:
         log.error("feed.failed", run=run.id, feed=run.feed, file=run.file, reason=run.reason)
+
+
+def decided(run: Run) -> None:
+    """Logs what became of a held run when a person had decided: ``run.rejected``, ``run.approved``, or ``feed.held`` where
+    it has to be looked at again. The run had its ``feed.reconciled`` when it was held."""
+    if run.state is RunState.HELD:
+        log.warning("feed.held", run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
+    else:
+        event = "run.rejected" if run.state is RunState.REJECTED else "run.approved"
+        log.info(event, **figures(run))
+
+
+def superseded(run: Run, by: Run) -> None:
+    """Logs ``feed.superseded``: a later file came before anybody decided on a held run."""
+    log.info("feed.superseded", run=run.id, feed=run.feed, file=run.file, by=by.id)
+
+
+def refused(run: Run, row: RejectedRow) -> None:
+    """Logs ``row.rejected``, for whoever debugs a feed."""
+    errors = [f"{p.pointer} {p.code}: {p.detail}" for p in row.errors]
+    log.debug(
+        "row.rejected",
+        run=run.id,
+        feed=run.feed,
+        record=row.record,
+        reference=row.reference_id,
+        errors=errors,
+    )
 
 
 def figures(run: Run) -> dict[str, object]:

@@ -11,14 +11,15 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
-from syncd.domain.job import Job, JobInput, Status
-from syncd.domain.plan import Create, Ownership, Reject, RowAction, RowDecision, Tally, Update
+from syncd.domain.job import ATTRIBUTES, Job, JobInput, Moment, Status
+from syncd.domain.plan import Create, Ownership, Reject, RowDecision, Tally, Update, field_digests
 from syncd.domain.run import Counts
 from syncd.domain.text import fold
 from syncd.store import Tx, feeds, jobs
 from syncd.sync.context import Context
-from syncd.sync.deciding import NOBODY, Found, decide, located, look_up, problems_of
+from syncd.sync.deciding import Found, decide, located, look_up, problems_of
 from syncd.sync.feed import Feed
 from syncd.sync.packing import pack_problems, unpack
 from syncd.sync.reading import Summary
@@ -56,7 +57,12 @@ class Planner:
     of jobs that would go, and ``waiting`` and ``back``: jobs that miss a snapshot within ``grace``, and that are back."""
 
     def __init__(
-        self, ctx: Context, feed: Feed, stage: Stage, summary: Summary, on_change: Callable[[PlannedChange], None] | None = None
+        self,
+        ctx: Context,
+        feed: Feed,
+        stage: Stage,
+        summary: Summary,
+        on_change: Callable[[PlannedChange], None] | None = None,
     ) -> None:
         self._ctx, self._feed, self._stage, self._summary = ctx, feed, stage, summary
         self._on_change = on_change
@@ -78,7 +84,7 @@ class Planner:
         done = 0
         for batch in self._stage.rows(BATCH):
             inputs = [unpack(row.body) for row in batch]
-            found, sents, now = self._ctx.store.read(lambda tx, b=batch, i=inputs: self._look(tx, b, i))
+            found, sents, now = self._ctx.store.read(partial(self._look, rows=batch, inputs=inputs))
             for row, sent in zip(batch, sents, strict=True):
                 self._enter(row, found)
                 self._row(row, sent, decide(self._feed, sent, self._here.job, self._here.owner, now))
@@ -87,7 +93,9 @@ class Planner:
         self._leave()
         self._name_refused()
 
-    def _look(self, tx: Tx, rows: Sequence[Staged], inputs: Sequence[JobInput]) -> tuple[Found, list[JobInput], object]:
+    def _look(
+        self, tx: Tx, *, rows: Sequence[Staged], inputs: Sequence[JobInput]
+    ) -> tuple[Found, list[JobInput], Moment]:
         found = look_up(tx, self._feed, (row.reference for row in rows))
         return found, [located(tx, self._feed, sent) for sent in inputs], tx.now
 
@@ -110,14 +118,15 @@ class Planner:
             self.tally.rejected += 1
             self._stage.reject(row.number, pack_problems(problems_of(decision)))
             return
+        if decision is None:
+            return
         if decided.archives and group.job is not None:
             self.tally.expired_archives += 1
             self._stage.add_gone([(group.job.id, group.job.version)], expired=True)
         if self._on_change is not None and isinstance(decision, Create | Update):
             self._on_change(_planned(decided.action, group.job, decision))
-        if decided.action is not RowAction.EXPIRED or group.job is not None:
-            group.job = decision.job
-            group.owner = Ownership(self._feed.id) if decided.owns else group.owner
+        group.job = decision.job
+        group.owner = Ownership(self._feed.id, field_digests(sent.fields)) if decided.owns else group.owner
 
     def _note(self, action: str, job: Job | None, reference: str | None) -> None:
         setattr(self.counts, action, getattr(self.counts, action) + 1)
@@ -149,7 +158,9 @@ class Planner:
 
     def _name_refused(self) -> None:
         """A rejected row's job is named too; a ragged one's only where the feed owns it."""
-        self.tally.without_reference += sum(self._stage.count(kind, None) for kind in (Kind.REJECTED, Kind.RAGGED))
+        self.tally.without_reference += sum(
+            self._stage.count(kind, None) for kind in (Kind.REJECTED, Kind.RAGGED)
+        )
         for references in self._stage.refused_references(Kind.REJECTED, BATCH):
             self._name(self._found(references).jobs.values())
         for references in self._stage.refused_references(Kind.RAGGED, BATCH):
@@ -180,7 +191,9 @@ class Planner:
                 self._page(page)
             self._ctx.edge("planning", self.tally.active, self.tally.active)
         since = self._ctx.store.now().instant - _RECENT
-        self.tally.recent_archives = self._ctx.store.read(lambda tx: feeds.recent_archives(tx, self._feed.id, since))
+        self.tally.recent_archives = self._ctx.store.read(
+            lambda tx: feeds.recent_archives(tx, self._feed.id, since)
+        )
 
     def _owned(self, after: int) -> list[tuple[int, int]]:
         feed = self._feed
@@ -221,8 +234,6 @@ def _length(description: str | None) -> int:
 
 
 def _planned(action: str, before: Job | None, decision: Create | Update) -> PlannedChange:
-    from syncd.domain.job import ATTRIBUTES  # noqa: PLC0415
-
     names = decision.changed if isinstance(decision, Update) else ()
     fields = {
         name: (getattr(before, attribute), getattr(decision.job, attribute))
@@ -231,6 +242,3 @@ def _planned(action: str, before: Job | None, decision: Create | Update) -> Plan
     }
     job_id = before.id if before is not None and before.id else None
     return PlannedChange(action, decision.job.reference_id, job_id, fields)
-
-
-__all__ = ["BATCH", "NOBODY", "PlannedChange", "Planner"]

@@ -10,7 +10,7 @@ from syncd.domain import rules
 from syncd.domain.job import JobInput
 from syncd.errors import Invalid, Problem
 from syncd.feeds.readers import open_reader
-from syncd.feeds.records import FeedReader, Known, Record
+from syncd.feeds.records import FeedReader, Format, Known, Record
 from syncd.store import feeds
 from syncd.sync.context import Context
 from syncd.sync.feed import Feed
@@ -62,16 +62,19 @@ class Reading:
         self._warnings, self._rejects, self._mark = warnings, rejects, mark
         self._trusted: dict[bytes, feeds.KnownRow] = {}
         self._previous: dict[bytes, feeds.KnownRow] = {}
+        self._format: Format | None = None
         self.summary = Summary()
 
     def read(self) -> Summary:
         """Raises FeedError for a file that cannot be used (which may show only at its end), Stopped."""
         reader = self._open(self._known)
+        self._format = reader.format
         if self._rejects is not None:
             self._rejects.start(reader)
         for record in reader:
-            if record.item is None and record.problem is None:
-                self._take_known(record)
+            row = self._trusted_row(record)
+            if row is not None:
+                self._take_known(record, row)
             else:
                 self._take(record)
             if record.number % EDGE == 0:
@@ -110,8 +113,12 @@ class Reading:
         self._previous, self._trusted = self._trusted, found
         return found.keys()
 
-    def _take_known(self, record: Record) -> None:
-        row = self._trusted.get(record.digest) or self._previous[record.digest]
+    def _trusted_row(self, record: Record) -> feeds.KnownRow | None:
+        if record.item is not None or record.problem is not None:
+            return None
+        return self._trusted.get(record.digest) or self._previous.get(record.digest)
+
+    def _take_known(self, record: Record, row: feeds.KnownRow) -> None:
         self._stage.add_known(record.number, row.job_id, row.reference_id, record.digest)
         self.summary.read += 1
         self.summary.known += 1
@@ -135,7 +142,7 @@ class Reading:
     # -- other records ---------------------------------------------------------------------------------------------------
 
     def _take(self, record: Record) -> None:
-        judged = judge(self._feed, self._ctx, record)
+        judged = judge(self._feed, self._ctx, record, self._format)
         self.summary.read += 1
         for code, detail in judged.warnings:
             self._warnings.add(code, detail, record.number, judged.reference)
@@ -161,25 +168,28 @@ class Reading:
             summary.archives, summary.withheld = False, reader.withheld
         elif reader.declared is not None and reader.declared > summary.read:
             summary.archives = False
-            summary.withheld = f"the file says that it has {reader.declared} records, but {summary.read} were found"
+            summary.withheld = (
+                f"the file says that it has {reader.declared} records, but {summary.read} were found"
+            )
 
 
-def judge(feed: Feed, ctx: Context, record: Record) -> Judged:
+def judge(feed: Feed, ctx: Context, record: Record, form: Format | None) -> Judged:
     """Maps a record and checks what it sends, by the API's own rules."""
-    mapped = feed.config.mapping.row(record)
+    mapped = feed.config.mapping.row(record, form)
     problems = mapped.problems
-    if record.problem is not None and record.problem not in problems:
-        problems = (record.problem, *problems)
     if mapped.body is None:
-        return Judged(_readable(mapped.reference_id), None, problems, mapped.warnings)
+        reference = _readable(mapped.reference_id)
+        return Judged(reference, None, problems or (_NO_OBJECT,), mapped.warnings)
     try:
-        sent = rules.check(mapped.body, ctx.catalog)
+        sent = rules.check(mapped.body, ctx.catalog, reference_required=True)
     except Invalid as invalid:
-        sent, problems = None, _joined(problems, invalid.problems)
-    reference = sent.reference_id if sent is not None else _readable(mapped.reference_id)
-    if reference is None:
-        problems = _joined(problems, _reference_problems(mapped.body))
-    return Judged(reference, sent if not problems else None, problems, mapped.warnings)
+        problems = _joined(problems, invalid.problems)
+    if problems:
+        return Judged(_readable(mapped.reference_id), None, problems, mapped.warnings)
+    return Judged(sent.reference_id, sent, (), mapped.warnings)
+
+
+_NO_OBJECT = Problem("", "wrong_type", "a record must be an object")
 
 
 def _readable(reference: str | None) -> str | None:
@@ -188,14 +198,6 @@ def _readable(reference: str | None) -> str | None:
         return rules.check_reference({"referenceId": reference})
     except Invalid:
         return None
-
-
-def _reference_problems(body: object) -> tuple[Problem, ...]:
-    try:
-        rules.check_reference(body)
-    except Invalid as invalid:
-        return invalid.problems
-    return ()
 
 
 def _joined(mapping: tuple[Problem, ...], rule: tuple[Problem, ...]) -> tuple[Problem, ...]:

@@ -27,6 +27,7 @@ import msgspec
 from syncd.errors import Problem
 from syncd.feeds.readers.spec import element_path, member_path
 from syncd.feeds.records import Format, Record
+from syncd.feeds.surroundings import surroundings
 
 #: The name of the column, attribute or member that has the reasons.
 MARK = "syncd_errors"
@@ -39,8 +40,7 @@ _OLD_MARK = re.compile(rf"""\s{MARK}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
 
 
 class Described(Protocol):
-    """What of an open reader the writer needs. A ``records_path`` (XML element path, JSON array path), where
-    the reader has one, says what to put around the records."""
+    """What of an open reader the writer needs, while its records come."""
 
     format: Format
     header: list[str] | None
@@ -89,8 +89,7 @@ class RejectsWriter:
         """
         if self._file is None or self._form is None:
             self._file, self._form = self._open()
-        raw = record.raw() if record.raw is not None else None
-        self._form.record(raw, reasons(problems))
+        self._form.record(record, reasons(problems))
         self.count += 1
 
     def close(self) -> Path | None:
@@ -115,17 +114,16 @@ class RejectsWriter:
         path = self._stem.with_name(f"{self._stem.name}.{reader.format}.part")
         errors = "xmlcharrefreplace" if reader.format == "xml" else "replace"
         file = path.open("w", encoding=encoding, errors=errors, newline="")
-        where = self._records or getattr(reader, "records_path", None)
-        return file, self._make_form(file, reader, where, encoding)
+        return file, self._make_form(file, reader, encoding)
 
-    def _make_form(self, file: TextIO, reader: Described, where: str | None, encoding: str) -> _Form:
+    def _make_form(self, file: TextIO, reader: Described, encoding: str) -> _Form:
         match reader.format:
             case "csv":
                 return _Csv(file, reader.header or [], self._delimiter or ",")
             case "xml":
-                return _Xml(file, where, encoding)
+                return _Xml(file, self._records, encoding)
             case "json":
-                return _Json(file, where, encoding)
+                return _Json(file, self._records, encoding)
             case "jsonl":
                 return _JsonLines(file, encoding)
 
@@ -142,7 +140,7 @@ class RejectsWriter:
 class _Form(Protocol):
     """One format: writes its beginning when made."""
 
-    def record(self, raw: object, why: str) -> None: ...
+    def record(self, record: Record, why: str) -> None: ...
 
     def end(self) -> None: ...
 
@@ -156,14 +154,9 @@ class _Csv:
         self._write: Callable[[list[str]], object] = csv.writer(file, delimiter=delimiter).writerow
         self._write([MARK, *self._kept(header)])
 
-    def record(self, raw: object, why: str) -> None:
-        cells = (
-            [str(cell) for cell in raw]
-            if isinstance(raw, list | tuple)
-            else []
-            if raw is None
-            else [_text(raw)]
-        )
+    def record(self, record: Record, why: str) -> None:
+        raw = _raw(record)
+        cells = [str(cell) for cell in raw] if isinstance(raw, list) else [_text(raw)]
         self._write([why, *self._kept(cells)])
 
     def end(self) -> None:
@@ -174,35 +167,37 @@ class _Csv:
 
 
 class _Xml:
-    """The record elements inside empty copies of the elements that lead to them."""
+    """The record elements inside what surrounded the first of them."""
 
-    def __init__(self, file: TextIO, where: str | None, encoding: str) -> None:
-        self._file = file
-        self._around, self._name = _elements(where)
+    def __init__(self, file: TextIO, path: str | None, encoding: str) -> None:
+        self._file, self._path, self._closing = file, path, ""
         file.write(f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>\n')
-        file.writelines(f"<{name}>\n" for name in self._around)
 
-    def record(self, raw: object, why: str) -> None:
+    def record(self, record: Record, why: str) -> None:
+        if not self._closing:
+            opening, self._closing = _around(record.item, self._path)
+            self._file.write(opening)
+        raw = _raw(record)
         if isinstance(raw, bytes) and (tag := _START_TAG.search(raw)):
             self._file.write(_marked(raw, tag, why).decode("utf-8", "replace") + "\n")
         else:
-            self._file.write(f"<{self._name} {MARK}={quoteattr(why)}>{escape(_text(raw))}</{self._name}>\n")
+            self._file.write(f"<job {MARK}={quoteattr(why)}>{escape(_text(raw))}</job>\n")
 
     def end(self) -> None:
-        self._file.writelines(f"</{name}>\n" for name in reversed(self._around))
+        self._file.write(self._closing)
 
 
 class _Json:
     """The array at the path at which the feed has it."""
 
-    def __init__(self, file: TextIO, where: str | None, encoding: str) -> None:
+    def __init__(self, file: TextIO, path: str | None, encoding: str) -> None:
         self._file, self._encoding, self._first = file, encoding, True
-        keys = member_path(where) if where else ()
+        keys = member_path(path) if path else ()
         self._closing = "\n]" + "}" * len(keys) + "\n"
         file.write("".join("{" + json.dumps(key) + ": " for key in keys) + "[")
 
-    def record(self, raw: object, why: str) -> None:
-        self._file.write(("\n" if self._first else ",\n") + _json(_member(raw, why), self._encoding))
+    def record(self, record: Record, why: str) -> None:
+        self._file.write(("\n" if self._first else ",\n") + _json(_member(_raw(record), why), self._encoding))
         self._first = False
 
     def end(self) -> None:
@@ -213,18 +208,25 @@ class _JsonLines:
     def __init__(self, file: TextIO, encoding: str) -> None:
         self._file, self._encoding = file, encoding
 
-    def record(self, raw: object, why: str) -> None:
-        self._file.write(_json(_member(raw, why), self._encoding) + "\n")
+    def record(self, record: Record, why: str) -> None:
+        self._file.write(_json(_member(_raw(record), why), self._encoding) + "\n")
 
     def end(self) -> None:
         pass
 
 
-def _elements(where: str | None) -> tuple[tuple[str, ...], str]:
-    """``/source/job`` → (("source",), "job"). A name without prefix matches any namespace, so prefixes are
-    left out."""
-    names = tuple(name for name in element_path(where) if name != "*") if where else ()
-    return (names[:-1] or ("jobs",), names[-1]) if names else (("jobs",), "job")
+def _raw(record: Record) -> object:
+    return record.raw() if record.raw is not None else record.item
+
+
+def _around(item: Any, path: str | None) -> tuple[str, str]:
+    """What comes before and after the records: as the file has it, or plain elements by the feed's own
+    path."""
+    if item is not None:
+        return surroundings(item)
+    names = [name for name in element_path(path)[:-1] if name != "*"] if path else []
+    names = names or ["jobs"]
+    return "".join(f"<{name}>\n" for name in names), "".join(f"</{name}>\n" for name in reversed(names))
 
 
 def _marked(raw: bytes, tag: re.Match[bytes], why: str) -> bytes:

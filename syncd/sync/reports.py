@@ -1,7 +1,8 @@
-"""What a run has to say afterwards: ``report`` as data (``syncd.report/1``), and the two files beside the filed one.
+"""What a run has to say afterwards: ``report`` as data (``syncd.report/1``), and the two files beside the
+filed one.
 
-A report lists at most ``MOST`` rejected rows, warnings and changes each, so that neither memory nor a browser suffers from a
-bad file of a million rows; the counts tell how many there were in all.
+A report lists at most ``MOST`` rejected rows, warnings and changes each, so that neither memory nor a browser
+suffers from a bad file of a million rows; the counts tell how many there were in all.
 """
 
 from __future__ import annotations
@@ -56,10 +57,12 @@ def report(store: Store, run_id: int, most: int = MOST) -> dict[str, Any]:
 
 
 def write_reports(store: Store, run_id: int, filed: Path) -> None:
-    """Writes ``FILED.report.json`` and ``FILED.report.html``, each whole or not at all. ``filed`` is the path of the run's
-    file in ``done/`` or ``failed/``; older reports of the same run are replaced. Raises NotFound, OSError."""
+    """Writes ``FILED.report.json`` and ``FILED.report.html``, each whole or not at all. ``filed`` is the path
+    of the run's file in ``done/`` or ``failed/``; older reports of the same run are replaced. Raises
+    NotFound, OSError."""
     data = report(store, run_id)
-    _replace(filed.with_name(f"{filed.name}.report.json"), json.dumps(data, indent=2, ensure_ascii=False, default=str))
+    text = json.dumps(data, indent=2, ensure_ascii=False, default=str)
+    _replace(filed.with_name(f"{filed.name}.report.json"), text)
     _replace(filed.with_name(f"{filed.name}.report.html"), render_html(data))
 
 

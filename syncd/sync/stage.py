@@ -81,7 +81,9 @@ class Stage:
         if len(self._known) >= _BUFFER:
             self._flush()
 
-    def add(self, number: int, line: int | None, kind: Kind, reference: str | None, digest: bytes, body: bytes) -> None:
+    def add(
+        self, number: int, line: int | None, kind: Kind, reference: str | None, digest: bytes, body: bytes
+    ) -> None:
         """``body`` is the packed row, or the packed problems of a rejected one."""
         self._rows.append((number, number, line, kind, 0, reference, digest, body))
         if len(self._rows) >= _BUFFER:
@@ -144,14 +146,17 @@ class Stage:
     def regroup(self) -> None:
         """After a second reading."""
         self._flush()
-        self._db.executescript("DROP INDEX row_reference; DROP INDEX IF EXISTS row_place; DROP TABLE temp.twice")
+        self._db.executescript(
+            "DROP INDEX row_reference; DROP INDEX IF EXISTS row_place; DROP TABLE temp.twice"
+        )
         self._db.execute("UPDATE row SET place = number WHERE place <> number")
         self.seal()
 
     def take_late(self, number: int) -> Refused | None:
         """The rejected row of that number, if it is one that was rejected late and not yet taken."""
         found = self._db.execute(
-            "UPDATE row SET late = 2 WHERE number = ? AND late = 1 RETURNING number, line, reference, digest, body", (number,)
+            "UPDATE row SET late = 2 WHERE number = ? AND late = 1 RETURNING number, line, reference, digest, body",
+            (number,),
         ).fetchall()
         return Refused(*found[0]) if found else None
 
@@ -172,15 +177,17 @@ class Stage:
 
     def reject(self, number: int, problems: bytes) -> None:
         """The store's state forbids a row that was valid by itself."""
-        self._db.execute("UPDATE row SET kind = ?, late = 1, body = ? WHERE number = ?", (Kind.REJECTED, problems, number))
+        self._db.execute(
+            "UPDATE row SET kind = ?, late = 1, body = ? WHERE number = ?", (Kind.REJECTED, problems, number)
+        )
 
     def refused(self, size: int) -> Iterator[list[Refused]]:
         """The rejected records in file order."""
-        query = (
-            "SELECT number, line, reference, digest, body FROM row WHERE kind <> ? AND number > ? ORDER BY number LIMIT ?"
-        )
+        query = "SELECT number, line, reference, digest, body FROM row WHERE kind <> ? AND number > ? ORDER BY number LIMIT ?"
         after = 0
-        while batch := [Refused._make(v) for v in self._db.execute(query, (Kind.ROW, after, size)).fetchall()]:
+        while batch := [
+            Refused._make(v) for v in self._db.execute(query, (Kind.ROW, after, size)).fetchall()
+        ]:
             yield batch
             after = batch[-1].number
 
@@ -228,11 +235,16 @@ class Stage:
         return bool(self._value("SELECT count(*) FROM named WHERE job = ?", job))
 
     def named_between(self, first: int, last: int) -> set[int]:
-        return {job for (job,) in self._db.execute("SELECT job FROM named WHERE job BETWEEN ? AND ?", (first, last))}
+        return {
+            job
+            for (job,) in self._db.execute("SELECT job FROM named WHERE job BETWEEN ? AND ?", (first, last))
+        }
 
     def add_gone(self, jobs: Iterable[tuple[int, int]], *, expired: bool = False) -> None:
         """Jobs (id, version) that would be archived, as missing or by their own row's date."""
-        self._db.executemany("INSERT OR REPLACE INTO gone VALUES (?,?,?)", ((job, version, expired) for job, version in jobs))
+        self._db.executemany(
+            "INSERT OR REPLACE INTO gone VALUES (?,?,?)", ((job, version, expired) for job, version in jobs)
+        )
 
     def gone(self, size: int, *, expired: bool = False) -> Iterator[list[tuple[int, int]]]:
         """(id, version) of those jobs by id."""
@@ -244,7 +256,9 @@ class Stage:
 
     def add_fresh(self, likeness: str) -> None:
         """A job that would be created, by what makes it look like an old one."""
-        self._db.execute("INSERT INTO fresh VALUES (?, 1) ON CONFLICT DO UPDATE SET jobs = jobs + 1", (likeness,))
+        self._db.execute(
+            "INSERT INTO fresh VALUES (?, 1) ON CONFLICT DO UPDATE SET jobs = jobs + 1", (likeness,)
+        )
 
     def take_fresh(self, likeness: str) -> bool:
         """Whether one is left that looks so; takes it."""

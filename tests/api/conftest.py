@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import BaseTestServer, TestClient
+from yarl import URL
 
 from syncd.api import ApiSettings, add_health, make_app, make_runner
 from syncd.domain.catalog import Catalog
@@ -94,11 +95,13 @@ class Api:
             raw = json.dumps(body).encode()
         if raw is not None:
             sent = {"Content-Type": "application/json", **sent}
-        from yarl import URL
-
         url = URL(str(self.client.make_url("/")).rstrip("/") + BASE + path, encoded=True)
         async with self.client.session.request(
-            method, url, data=raw, headers={k: v for k, v in sent.items() if v}, skip_auto_headers=("Content-Type",)
+            method,
+            url,
+            data=raw,
+            headers={k: v for k, v in sent.items() if v},
+            skip_auto_headers=("Content-Type",),
         ) as reply:
             return Answer(reply.status, reply.headers, await reply.read())
 
@@ -123,6 +126,10 @@ class Api:
     def as_employer(self, name: str) -> Api:
         employer, key = new_employer(self.store, name)
         return replace(self, employer=employer, key=key)
+
+    @staticmethod
+    def body(**fields: object) -> dict[str, object]:
+        return job_body(**fields)
 
     @property
     def port(self) -> int:
@@ -188,7 +195,7 @@ Start = Callable[..., Any]
 
 @pytest.fixture
 def serve(store: Store, clock: Clock) -> Start:
-    """``async with serve(read_timeout=1) as api``: the API with these settings, up to the end of the block."""
+    """``async with serve(read_timeout=1) as api``: the API with these settings, to the end of the block."""
     employer, key = new_employer(store, "Maple Kitchens")
 
     @asynccontextmanager

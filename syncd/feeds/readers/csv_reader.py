@@ -10,10 +10,11 @@ import csv
 import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import Any
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.dialect import Dialect, find_dialect
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.source import Source
@@ -27,34 +28,22 @@ _SENTINEL = "end"
 csv.field_size_limit(1 << 30)
 
 
-class CsvReader:
+class CsvReader(BaseReader):
     """See FeedReader. Raises FeedError ``bad_header``, ``bad_encoding``, ``truncated``, ``limit_exceeded``."""
 
-    format: ClassVar[Format] = "csv"
+    format: Format = "csv"
 
     def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
-        self.declared: int | None = None
-        self.withheld: str | None = None
-        self.mended = False
-        self.header: list[str] | None = None
-        self._source, self._limits, self._known = source, limits, known
+        super().__init__(source, limits, known)
         self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self._keys: list[str] = []
         self._digest: Callable[[bytes], bytes] | None = None
-        self._number = 0
-        self._line = 1
-
-    @property
-    def bytes_read(self) -> int:
-        return self._source.bytes_read
 
     def __iter__(self) -> Iterator[Record]:
-        end, tail, skip = self._dialect.line_end, b"", self._dialect.skip
-        self._line += 1 if skip else 0
-        for chunk in self._source.chunks():
-            buf = tail + (chunk[skip:] if skip else chunk)
-            skip = 0
-            pieces, tail = _join(buf, end)
+        end, tail = self._dialect.line_end, b""
+        self._line += 1 if self._dialect.skip else 0
+        for chunk in self._chunks(self._dialect.skip):
+            pieces, tail = _join(tail + chunk, end)
             carry = yield from self._records(pieces)
             tail = carry + tail
             if len(tail) > self._limits.text:
@@ -78,7 +67,7 @@ class CsvReader:
             return b""
         pieces = pieces[first:] if first else pieces
         digests = [self._digest(piece) for piece in pieces]
-        known = frozenset(self._known(digests)) if self._known and digests else frozenset()
+        known = self._ask(digests)
         end = self._dialect.line_end
         pending: list[bytes] = []
         for piece, digest in zip(pieces, digests, strict=True):
@@ -142,7 +131,7 @@ class CsvReader:
         if (yield from self._by_lines(self._decode(tail))):
             raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
 
-    def _reader(self, texts: Sequence[str]) -> csv._reader:
+    def _reader(self, texts: Sequence[str]) -> Any:
         return csv.reader(texts, delimiter=self._dialect.delimiter)
 
     def _row(self, row: list[str], raw: bytes) -> Iterator[Record]:
@@ -152,22 +141,20 @@ class CsvReader:
         keys = self._keys
         problem = None
         if len(row) != len(keys):
-            problem = Problem("", "ragged_row", f"the row has {len(row)} cells, the header {len(keys)}", len(row))
+            problem = Problem(
+                "", "ragged_row", f"the row has {len(row)} cells, the header {len(keys)}", len(row)
+            )
         if len(raw) > self._limits.record:
-            problem = Problem("", "too_long", f"the record is longer than {self._limits.record} bytes", len(raw))
+            problem = Problem(
+                "", "too_long", f"the record is longer than {self._limits.record} bytes", len(raw)
+            )
         item = dict(zip(keys, row, strict=False))
         yield Record(self._next(), self._line, None, self._digest(raw), item, problem, partial(list, row))
-
-    def _next(self) -> int:
-        self._number += 1
-        if self._number > self._limits.rows:
-            raise FeedError("limit_exceeded", f"more than {self._limits.rows} rows", line=self._line)
-        return self._number
 
     def _take_header(self, piece: bytes) -> None:
         """The first record that is not blank names the columns."""
         try:
-            cells = next(self._reader([self._decode(piece)]), [])
+            cells: list[str] = next(self._reader([self._decode(piece)]), [])
         except csv.Error as error:
             raise FeedError("bad_header", f"not a CSV header: {error}", line=self._line) from None
         if any(map(str.strip, cells)):
@@ -185,7 +172,9 @@ class CsvReader:
             )
         keys = [header_key(name) for name in cells]
         empty = [str(n) for n, key in enumerate(keys, 1) if not key]
-        twice = sorted({name.strip() for name, key in zip(cells, keys, strict=True) if key and keys.count(key) > 1})
+        twice = sorted(
+            {name.strip() for name, key in zip(cells, keys, strict=True) if key and keys.count(key) > 1}
+        )
         faults = [f"column {', '.join(empty)} has no name"] if empty else []
         faults += [f"more than one column is named {', '.join(map(repr, twice))}"] if twice else []
         if faults:

@@ -8,7 +8,9 @@ import re
 from syncd.errors import FeedError
 from syncd.feeds.records import Format
 
-_HTML = re.compile(rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", re.DOTALL)
+_HTML = re.compile(
+    rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", re.DOTALL
+)
 _MAGIC = (
     (b"\x1f\x8b", "a gzip archive"),
     (b"PK\x03\x04", "a zip archive or a spreadsheet"),
@@ -57,6 +59,6 @@ def _lines_of_objects(text: bytes) -> bool:
         return False
     if not isinstance(value, dict):
         return False
-    if rest.strip():
-        return rest.lstrip().startswith(b"{")
-    return "referenceId" in value and not any(name in value for name in ARRAYS)
+    if any(isinstance(value.get(name), list) for name in ARRAYS):
+        return False
+    return bool(rest.strip()) or "referenceId" in value

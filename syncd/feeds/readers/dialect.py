@@ -49,7 +49,9 @@ def _best(head: bytes) -> str | None:
 def _score(text: str, delimiter: str, *, complete: bool) -> tuple[float, int]:
     """Share of the sampled records that have as many cells as the header, and how many these are."""
     try:
-        rows = [row for row in islice(csv.reader(text.splitlines(True), delimiter=delimiter), _RECORDS + 1) if row]
+        rows = [
+            row for row in islice(csv.reader(text.splitlines(True), delimiter=delimiter), _RECORDS + 1) if row
+        ]
     except csv.Error:
         return 0.0, 0
     if len(rows) > 1 and not complete and len(rows) <= _RECORDS:

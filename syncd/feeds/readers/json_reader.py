@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import ijson
 import msgspec
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError
+from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.envelope import Envelope
 from syncd.feeds.readers.json_values import bad_text, record_value, scan, text_before_cut
@@ -27,33 +28,26 @@ from syncd.feeds.records import Format, Known, Record
 _elements = msgspec.json.Decoder(list[msgspec.Raw])
 _TRIES = 16
 _BLANK = b" \t\r\n"
+_BETWEEN = frozenset(b", \t\r\n")
 
 
-class JsonReader:
+class JsonReader(BaseReader):
     """See FeedReader. Raises FeedError ``no_records_path``, ``not_well_formed``, ``truncated``, ``bad_encoding``,
     ``limit_exceeded``. Offsets count bytes of the text in UTF-8."""
 
-    format: ClassVar[Format] = "json"
+    format: Format = "json"
 
     def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
         if ijson.backend != "yajl2_c":
             raise RuntimeError("ijson has fallen back to a slow parser; install its yajl2_c backend")
-        self.declared: int | None = None
-        self.header: list[str] | None = None
-        self.withheld: str | None = None
-        self.mended = False
-        self._source, self._limits, self._known = source, limits, known
+        super().__init__(source, limits, known)
         self._digest = seeded("json")
         self._envelope = Envelope(spec.records, limits, source.head)
-        self._number, self._line, self._offset = 0, 1, 0
+        self._offset = 0
         self._between: bytes | None = None
 
-    @property
-    def bytes_read(self) -> int:
-        return self._source.bytes_read
-
     def __iter__(self) -> Iterator[Record]:
-        chunks = self._source.chunks()
+        chunks = self._chunks()
         buf = b""
         while (rest := self._outside(buf, chunks)) is not None:
             if self._envelope.kind == "array":
@@ -81,12 +75,13 @@ class JsonReader:
         comma = False
         while True:
             buf = self._skip_blank(buf)
-            if buf[:1] == b"]" and not comma:
+            if buf[:1] == b"]":
+                if comma:
+                    raise self._fault("not_well_formed", "a comma before the end of the array")
                 return buf
             raws, used = self._slices(buf) if buf else ([], 0)
             if raws:
                 yield from self._records(buf, raws)
-                self._advance(buf, used)
                 buf = self._skip_blank(buf[used:])
                 comma = False
             if not raws or not buf:
@@ -100,7 +95,9 @@ class JsonReader:
                 self._advance(buf, 1)
                 buf = buf[1:]
             elif raws and buf[:1] != b"]":
-                raise self._fault("not_well_formed", "neither a comma nor the end of the array after a record")
+                raise self._fault(
+                    "not_well_formed", "neither a comma nor the end of the array after a record"
+                )
 
     def _slices(self, buf: bytes) -> tuple[list[bytes], int]:
         """The raw elements at the start of ``buf``, as many as are whole, and where the last one ends."""
@@ -142,20 +139,22 @@ class JsonReader:
 
     def _records(self, buf: bytes, raws: list[bytes]) -> Iterator[Record]:
         digests = [self._digest(raw) for raw in raws]
-        known = frozenset(self._known(digests)) if self._known else frozenset()
+        known = self._ask(digests)
         at, line = 0, self._line
         for raw, digest in zip(raws, digests, strict=True):
-            start = buf.find(raw, at)
+            start = at
+            while buf[start] in _BETWEEN:
+                start += 1
             line += buf.count(b"\n", at, start)
-            self._number += 1
-            if self._number > self._limits.rows:
-                raise self._fault("limit_exceeded", f"more than {self._limits.rows} rows")
+            self._next()
             if digest in known:
+                self.mended = self.mended or b'"syncd_errors"' in raw
                 yield Record(self._number, line, self._offset + start, digest, None)
             else:
                 yield self._record(raw, digest, line, self._offset + start)
             at = start + len(raw)
             line += raw.count(b"\n")
+        self._line, self._offset = line, self._offset + at
 
     def _record(self, raw: bytes, digest: bytes, line: int, offset: int) -> Record:
         try:
@@ -186,7 +185,7 @@ class JsonReader:
                 buf += more
         raw = text[:end].encode()
         yield from self._records(buf, [raw])
-        self._advance(buf, len(raw) - 1)
+        self._offset -= 1
         return buf[len(raw) - 1 :]
 
     def _check_carry(self, buf: bytes) -> None:

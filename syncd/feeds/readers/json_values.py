@@ -97,7 +97,9 @@ def _members(value: Any, depth: int) -> int:
     if type(value) is dict:
         count = len(value)
         value = value.values()
-    for item in value if type(value) is not str else ():
+    elif type(value) is not list:
+        return 0
+    for item in value:
         if type(item) is dict or type(item) is list:
             count += _members(item, depth - 1)
     return count

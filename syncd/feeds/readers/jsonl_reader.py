@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.json_values import bad_text, record_value
 from syncd.feeds.readers.source import Source
@@ -15,28 +15,19 @@ from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.records import Format, Known, Record
 
 
-class JsonLinesReader:
+class JsonLinesReader(BaseReader):
     """See FeedReader. Raises FeedError ``truncated``, ``bad_encoding``, ``limit_exceeded``."""
 
-    format: ClassVar[Format] = "jsonl"
+    format: Format = "jsonl"
 
     def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
-        self.declared: int | None = None
-        self.header: list[str] | None = None
-        self.withheld: str | None = None
-        self.mended = False
-        self._source, self._limits, self._known = source, limits, known
+        super().__init__(source, limits, known)
         self._digest = seeded("json")
-        self._number, self._line = 0, 1
-
-    @property
-    def bytes_read(self) -> int:
-        return self._source.bytes_read
 
     def __iter__(self) -> Iterator[Record]:
         parts: list[bytes] = []
         size = 0
-        for chunk in self._source.chunks():
+        for chunk in self._chunks():
             lines = chunk.split(b"\n")
             parts.append(lines.pop())
             size += len(parts[-1])
@@ -53,13 +44,12 @@ class JsonLinesReader:
     def _lines(self, lines: list[bytes], *, last: bool = False) -> Iterator[Record]:
         stripped = [line.strip() for line in lines]
         digests = [self._digest(line) for line in stripped]
-        known = frozenset(self._known([d for d, s in zip(digests, stripped, strict=True) if s])) if self._known else ()
+        known = self._ask([d for d, s in zip(digests, stripped, strict=True) if s])
         for raw, digest in zip(stripped, digests, strict=True):
             if raw:
-                self._number += 1
-                if self._number > self._limits.rows:
-                    raise FeedError("limit_exceeded", f"more than {self._limits.rows} rows", line=self._line)
+                self._next()
                 if digest in known:
+                    self.mended = self.mended or b'"syncd_errors"' in raw
                     yield Record(self._number, self._line, None, digest, None)
                 else:
                     yield self._record(raw, digest, last=last)

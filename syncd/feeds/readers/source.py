@@ -17,6 +17,8 @@ from syncd.errors import FeedError
 #: Opens the file from its start. What unpacks compressed files will be another one of these.
 Opener = Callable[[], BinaryIO]
 
+#: How much of the file decides what it is, and how much is read at a time.
+HEAD = 1 << 20
 CHUNK = 1 << 20
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -38,13 +40,13 @@ class Source:
         self._limit = limits.file
         self.bytes_read = 0
         with opener() as stream:
-            raw = stream.read(CHUNK)
-            self.whole = len(raw) < CHUNK or not stream.read(1)
+            raw = stream.read(HEAD)
+            self.whole = len(raw) < HEAD or not stream.read(1)
         if not raw.strip():
             raise FeedError("empty_file", "the file is empty")
         self.encoding, self._skip = _encoding(raw, encoding)
-        self.head = next(self.chunks())
-        self.bytes_read = 0
+        decoder = None if self.encoding == "guess" else _transcoder(self.encoding)
+        self.head = raw[self._skip :] if decoder is None else _decode(decoder, raw[self._skip :], self._skip)
 
     def chunks(self) -> Iterator[bytes]:
         """The file from its start, in UTF-8; a chunk may end inside a character only where the file was UTF-8."""
@@ -89,13 +91,11 @@ def _encoding(raw: bytes, setting: str | None) -> tuple[str, int]:
 
 
 def _wide(raw: bytes) -> str | None:
-    """UTF-16 without a mark: every other byte of the start is NUL."""
-    pairs = raw[:64]
-    if len(pairs) < 4 or 0 not in pairs:
-        return None
-    if not any(pairs[1::2]):
+    """UTF-16 without a mark: of the first two characters, both ASCII in every feed, one byte is NUL."""
+    start = [byte == 0 for byte in raw[:4]]
+    if start == [False, True, False, True]:
         return "utf-16-le"
-    return None if any(pairs[::2]) else "utf-16-be"
+    return "utf-16-be" if start == [True, False, True, False] else None
 
 
 def _guess(raw: bytes, start: int) -> str:
@@ -116,7 +116,7 @@ def _guess(raw: bytes, start: int) -> str:
 
 
 def _transcoder(encoding: str) -> codecs.IncrementalDecoder | None:
-    return None if encoding in ("utf-8", "ascii") else codecs.getincrementaldecoder(encoding)()
+    return None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
 
 
 def _decode(decoder: codecs.IncrementalDecoder, raw: bytes, start: int, *, final: bool = False) -> bytes:

@@ -33,7 +33,9 @@ def header_key(name: str) -> str:
 def element_path(text: str) -> tuple[str, ...]:
     """``/source/job`` as its steps, namespace prefixes dropped (``*`` matches any name). Raises ValueError for what is no path."""
     steps = tuple(step.rsplit(":", 1)[-1].strip() for step in text.strip().strip("/").split("/"))
-    if not all(step == "*" or step.replace("-", "").replace("_", "").replace(".", "").isalnum() for step in steps):
+    if not all(
+        step == "*" or step.replace("-", "").replace("_", "").replace(".", "").isalnum() for step in steps
+    ):
         raise ValueError(f"not a path of element names: {text!r}")
     return steps
 

@@ -17,35 +17,33 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from functools import partial
-from typing import ClassVar
+from typing import cast
 
 from lxml import etree
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
-from syncd.feeds.readers.xml_scout import local, matches, names, new_parser, scout, signature
-from syncd.feeds.readers.xml_text import SUSPICIOUS, Lexer, Unknown, safe_cut
+from syncd.feeds.readers.xml_scout import Event, local, matches, names, new_parser, scout, signature
+from syncd.feeds.readers.xml_text import SUSPICIOUS, Lexer, Unknown, safe_cut, whole_text
 from syncd.feeds.records import Format, Known, Record
 
 _AFTER_NAME = frozenset(b" \t\r\n/>")
 _COUNT_TAG = "{*}expectedJobCount"
-_Event = tuple[str, etree._Element]
 
 
-class XmlReader:
+class XmlReader(BaseReader):
     """See FeedReader. Raises FeedError ``not_well_formed``, ``truncated``, ``unknown_entity``, ``limit_exceeded``,
     ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``."""
 
-    format: ClassVar[Format] = "xml"
+    format: Format = "xml"
 
     def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
-        self.header: list[str] | None = None
-        self.mended = False
+        super().__init__(source, limits, known)
         self.withheld = "read leniently ([read] recover = true)" if spec.recover else None
-        self._source, self._limits, self._known = source, limits, known
         self._outside, self._recover = spec.outside, spec.recover
         head = source.head.lstrip()
         self._blank = len(source.head) - len(head)
@@ -61,11 +59,10 @@ class XmlReader:
         self._slice_digest = seeded("xml slice", *surroundings)
         self._loose_digest = seeded("xml element", *surroundings)
         tags = (f"{{*}}{found.path[-1]}" if found.path[-1] != "*" else "{*}*", found.root, _COUNT_TAG)
-        self._parser = new_parser(("start", "end"), tags, recover=spec.recover)
-        self._events: Iterator[_Event] = self._parser.read_events()  # type: ignore[assignment]
+        self._parser = new_parser(tags, recover=spec.recover)
+        self._events = cast(Iterator[Event], self._parser.read_events())
         self._lexer = Lexer()
         self._nonce = f"n{secrets.token_hex(12)}"
-        self._number = 0
         self._since = 0
         self._parent: etree._Element | None = None
         self._last: etree._Element | None = None
@@ -74,15 +71,10 @@ class XmlReader:
         self._run: list[tuple[bytes, int]] = []
         self._fed_line = self._line
 
-    @property
-    def bytes_read(self) -> int:
-        return self._source.bytes_read
-
     def __iter__(self) -> Iterator[Record]:
-        tail, blank = b"", self._blank
-        for chunk in self._source.chunks():
-            buf = tail + (chunk[blank:] if blank else chunk)
-            blank = 0
+        tail = b""
+        for chunk in self._chunks(self._blank):
+            buf = tail + chunk
             done = 0
             if self._opening is not None:
                 pieces = self._cut(buf)
@@ -96,9 +88,7 @@ class XmlReader:
             tail = buf[done:]
             if len(tail) > self._limits.text:
                 raise self._too_much()
-        if tail:
-            yield from self._feed_loose(tail)
-        yield from self._close()
+        yield from self._finish(tail)
 
     # -- slices
 
@@ -119,7 +109,7 @@ class XmlReader:
 
     def _pieces(self, buf: bytes, pieces: list[tuple[int, int, int]]) -> Iterator[Record]:
         digests = [self._slice_digest(buf[start:end]) if start >= 0 else b"" for _, start, end in pieces]
-        known = frozenset(self._known([d for d in digests if d])) if self._known else frozenset()
+        known = self._ask([d for d in digests if d])
         for (gap, start, end), digest in zip(pieces, digests, strict=True):
             blank = start == gap or (start >= 0 and buf[gap:start].isspace())
             if blank and self._trusted and digest in known:
@@ -133,11 +123,11 @@ class XmlReader:
             if start < 0:
                 yield from self._feed_loose(buf[gap:end])
                 continue
-            if start > gap:
-                trusted = self._trusted
+            if not blank:
                 yield from self._feed_loose(buf[gap:start])
-                self._trusted = blank and trusted
-            yield from self._feed_slice(buf[start:end], digest, known=digest in known)
+                gap = start
+            self._line += buf.count(b"\n", gap, start)
+            yield from self._feed_slice(buf[gap:end], buf[start:end], digest, known=digest in known)
         yield from self._end_run()
 
     def _mark_mended(self, buf: bytes, start: int, end: int) -> None:
@@ -156,20 +146,22 @@ class XmlReader:
         self._feed(b'%s %s="%d"%s/>' % (self._opening, self._nonce.encode(), len(run), lines))
         events = list(self._events)
         if not _is_one_element(events) or events[0][1].get(self._nonce) != str(len(run)):
-            raise self._fault("not_well_formed", "records in a place where none can be")
+            fault = self._stalled()
+            raise fault or self._fault("not_well_formed", "records in a place where none can be")
         self._tidy(events[0][1])
         for digest, line in run:
             yield Record(self._next(), line, None, digest, None)
         self._since = 0
 
-    def _feed_slice(self, raw: bytes, digest: bytes, *, known: bool) -> Iterator[Record]:
-        """Bytes that should be one record: fed alone, so that the parser's events tell whether they are."""
+    def _feed_slice(self, data: bytes, raw: bytes, digest: bytes, *, known: bool) -> Iterator[Record]:
+        """Bytes that should be one record: fed alone, so that the parser's events tell whether they are. ``data`` is ``raw``
+        with the white space before it."""
         lexer = self._lexer
         clean = lexer.closer is None
         plain = clean and SUSPICIOUS.search(raw) is None
         line = self._line
         self._line += raw.count(b"\n")
-        self._feed(raw if plain else self._walk(raw, line))
+        self._feed(data if plain else self._walk(data, line))
         events = list(self._events)
         if clean and _is_one_element(events) and self._is_record(element := events[0][1]):
             lexer.closer = None
@@ -180,7 +172,7 @@ class XmlReader:
             yield self._record(element, line)
             return
         if plain:
-            lexer.walk(raw)
+            lexer.walk(data)
         self._trusted = False
         yield from self._loose(events)
 
@@ -194,7 +186,7 @@ class XmlReader:
         self._feed(self._walk(data, line))
         yield from self._loose(list(self._events))
 
-    def _loose(self, events: list[_Event]) -> Iterator[Record]:
+    def _loose(self, events: list[Event]) -> Iterator[Record]:
         for event, element in events:
             if event == "start":
                 continue
@@ -224,15 +216,32 @@ class XmlReader:
         try:
             self._parser.feed(data)
         except etree.XMLSyntaxError as error:
-            raise self._syntax(error, "not_well_formed") from None
+            # Of a section that the file has not ended yet, "not finished" is libxml2's way to say that it is too big.
+            code = "limit_exceeded" if _code(error) in _UNCLOSED else "not_well_formed"
+            raise self._syntax(error, code) from None
 
-    def _close(self) -> Iterator[Record]:
+    def _finish(self, tail: bytes) -> Iterator[Record]:
+        """The end of the file. Markup that it cuts off is kept from the parser, whose complaints would mislead."""
+        cut = safe_cut(tail)
+        yield from self._feed_loose(tail[:cut])
+        whole = whole_text(tail[cut:]) if self._lexer.closer is None else tail[cut:]
+        if whole:
+            yield from self._feed_loose(whole)
+        fault = self._stalled()
+        yield from self._loose(list(self._events))
+        if fault is None and not self._recover and (self._lexer.closer or len(whole) < len(tail) - cut):
+            fault = self._fault("truncated", "the file ends within a tag, a reference or a comment")
+        if fault is not None:
+            raise fault
+
+    def _stalled(self) -> FeedError | None:
+        """What the parser has found wrong: it may keep that to itself until it is closed, and report no element meanwhile."""
         try:
             self._parser.close()
         except etree.XMLSyntaxError as error:
-            yield from self._loose(list(self._events))
-            raise self._syntax(error, "not_well_formed" if self._root_ended else "truncated") from None
-        yield from self._loose(list(self._events))
+            unclosed = _code(error) in _UNCLOSED or (self._lexer.closer == b"?>" and _code(error) in _CUT_PI)
+            return self._syntax(error, "truncated" if unclosed else "not_well_formed")
+        return None
 
     # -- records
 
@@ -269,18 +278,28 @@ class XmlReader:
             parent.remove(previous)
 
     def _record(
-        self, element: etree._Element, line: int | None, raw: bytes | None = None, digest: bytes = b"", *, known: bool = False
+        self,
+        element: etree._Element,
+        line: int | None,
+        raw: bytes | None = None,
+        digest: bytes = b"",
+        *,
+        known: bool = False,
     ) -> Record:
         self._tidy(element)
         self._since = 0
         if raw is None:
             raw = etree.tostring(element, with_tail=False)
-            digest = self._loose_digest(raw + repr(signature(element.getparent(), outside=self._outside)).encode())
-            line = line or self._first_line - 1 + (element.sourceline or 1)
-        if element.get("syncd_errors") is not None or element.find("{*}syncd_errors") is not None:
+            digest = self._loose_digest(
+                raw + repr(signature(element.getparent(), outside=self._outside)).encode()
+            )
+            line = line or self._first_line - 1 + cast(int, element.sourceline or 1)
+        if element.get("syncd_errors") is not None:
             self.mended = True
         item = None if known else element
-        return Record(self._next(), line, None, digest, item, self._problem(element, raw), partial(bytes, raw))
+        return Record(
+            self._next(), line, None, digest, item, self._problem(element, raw), partial(bytes, raw)
+        )
 
     def _problem(self, element: etree._Element, raw: bytes) -> Problem | None:
         if len(raw) > self._limits.record:
@@ -289,33 +308,40 @@ class XmlReader:
             raise self._fault("limit_exceeded", f"nested deeper than {self._limits.depth}")
         return None
 
-    def _next(self) -> int:
-        self._number += 1
-        if self._number > self._limits.rows:
-            raise self._fault("limit_exceeded", f"more than {self._limits.rows} rows")
-        return self._number
-
     # -- faults
 
     def _syntax(self, error: etree.XMLSyntaxError, code: str) -> FeedError:
-        line, column = error.position
-        if error.code in _LIMIT_ERRORS or (code == "not_well_formed" and error.code in _UNFINISHED):
+        if _code(error) in _LIMIT_ERRORS:
             code = "limit_exceeded"
-        elif error.code in _ENCODING_ERRORS:
+        elif _code(error) in _ENCODING_ERRORS:
             code = "bad_encoding"
-        line = line + self._first_line - 1 if line else self._line
+        line, column = self._position(error)
         return FeedError(code, str(error.msg or error), line=line, column=column or None)
+
+    def _position(self, error: etree.XMLSyntaxError) -> tuple[int, int]:
+        line, column = cast("tuple[int | None, int | None]", error.position)
+        return (line + self._first_line - 1 if line else self._fed_line, column or 0)
 
     def _fault(self, code: str, detail: str) -> FeedError:
         return FeedError(code, detail, line=self._line)
 
     def _too_much(self) -> FeedError:
-        return self._fault("limit_exceeded", f"more than {self._limits.text} bytes without the end of a record")
+        fault = self._stalled()
+        if fault is not None and fault.code == "not_well_formed":
+            return fault
+        return self._fault(
+            "limit_exceeded", f"more than {self._limits.text} bytes without the end of a record"
+        )
 
 
-def _is_one_element(events: list[_Event]) -> bool:
+def _is_one_element(events: list[Event]) -> bool:
     """Whether the events are the start and the end of one and the same element."""
-    return len(events) == 2 and events[0][0] == "start" and events[1][0] == "end" and events[0][1] is events[1][1]
+    return (
+        len(events) == 2
+        and events[0][0] == "start"
+        and events[1][0] == "end"
+        and events[0][1] is events[1][1]
+    )
 
 
 def _depth(element: etree._Element) -> int:
@@ -327,6 +353,19 @@ def _depth(element: etree._Element) -> int:
 
 
 _LIMIT_ERRORS = frozenset({etree.ErrorTypes.ERR_NAME_TOO_LONG, etree.ErrorTypes.ERR_RESOURCE_LIMIT})
-#: Said of a section before the file is over: libxml2's way to say that it is too big.
-_UNFINISHED = frozenset({etree.ErrorTypes.ERR_CDATA_NOT_FINISHED, etree.ErrorTypes.ERR_COMMENT_NOT_FINISHED})
 _ENCODING_ERRORS = frozenset({etree.ErrorTypes.ERR_INVALID_ENCODING})
+#: What a file that is cut off comes to when the parser is closed.
+_UNCLOSED = frozenset(
+    {
+        etree.ErrorTypes.ERR_TAG_NOT_FINISHED,
+        etree.ErrorTypes.ERR_CDATA_NOT_FINISHED,
+        etree.ErrorTypes.ERR_COMMENT_NOT_FINISHED,
+        etree.ErrorTypes.ERR_PI_NOT_FINISHED,
+        etree.ErrorTypes.ERR_DOCUMENT_EMPTY,
+    }
+)
+_CUT_PI = frozenset({etree.ErrorTypes.ERR_SPACE_REQUIRED, etree.ErrorTypes.ERR_PI_NOT_STARTED})
+
+
+def _code(error: etree.XMLSyntaxError) -> int:
+    return cast(int, getattr(error, "code", 0))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import cast
 
 from lxml import etree
 
@@ -38,6 +40,7 @@ _KNOWN = (
 )
 _PATHS = [tuple(path.split("/")) for path in _KNOWN]
 _PROLOG = re.compile(rb"\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?P<rest>[^>\[]*)(?P<end>[>\[]))", re.DOTALL)
+Event = tuple[str, etree._Element]
 _TOTALS = frozenset({"expectedjobcount", "jobcount", "totaljobs", "total", "totalcount", "totalresults"})
 
 
@@ -55,10 +58,10 @@ class Scouted:
     declared: int | None = None
 
 
-def new_parser(events: tuple[str, ...], tags: tuple[str, ...] | None, *, recover: bool = False) -> etree.XMLPullParser:
+def new_parser(tags: tuple[str, ...] | None, *, recover: bool = False) -> etree.XMLPullParser:
     """Reads UTF-8, whatever the file declares; loads nothing, expands nothing, keeps libxml2's own limits."""
     return etree.XMLPullParser(
-        events=events,
+        events=("start", "end"),
         tag=tags,
         encoding="utf-8",
         resolve_entities=False,
@@ -77,7 +80,7 @@ def refuse_dtd(head: bytes) -> None:
     while match := _PROLOG.match(head, at):
         rest = match["rest"]
         if rest is not None and (match["end"] == b"[" or len(rest.split()) != 1):
-            line = head.count(b"\n", 0, match.start()) + 1
+            line = head.count(b"\n", 0, match.start("rest")) + 1
             raise FeedError("forbidden_dtd", "a document type with declarations is not accepted", line=line)
         at = match.end()
 
@@ -136,7 +139,7 @@ class _Search:
         self.fault = False
 
     def run(self, head: bytes) -> Scouted | None:
-        parser = new_parser(("start", "end"), None)
+        parser = new_parser(None)
         for event, element in _events(parser, head, self):
             if event == "end":
                 self._note_total(local(element), element.text)
@@ -185,14 +188,19 @@ class _Search:
 
     def _note_total(self, name: str, value: str | None) -> None:
         text = (value or "").strip()
-        if name.rpartition("}")[2].casefold() in _TOTALS and text.isascii() and text.isdigit() and len(text) < 10:
+        if (
+            name.rpartition("}")[2].casefold() in _TOTALS
+            and text.isascii()
+            and text.isdigit()
+            and len(text) < 10
+        ):
             self.declared = max(self.declared or 0, int(text))
 
 
-def _events(parser: etree.XMLPullParser, head: bytes, search: _Search):  # type: ignore[no-untyped-def]
+def _events(parser: etree.XMLPullParser, head: bytes, search: _Search) -> Iterator[Event]:
     """What ``head`` has up to its end or its first fault, which the reading itself will report."""
     lexer = Lexer()
-    events = parser.read_events()
+    events = cast(Iterator[Event], parser.read_events())
     at, step = 0, 1 << 14
     while at < len(head) and not search.fault:
         cut = head.find(b">", at + step) + 1 or len(head)

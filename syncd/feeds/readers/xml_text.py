@@ -6,6 +6,7 @@ before the parser sees them. What is neither fails the file.
 
 from __future__ import annotations
 
+import codecs
 import re
 from html.entities import html5
 
@@ -17,8 +18,9 @@ _HTML = {
     for name, text in html5.items()
     if name.endswith(";")
 }
-#: An ampersand that begins none of XML's own references: worth a closer look.
-SUSPICIOUS = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9a-fA-F]+);)")
+_CUT_OFF = re.compile(rb"(?:<[^>]*|&#?[A-Za-z0-9]*)\Z")
+#: What would be a reference to an entity that is not XML's own, if it does not stand in CDATA.
+SUSPICIOUS = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9._-]*;")
 
 
 class Unknown(Exception):
@@ -65,3 +67,12 @@ class Lexer:
 def safe_cut(data: bytes) -> int:
     """Where ``data`` can be cut between tokens, as late as possible; 0 if nowhere."""
     return data.rfind(b">") + 1
+
+
+def whole_text(data: bytes) -> bytes:
+    """What is whole of text at the end of a file: without a tag, a reference or a character that the end cuts in two."""
+    text = _CUT_OFF.sub(b"", data)
+    try:
+        return text[: codecs.utf_8_decode(text, "strict", False)[1]]
+    except UnicodeDecodeError:
+        return text

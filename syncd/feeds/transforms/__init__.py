@@ -1,4 +1,5 @@
-"""Small grammars from what employers write to what the API takes. Pure functions; each says what it guessed or dropped."""
+"""Small grammars from what employers write to what the API takes. Pure functions; each says what it guessed
+or dropped."""
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
 VERSION = 1

@@ -1,7 +1,7 @@
-"""Dates as employers write them → ``YYYY-MM-DD``. A format is chosen by the mapping, never guessed from the text.
+"""Dates as employers write them → ``YYYY-MM-DD``. A format is chosen by the mapping, never guessed from the
+text.
 
-Of a date with a time the calendar date is kept as written; no zone is applied.
-"""
+Of a date with a time the calendar date is kept as written; no zone is applied."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ NAMES = ("iso", "rfc822", "epoch", "epoch_ms", "excel")
 
 
 def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
-    """A function from a value to ``YYYY-MM-DD``, or None if none of ``formats`` fits. ValueError: a format is no format."""
+    """A function from a value to ``YYYY-MM-DD``, or None if none of ``formats`` fits. ValueError: a format
+    is no format."""
     parsers = [_parser(name) for name in formats]
 
     @lru_cache(maxsize=4096)
@@ -95,7 +96,7 @@ def _epoch(scale: int) -> Parse:
 
 def _excel(text: str) -> date | None:
     """The day number of a spreadsheet (1 is 1900-01-01, with the leap day that 1900 did not have)."""
-    return date(1899, 12, 30) + timedelta(days=int(text.split(".")[0])) if _SERIAL.match(text) else None
+    return date(1899, 12, 30) + timedelta(days=int(text.partition(".")[0])) if _SERIAL.match(text) else None
 
 
 def _date(year: int, month: int, day: int) -> date | None:

@@ -1,8 +1,8 @@
 """Descriptions as employers send them → the HTML of section 2.6.
 
-``clean`` never lets anything through that ``syncd.domain.html.check`` refuses: what it made is checked again, and
-where even that fails, the bare text is kept. Text is never lost but for scripts, styles, comments and hidden content.
-"""
+``clean`` never lets anything through that ``syncd.domain.html.check`` refuses: what it made is checked
+again, and where even that fails, the bare text is kept. Text is never lost but for scripts, styles,
+comments and hidden content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,19 @@ _ALLOWED = frozenset(("strong", "b", "em", "i", "br", "p", "div", "ul", "ol", "l
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "caption", "legend", "summary", "figcaption")
 _PARAGRAPHS = ("tr", "dd", "pre")
 _CONTAINERS = (
-    *("section", "article", "header", "footer", "main", "aside", "nav", "blockquote", "table", "center", "form"),
+    *(
+        "section",
+        "article",
+        "header",
+        "footer",
+        "main",
+        "aside",
+        "nav",
+        "blockquote",
+        "table",
+        "center",
+        "form",
+    ),
     *("fieldset", "figure", "address", "details", "dl"),
 )
 _LISTS = ("menu", "dir")
@@ -28,11 +40,67 @@ _KNOWN = (
     *_PARAGRAPHS,
     *_CONTAINERS,
     *_LISTS,
-    *("u", "s", "span", "font", "small", "big", "sub", "sup", "mark", "code", "hr", "img", "td", "tbody", "thead"),
-    *("tfoot", "col", "colgroup", "html", "head", "body", "title", "meta", "link", "style", "script", "iframe"),
-    *("object", "embed", "video", "audio", "svg", "input", "button", "label", "strike", "del", "ins", "tt", "cite"),
-    *("abbr", "q", "wbr", "time", "noscript", "template", "textarea", "select", "option", "picture", "source"),
+    *(
+        "u",
+        "s",
+        "span",
+        "font",
+        "small",
+        "big",
+        "sub",
+        "sup",
+        "mark",
+        "code",
+        "hr",
+        "img",
+        "td",
+        "tbody",
+        "thead",
+    ),
+    *(
+        "tfoot",
+        "col",
+        "colgroup",
+        "html",
+        "head",
+        "body",
+        "title",
+        "meta",
+        "link",
+        "style",
+        "script",
+        "iframe",
+    ),
+    *(
+        "object",
+        "embed",
+        "video",
+        "audio",
+        "svg",
+        "input",
+        "button",
+        "label",
+        "strike",
+        "del",
+        "ins",
+        "tt",
+        "cite",
+    ),
+    *(
+        "abbr",
+        "q",
+        "wbr",
+        "time",
+        "noscript",
+        "template",
+        "textarea",
+        "select",
+        "option",
+        "picture",
+        "source",
+    ),
 )
+_REPLACED = frozenset(_KNOWN) - _ALLOWED
 _SCHEMES = ("http", "https", "mailto", "tel")
 
 _NAMES = "|".join(sorted(_KNOWN, key=len, reverse=True))
@@ -41,7 +109,10 @@ _ESCAPED_TAG = re.compile(rf"&(?:amp;)?lt;/?(?:{_NAMES})(?=[\s/]|&|>)", re.IGNOR
 #: "<jobs@acme.ca>" and "<https://…>" are text that a parser would take for tags.
 _ADDRESS = re.compile(r"<(?=(?:https?://|mailto:)?[^\s<>\"'=]*(?:@|://)[^\s<>\"'=]*>)")
 _REST = r"(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>"
-_BLOCK = re.compile(rf"<(/?)({'|'.join((*_HEADINGS, *_PARAGRAPHS, *_CONTAINERS, *_LISTS, 'td', 'hr'))})(?![\w:-]){_REST}", re.IGNORECASE)
+_BLOCK = re.compile(
+    rf"<(/?)({'|'.join((*_HEADINGS, *_PARAGRAPHS, *_CONTAINERS, *_LISTS, 'td', 'hr'))})(?![\w:-]){_REST}",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
 
 _TOKEN = re.compile(r"<(/?)(ul|ol|li)>")
@@ -64,7 +135,19 @@ def _link(tag: str, name: str, value: str) -> str | None:
 
 _CLEANER = nh3.Cleaner(
     tags=set(_ALLOWED),
-    clean_content_tags={"script", "style", "title", "iframe", "object", "noscript", "template", "svg", "math", "xml", "textarea"},
+    clean_content_tags={
+        "script",
+        "style",
+        "title",
+        "iframe",
+        "object",
+        "noscript",
+        "template",
+        "svg",
+        "math",
+        "xml",
+        "textarea",
+    },
     attributes={"a": {"href", "target"}},
     attribute_filter=_link,
     strip_comments=True,
@@ -77,9 +160,9 @@ _CLEANER = nh3.Cleaner(
 def clean(text: str) -> tuple[str, tuple[str, ...]]:
     """``text`` as HTML that the API takes, and what was done to it (in words; nothing if it was fine).
 
-    HTML that passes, and one line of plain text, come back byte for byte. Plain text of several lines becomes
-    paragraphs; HTML that was escaped as a whole is unescaped, at most twice. "" if nothing visible is left.
-    """
+    HTML that passes, and one line of plain text, come back byte for byte. Plain text of several lines
+    becomes paragraphs; HTML that was escaped as a whole is unescaped, at most twice. "" if nothing visible
+    is left."""
     if _TAG.search(text):
         return (text, ()) if not check(text) else _cleaned(text, [])
     return _without_tags(text)
@@ -101,8 +184,11 @@ def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
-    names = {name.lower() for name in _NAME.findall(text)} - _ALLOWED
-    done.append(f"replaced or removed: {', '.join(sorted(names)[:8])}" if names else "attributes or faults removed")
+    found = {name.lower() for name in _NAME.findall(text)}
+    names = {name for name in found if name in _REPLACED or ":" in name}
+    done.append(
+        f"replaced or removed: {', '.join(sorted(names)[:8])}" if names else "attributes or faults removed"
+    )
     source = without_controls(_ADDRESS.sub("&lt;", text))
     result = _CLEANER.clean(_BLOCK.sub(_mapped, source)).replace("&nbsp;", "\u00a0")
     result = _with_lists(_DEAD_LINK.sub(r"\1", result))
@@ -114,14 +200,14 @@ def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
 
 def bare(text: str) -> str:
     """Nothing but the text of some HTML, in paragraphs."""
-    lines = re.sub(r"<br\b[^<>]*>|</(?:p|div|li|h\d|tr)>", "\n", text, flags=re.IGNORECASE)
+    lines = re.sub(r"<br\b[^<>]*>|</(?:p|div|li|h\d|tr)>", "\n", without_controls(text), flags=re.IGNORECASE)
     return paragraphs(html.unescape(nh3.clean(lines, tags=set(), link_rel=None)))
 
 
 def paragraphs(text: str) -> str:
-    """Plain text (no markup, no entities) as HTML: empty lines part paragraphs, single ones are ``<br>``."""
+    """Plain text (no markup, no entities) as HTML: empty lines part paragraphs, single ones are
+    ``<br>``."""
     unified = without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
-    unified = "".join(c for c in unified if not 0xD800 <= ord(c) <= 0xDFFF)
     parts = (part.strip() for part in _PARAGRAPH_BREAK.split(unified))
     return "".join(f"<p>{_LINES.sub('<br>', html.escape(part, quote=False))}</p>" for part in parts if part)
 

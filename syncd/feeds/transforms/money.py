@@ -1,8 +1,8 @@
 """Salary as employers write it: "$25.50 - $30 / hour", "De 45 à 55 k$ par an", "Competitive".
 
-A small grammar in place of guesses: an amount counts only where the text says that it is money; a period only where it
-says one, or where the mapping allows to infer it. What cannot be said with the API's salary is dropped, and said.
-"""
+A small grammar in place of guesses: an amount counts only where the text says that it is money; a period
+only where it says one, or where the mapping allows to infer it. What cannot be said with the API's salary
+is dropped, and said."""
 
 from __future__ import annotations
 
@@ -39,13 +39,21 @@ class Infer:
 
 #: Unit words → period id and payments a year where there is no such id (then amounts become yearly).
 _UNITS: tuple[tuple[str, int, int], ...] = (
-    (r"bi[- ]?weekly|every (?:two|2) weeks|fortnight(?:ly)?|(?:aux|toutes les) (?:deux|2) semaines", YEARLY, 26),
+    (
+        r"bi[- ]?weekly|every (?:two|2) weeks|fortnight(?:ly)?|(?:aux|toutes les) (?:deux|2) semaines",
+        YEARLY,
+        26,
+    ),
     (r"semi[- ]?monthly|twice a month|bi[- ]?mensuel(?:le)?", YEARLY, 24),
     (r"hourly|hours?|hrs?|h|heures?|horaire|ph", HOURLY, 1),
     (r"daily|days?|jours?|journalier|journaliere|diem|quotidien(?:ne)?", DAILY, 1),
     (r"weekly|weeks?|wk|semaines?|sem|hebdomadaire|hebdo", WEEKLY, 1),
     (r"monthly|months?|mo|mth|mois|mensuel(?:le)?", MONTHLY, 1),
-    (r"yearly|annually|annual|annum|years?|yrs?|ans?|annees?|annuel(?:le)?|annuellement|p\.? ?a\.?", YEARLY, 1),
+    (
+        r"yearly|annually|annual|annum|years?|yrs?|ans?|annees?|annuel(?:le)?|annuellement|p\.? ?a\.?",
+        YEARLY,
+        1,
+    ),
 )
 _UNIT = "|".join(f"(?P<u{i}>{words})" for i, (words, _, _) in enumerate(_UNITS))
 _PER = rf"(?:(?:/|per|an?|par|de l'|l'|each|every|chaque)\s*)?(?:{_UNIT})(?![\w])"
@@ -85,6 +93,11 @@ _NOT_PAY = re.compile(
 _MILLIONS = re.compile(r"\d\s*(?:million|mm?\b)")
 _COMMISSION = re.compile(r"\bcommissions?\b|\bote\b|\bon[- ]target earnings\b")
 _FOREIGN = re.compile(r"(?:us|u\.s\.|au|nz)\s?\$|\b(?:usd|eur|gbp|aud|inr)\b|[€£¥₹]")
+#: Words that leave a text little else than its number.
+_FILLERS = re.compile(
+    r"\b(?:salary|salaire|pay|rate|wage|from|starting(?: at)?|up to|a partir de|de|between|entre|base|max|min"
+    r"|plus|commission)\b"
+)
 _SPACES = re.compile(r"[\s\u00a0\u2007\u2009\u200a\u202f]+")
 _PLAIN = str.maketrans(
     {
@@ -107,7 +120,8 @@ _PLAIN = str.maketrans(
 
 @lru_cache(maxsize=8192)
 def parse(text: str, infer: Infer | None = None) -> Pay:
-    """What ``text`` says about pay. An unusable text gives a Pay that is not ``usable``, whose notes say why."""
+    """What ``text`` says about pay. An unusable text gives a Pay that is not ``usable``, whose notes say
+    why."""
     plain = _SPACES.sub(" ", text.lower().translate(_PLAIN)).strip()[:2000]
     commission = bool(_COMMISSION.search(plain))
     if _MILLIONS.search(plain):
@@ -124,17 +138,22 @@ def parse(text: str, infer: Infer | None = None) -> Pay:
 
 
 def _is_rest(plain: str, match: re.Match[str]) -> bool:
-    """Whether a number beside working hours is none: money marks in front of it make it pay ("$20 hours paid")."""
+    """Whether a number beside working hours is none: money marks in front of it make it pay ("$20 hours
+    paid")."""
     return "$" not in plain[max(0, match.start() - 2) : match.start()]
 
 
 def settle(pay: Pay, unit: tuple[int, int] | None, infer: Infer | None, shown_text: str) -> Pay:
-    """``pay`` with its period (or the one inferred), amounts in order and free of zeros; not usable if it has no period."""
+    """``pay`` with its period (or the one inferred), amounts in order and free of zeros; not usable if it
+    has no period."""
     pay = _ordered(pay)
-    if pay.amount is None:
-        return pay if pay.plus_commission else _without(pay, "salary_unclear", "no amount above 0", shown_text)
+    amount = pay.amount
+    if amount is None:
+        return (
+            pay if pay.plus_commission else _without(pay, "salary_unclear", "no amount above 0", shown_text)
+        )
     if unit is None and infer is not None:
-        unit = _inferred(pay.amount, infer)
+        unit = _inferred(amount, infer)
         if unit:
             pay = _noted(pay, "salary_period_inferred", f"the period is inferred: {shown(shown_text)}")
     if unit is None:
@@ -142,7 +161,7 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: Infer | None, shown_te
     period, times = unit
     if times > 1:
         most = None if pay.max_amount is None else pay.max_amount * times
-        pay = replace(pay, amount=pay.amount * times, max_amount=most)
+        pay = replace(pay, amount=amount * times, max_amount=most)
         pay = _noted(pay, "salary_made_yearly", f"{times} payments a year made yearly: {shown(shown_text)}")
     if any(not fits(amount) for amount in (pay.amount, pay.max_amount)):
         return _without(pay, "salary_out_of_range", "an amount that the API would refuse", shown_text)
@@ -150,7 +169,8 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: Infer | None, shown_te
 
 
 def fits(amount: Decimal | None) -> bool:
-    """Whether the API takes the amount: below 10^12, at most 4 decimals (API contract, "Statuses and values")."""
+    """Whether the API takes the amount: below 10^12, at most 4 decimals (API contract, "Statuses and
+    values")."""
     if amount is None:
         return True
     exponent = amount.normalize().as_tuple().exponent
@@ -164,7 +184,8 @@ def unit_of(text: str) -> tuple[int, int] | None:
 
 
 def number(value: object) -> Decimal | None:
-    """One amount: a number, or text with nothing but one ("10,000.00", "45k", "$ 22,50"). None: it is none."""
+    """One amount: a number, or text with nothing but one ("10,000.00", "45k", "$ 22,50"). None: it is
+    none."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | Decimal | float):
@@ -182,7 +203,8 @@ def shown(text: str) -> str:
 
 
 def _find(plain: str) -> tuple[re.Match[str], str] | None:
-    """The first amount or range that is marked as money, else the only number of a text that is little else."""
+    """The first amount or range that is marked as money, else the only number of a text that is little
+    else."""
     matches = list(_BETWEEN.finditer(plain))
     for match in matches:
         marks = (match[name] for name in ("c1", "d1", "k1", "c2", "d2", "k2"))
@@ -193,8 +215,7 @@ def _find(plain: str) -> tuple[re.Match[str], str] | None:
 
 def _bare(match: re.Match[str], plain: str) -> bool:
     rest = _ANY_UNIT.sub(" ", plain[: match.start()] + " " + plain[match.end() :])
-    known = r"\b(?:salary|salaire|pay|rate|wage|from|starting(?: at)?|up to|a partir de|de|between|entre|base|max|min|plus|commission)\b"
-    return not re.sub(known, "", rest).strip(" .:;,+-/()")
+    return not _FILLERS.sub("", rest).strip(" .:;,+-/()")
 
 
 def _amounts(match: re.Match[str], plain: str) -> Pay:
@@ -204,13 +225,12 @@ def _amounts(match: re.Match[str], plain: str) -> Pay:
             return Pay(first, notes=(("salary_up_to", "an upper limit alone is taken as the amount"),))
         return Pay(first)
     second = _read(match["n2"], bool(match["k2"]))
-    if first is not None and second is not None and not match["k1"] and first < 1000:
-        if match["k2"] or (second >= 10_000 and first >= 10 and first * 1000 <= second):
-            first *= 1000  # "45-55k", "50 à 60 000 $"
+    if not match["k1"] and first < 1000 and (match["k2"] or 10_000 <= first * 1000 <= second):
+        first *= 1000  # "45-55k", "50 à 60 000 $"
     return Pay(first, second)
 
 
-def _read(digits: str, thousands: bool) -> Decimal | None:
+def _read(digits: str, thousands: bool) -> Decimal:
     """The value of a number in English or French writing."""
     text = digits.replace(" ", "").replace("'", "")
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
@@ -240,9 +260,17 @@ def _unit(match: re.Match[str]) -> tuple[int, int]:
 def _ordered(pay: Pay) -> Pay:
     amount, most = pay.amount or None, pay.max_amount or None
     if amount is None and most is not None:
-        return _noted(replace(pay, amount=most, max_amount=None), "salary_up_to", "the upper limit is taken as the amount")
+        return _noted(
+            replace(pay, amount=most, max_amount=None),
+            "salary_up_to",
+            "the upper limit is taken as the amount",
+        )
     if amount is not None and most is not None and amount > most:
-        return _noted(replace(pay, amount=most, max_amount=amount), "salary_swapped", "the amounts were in reverse order")
+        return _noted(
+            replace(pay, amount=most, max_amount=amount),
+            "salary_swapped",
+            "the amounts were in reverse order",
+        )
     return replace(pay, amount=amount, max_amount=None if most == amount else most)
 
 

@@ -1,8 +1,10 @@
-"""A location as feeds write it, brought near to "City, Province". Whether it is one is judged by ``domain.places``."""
+"""A location as feeds write it, brought near to "City, Province". Whether it is one is judged by
+``domain.places``."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _CANADA = frozenset(("ca", "can", "canada", "cdn"))
 _COUNTRY_TAIL = re.compile(r"[,\s]+(?:canada|can|\(canada\))\.?\Z", re.IGNORECASE)
@@ -11,13 +13,16 @@ _POSTAL = re.compile(r"[,\s]+[A-CEGHJ-NPR-TVXY]\d[A-Z][ -]?\d[A-Z]\d\Z", re.IGNO
 _CODE_FIRST = re.compile(r"(?:CA-)?(AB|BC|MB|NB|NL|NS|NT|NU|ON|PE|QC|SK|YT)-(?=[^\W\d])")
 
 
+@lru_cache(maxsize=1024)
 def is_canada(country: str) -> bool:
     """Whether ``country``, a code or a name, is Canada."""
     return country.strip().strip(".").casefold() in _CANADA
 
 
+@lru_cache(maxsize=16384)
 def tidy(text: str) -> str:
-    """Underscores as blanks, postal code and country cut off, ``CA-BC-Vancouver`` turned round. Idempotent."""
+    """Underscores as blanks, postal code and country cut off, ``CA-BC-Vancouver`` turned round.
+    Idempotent."""
     place = " ".join(text.replace("_", " ").split())
     while True:
         shorter = _COUNTRY_TAIL.sub("", _POSTAL.sub("", place))

@@ -11,21 +11,23 @@ _TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on"))
 _FALSE = frozenset(("false", "f", "no", "n", "0", "non", "faux", "off"))
 _INT = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\Z", re.ASCII)
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 
 
 def meant(value: object) -> object | None:
-    """A scalar as it is meant: text trimmed; None for what is empty, a spelled-out null, a list or an object."""
+    """A scalar as it is meant: text trimmed; None for what is empty, a spelled-out null, a list or an
+    object."""
     if value.__class__ is str:
-        text = value.strip()  # type: ignore[attr-defined]
+        text = value.strip()
         if not text or (len(text) < 5 and text.lower() in _NOTHING):
             return None
-        return text  # type: ignore[no-any-return]
+        return text
     return None if value is None or isinstance(value, dict | list) else value
 
 
 def spelled(value: object) -> str:
-    """A scalar as text: booleans as JSON writes them, whole numbers without ``.0``, never with an exponent."""
+    """A scalar as text: booleans as JSON writes them, whole numbers without ``.0``, never with an
+    exponent."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -33,17 +35,20 @@ def spelled(value: object) -> str:
     if isinstance(value, Decimal | float):
         number = Decimal(str(value))
         if number.is_finite() and abs(number.adjusted()) < 100:
-            return format(number.quantize(Decimal(1)) if number == number.to_integral_value() else number, "f")
+            return format(
+                number.quantize(Decimal(1)) if number == number.to_integral_value() else number, "f"
+            )
     return str(value)
 
 
 def one_line(text: str) -> str:
-    """``text`` with every run of white space as one blank. (A title in a wrapped XML element is one line.)"""
+    """``text`` with every run of white space as one blank. (A title in a wrapped XML element is one
+    line.)"""
     return " ".join(text.split())
 
 
 def without_controls(text: str) -> str:
-    """``text`` without the characters that no field may have. Tab, LF and CR stay."""
+    """``text`` without the characters that no field may have, lone surrogates too. Tab, LF and CR stay."""
     return _CONTROL.sub("", text)
 
 

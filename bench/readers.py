@@ -1,0 +1,151 @@
+"""Readers beside the bare parser of each format, in one run: first reading, reading again with all records known, memory.
+
+    python bench/readers.py [--rows 10000] [--reps 3] [xml csv json jsonl]
+
+Figures compare within one run only. Each measure runs in its own child process; the median counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import random
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import ijson
+from lxml import etree
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from syncd.feeds.readers import Limits, ReadSpec, open_reader  # noqa: E402
+
+FIELDS = ("title", "date", "referencenumber", "url", "city", "state", "description", "salary", "jobtype", "category")
+WORDS = "team safety équipe manage schedule report quality benefits experience skills plan review growth wage".split()
+
+
+def rows(count: int) -> Iterator[tuple[str, ...]]:
+    """Postings of about 3 KB, the same ones in each run."""
+    sentences = [" ".join(random.Random(n).choices(WORDS, k=14)).capitalize() + "." for n in range(500)]
+    for n in range(count):
+        rng = random.Random(n)
+        text = "\n".join(f"<p><b>{rng.choice(sentences)}</b> {rng.choice(sentences)}</p>" for _ in range(12))
+        pay = f"${rng.randrange(17, 60)}.50 per hour"
+        url = f"https://careers.example.com/jobs/{n}?src=feed&c=1"
+        yield (f"Role {n}", "2026-10-01", f"REF-{n:08d}", url, "Montréal", "QC", text, pay, "fulltime", "Finance")
+
+
+def write(path: Path, count: int) -> None:
+    with path.open("w", encoding="utf-8", newline="") as out:
+        if path.suffix == ".csv":
+            csv.writer(out).writerows([FIELDS, *rows(count)])
+            return
+        before, after, render = {
+            ".xml": ("<source>\n<publisher>P</publisher>\n", "</source>\n", _xml),
+            ".json": ("[\n", "\n]\n", _json),
+            ".jsonl": ("", "\n", _json),
+        }[path.suffix]
+        join = ",\n" if path.suffix == ".json" else "\n"
+        out.write(before)
+        out.writelines(join * (n > 0) + render(row) for n, row in enumerate(rows(count)))
+        out.write(after)
+
+
+def _xml(row: tuple[str, ...]) -> str:
+    cells = (f"<{name}><![CDATA[{text}]]></{name}>\n" for name, text in zip(FIELDS, row, strict=True))
+    return f"<job>\n{''.join(cells)}</job>"
+
+
+def _json(row: tuple[str, ...]) -> str:
+    return json.dumps(dict(zip(FIELDS, row, strict=True)), ensure_ascii=False)
+
+
+def bare(path: Path) -> int:
+    """The usual streaming parser, doing nothing with what it reads."""
+    count = 0
+    if path.suffix == ".xml":
+        for _, element in etree.iterparse(str(path), tag="job"):
+            count += 1
+            element.clear(keep_tail=False)
+            while element.getprevious() is not None:
+                del element.getparent()[0]
+    elif path.suffix == ".csv":
+        with path.open(encoding="utf-8", newline="", buffering=1 << 20) as stream:
+            count = sum(1 for _ in csv.reader(stream)) - 1
+    elif path.suffix == ".json":
+        with path.open("rb") as stream:
+            count = sum(1 for _ in ijson.items(stream, "item", buf_size=1 << 18))
+    else:
+        with path.open("rb") as stream:
+            count = sum(1 for line in stream if json.loads(line))
+    return count
+
+
+def first(path: Path) -> int:
+    return sum(1 for _ in open_reader(path, ReadSpec(), Limits()))
+
+
+def again(digests: frozenset[bytes]) -> Callable[[Path], int]:
+    def run(path: Path) -> int:
+        return sum(1 for _ in open_reader(path, ReadSpec(), Limits(), digests.intersection))
+
+    return run
+
+
+def forked(measure: Callable[[Path], int], path: Path) -> tuple[float, float]:
+    """Seconds, and how far the peak of memory (MiB) rose above where it began."""
+    receive, send = os.pipe()
+    child = os.fork()
+    if not child:
+        began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        start = time.perf_counter()
+        measure(path)
+        seconds = time.perf_counter() - start
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - began) / 1024
+        os.write(send, json.dumps([seconds, grown]).encode())
+        os._exit(0)
+    os.close(send)
+    with os.fdopen(receive) as stream:
+        seconds, grown = json.load(stream)
+    os.waitpid(child, 0)
+    return seconds, grown
+
+
+def report(path: Path, count: int, reps: int) -> None:
+    digests = frozenset(record.digest for record in open_reader(path, ReadSpec(), Limits()))
+    measures = {"bare parser": bare, "first reading": first, "all known": again(digests)}
+    got: dict[str, list[tuple[float, float]]] = {name: [] for name in measures}
+    for _ in range(reps):
+        for name, measure in measures.items():
+            got[name].append(forked(measure, path))
+    floor = statistics.median(seconds for seconds, _ in got["bare parser"])
+    for name, runs in got.items():
+        median = statistics.median(seconds for seconds, _ in runs)
+        ratio, memory = median / floor, max(grown for _, grown in runs)
+        rate = count / median
+        print(f"{path.suffix[1:]:6}{name:14}{median:8.3f} s {rate:10,.0f} records/s {ratio:6.2f}x {memory:+6.1f} MiB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("formats", nargs="*", default=["xml", "csv", "json", "jsonl"])
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--reps", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in options.formats:
+            path = Path(folder) / f"feed.{suffix}"
+            write(path, options.rows)
+            report(path, options.rows, options.reps)
+            path.unlink()
+
+
+if __name__ == "__main__":
+    main()

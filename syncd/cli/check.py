@@ -1,0 +1,106 @@
+"""``syncd check``: everything that would keep the daemon from working, found before it starts."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from syncd.cli import context
+from syncd.cli.output import print_json
+from syncd.config import Address, Settings, load_settings
+from syncd.errors import ConfigError, StoreInUse, SyncdError
+
+if TYPE_CHECKING:
+    from syncd.feeds.config import FeedConfig
+    from syncd.store import Store
+
+
+def check(config: Path | None, as_json: bool) -> int:
+    """Prints what was looked at and what is wrong; 1 if anything is."""
+    found: list[str] = []
+    settings = None
+    try:
+        settings = load_settings(config or context.chosen_config)
+    except ConfigError as error:
+        found.extend(error.faults)
+    if settings is not None:
+        context.become_owner(settings)
+        found.extend(faults(settings))
+    if as_json:
+        print_json({"ok": not found, "faults": found})
+    else:
+        for fault in found:
+            print(f"syncd: {fault}", file=sys.stderr)
+        if settings is not None and not found:
+            print(f"all good: {settings.file or 'no settings file, all defaults'}")
+    return 1 if found else 0
+
+
+def faults(settings: Settings) -> Iterator[str]:
+    yield from _folder("drop.folder", settings.drop.folder)
+    running, store_faults = _store_and_feeds(settings)
+    yield from store_faults
+    if not running:  # the daemon itself holds its ports
+        yield from _port("api.listen", settings.api.listen)
+        if settings.operator.listen is not None:
+            yield from _port("operator.listen", settings.operator.listen)
+
+
+def _folder(key: str, folder: Path) -> Iterator[str]:
+    """Whether files can be made, renamed and removed there: by doing it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".syncd-check-", suffix=".tmp"):
+            pass
+    except OSError as error:
+        yield f"{key}: {folder}: {error.strerror}; this user needs to read, write and enter it"
+
+
+def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
+    """Whether a daemon runs on this store, and what is wrong with store and feed files."""
+    from syncd.domain.catalog import Catalog
+    from syncd.service import wiring
+
+    found: list[str] = []
+    configs: dict[str, FeedConfig] = {}
+    running = False
+    try:
+        configs = wiring.feed_configs(settings, Catalog.default())
+    except ConfigError as error:
+        found.extend(error.faults)
+    try:
+        running, store = _open(settings)
+        with store:
+            store.health()
+            wiring.owners_of(store, configs, settings)
+    except ConfigError as error:
+        found.extend(error.faults)
+    except (SyncdError, OSError) as error:
+        found.append(f"store.url: {error}")
+    return running, found
+
+
+def _open(settings: Settings) -> tuple[bool, Store]:
+    """The store; whether a daemon owns it already."""
+    from syncd.service.wiring import open_store
+
+    try:
+        return False, open_store(settings, exclusive=True)
+    except StoreInUse:
+        return True, open_store(settings)
+
+
+def _port(key: str, address: Address) -> Iterator[str]:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((address.host, address.port))
+    except OSError as error:
+        yield
+        f"{key}: {address}: {os.strerror(error.errno) if error.errno else error}; choose another address"

@@ -1,0 +1,98 @@
+"""``syncd employer …`` and ``syncd key …``."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from syncd.cli.context import opened_store, settings_of
+from syncd.cli.output import instant, print_json, print_table, remark
+from syncd.domain.job import Employer
+from syncd.store import employers, keys
+from syncd.store.keys import KeyInfo
+
+
+def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
+    with opened_store(settings_of(config)) as store:
+        employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
+    if as_json:
+        print_json(_employer(employer))
+    else:
+        print(f"employer {employer.id}: {employer.name} ({plan})")
+
+
+def list_employers(config: Path | None, as_json: bool) -> None:
+    with opened_store(settings_of(config)) as store:
+        found = store.read(employers.all)
+    if as_json:
+        print_json([_employer(employer) for employer in found])
+        return
+    rows = [(employer.id, employer.name, _plan(employer)) for employer in found]
+    print_table(("id", "name", "plan"), rows, 'no employers yet; add one: syncd employer add "NAME"')
+
+
+def create_key(
+    config: Path | None, as_json: bool, employer: str, label: str, expires: timedelta | None
+) -> None:
+    with opened_store(settings_of(config)) as store:
+        owner = store.read(lambda tx: employers.find(tx, employer))
+        ends = store.now().instant + expires if expires else None
+        info, plain = store.write(lambda tx: keys.create(tx, owner.id, label, ends))
+    if as_json:
+        print_json({**_key(info), "key": plain})
+        return
+    print(plain)
+    if sys.stdout.isatty():
+        remark(f"key {info.id} of {info.employer}; keep it now, it is not shown again")
+
+
+def list_keys(config: Path | None, as_json: bool) -> None:
+    with opened_store(settings_of(config)) as store:
+        found = store.read(keys.all)
+        now = store.now().instant
+    if as_json:
+        print_json([_key(info) for info in found])
+        return
+    rows = [
+        (k.id, k.employer, k.label, _state(k, k.live(now)), k.created_at, k.last_used_at, k.expires_at)
+        for k in found
+    ]
+    headings = ("id", "employer", "label", "state", "created", "last used", "expires")
+    print_table(headings, rows, "no keys yet; make one: syncd key create EMPLOYER")
+
+
+def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
+    with opened_store(settings_of(config)) as store:
+        info = store.write(lambda tx: keys.revoke(tx, key_id))
+    if as_json:
+        print_json(_key(info))
+    else:
+        print(f"key {info.id} of {info.employer} is revoked")
+
+
+def _plan(employer: Employer) -> str:
+    return "unlimited" if employer.unlimited else "standard"
+
+
+def _state(info: KeyInfo, live: bool) -> str:
+    if live:
+        return "live"
+    return "revoked" if info.revoked_at else "expired"
+
+
+def _employer(employer: Employer) -> dict[str, Any]:
+    return {"id": employer.id, "name": employer.name, "plan": _plan(employer)}
+
+
+def _key(info: KeyInfo) -> dict[str, Any]:
+    return {
+        "id": info.id,
+        "employer": info.employer,
+        "label": info.label,
+        "createdAt": instant(info.created_at),
+        "lastUsedAt": instant(info.last_used_at),
+        "expiresAt": instant(info.expires_at),
+        "revokedAt": instant(info.revoked_at),
+    }

@@ -1,0 +1,113 @@
+"""A dry run as a person reads it, like a diff, and as ``--json``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from syncd.cli.output import bold, clean
+from syncd.cli.runs import counts_of
+from syncd.domain.job import Location, Salary
+from syncd.domain.run import RejectedRow
+from syncd.sync.importer import Planned
+from syncd.sync.planner import PlannedChange
+from syncd.sync.reports import FORMAT, run_json
+
+SIGNS = {"created": "+", "updated": "~", "reactivated": "^", "archived": "-"}
+#: So many lines of each kind, and characters of a value, are shown to a person.
+SHOWN, VALUE = 200, 60
+
+
+def plan_json(planned: Planned) -> dict[str, Any]:
+    """The run object of operations ("--json") with ``state`` planned, and what it would change."""
+    return {
+        "format": FORMAT,
+        **run_json(planned.run),
+        "id": None,
+        "state": "planned",
+        "phases": {},
+        "rejectedRows": [_rejected(row) for row in planned.rejected],
+        "warnings": [
+            {"code": w.code, "detail": w.detail, "record": w.record, "referenceId": w.reference_id}
+            for w in planned.warnings
+        ],
+        "changes": [
+            {"action": c.action, "referenceId": c.reference_id, "jobId": c.job_id, "fields": sorted(c.fields)}
+            for c in planned.changes
+        ],
+    }
+
+
+def _rejected(row: RejectedRow) -> dict[str, Any]:
+    errors = [
+        {
+            "pointer": p.pointer,
+            "code": p.code,
+            "detail": p.detail,
+            "value": None if p.value is None else str(p.value),
+        }
+        for p in row.errors
+    ]
+    return {"record": row.record, "line": row.line, "referenceId": row.reference_id, "errors": errors}
+
+
+def print_plan(planned: Planned) -> None:
+    if planned.unchanged:
+        print("these are the bytes of the feed's last run, and nothing happened since: nothing would change")
+        return
+    for change in planned.changes[:SHOWN]:
+        print(line_of(change))
+        for name, (before, after) in change.fields.items():
+            if change.action != "archived":
+                print(f"    {name}: {shown(before)} → {shown(after)}")
+    _more(len(planned.changes))
+    for row in planned.rejected[:SHOWN]:
+        reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
+        print(
+            clean(
+                f"! record {row.record} ({row.reference_id or 'no referenceId'}) would be rejected: {reasons}"
+            )
+        )
+    _more(len(planned.rejected))
+    print(bold(counts_of(planned.run.counts)))
+    if planned.run.holds:
+        print(f"this run would be held ({planned.run.holds}): {clean(planned.run.reason or '')}")
+
+
+def _more(count: int) -> None:
+    if count > SHOWN:
+        print(f"  … and {count - SHOWN} more: --json has them")
+
+
+def line_of(change: PlannedChange) -> str:
+    which = f" (job {change.job_id})" if change.job_id else ""
+    return clean(
+        f"{SIGNS.get(change.action, ' ')} {change.reference_id or 'no referenceId'}{which} {change.action}"
+    )
+
+
+def shown(value: object) -> str:
+    """A field's value on one short line."""
+    match value:
+        case None:
+            text = "none"
+        case bool():
+            text = "true" if value else "false"
+        case Location():
+            text = value.description
+        case Salary():
+            text = _salary(value)
+        case tuple():
+            text = ", ".join(shown(item) for item in value) or "none"
+        case _:
+            text = str(value)
+    text = clean(text)
+    return text if len(text) <= VALUE else text[: VALUE - 1] + "…"
+
+
+def _salary(salary: Salary) -> str:
+    if salary.amount is None:
+        return "commission" if salary.plus_commission else "none"
+    top = f" to {salary.max_amount}" if salary.max_amount is not None else ""
+    return f"{salary.amount}{top} (period {salary.period})" + (
+        " + commission" if salary.plus_commission else ""
+    )

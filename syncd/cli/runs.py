@@ -1,0 +1,143 @@
+"""``syncd runs …``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from syncd.cli.context import opened_store, settings_of
+from syncd.cli.entry import DONE, FAILED
+from syncd.cli.output import bold, cell, clean, print_json, print_table
+from syncd.config import Settings
+from syncd.domain.run import Counts, Run, RunState
+from syncd.store import Store, runs
+from syncd.sync.reports import report, run_json
+
+#: So many rejected rows, warnings and changes are shown to a person; `--json` has them all.
+SHOWN = 20
+
+
+def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) -> None:
+    with opened_store(settings_of(config)) as store:
+        found = store.read(lambda tx: runs.list(tx, feed, limit))
+    if as_json:
+        print_json([run_json(run) for run in found])
+        return
+    rows = [
+        (run.id, run.feed, run.file, state_of(run), counts_of(run.counts), run.claimed_at) for run in found
+    ]
+    headings = ("run", "feed", "file", "state", "rows", "taken")
+    print_table(headings, rows, "no runs yet; drop a file into a feed's folder")
+
+
+def show_run(config: Path | None, as_json: bool, number: int) -> None:
+    with opened_store(settings_of(config)) as store:
+        found = report(store, number)
+        run = store.read(lambda tx: runs.get(tx, number))
+    if as_json:
+        print_json(found)
+        return
+    print(bold(f"run {run.id}: {clean(run.feed)}, {clean(run.file)}"))
+    for name, value in _facts(run):
+        print(f"  {name:9} {value}")
+    _section("rejected rows", found["rejectedRows"], _rejected)
+    _section("warnings", found["warnings"], _warning)
+    _section("changes", found["changes"], _change)
+
+
+def approve_run(config: Path | None, as_json: bool, number: int) -> int:
+    return _decide(config, as_json, number, approved=True)
+
+
+def reject_run(config: Path | None, as_json: bool, number: int) -> int:
+    return _decide(config, as_json, number, approved=False)
+
+
+def _decide(config: Path | None, as_json: bool, number: int, *, approved: bool) -> int:
+    settings = settings_of(config)
+    with opened_store(settings) as store:
+        run = decided(store, settings, number, approved=approved)
+    if as_json:
+        print_json(run_json(run))
+    else:
+        print(summary(run))
+    return FAILED if run.state is RunState.FAILED else DONE
+
+
+def decided(store: Store, settings: Settings, number: int, *, approved: bool) -> Run:
+    """The run after the decision. Raises NotFound, Conflict (it does not wait, or is not what was shown)."""
+    from syncd.domain.catalog import Catalog
+    from syncd.service.wiring import load_all, make_importer
+
+    catalog = Catalog.default()
+    importer = make_importer(store, settings, catalog, load_all(store, settings, catalog))
+    return importer.approve(number) if approved else importer.reject(number)
+
+
+def summary(run: Run) -> str:
+    """A run in one line."""
+    line = f"run {run.id}: {clean(run.feed)}, {clean(run.file)}: {state_of(run)}; {counts_of(run.counts)}"
+    return f"{line}; {clean(run.reason)}" if run.reason else line
+
+
+def state_of(run: Run) -> str:
+    return f"{run.state}: {run.holds}" if run.holds and run.state is RunState.HELD else str(run.state)
+
+
+def counts_of(counts: Counts) -> str:
+    """The counts that are not zero, in words."""
+    names = (
+        "created",
+        "updated",
+        "reactivated",
+        "unchanged",
+        "rejected",
+        "suppressed",
+        "expired",
+        "archived",
+    )
+    parts = [f"{getattr(counts, name)} {name}" for name in names if getattr(counts, name)]
+    if counts.missing > counts.archived:
+        parts.append(f"{counts.missing - counts.archived} missing")
+    return f"{counts.read} read" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def _facts(run: Run) -> list[tuple[str, str]]:
+    facts = [
+        ("state", state_of(run)),
+        ("reason", clean(run.reason or run.withheld or "")),
+        ("employer", clean(run.employer)),
+        ("rows", counts_of(run.counts)),
+        ("file", f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}"),
+        ("taken", cell(run.claimed_at)),
+        ("ended", cell(run.ended_at) + (f", attempt {run.attempt}" if run.attempt > 1 else "")),
+    ]
+    if run.state is RunState.HELD:
+        facts.append(("next", f"syncd runs approve {run.id}, or: syncd runs reject {run.id}"))
+    return [(name, value) for name, value in facts if value]
+
+
+def _section(heading: str, things: list[dict[str, Any]], line: Any) -> None:
+    if not things:
+        return
+    print(bold(f"{heading}: {len(things)}"))
+    for thing in things[:SHOWN]:
+        print("  " + clean(line(thing)))
+    if len(things) > SHOWN:
+        print(f"  … and {len(things) - SHOWN} more: --json has them")
+
+
+def _rejected(row: dict[str, Any]) -> str:
+    where = f"record {row['record']}" + (f", line {row['line']}" if row["line"] else "")
+    reasons = "; ".join(f"{error['pointer'] or '/'}: {error['detail']}" for error in row["errors"])
+    return f"{where} ({row['referenceId'] or 'no referenceId'}): {reasons}"
+
+
+def _warning(warning: dict[str, Any]) -> str:
+    where = f"record {warning['record']}: " if warning["record"] else ""
+    return f"{where}{warning['detail']}"
+
+
+def _change(change: dict[str, Any]) -> str:
+    fields = f": {', '.join(change['fields'])}" if change["fields"] else ""
+    return f"{change['action']} job {change['jobId']} ({change['referenceId'] or 'no referenceId'}){fields}"

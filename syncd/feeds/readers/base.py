@@ -1,0 +1,46 @@
+"""What the four readers have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError
+from syncd.feeds.readers.source import Source
+from syncd.feeds.records import Format, Known, Record
+
+
+class BaseReader:
+    """The public face of a FeedReader, and the count of its records."""
+
+    format: Format
+
+    def __init__(self, source: Source, limits: Limits, known: Known | None) -> None:
+        self.declared: int | None = None
+        self.header: list[str] | None = None
+        self.mended = False
+        self.withheld: str | None = None
+        self.bytes_read = 0
+        self._source, self._limits, self._known = source, limits, known
+        self._number = 0
+        self._line = 1
+
+    def __iter__(self) -> Iterator[Record]:
+        raise NotImplementedError
+
+    def _chunks(self, skip: int = 0) -> Iterator[bytes]:
+        """The file in UTF-8, without its first ``skip`` bytes."""
+        for chunk in self._source.chunks():
+            self.bytes_read = self._source.bytes_read
+            yield chunk[skip:] if skip else chunk
+            skip = max(0, skip - len(chunk))
+
+    def _ask(self, digests: list[bytes]) -> Collection[bytes]:
+        return frozenset(self._known(digests)) if self._known is not None and digests else ()
+
+    def _next(self) -> int:
+        """The number of the record that comes now."""
+        self._number += 1
+        if self._number > self._limits.rows:
+            raise FeedError("limit_exceeded", f"more than {self._limits.rows} rows", line=self._line)
+        return self._number

@@ -1,0 +1,48 @@
+"""What stands around an XML record: needed to write single records of a feed to a file of their own.
+
+Their namespaces are declared up there, and a mapping may look there (``../@country``). Only looks, changes
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml import etree
+
+#: A feed's head is small; what is longer is not a head.
+_MOST = 200
+#: What the reader puts in place of records that it need not parse.
+_PLACEHOLDER = re.compile(r"n[0-9a-f]{24}")
+
+
+def surroundings(record: etree._Element) -> tuple[str, str]:
+    """The start tags above ``record`` with the elements that precede it on each level (but no other records),
+    and the end tags. ``record`` must be the reader's current one."""
+    chain = [*record.iterancestors()][::-1]
+    before: list[str] = []
+    after: list[str] = []
+    for parent, child in zip(chain, [*chain[1:], record], strict=True):
+        start, name = _start_tag(parent)
+        before += [start, *_preceding(parent, child, str(record.tag))]
+        after.append(f"</{name}>")
+    return "\n".join([*before, ""]), "\n".join([*after[::-1], ""])
+
+
+def _start_tag(element: etree._Element) -> tuple[str, str]:
+    """The tag with its attributes and all namespaces in force, and the element's name as it is written."""
+    shell = etree.Element(element.tag, element.attrib, nsmap=element.nsmap)  # type: ignore[arg-type]
+    text: str = etree.tostring(shell, encoding="unicode")
+    name = re.match(r"<([^\s/>]+)", text)
+    assert name is not None
+    return text.removesuffix("/>") + ">", name[1]
+
+
+def _preceding(parent: etree._Element, child: etree._Element, record_tag: str) -> Iterator[str]:
+    for count, sibling in enumerate(parent.iterchildren()):
+        if sibling is child or count >= _MOST:
+            return
+        tag = str(sibling.tag)
+        if tag != record_tag and not _PLACEHOLDER.fullmatch(tag):
+            yield etree.tostring(sibling, encoding="unicode", with_tail=False)

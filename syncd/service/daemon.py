@@ -1,0 +1,166 @@
+"""The daemon: starts everything in order, keeps it running, reloads feeds, and stops in the reverse order.
+
+Owns its event loop. The API and the timers live on the loop, the worker and the watcher in threads; they meet
+in the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from syncd.api import add_health, make_app, make_runner
+from syncd.config import Settings
+from syncd.domain.catalog import Catalog
+from syncd.errors import SyncdError
+from syncd.logs import Event
+from syncd.service import wiring
+from syncd.service.notify import Notifier
+from syncd.service.operator import make_operator_app
+from syncd.service.readiness import Readiness
+from syncd.service.sockets import inherited, listen
+from syncd.service.syncer import Heart, Syncer
+from syncd.service.timers import keep_refreshing, keep_telling
+from syncd.service.watcher import Watcher
+from syncd.store import Store
+
+log = structlog.get_logger("syncd.service")
+
+#: Seconds for requests in flight, and for the run at hand to come to a batch edge.
+REQUESTS, BATCH = 20.0, 20.0
+
+
+def serve(settings: Settings) -> int:
+    """Run until told to stop; the exit code. Raises ConfigError, StoreError, OSError while starting."""
+    catalog = Catalog.default()
+    configs = wiring.feed_configs(settings, catalog)
+    store = wiring.open_store(settings, exclusive=True)
+    try:
+        feeds = wiring.resolve(store, configs, settings)
+        asyncio.run(Daemon(settings, store, catalog, feeds).run())
+    finally:
+        store.close()
+    log.info(Event.SERVICE_STOPPED)
+    return 0
+
+
+class Daemon:
+    """One life of the service. ``store`` stays the caller's to close, after ``run``."""
+
+    def __init__(
+        self, settings: Settings, store: Store, catalog: Catalog, feeds: dict[str, wiring.Feed]
+    ) -> None:
+        self._settings, self._store, self._catalog = settings, store, catalog
+        self._notifier = Notifier()
+        self._told_to_stop = asyncio.Event()
+        self._halt = threading.Event()
+        self._heart = Heart()
+        self._worker = wiring.make_worker(store, feeds, catalog, settings, self._may_go_on)
+        self._syncer = Syncer(self._worker, settings.drop.rescan.total_seconds(), self._heart, self._halt)
+        self._watcher = Watcher(settings.drop.folder, self._syncer.hint, poll=settings.drop.poll)
+        self._readiness = Readiness(store, self._watcher, self._syncer, self._worker, self._heart)
+        self._runners: list[web.AppRunner] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def _may_go_on(self) -> bool:
+        """What the importer asks at every batch edge: True means stop."""
+        self._heart.beat()
+        return self._halt.is_set()
+
+    async def run(self) -> None:
+        self._listen_to_signals()
+        try:
+            await self._start()
+            await self._told_to_stop.wait()
+        finally:
+            await self._stop()
+
+    # -- starting ----------------------------------------------------------------------------------------
+
+    async def _start(self) -> None:
+        self._settings.drop.folder.mkdir(parents=True, exist_ok=True)
+        addresses = await self._serve()
+        self._syncer.start()
+        self._watcher.start()
+        await asyncio.to_thread(self._watcher.running.wait, 10.0)
+        self._keep(keep_refreshing(self._store, self._settings.refresh, self._told_to_stop))
+        self._keep(keep_telling(self._notifier, self._readiness))
+        self._notifier.ready(f"serving {addresses['api']}")
+        log.info(
+            Event.SERVICE_READY,
+            **addresses,
+            feeds=sorted(self._worker.feeds),
+            drop=str(self._settings.drop.folder),
+        )
+
+    async def _serve(self) -> dict[str, str]:
+        """Bind both addresses; the addresses as bound."""
+        sockets = inherited()
+        settings = wiring.api_settings(self._settings)
+        app = make_app(self._store, settings, self._catalog)
+        add_health(app, self._readiness)
+        runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
+        bound = {"api": await self._bind(runner, "api.listen", self._settings.api.listen, sockets.get("api"))}
+        if self._settings.operator.listen is not None:
+            runner = web.AppRunner(make_operator_app(self._readiness), access_log=None, shutdown_timeout=1.0)
+            where = self._settings.operator.listen
+            bound["operator"] = await self._bind(runner, "operator.listen", where, sockets.get("operator"))
+        return bound
+
+    async def _bind(self, runner: web.AppRunner, key: str, address: Any, given: Any) -> str:
+        self._runners.append(runner)
+        await runner.setup()
+        return await listen(runner, key, address, given)
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- while running -----------------------------------------------------------------------------------
+
+    def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_stop, number)
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._keep(self._reload()))
+
+    def _on_stop(self, number: int) -> None:
+        if self._told_to_stop.is_set():
+            os._exit(128 + number)  # asked twice: now. Whatever is not committed was never acknowledged
+        self._told_to_stop.set()
+
+    async def _reload(self) -> None:
+        """Feeds anew: all of them, or none if any is wrong."""
+        try:
+            feeds = await asyncio.to_thread(wiring.reload_feeds, self._store, self._settings, self._catalog)
+        except (SyncdError, OSError) as error:
+            faults = list(getattr(error, "faults", ())) or [str(error)]
+            log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)
+            self._notifier.status("reload refused: " + faults[0])
+            return
+        self._syncer.change_feeds(feeds)
+        log.info(Event.SERVICE_RELOADED, feeds=sorted(feeds))
+
+    # -- stopping ----------------------------------------------------------------------------------------
+
+    async def _stop(self) -> None:
+        self._readiness.stopping = True
+        self._notifier.stopping()
+        log.info(Event.SERVICE_STOPPING)
+        self._watcher.stop()
+        self._syncer.stop()
+        for runner in self._runners:
+            await runner.cleanup()
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._syncer.is_alive():
+            await asyncio.to_thread(self._syncer.join, BATCH)

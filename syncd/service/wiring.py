@@ -1,0 +1,101 @@
+"""Puts the parts together: from Settings to an open store, the feeds, the importer, the worker and the
+application."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+
+from syncd.config import Settings
+from syncd.domain.catalog import Catalog
+from syncd.domain.job import Employer
+from syncd.errors import ConfigError, NotFound
+from syncd.feeds.config import FeedConfig, FeedDefaults, load_feeds
+from syncd.store import Store, employers
+from syncd.store import feeds as stored_feeds
+from syncd.sync.context import Progress
+from syncd.sync.feed import Feed
+from syncd.sync.importer import Importer
+
+
+def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
+    """The store, made or migrated where needed. ``exclusive``: for the daemon. Raises StoreError, OSError."""
+    if settings.store.path is not None:
+        settings.store.path.parent.mkdir(parents=True, exist_ok=True)
+    return Store.open(settings.store.url, timezone=settings.timezone, exclusive=exclusive)
+
+
+def feed_configs(settings: Settings, catalog: Catalog) -> dict[str, FeedConfig]:
+    """All feed files. Raises ConfigError with every fault of every file."""
+    defaults = FeedDefaults(settings.sync, settings.drop.settle.total_seconds(), settings.drop.keep_files)
+    return load_feeds(settings.feeds, catalog, defaults)
+
+
+def resolve(store: Store, configs: Mapping[str, FeedConfig], settings: Settings) -> dict[str, Feed]:
+    """The feeds with their employers and identities in the store. Raises ConfigError for employers that do
+    not exist."""
+    owners = owners_of(store, configs, settings)
+    ids = store.write(lambda tx: {name: stored_feeds.feed_id(tx, name, owners[name].id) for name in configs})
+    return {name: _feed(ids[name], config, owners[name], settings) for name, config in configs.items()}
+
+
+def resolve_dry(store: Store, config: FeedConfig, settings: Settings) -> Feed:
+    """One feed for a dry run: nothing is written, so its id is 0 if the store does not know it."""
+    owner = owners_of(store, {config.name: config}, settings)[config.name]
+    known = store.read(lambda tx: stored_feeds.find(tx, config.name, owner.id))
+    return _feed(known or 0, config, owner, settings)
+
+
+def _feed(feed_id: int, config: FeedConfig, owner: Employer, settings: Settings) -> Feed:
+    return Feed(feed_id, config, owner, settings.drop.folder / config.name)
+
+
+def owners_of(store: Store, configs: Mapping[str, FeedConfig], settings: Settings) -> dict[str, Employer]:
+    """The employer of each feed. Raises ConfigError with every one that does not exist."""
+    found: dict[str, Employer] = {}
+    faults: list[str] = []
+    for name, config in configs.items():
+        try:
+            found[name] = store.read(lambda tx, c=config: employers.find(tx, c.employer))  # type: ignore[misc]
+        except NotFound as error:
+            way = error.hint or f'add it: syncd employer add "{config.employer}"'
+            faults.append(f"{settings.feeds / name}.toml: employer: no employer {config.employer!r}; {way}")
+    if faults:
+        raise ConfigError(faults)
+    return found
+
+
+def choose_feed(configs: Mapping[str, FeedConfig], name: str) -> FeedConfig:
+    """One of the configured feeds. Raises NotFound with the nearest name."""
+    if name in configs:
+        return configs[name]
+    near = difflib.get_close_matches(name, configs, n=1)
+    known = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(configs)) or 'none'}"
+    raise NotFound("feed", name, known)
+
+
+def make_importer(
+    store: Store,
+    settings: Settings,
+    catalog: Catalog,
+    feeds: Mapping[str, Feed],
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Progress | None = None,
+) -> Importer:
+    """The importer; its scratch files lie beside the store, where there is room."""
+    scratch = settings.store.path.parent if settings.store.path is not None else None
+    return Importer(
+        store,
+        catalog=catalog,
+        limits=settings.limits,
+        stop=stop,
+        progress=progress,
+        scratch=scratch,
+        feeds=feeds,
+    )
+
+
+def load_all(store: Store, settings: Settings, catalog: Catalog) -> dict[str, Feed]:
+    """Every feed, as its file says now. Raises ConfigError with all faults."""
+    return resolve(store, feed_configs(settings, catalog), settings)

@@ -1,0 +1,291 @@
+"""Feeds: their identity, what they own, and what they last wrote to it (sync contract, "What a run does").
+
+``feed_job`` follows the jobs by itself: ``Tx.apply`` marks a row touched when anybody changes its job
+(auto-refresh is no touch), and ``own`` takes the mark off. So the questions of a re-sync are answered without
+reading a job.
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+import msgspec
+
+from syncd.domain.plan import Ownership
+from syncd.errors import NotFound
+from syncd.store.rows import micros, to_json
+from syncd.store.tx import Tx, marks, padding
+
+_decode = msgspec.json.Decoder(dict[str, str]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRow:
+    """The job that a known record stands for."""
+
+    job_id: int
+    reference_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeedRow:
+    """What a feed last wrote to a job. ``digest`` and ``fingerprint``: 16 bytes each, of the record and of
+    all else that decides what it comes to. ``job_version``: the job's after that. ``sent`` and ``wrote``:
+    digests by wire name (see Ownership), None where nobody will ask. ``due``: the first date on which the
+    same record would change the job, None: never."""
+
+    job_id: int
+    reference_id: str
+    digest: bytes
+    fingerprint: bytes
+    job_version: int
+    sent: Mapping[str, str] | None
+    wrote: Mapping[str, str] | None
+    due: date | None
+
+
+# -- identity ------------------------------------------------------------------------------------------------
+
+
+def feed_id(tx: Tx, name: str, employer_id: int) -> int:
+    """The id of the feed, made if it is new. A feed that was another employer's starts afresh: its old jobs
+    are released."""
+    row = tx.one("SELECT id FROM feed WHERE name = ? AND employer_id = ?", (name, employer_id))
+    for (other,) in tx.all("SELECT id FROM feed WHERE name = ? AND employer_id <> ?", (name, employer_id)):
+        _release_all(tx, other)
+    if row:
+        return int(row[0])
+    sql = "INSERT INTO feed (name, employer_id, disturbed) VALUES (?, ?, ?) RETURNING id"
+    return tx.insert(sql, (name, employer_id, True))
+
+
+def find(tx: Tx, name: str, employer_id: int) -> int | None:
+    """The id of a feed that has been seen before, for who must not write (a dry run)."""
+    row = tx.one("SELECT id FROM feed WHERE name = ? AND employer_id = ?", (name, employer_id))
+    return row[0] if row else None
+
+
+def settings_digest(tx: Tx, feed_id: int) -> str | None:
+    """The digest of the feed's own settings at its last run that could archive; None before the first."""
+    row = tx.one("SELECT settings_digest FROM feed WHERE id = ?", (feed_id,))
+    return row[0] if row else None
+
+
+def set_settings_digest(tx: Tx, feed_id: int, digest: str) -> None:
+    tx.run("UPDATE feed SET settings_digest = ? WHERE id = ?", (digest, feed_id))
+
+
+# -- what is known -------------------------------------------------------------------------------------------
+
+
+def known_digests(
+    tx: Tx, feed_id: int, fingerprint: bytes, digests: Sequence[bytes], today: date
+) -> dict[bytes, KnownRow]:
+    """Those of ``digests`` whose record would change nothing: what the feed last wrote under the same
+    fingerprint, to a job that exists, is active, was not touched since, does not wait in ``grace``, and is
+    not due on ``today``."""
+    if not digests:
+        return {}
+    waits = _has_misses(tx, feed_id)
+    grace = " AND job_id NOT IN (SELECT job_id FROM feed_miss WHERE feed_id = ?)" if waits else ""
+    sql = (
+        "SELECT digest, job_id, reference_id FROM feed_job"
+        f" WHERE feed_id = ? AND digest IN ({marks(len(digests))})"
+        f" AND fingerprint = ? AND active AND NOT touched AND (due IS NULL OR due > ?){grace}"
+    )
+    values = [feed_id, *padding(digests), fingerprint, today.isoformat(), *([feed_id] if waits else [])]
+    return {row[0]: KnownRow(row[1], row[2]) for row in tx.all(sql, values)}
+
+
+def undisturbed(tx: Tx, feed_id: int, fingerprint: bytes, today: date) -> bool:
+    """Whether the bytes of the last succeeded run would change nothing again: since ``settle`` no job of the
+    feed was touched, deleted or taken, none waits in ``grace``, none is due, and all were written under
+    ``fingerprint``."""
+    row = tx.one("SELECT disturbed FROM feed WHERE id = ?", (feed_id,))
+    if row is None or row[0] or _has_misses(tx, feed_id):
+        return False
+    sql = "SELECT 1 FROM feed_job WHERE feed_id = ? AND (touched OR fingerprint <> ? OR due <= ?) LIMIT 1"
+    return tx.one(sql, (feed_id, fingerprint, today.isoformat())) is None
+
+
+def settle(tx: Tx, feed_id: int) -> None:
+    """A run of the feed succeeded: from now on count what disturbs it."""
+    tx.run("UPDATE feed SET disturbed = ? WHERE id = ?", (False, feed_id))
+
+
+def _has_misses(tx: Tx, feed_id: int) -> bool:
+    return tx.one("SELECT 1 FROM feed_miss WHERE feed_id = ? LIMIT 1", (feed_id,)) is not None
+
+
+# -- ownership -----------------------------------------------------------------------------------------------
+
+
+def ownership(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> dict[int, Ownership]:
+    """For each of ``job_ids`` that a feed owns: which one, and, if it is this one, what it last sent and
+    wrote."""
+    if not job_ids:
+        return {}
+    found = tx.all(
+        "SELECT feed_job.job_id, feed_id, sent, wrote FROM feed_job LEFT JOIN feed_sent"
+        f" ON feed_sent.job_id = feed_job.job_id WHERE feed_job.job_id IN ({marks(len(job_ids))})",
+        padding(job_ids),
+    )
+    return {
+        job_id: Ownership(owner, _digests(sent), _digests(wrote)) if owner == feed_id else Ownership(owner)
+        for job_id, owner, sent, wrote in found
+    }
+
+
+def _digests(text: str | None) -> dict[str, str] | None:
+    return None if text is None else _decode(text)
+
+
+_OWN = (
+    "INSERT INTO feed_job (job_id, feed_id, reference_id, digest, fingerprint, job_version,"
+    " active, touched, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (job_id) DO UPDATE SET feed_id = excluded.feed_id,"
+    " reference_id = excluded.reference_id, digest = excluded.digest, fingerprint = excluded.fingerprint,"
+    " job_version = excluded.job_version, active = excluded.active, touched = excluded.touched,"
+    " due = excluded.due"
+)
+_SENT = (
+    "INSERT INTO feed_sent (job_id, sent, wrote) VALUES (?, ?, ?)"
+    " ON CONFLICT (job_id) DO UPDATE SET sent = excluded.sent, wrote = excluded.wrote"
+)
+
+
+def own(tx: Tx, feed_id: int, rows: Sequence[FeedRow]) -> None:
+    """The feed owns these jobs from now on (a job has one owner) and last wrote this to them. A job that
+    changed since ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in
+    ``grace``."""
+    if not rows:
+        return
+    ids = [row.job_id for row in rows]
+    wanted = f"IN ({marks(len(ids))})"
+    sql = f"SELECT id, version, status = 'active' FROM job WHERE id {wanted}"
+    now = {row[0]: (row[1], bool(row[2])) for row in tx.all(sql, padding(ids))}
+    tx.run(
+        "UPDATE feed SET disturbed = ?"
+        f" WHERE id IN (SELECT feed_id FROM feed_job WHERE job_id {wanted} AND feed_id <> ?)",
+        [True, *padding(ids), feed_id],
+    )
+    there = [row for row in rows if row.job_id in now]
+    tx.many(_OWN, [_values(feed_id, row, *now[row.job_id]) for row in there])
+    tx.many(_SENT, [(r.job_id, _text(r.sent), _text(r.wrote)) for r in there if r.sent or r.wrote])
+    unsaid = [(row.job_id,) for row in there if not row.sent and not row.wrote]
+    if unsaid:
+        tx.many("DELETE FROM feed_sent WHERE job_id = ?", unsaid)
+    confirm(tx, feed_id, ids)
+
+
+def _values(feed_id: int, row: FeedRow, version: int, active: bool) -> tuple[object, ...]:
+    touched = version != row.job_version
+    due = row.due.isoformat() if row.due else None
+    return (
+        row.job_id,
+        feed_id,
+        row.reference_id,
+        row.digest,
+        row.fingerprint,
+        row.job_version,
+        active,
+        touched,
+        due,
+    )
+
+
+def _text(digests: Mapping[str, str] | None) -> str | None:
+    return to_json(digests) if digests else None
+
+
+def owned_active(
+    tx: Tx, feed_id: int, after_job_id: int, limit: int, employer_wide: bool = False
+) -> list[tuple[int, int]]:
+    """(job id, snapshots in a row that lacked it) of the next ``limit`` active jobs with ids above
+    ``after_job_id`` that the feed owns, or (``employer_wide``) that its employer has, by id."""
+    if employer_wide:
+        source = (
+            "job JOIN feed ON feed.employer_id = job.employer_id WHERE feed.id = ? AND job.status = 'active'"
+        )
+        key = "job.id"
+    else:
+        source, key = "feed_job WHERE feed_job.feed_id = ? AND feed_job.active", "feed_job.job_id"
+    sql = f"SELECT {key} FROM {source} AND {key} > ? ORDER BY {key} LIMIT ?"
+    ids = [row[0] for row in tx.all(sql, (feed_id, after_job_id, limit))]
+    sql = "SELECT job_id, n FROM feed_miss WHERE feed_id = ? AND job_id > ? AND job_id <= ?"
+    waiting = tx.all(sql, (feed_id, after_job_id, ids[-1])) if ids else []
+    misses = {row[0]: row[1] for row in waiting}
+    return [(job_id, misses.get(job_id, 0)) for job_id in ids]
+
+
+def release(tx: Tx, job_ids: Sequence[int]) -> None:
+    """No feed owns these jobs any more."""
+    gone = [(job_id,) for job_id in job_ids]
+    for table in ("feed_job", "feed_sent", "feed_miss"):
+        tx.many(f"DELETE FROM {table} WHERE job_id = ?", gone)
+
+
+def release_unconfigured(tx: Tx, configured_names: Collection[str]) -> int:
+    """Feeds that are no longer configured own nothing; how many jobs that concerned."""
+    gone = [row[0] for row in tx.all("SELECT id, name FROM feed") if row[1] not in configured_names]
+    return sum(_release_all(tx, feed) for feed in gone)
+
+
+def _release_all(tx: Tx, feed_id: int) -> int:
+    tx.run(
+        "DELETE FROM feed_sent WHERE job_id IN (SELECT job_id FROM feed_job WHERE feed_id = ?)", (feed_id,)
+    )
+    tx.run("DELETE FROM feed_miss WHERE feed_id = ?", (feed_id,))
+    count = tx.run("DELETE FROM feed_job WHERE feed_id = ?", (feed_id,))
+    if count:
+        tx.run("UPDATE feed SET disturbed = ? WHERE id = ?", (True, feed_id))
+    return count
+
+
+# -- grace ---------------------------------------------------------------------------------------------------
+
+
+def missed(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> None:
+    """One more snapshot lacked these jobs."""
+    tx.many(
+        "INSERT INTO feed_miss (feed_id, job_id, n) VALUES (?, ?, 1)"
+        " ON CONFLICT (feed_id, job_id) DO UPDATE SET n = feed_miss.n + 1",
+        [(feed_id, job_id) for job_id in job_ids],
+    )
+
+
+def confirm(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> None:
+    """These jobs were named: they no longer wait."""
+    if job_ids and _has_misses(tx, feed_id):
+        tx.many(
+            "DELETE FROM feed_miss WHERE feed_id = ? AND job_id = ?",
+            [(feed_id, job_id) for job_id in job_ids],
+        )
+
+
+# -- the guard's memory --------------------------------------------------------------------------------------
+
+
+def recent_archives(tx: Tx, feed_id: int, since: datetime) -> int:
+    """How many jobs the feed's runs archived at or after ``since`` that are not active again. What a person
+    approved does not count: such changes have the actor ``operator``."""
+    row = tx.one(
+        "SELECT count(DISTINCT history.job_id) FROM history JOIN run ON run.id = history.run_id"
+        " LEFT JOIN job ON job.id = history.job_id"
+        " WHERE run.feed_id = ? AND history.at >= ? AND history.actor = 'run'"
+        " AND history.action = 'archived' AND (job.id IS NULL OR job.status <> 'active')",
+        (feed_id, micros(since)),
+    )
+    return int(row[0]) if row else 0
+
+
+def employer_of(tx: Tx, feed_id: int) -> int:
+    """Raises NotFound."""
+    row = tx.one("SELECT employer_id FROM feed WHERE id = ?", (feed_id,))
+    if row is None:
+        raise NotFound("feed", feed_id)
+    return int(row[0])

@@ -1,0 +1,77 @@
+"""The history of jobs: one entry a change, written by ``Tx.apply`` alone, read here, and pruned when it is
+old."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from syncd.domain.job import Actor, ActorKind
+from syncd.store.rows import PRIVATE, attributes_of, instant_of, micros
+from syncd.store.tx import Row, Tx
+
+_SELECT = (
+    "SELECT id, job_id, employer_id, reference_id, version, at, actor, actor_id, run_id, action, before"
+    " FROM history"
+)
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change. ``action``: created, updated, published, archived, closed, reactivated, refreshed or
+    deleted; ``version`` and ``reference_id`` are the job's after it. ``before``: the old values by wire name,
+    JSON kinds, None for a create; ``attributes``: the same and what goes with them, as
+    ``dataclasses.replace`` of a Job takes them to put them back."""
+
+    id: int
+    job_id: int
+    employer_id: int
+    reference_id: str | None
+    version: int
+    at: datetime
+    actor: Actor
+    run_id: int | None
+    action: str
+    before: dict[str, Any] | None
+    attributes: dict[str, Any]
+
+
+def of_job(tx: Tx, employer_id: int, job_id: int, limit: int = 100) -> list[Entry]:
+    """The newest changes first; also of a job that was deleted."""
+    sql = f"{_SELECT} WHERE job_id = ? AND employer_id = ? ORDER BY id DESC LIMIT ?"
+    return [_entry(row) for row in tx.all(sql, (job_id, employer_id, limit))]
+
+
+def of_run(tx: Tx, run_id: int) -> Iterator[Entry]:
+    """In order. Read it to the end within the transaction."""
+    for row in tx.execute(f"{_SELECT} WHERE run_id = ? ORDER BY id", (run_id,)):
+        yield _entry(row)
+
+
+def prune(tx: Tx, before: datetime, limit: int = 10_000) -> int:
+    """Remove at most ``limit`` entries from before ``before``, oldest first; how many went."""
+    sql = "DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?) AND at < ?"
+    return tx.run(sql, (limit, micros(before)))
+
+
+def _entry(row: Row) -> Entry:
+    before = _decode(row[10]) if row[10] else None
+    shown = None if before is None else {name: v for name, v in before.items() if name not in PRIVATE}
+    return Entry(
+        id=row[0],
+        job_id=row[1],
+        employer_id=row[2],
+        reference_id=row[3],
+        version=row[4],
+        at=instant_of(row[5]),
+        actor=Actor(ActorKind(row[6]), row[7]),
+        run_id=row[8],
+        action=row[9],
+        before=shown,
+        attributes=attributes_of(before or {}),
+    )

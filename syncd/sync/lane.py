@@ -1,0 +1,275 @@
+"""One feed's share of the worker: which of its files are run, in which order, and the way of one file through its run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import structlog
+
+from syncd.domain.run import Run, RunState
+from syncd.errors import FeedError, StoreClosed, SyncdError
+from syncd.store import Store, runs
+from syncd.sync.feed import Feed, Stopped
+from syncd.sync.files import Candidate, Claimed, Stray
+from syncd.sync.inbox import Inbox
+from syncd.sync.outcome import reconciled
+from syncd.sync.patience import patiently
+from syncd.sync.rejects import RejectsWriter
+from syncd.sync.reports import refresh_reports, write_reports
+from syncd.sync.source import SourceFile
+from syncd.sync.sweep import sweep
+
+if TYPE_CHECKING:
+    from syncd.sync.worker import Runs
+
+log = structlog.get_logger("syncd.sync")
+
+#: So many attempts in a row that die at the same place make a poison file.
+DEATHS = 3
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A file that waits for its turn: still in the folder, or already claimed (with a run that never began, or none)."""
+
+    file: Candidate | Claimed
+    run: Run | None = None
+    mended: bool = False
+
+    @property
+    def age(self) -> tuple[int, str]:
+        return self.file.mtime_ns, self.file.name
+
+
+class Lane:
+    """Lives from tick to tick. ``due`` is a moment of the monotonic clock; ``waiting`` says why the last visit failed.
+
+    All that writes to the feed's folder or runs its files is only for who holds ``inbox.lock()``.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        feed: Feed,
+        importer: Runs,
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], None],
+        stop: Callable[[], bool],
+        at: Callable[[str], None],
+    ) -> None:
+        self.feed, self._store, self._importer = feed, store, importer
+        self._monotonic, self._sleep, self._stop, self._at = monotonic, sleep, stop, at
+        self.inbox = Inbox(feed.folder, feed.config.settle, feed.config.marker, monotonic)
+        self.due: float | None = None
+        self.waiting: str | None = None
+        self.failures = 0
+        self.stray: tuple[Stray, ...] = ()
+        self._rest_until = 0.0
+        self._excused: set[int] = set()
+        self._changed: set[str] = set()
+
+    def fits(self, feed: Feed) -> bool:
+        """Whether what this lane remembers holds for ``feed`` as it is now configured."""
+        inbox, config = self.inbox, feed.config
+        return (inbox.folder, inbox.settle, inbox.marker) == (feed.folder, config.settle, config.marker)
+
+    @property
+    def resting(self) -> bool:
+        return self._monotonic() < self._rest_until
+
+    def rest(self, seconds: float) -> None:
+        """No visit for so long."""
+        self._rest_until = self._monotonic() + seconds
+        self.due = self._rest_until
+
+    def look_again(self, seconds: float | None) -> None:
+        """A visit is worth it in so many seconds, or sooner for another reason."""
+        if seconds is not None:
+            due = self._monotonic() + seconds
+            self.due = due if self.due is None else min(self.due, due)
+
+    # -- a visit ----------------------------------------------------------------------------------
+
+    def visit(self, ended: list[Run]) -> None:
+        """Heals what a dead process left, then runs what is complete; adds the runs that ended."""
+        self.inbox.tidy()
+        waiting = self._heal(ended)
+        scan = self.inbox.scan()
+        self.stray = scan.stray
+        self.look_again(scan.due)
+        waiting += [Delivery(candidate) for candidate in scan.ready]
+        self._run_all(sorted(waiting, key=lambda delivery: delivery.age), ended)
+        sweep(self._store, self.feed, self.inbox)
+
+    def _run_all(self, deliveries: list[Delivery], ended: list[Run]) -> None:
+        """Oldest first. Of a snapshot feed's whole files only the newest is run."""
+        newest = self._newest(deliveries)
+        try:
+            while deliveries:
+                self._stop_here()
+                delivery = deliveries.pop(0)
+                claimed = self._claim(delivery)
+                if claimed is None:
+                    continue
+                old = newest is not None and delivery is not newest and not delivery.mended
+                ended.append(self.deliver(claimed, delivery.run, by=newest.file.name if old and newest else None))
+        finally:
+            for delivery in deliveries:
+                if isinstance(delivery.file, Claimed):
+                    delivery.file.close()
+
+    def _newest(self, deliveries: list[Delivery]) -> Delivery | None:
+        """The delivery that makes the older ones superfluous. Files of mended rows neither do so nor are superfluous."""
+        if self.feed.config.policy.mode != "snapshot" or len(deliveries) < 2:
+            return None
+        for delivery in deliveries:
+            delivery.mended = self.inbox.looks_mended(delivery.file)
+        return next((delivery for delivery in reversed(deliveries) if not delivery.mended), None)
+
+    def _claim(self, delivery: Delivery) -> Claimed | None:
+        if isinstance(delivery.file, Claimed):
+            return delivery.file
+        candidate = delivery.file
+        try:
+            claimed = patiently(lambda: self.inbox.claim(candidate), self._sleep)
+        finally:
+            self.look_again(self.inbox.settle)
+        self._at("claimed")
+        return claimed
+
+    def _stop_here(self) -> None:
+        if self._stop():
+            raise Stopped("stopped between two files")
+
+    # -- what a dead process left -----------------------------------------------------------------
+
+    def _heal(self, ended: list[Run]) -> list[Delivery]:
+        """Files whose runs have ended are filed, runs that were cut off are continued; files without a run that began wait
+        for their turn."""
+        orphans = self.inbox.orphans()
+        self._lose_runs()
+        fresh: list[Delivery] = []
+        try:
+            while orphans:
+                self._stop_here()
+                claimed = orphans.pop(0)
+                run = self._run_of(claimed)
+                if run is not None and run.state.ended:
+                    self._file(claimed, run)
+                elif run is not None and (run.state is not RunState.CLAIMED or run.attempt > 1):
+                    self._continue(claimed, run, ended)
+                elif self._still(claimed):
+                    fresh.append(Delivery(claimed, run))
+        except BaseException:
+            for claimed in (*orphans, *(d.file for d in fresh)):
+                if isinstance(claimed, Claimed):
+                    claimed.close()
+            raise
+        return fresh
+
+    def _run_of(self, claimed: Claimed) -> Run | None:
+        return self._store.read(lambda tx: runs.by_claimed(tx, self.feed.id, claimed.claimed_name))
+
+    def _continue(self, claimed: Claimed, run: Run, ended: list[Run]) -> None:
+        if claimed.claimed_name not in self._changed or self._still(claimed):
+            ended.append(self.deliver(claimed, run))
+
+    def _still(self, claimed: Claimed) -> bool:
+        """Whether the file's bytes have settled; if not, it is left for a later visit."""
+        wait = self.inbox.settling(claimed)
+        if wait is None:
+            return True
+        self.look_again(wait.due)
+        claimed.close()
+        return False
+
+    def _lose_runs(self) -> None:
+        """A run whose file has gone from ``.claimed/`` cannot be continued: it must not stay unfinished for ever."""
+        there = self.inbox.claimed_names()
+        for run in self._store.read(runs.unfinished):
+            if (run.feed, run.employer_id) != (self.feed.name, self.feed.employer.id):
+                continue
+            name = self._store.read(lambda tx, number=run.id: runs.claimed_name(tx, number))
+            if name is not None and name not in there:
+                self._end(run, RunState.FAILED, "its file has gone from .claimed/ before the run ended")
+
+    # -- one file ---------------------------------------------------------------------------------
+
+    def deliver(self, claimed: Claimed, run: Run | None = None, *, by: str | None = None) -> Run:
+        """The way of a claimed file: its run row, the run, its reports, its place in ``done/`` or ``failed/``.
+
+        ``run`` is the one that a dead process began. ``by`` names the newer file that takes this one's place. The claim is
+        given up in any case. Raises what the run raises; its file then stays claimed for the next visit.
+        """
+        try:
+            run, deaths = (self._begin(claimed), 0) if run is None else self._resume(run)
+            self._at("begun")
+            if by is not None:
+                run = self._end(run, RunState.SUPERSEDED, f"a newer file was waiting: {by}")
+                log.info("feed.superseded", run=run.id, feed=run.feed, file=run.file, reason=run.reason)
+            elif deaths >= DEATHS:
+                run = self._end(run, RunState.FAILED, f"{deaths} attempts in a row died at the same place; not tried again")
+            else:
+                run = self._run(claimed, run)
+            self._at("run")
+            self._file(claimed, run)
+            return run
+        finally:
+            claimed.close()
+
+    def _begin(self, claimed: Claimed) -> Run:
+        feed = self.feed
+        run = patiently(
+            lambda: self._store.write(
+                lambda tx: runs.begin(
+                    tx, feed.id, feed.employer.id, claimed.name, claimed.size, claimed.claimed_name
+                )
+            ),
+            self._sleep,
+        )
+        log.info("feed.claimed", run=run.id, feed=feed.name, file=claimed.name, size=claimed.size)
+        return run
+
+    def _resume(self, run: Run) -> tuple[Run, int]:
+        """The next attempt, and how many before it died at one place. One that this process gave up itself did not die."""
+        number, excused = run.id, run.id in self._excused
+
+        def resume(tx: Tx) -> tuple[Run, int]:
+            if excused:
+                runs.stopped(tx, number)
+            return runs.resume(tx, number)
+
+        run, deaths = patiently(lambda: self._store.write(resume), self._sleep)
+        self._excused.discard(number)
+        log.info("feed.claimed", run=run.id, feed=run.feed, file=run.file, size=run.size, attempt=run.attempt)
+        return run, deaths
+
+    def _run(self, claimed: Claimed, run: Run) -> Run:
+        held = self._store.read(lambda tx: runs.last(tx, self.feed.id, [RunState.HELD]))
+        read = self.feed.config.read
+        rejects = RejectsWriter(
+            claimed.scratch, encoding=read.encoding, records=read.records, delimiter=read.delimiter
+        )
+        try:
+            ended = patiently(lambda: self._attempt(claimed, run, rejects), self._sleep)
+        except (Stopped, StoreClosed):
+            self._excuse(run)
+            raise
+        except FeedError as error:
+            if error.code == "file_changed":
+                self._changed.add(claimed.claimed_name)
+                self._excuse(run)
+            raise
+        except Exception as error:
+            if passing(error):
+                self._excused.add(run.id)
+            raise
+        finally:
+            rejects.close()
+        self._changed.discard(claimed.claimed_name)
+        if held is not None and held.id != run.id:
+            refresh_reports(self._store, self.inbox, held.id)
+        return ended

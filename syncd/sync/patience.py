@@ -1,0 +1,51 @@
+"""Which faults are worth waiting for, and how: a few tries at once, then longer and longer pauses."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+
+from syncd.errors import StoreBusy, StoreOverloaded
+
+log = structlog.get_logger("syncd.sync")
+T = TypeVar("T")
+
+#: Tries before other feeds get their turn.
+TRIES = 4
+#: Seconds: the longest pause of a feed that waits.
+LONGEST_PAUSE = 60.0
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+
+
+def passing(error: BaseException) -> bool:
+    """Whether waiting may mend it: the store is locked or busy, the disk full or read-only, a file gone while it moved."""
+    if isinstance(error, OSError):
+        return error.errno in _DISK or isinstance(error, FileNotFoundError)
+    return isinstance(error, StoreBusy | StoreOverloaded)
+
+
+def patiently(work: Callable[[], T], sleep: Callable[[float], None]) -> T:
+    """``work()``, tried again after a short pause while it fails in a way that passes. Raises what the last try raised."""
+    retrying = Retrying(
+        retry=retry_if_exception(passing),
+        stop=stop_after_attempt(TRIES),
+        wait=wait_exponential_jitter(initial=0.1, max=2.0, jitter=0.1),
+        sleep=sleep,
+        before_sleep=_tell,
+        reraise=True,
+    )
+    return retrying(work)
+
+
+def pause(failures: int) -> float:
+    """Seconds to leave a feed alone after so many failed visits in a row."""
+    return min(2.0 ** (failures - 1), LONGEST_PAUSE)
+
+
+def _tell(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    log.info("sync.retry", reason=str(error), attempt=state.attempt_number)

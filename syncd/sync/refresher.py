@@ -1,0 +1,72 @@
+"""What happens to jobs by the clock alone: auto-refresh every seven days, and archiving on the day after the close date.
+
+Due times live in the rows, so whatever fell due while the daemon was down is done once, at the next tick. Nothing here waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+
+from syncd.domain.job import Actor, ActorKind
+from syncd.domain.lifecycle import REFRESH_EVERY, close, refresh
+from syncd.domain.plan import Archive, Update
+from syncd.store import Store, Tx, jobs
+
+log = structlog.get_logger("syncd.sync")
+BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshResult:
+    """How many jobs were published afresh, and how many archived because their close date has passed."""
+
+    refreshed: int = 0
+    closed: int = 0
+
+
+class Refresher:
+    """``every``: how old a publication may get; ``archive_closed``: whether closed jobs are archived at all (``[refresh]``).
+    ``stop`` is asked between batches."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        every: timedelta = REFRESH_EVERY,
+        archive_closed: bool = True,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._store, self._every, self._archive_closed, self._stop = store, every, archive_closed, stop
+
+    def tick(self) -> RefreshResult:
+        """Does all that is due now. Logs ``refresh.done`` if that was anything. Raises StoreError."""
+        closed = self._all(self._close) if self._archive_closed else 0
+        result = RefreshResult(self._all(self._refresh), closed)
+        if result != RefreshResult():
+            log.info("refresh.done", refreshed=result.refreshed, closed=result.closed)
+        return result
+
+    def _all(self, step: Callable[[Tx], int]) -> int:
+        """Batch after batch, each a write of its own, until one finds less than it could take."""
+        done = 0
+        while not self._stop():
+            changed = self._store.write(step)
+            done += changed
+            if changed < BATCH:
+                break
+        return done
+
+    def _refresh(self, tx: Tx) -> int:
+        due = jobs.due_refresh(tx, tx.now.instant - self._every, BATCH)
+        decided = (refresh(job, tx.now, unlimited=True, every=self._every) for job in due)
+        changes = [change for change in decided if isinstance(change, Update)]
+        return len(tx.apply(changes, Actor(ActorKind.REFRESH)))
+
+    def _close(self, tx: Tx) -> int:
+        due = jobs.due_close(tx, tx.now.today, BATCH)
+        changes = [change for job in due if isinstance(change := close(job, tx.now), Archive)]
+        return len(tx.apply(changes, Actor(ActorKind.CLOSE)))

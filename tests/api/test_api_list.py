@@ -1,0 +1,226 @@
+"""GET /jobs: order, filters, pages, and the addresses of pages (specification, 2.7, 2.8, 4.7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.api.conftest import Api
+
+
+async def listed(api: Api, query: str = "") -> list[str]:
+    """The titles on a page."""
+    answer = await api.get(f"/jobs{query}")
+    assert answer.status == 200, answer.raw
+    return [header["title"] for header in answer.json["data"]]
+
+
+async def test_a_header_has_the_eight_fields_of_the_job(api: Api) -> None:
+    job = await api.create(referenceId="A-1")
+    (header,) = (await api.get("/jobs")).json["data"]
+    names = ["id", "referenceId", "employer", "title", "publishDate", "locations", "confidential", "status"]
+    assert header == {name: job[name] for name in names}
+
+
+async def test_the_latest_published_comes_first_also_within_a_day(api: Api) -> None:
+    for title in ("first", "second", "third"):
+        await api.create(title=title)
+        api.clock.forward(minutes=1)
+    draft = await api.create(title="draft", status="draft")
+    assert await listed(api) == ["draft", "third", "second", "first"]
+    await api.create(title="newest")
+    api.clock.forward(days=1)
+    await api.put(f"/jobs/{draft['id']}", {"status": "active"})
+    assert await listed(api) == ["draft", "newest", "third", "second", "first"]
+
+
+async def test_jobs_of_one_instant_come_by_descending_id(api: Api) -> None:
+    for n in range(12):
+        await api.create(title=str(n))
+    assert await listed(api, "?pageSize=100") == [str(n) for n in range(11, -1, -1)]
+
+
+@pytest.mark.parametrize(
+    ("q", "titles"),
+    [
+        ("", ["Línea 100% _x_ \\o/", 'Chef\'s "Table"', "CUISINIER À MONTRÉAL"]),
+        ("cuisinier", ["CUISINIER À MONTRÉAL"]),
+        ("a montreal", ["CUISINIER À MONTRÉAL"]),
+        ("linea", ["Línea 100% _x_ \\o/"]),
+        ("%", ["Línea 100% _x_ \\o/"]),
+        ("_", ["Línea 100% _x_ \\o/"]),
+        ("\\", ["Línea 100% _x_ \\o/"]),
+        ("'", ['Chef\'s "Table"']),
+        ('"table', ['Chef\'s "Table"']),
+        ("REF-2", ['Chef\'s "Table"']),
+        ("ref-", ["Línea 100% _x_ \\o/", 'Chef\'s "Table"', "CUISINIER À MONTRÉAL"]),
+        ("*", []),
+        ("c.isinier", []),
+        ("x' OR '1'='1", []),
+        ("\x00", []),
+        ("😀", []),
+    ],
+)
+async def test_q_is_a_literal_piece_of_title_or_reference(api: Api, q: str, titles: list[str]) -> None:
+    for n, title in enumerate(("CUISINIER À MONTRÉAL", 'Chef\'s "Table"', "Línea 100% _x_ \\o/"), 1):
+        await api.create(title=title, referenceId=f"Ref-{n}")
+    assert await listed(api, f"?q={quote(q)}") == titles
+
+
+async def test_q_may_be_as_long_as_an_address_can_be(api: Api) -> None:
+    await api.create()
+    assert await listed(api, "?q=" + "x" * 7_000) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "titles"),
+    [
+        ("?status=active", ["A2", "A1"]),
+        ("?status=draft", ["D"]),
+        ("?status=archived", ["X"]),
+        ("?status=", ["X", "D", "A2", "A1"]),
+        ("?status=active&q=a1", ["A1"]),
+        ("?Status=draft&callback=x&_=17", ["X", "D", "A2", "A1"]),
+    ],
+)
+async def test_filters_narrow_and_unknown_parameters_do_nothing(
+    api: Api, query: str, titles: list[str]
+) -> None:
+    for title, status in (("A1", "active"), ("A2", "active"), ("D", "draft"), ("X", "archived")):
+        await api.create(title=title, status=status)
+    answer = await api.get(f"/jobs{query}")
+    assert [header["title"] for header in answer.json["data"]] == titles
+    assert answer.json["paging"]["total"] == len(titles)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "pageSize=0",
+        "pageSize=-1",
+        "pageSize=ten",
+        "pageSize=1.0",
+        "pageSize=1e1",
+        "pageSize=%2B5",
+        "pageSize=+5",
+        "pageSize=%D9%A3",
+        "pageSize=2147483648",
+        "pageSize=99999999999999999999999",
+        "page=0",
+        "page=-1",
+        "page=x",
+        "page=2147483648",
+        "page=0x1",
+        "page=1_0",
+        "status=Active",
+        "status=gone",
+        "status=active,draft",
+        "q=a&q=b",
+        "page=1&page=1",
+        "status=active&status=",
+        "pageSize=5&page%53ize=5",
+        "q=%FF",
+        "q=%ED%A0%80",
+        "&".join(f"p{n}=1" for n in range(200)),
+    ],
+)
+async def test_a_parameter_that_cannot_be_used_is_a_400(api: Api, query: str) -> None:
+    answer = await api.get(f"/jobs?{query}")
+    assert (answer.status, answer.code) == (400, "invalid_parameter")
+
+
+async def test_an_empty_list_has_no_pages(api: Api) -> None:
+    assert (await api.get("/jobs")).json == {
+        "data": [],
+        "paging": {"total": 0, "page": 1, "pages": 0, "pageSize": 10, "previous": None, "next": None},
+    }
+
+
+async def test_pages_name_their_neighbours_and_the_largest_page_number_is_fine(api: Api) -> None:
+    for n in range(5):
+        await api.create(title=f"Job {n}")
+
+    async def around(page: int) -> tuple[object, ...]:
+        paging = (await api.get(f"/jobs?pageSize=2&page={page}")).json["paging"]
+        assert (paging["total"], paging["pages"], paging["pageSize"]) == (5, 3, 2)
+        return paging["page"], number(paging["previous"]), number(paging["next"])
+
+    assert [await around(page) for page in (1, 2, 3, 9, 2**31 - 1)] == [
+        (1, None, 2),
+        (2, 1, 3),
+        (3, 2, None),
+        (9, 3, None),
+        (2**31 - 1, 3, None),
+    ]
+    assert await listed(api, "?pageSize=2&page=9") == []
+
+
+def number(address: str | None) -> int | None:
+    return None if address is None else int(parse_qs(urlsplit(address).query)["page"][0])
+
+
+async def test_following_next_visits_every_job_once_with_the_same_filters(api: Api) -> None:
+    for n in range(7):
+        await api.create(title=f"Job & Söhne +{n}", status="draft" if n == 3 else "active")
+    root = str(api.client.make_url("/api/v1.1"))
+    path: str | None = "/jobs?q=" + quote("& söhne +") + "&status=active&pageSize=2&ignored=1"
+    seen, pages = [], 0
+    while path is not None:
+        answer = (await api.get(path)).json
+        seen += [header["title"][-1] for header in answer["data"]]
+        pages += 1
+        following = answer["paging"]["next"]
+        if following is not None:
+            assert following.startswith(root + "/jobs?")
+            asked = parse_qs(urlsplit(following).query)
+            assert asked == {
+                "q": ["& söhne +"],
+                "status": ["active"],
+                "pageSize": ["2"],
+                "page": [str(pages + 1)],
+            }
+        path = following and following.removeprefix(root)
+    assert (seen, pages) == (list("654210"), 3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "headers", "origin"),
+    [
+        ({}, {"Host": "jobs.example:8443"}, "http://jobs.example:8443/api/v1.1"),
+        ({}, {"Host": "[::1]:80"}, "http://[::1]:80/api/v1.1"),
+        ({"public_url": "https://jobs.example"}, {"Host": "inside"}, "https://jobs.example/api/v1.1"),
+        ({}, {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "evil.example"}, "http://127.0.0.1:{port}/api/v1.1"),
+        (
+            {"trusted_proxies": ("127.0.0.0/8",)},
+            {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "jobs.example, inner"},
+            "https://jobs.example/api/v1.1",
+        ),
+        ({"trusted_proxies": ("127.0.0.1",)}, {"X-Forwarded-Proto": "gopher"}, "http://127.0.0.1:{port}/api/v1.1"),
+        (
+            {"trusted_proxies": ("10.0.0.0/8",)},
+            {"X-Forwarded-Host": "jobs.example"},
+            "http://127.0.0.1:{port}/api/v1.1",
+        ),
+    ],
+)  # fmt: skip
+async def test_absolute_addresses_are_those_of_the_outside(
+    serve: Any, settings: dict[str, Any], headers: dict[str, str], origin: str
+) -> None:
+    async with serve(**settings) as api:
+        origin = origin.format(port=api.port)
+        created = await api.post(api.body(), headers=headers)
+        assert created.headers["Location"] == f"{origin}/jobs/{created.json['id']}"
+        replaced = await api.put("/jobs", api.body(referenceId="A-1"), headers=headers)
+        assert replaced.headers["Location"] == f"{origin}/jobs/{replaced.json['id']}"
+        paging = (await api.get("/jobs?pageSize=1", headers=headers)).json["paging"]
+        assert paging["next"] == f"{origin}/jobs?pageSize=1&page=2"
+
+
+@pytest.mark.parametrize("host", ["a b", 'x"><script>', "x/../y", "a@b", "[::1", "a:b:c"])
+async def test_a_host_that_is_none_is_not_repeated(api: Api, host: str) -> None:
+    answer = await api.post(api.body(), headers={"Host": host})
+    assert (answer.status, answer.code) == (400, "malformed_request")
+    assert (await api.get("/jobs")).json["paging"]["total"] == 0

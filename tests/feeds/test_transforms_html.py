@@ -1,0 +1,172 @@
+"""Descriptions made fit for section 2.6 (feed contract, ``html = "clean"``)."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from syncd.domain.html import check
+from syncd.feeds.transforms.html import clean
+
+PIECES = [
+    *(
+        "<p>",
+        "</p>",
+        "<P class='x'>",
+        "<h2>",
+        "</h2>",
+        '<div style="a>b">',
+        "</div>",
+        "<ul>",
+        "</ul>",
+        "<li>",
+        "</li>",
+    ),
+    *(
+        "<a>",
+        "</a>",
+        "<a href='https://x.ca/?a=1&b=2'>",
+        '<a href="javascript:x">',
+        "<a href='/rel' target=_blank>",
+    ),
+    *(
+        '<a href="mailto:a@b.ca" target="_blank">',
+        "<a href='https://x.ca/<b>\"'>",
+        "<script>",
+        "</script>",
+        "<style>",
+    ),
+    *(
+        "<table>",
+        "<tr>",
+        "<td>",
+        "</td>",
+        "</tr>",
+        "</table>",
+        "<br>",
+        "<br/>",
+        "<hr>",
+        "<!--",
+        "-->",
+        "<![CDATA[",
+        "]]>",
+    ),
+    *(
+        "&lt;",
+        "&amp;lt;b&amp;gt;",
+        "&nbsp;",
+        "&#0;",
+        "&eacute;",
+        "&",
+        "<",
+        ">",
+        '"',
+        "'",
+        "text",
+        " ",
+        "\n",
+        "\n\n",
+        "\x00",
+    ),
+    *(
+        "<o:p>",
+        "<svg>",
+        "<math>",
+        "<title>",
+        "<textarea>",
+        "<bob@x.ca>",
+        "<strong",
+        "</",
+        "<b/",
+        "\ud800",
+        "é",
+        "<template>",
+    ),
+]
+
+
+@settings(max_examples=400)
+@given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.text(max_size=80))
+def test_whatever_is_returned_passes_the_rules(text):
+    result, _ = clean(text)
+    assert check(result) == []
+
+
+@settings(max_examples=200)
+@given(st.lists(st.sampled_from(PIECES), max_size=10).map("".join))
+def test_cleaning_twice_changes_nothing_more(text):
+    once, _ = clean(text)
+    if "<" in once:
+        assert clean(once) == (once, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<p>One</p>\n<ul>\n<li>a &amp; b</li></ul>",
+        '<P>x<BR/>y <a href="https://x.ca" target="_blank">z</a></P>',
+        "<p>Write &lt;b&gt; for bold</p>",
+        "One line of text, R&D",
+    ],
+)
+def test_a_text_that_is_fine_comes_back_byte_for_byte(text):
+    assert clean(text) == (text, ())
+
+
+CASES = {
+    "headings become strong paragraphs": (
+        "<h2 class='t'>Who</h2><p>You</p>",
+        "<p><strong>Who</strong></p><p>You</p>",
+    ),
+    "rows and cells stay apart": (
+        "<table><tbody><tr><td>Mon</td><td>9-5</td></tr><tr><td>Tue</td><td>8-4</td></tr></tbody></table>",
+        "<div><p>Mon | 9-5</p><p>Tue | 8-4</p></div>",
+    ),
+    "definition lists": (
+        "<dl><dt>Pay</dt><dd>Good</dd></dl>",
+        "<div><p><strong>Pay</strong></p><p>Good</p></div>",
+    ),
+    "containers become div": ("<section><p>a</p></section>", "<div><p>a</p></div>"),
+    "a quotation becomes div": ("<blockquote>a</blockquote>", "<div>a</div>"),
+    "inline markup goes, its text stays": (
+        "<p><span><u>a</u> <font color=red>b</font></span></p>",
+        "<p>a b</p>",
+    ),
+    "scripts, styles and comments go whole": (
+        "<p>a<script>x()</script><style>p{}</style><!-- c --></p>",
+        "<p>a</p>",
+    ),
+    "word junk goes": ("<p class=MsoNormal>a<o:p></o:p></p><p><o:p>&nbsp;</o:p></p>", "<p>a</p>"),
+    "attributes go, links keep href and target": (
+        '<p id=x><a href="https://x.ca/?a=1&amp;b=2" rel="n" target="_blank" onclick="y">z</a></p>',
+        '<p><a href="https://x.ca/?a=1&amp;b=2" target="_blank">z</a></p>',
+    ),
+    "links to nowhere are text": (
+        '<p><a href="/x">a</a> <a name="y">b</a> <a href="javascript:z">c</a></p>',
+        "<p>a b c</p>",
+    ),
+    "bare items get a list": ("<li class=x>a<li>b", "<ul><li>a</li><li>b</li></ul>"),
+    "bare items between paragraphs": (
+        "<p class=x>a</p><li>b</li><li>c</li><p>d</p>",
+        "<p>a</p><ul><li>b</li><li>c</li></ul><p>d</p>",
+    ),
+    "a nested list stays one": (
+        "<ul class=x><li>a<ul><li>b</li></ul></li></ul>",
+        "<ul><li>a<ul><li>b</li></ul></li></ul>",
+    ),
+    "escaped once": ("&lt;p&gt;a &amp;amp; b&lt;/p&gt;", "<p>a &amp; b</p>"),
+    "escaped twice": ("&amp;lt;strong&amp;gt;a&amp;lt;/strong&amp;gt;", "<strong>a</strong>"),
+    "plain text": ("a\nb & c\n\n\nd <3", "<p>a<br>b &amp; c</p><p>d &lt;3</p>"),
+    "an address in angle brackets stays": ("<u>Write</u> to <bob@x.ca>", "Write to &lt;bob@x.ca&gt;"),
+    "nothing visible": ("<p><br></p><script>x</script>", ""),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES.keys())
+def test_a_description_is_cleaned(text, expected):
+    result, done = clean(text)
+    assert result == expected
+    assert done
+
+
+def test_what_was_done_names_the_tags():
+    assert clean("<h1>a</h1><font>b</font>")[1] == ("replaced or removed: font, h1",)

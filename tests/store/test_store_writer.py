@@ -1,0 +1,277 @@
+"""The writer: one transaction for all that wait, an answer only for what is on disk, each failure its own."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
+from syncd.store import Store, Tx, employers
+
+PUT = (
+    "INSERT INTO setting (name, value) VALUES (?, 'x') ON CONFLICT (name) DO UPDATE SET value = value || 'x'"
+)
+
+
+def put(name: str) -> Callable[[Tx], str]:
+    def fn(tx: Tx) -> str:
+        tx.run(PUT, (name,))
+        return name
+
+    return fn
+
+
+def seen(path: Path) -> dict[str, str]:
+    """What another process would see now."""
+    with sqlite3.connect(path) as other:
+        rows = other.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall()
+    other.close()
+    return dict(rows)
+
+
+class Gate:
+    """Holds the writer inside a function, so that others queue up behind it."""
+
+    def __init__(self, store: Store) -> None:
+        self._entered, self._open = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=store.write, args=(self._wait,))
+        self._thread.start()
+        assert self._entered.wait(10)
+
+    def _wait(self, _tx: Tx) -> None:
+        self._entered.set()
+        assert self._open.wait(10)
+
+    def open(self) -> None:
+        self._open.set()
+        self._thread.join()
+
+
+def queued(store: Store, count: int) -> None:
+    """Wait until ``count`` functions wait in the queue."""
+    give_up = threading.Event()
+    for _ in range(2000):
+        if store.waiting_writes >= count:
+            return
+        give_up.wait(0.005)
+    pytest.fail("the writes did not queue up")
+
+
+def together(store: Store, *fns: Callable[[Tx], object]) -> list[object]:
+    """Run ``fns`` as one batch of the writer, in order; results or exceptions."""
+    gate, pool = Gate(store), ThreadPoolExecutor(len(fns))
+    futures = []
+    for number, fn in enumerate(fns, 1):
+        futures.append(pool.submit(store.write, fn))
+        queued(store, number)
+    gate.open()
+    pool.shutdown()
+    return [future.exception() or future.result() for future in futures]
+
+
+def test_what_was_acknowledged_is_seen_by_others(store: Store, path: Path) -> None:
+    store.write(put("t-1"))
+    assert seen(path) == {"t-1": "x"}
+
+
+def test_writes_that_wait_are_committed_together(store: Store, path: Path) -> None:
+    def look(tx: Tx) -> dict[str, str]:
+        mine = dict(tx.all("SELECT name, value FROM setting WHERE name LIKE 't-%'"))
+        return {"inside": mine, "outside": seen(path)}
+
+    one, two, looked = together(store, put("t-1"), put("t-2"), look)
+    assert (one, two) == ("t-1", "t-2")
+    assert looked == {"inside": {"t-1": "x", "t-2": "x"}, "outside": {}}
+    assert seen(path) == {"t-1": "x", "t-2": "x"}
+
+
+def test_one_that_raises_before_writing_costs_the_others_nothing(store: Store, path: Path) -> None:
+    runs = []
+
+    def counted(tx: Tx) -> None:
+        runs.append(1)
+        put("t-1")(tx)
+
+    def refuse(tx: Tx) -> None:
+        tx.all("SELECT * FROM job")
+        raise NotFound("job", 7)
+
+    _, error, _ = together(store, counted, refuse, put("t-2"))
+    assert isinstance(error, NotFound)
+    assert seen(path) == {"t-1": "x", "t-2": "x"}
+    assert len(runs) == 1  # nothing had to be run again
+
+
+def test_one_that_raises_after_writing_loses_only_its_own_effects(store: Store, path: Path) -> None:
+    def broken(tx: Tx) -> None:
+        put("t-broken")(tx)
+        put("t-1")(tx)
+        raise ValueError("no")
+
+    first, error, last = together(store, put("t-1"), broken, put("t-2"))
+    assert (first, str(error), last) == ("t-1", "no", "t-2")
+    assert seen(path) == {"t-1": "x", "t-2": "x"}
+
+
+def test_a_statement_that_fails_half_way_leaves_nothing(store: Store, path: Path) -> None:
+    def clash(tx: Tx) -> None:
+        tx.many("INSERT INTO setting (name, value) VALUES (?, ?)", [("t-new", "1"), ("t-1", "2")])
+
+    _, error, _ = together(store, put("t-1"), clash, put("t-2"))
+    assert isinstance(error, sqlite3.IntegrityError)
+    assert seen(path) == {"t-1": "x", "t-2": "x"}
+
+
+def test_a_function_that_ends_the_transaction_harms_nobody_else(store: Store, path: Path) -> None:
+    first, error, last = together(store, put("t-1"), lambda tx: tx.run("ROLLBACK"), put("t-2"))
+    assert (first, last) == ("t-1", "t-2")
+    assert isinstance(error, StoreBusy)
+    assert seen(path) == {"t-1": "x", "t-2": "x"}
+
+
+def test_many_threads_write_and_every_write_counts_once(store: Store, path: Path) -> None:
+    def fn(number: int) -> None:
+        if number % 7 == 0:
+            with pytest.raises(ZeroDivisionError):
+                store.write(lambda tx: (put(f"t-{number}")(tx), 1 / 0))
+        else:
+            store.write(put(f"t-{number}"))
+
+    with ThreadPoolExecutor(64) as pool:
+        list(pool.map(fn, range(640)))
+    assert seen(path) == {f"t-{n}": "x" for n in range(640) if n % 7}
+
+
+def test_a_function_sees_what_was_written_before_it(store: Store) -> None:
+    added = store.write(lambda tx: employers.add(tx, "Acme"))
+    assert store.write(lambda tx: employers.get(tx, added.id)) == added
+    assert store.read(lambda tx: employers.get(tx, added.id)) == added
+
+
+def test_reads_go_on_while_a_write_is_under_way(store: Store) -> None:
+    written, looked = threading.Event(), threading.Event()
+
+    def slow(tx: Tx) -> None:
+        employers.add(tx, "Slow")
+        written.set()
+        assert looked.wait(10)
+
+    thread = threading.Thread(target=store.write, args=(slow,))
+    thread.start()
+    assert written.wait(10)
+    assert store.read(employers.all) == []
+    looked.set()
+    thread.join()
+    assert [e.name for e in store.read(employers.all)] == ["Slow"]
+
+
+def test_a_read_sees_one_moment(store: Store) -> None:
+    def fn(tx: Tx) -> tuple[int, int]:
+        before = len(employers.all(tx))
+        store.write(lambda other: employers.add(other, "Meanwhile"))
+        return before, len(employers.all(tx))
+
+    assert store.read(fn) == (0, 0)
+    assert len(store.read(employers.all)) == 1
+
+
+def test_a_read_cannot_write(store: Store) -> None:
+    with pytest.raises(StoreBusy):
+        store.read(lambda tx: employers.add(tx, "Acme"))
+    assert store.read(employers.all) == []
+
+
+def test_a_read_that_raises_leaves_no_open_snapshot(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError):
+        store.read(lambda tx: 1 / 0)
+    store.write(lambda tx: employers.add(tx, "Acme"))
+    assert len(store.read(employers.all)) == 1
+
+
+async def test_handlers_write_and_read_without_blocking_the_loop(store: Store) -> None:
+    names = [f"E{number}" for number in range(50)]
+    added = await asyncio.gather(*(store.write_async(lambda tx, n=n: employers.add(tx, n)) for n in names))
+    assert sorted(e.id for e in added) == list(range(1, 51))
+    with pytest.raises(NotFound):
+        await store.write_async(lambda tx: employers.get(tx, 99))
+    assert len(await store.read_async(employers.all)) == 50
+    with pytest.raises(NotFound):
+        await store.read_async(lambda tx: employers.get(tx, 99))
+
+
+async def test_a_caller_that_gives_up_does_not_stop_its_write_or_the_writer(store: Store) -> None:
+    gate = Gate(store)
+    task = asyncio.create_task(store.write_async(lambda tx: employers.add(tx, "Gone")))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    gate.open()
+    await store.write_async(lambda tx: employers.add(tx, "Next"))
+    assert [e.name for e in store.read(employers.all)] == ["Gone", "Next"]
+
+
+async def test_more_than_the_queue_takes_is_refused(open_store: Callable[..., Store]) -> None:
+    store = open_store(queue_limit=2)
+    gate = Gate(store)
+    waiting = [asyncio.create_task(store.write_async(put(f"t-{n}"))) for n in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(StoreOverloaded):
+        await store.write_async(put("t-9"))
+    gate.open()
+    assert await asyncio.gather(*waiting) == ["t-0", "t-1"]
+
+
+def test_closing_finishes_what_waits_and_refuses_what_comes(store: Store, path: Path) -> None:
+    gate, pool = Gate(store), ThreadPoolExecutor(3)
+    futures = [pool.submit(store.write, put(f"t-{n}")) for n in range(3)]
+    queued(store, 3)
+    closing = threading.Thread(target=store.close)
+    closing.start()
+    gate.open()
+    closing.join()
+    assert sorted(f.result() for f in futures) == ["t-0", "t-1", "t-2"]
+    assert set(seen(path)) == {"t-0", "t-1", "t-2"}
+    for call in (store.write, store.read):
+        with pytest.raises(StoreClosed):
+            call(employers.all)
+    store.close()
+
+
+def test_a_store_that_another_process_has_locked_is_busy_not_broken(
+    open_store: Callable[..., Store], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("syncd.store.engine.BUSY_SECONDS", 0.05)
+    store = open_store()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy):
+        store.write(put("t-1"))
+    with pytest.raises(StoreBusy):
+        store.health()
+    assert store.read(employers.all) == []
+    other.execute("ROLLBACK")
+    other.close()
+    store.write(put("t-1"))
+    store.health()
+    assert seen(path) == {"t-1": "x"}
+
+
+def test_a_full_disk_is_busy_and_heals(store: Store, path: Path) -> None:
+    pages = store.write(lambda tx: tx.one("PRAGMA page_count")[0])
+    store.write(lambda tx: tx.all(f"PRAGMA max_page_count = {pages}"))
+
+    def large(tx: Tx) -> None:
+        tx.run("INSERT INTO setting (name, value) VALUES ('t-large', ?)", ("x" * 4_000_000,))
+
+    first, error, last = together(store, put("t-1"), large, put("t-2"))
+    assert (first, last) == ("t-1", "t-2")
+    assert isinstance(error, StoreBusy)
+    assert "full" in str(error)
+    store.write(lambda tx: tx.all("PRAGMA max_page_count = 1000000"))
+    store.write(large)
+    assert set(seen(path)) == {"t-1", "t-2", "t-large"}
