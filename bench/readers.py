@@ -25,10 +25,36 @@ from lxml import etree
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from syncd.feeds.readers import Limits, ReadSpec, open_reader  # noqa: E402
+from syncd.feeds.readers import Limits, ReadSpec, open_reader
 
-FIELDS = ("title", "date", "referencenumber", "url", "city", "state", "description", "salary", "jobtype", "category")
-WORDS = "team safety équipe manage schedule report quality benefits experience skills plan review growth wage".split()
+FIELDS = (
+    "title",
+    "date",
+    "referencenumber",
+    "url",
+    "city",
+    "state",
+    "description",
+    "salary",
+    "jobtype",
+    "category",
+)
+WORDS = [
+    "team",
+    "safety",
+    "équipe",
+    "manage",
+    "schedule",
+    "report",
+    "quality",
+    "benefits",
+    "experience",
+    "skills",
+    "plan",
+    "review",
+    "growth",
+    "wage",
+]
 
 
 def rows(count: int) -> Iterator[tuple[str, ...]]:
@@ -39,7 +65,18 @@ def rows(count: int) -> Iterator[tuple[str, ...]]:
         text = "\n".join(f"<p><b>{rng.choice(sentences)}</b> {rng.choice(sentences)}</p>" for _ in range(12))
         pay = f"${rng.randrange(17, 60)}.50 per hour"
         url = f"https://careers.example.com/jobs/{n}?src=feed&c=1"
-        yield (f"Role {n}", "2026-10-01", f"REF-{n:08d}", url, "Montréal", "QC", text, pay, "fulltime", "Finance")
+        yield (
+            f"Role {n}",
+            "2026-10-01",
+            f"REF-{n:08d}",
+            url,
+            "Montréal",
+            "QC",
+            text,
+            pay,
+            "fulltime",
+            "Finance",
+        )
 
 
 def write(path: Path, count: int) -> None:
@@ -130,11 +167,15 @@ def report(path: Path, count: int, reps: int) -> None:
         median = statistics.median(seconds for seconds, _ in runs)
         ratio, memory = median / floor, max(grown for _, grown in runs)
         rate = count / median
-        print(f"{path.suffix[1:]:6}{name:14}{median:8.3f} s {rate:10,.0f} records/s {ratio:6.2f}x {memory:+6.1f} MiB")
+        print(
+            f"{path.suffix[1:]:6}{name:14}{median:8.3f} s {rate:10,.0f} records/s {ratio:6.2f}x {memory:+6.1f} MiB"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("formats", nargs="*", default=["xml", "csv", "json", "jsonl"])
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--reps", type=int, default=3)

@@ -27,6 +27,7 @@ class Event(StrEnum):
     FEED_FAILED = "feed.failed"
     FEED_SUPERSEDED = "feed.superseded"
     FEED_OVERDUE = "feed.overdue"
+    FEED_RELEASED = "feed.released"
     ROW_REJECTED = "row.rejected"
     REFRESH_DONE = "refresh.done"
     API_REQUEST = "api.request"

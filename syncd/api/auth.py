@@ -23,7 +23,7 @@ from syncd.domain.job import Actor, ActorKind, Employer
 from syncd.errors import StoreError
 from syncd.store import Store, Tx, employers, keys
 
-log = structlog.get_logger("syncd.api")
+log = structlog.get_logger()
 
 #: Seconds for which a good key is believed without asking the store again.
 TTL = 0.5

@@ -17,7 +17,7 @@ from syncd.api import problems
 from syncd.api.context import CONTEXT, PRINCIPAL, REQUEST_ID
 from syncd.api.routes import effective_method
 
-log = structlog.get_logger("syncd.api")
+log = structlog.get_logger()
 
 _SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 #: Answers are for one key only, and a client that keeps one has to ask whether it still holds.

@@ -24,7 +24,7 @@ from syncd.errors import (
     SyncdError,
 )
 
-log = structlog.get_logger("syncd.api")
+log = structlog.get_logger()
 
 #: Code → (status, title). Codes are stable: clients branch on them.
 CODES: Mapping[str, tuple[int, str]] = {

@@ -18,7 +18,7 @@ from syncd.api import problems
 from syncd.api.middleware import dress, new_request_id
 from syncd.api.settings import ApiSettings
 
-log = structlog.get_logger("syncd.api")
+log = structlog.get_logger()
 
 #: Bytes of one header line, and header lines of one request.
 MAX_LINE = 8_190

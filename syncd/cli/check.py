@@ -102,5 +102,5 @@ def _port(key: str, address: Address) -> Iterator[str]:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((address.host, address.port))
     except OSError as error:
-        yield
-        f"{key}: {address}: {os.strerror(error.errno) if error.errno else error}; choose another address"
+        why = os.strerror(error.errno) if error.errno else str(error)
+        yield f"{key}: {address}: {why}; choose another address"

@@ -17,6 +17,7 @@ from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.domain.run import Run, RunState
 from syncd.errors import FeedError
+from syncd.feeds.config import FeedConfig
 from syncd.service import wiring
 from syncd.store import Store, runs
 from syncd.sync.importer import Planned
@@ -58,7 +59,7 @@ def _word(run: Run | None) -> str | None:
     return f"{run.id}: {state_of(run)}" if run is not None else None
 
 
-def _feed(found: wiring.FeedConfig, settings: Settings, run: Run | None) -> dict[str, Any]:
+def _feed(found: FeedConfig, settings: Settings, run: Run | None) -> dict[str, Any]:
     return {
         "name": found.name,
         "employer": found.employer,

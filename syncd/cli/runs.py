@@ -11,7 +11,7 @@ from syncd.cli.output import bold, cell, clean, print_json, print_table
 from syncd.config import Settings
 from syncd.domain.run import Counts, Run, RunState
 from syncd.store import Store, runs
-from syncd.sync.reports import report, run_json
+from syncd.sync.reports import refresh_reports, report, run_json
 
 #: So many rejected rows, warnings and changes are shown to a person; `--json` has them all.
 SHOWN = 20
@@ -71,7 +71,9 @@ def decided(store: Store, settings: Settings, number: int, *, approved: bool) ->
 
     catalog = Catalog.default()
     importer = make_importer(store, settings, catalog, load_all(store, settings, catalog))
-    return importer.approve(number) if approved else importer.reject(number)
+    run = importer.approve(number) if approved else importer.reject(number)
+    refresh_reports(store, settings.drop.folder / run.feed, run.id)
+    return run
 
 
 def summary(run: Run) -> str:

@@ -36,7 +36,6 @@ TRANSITIONS: Mapping[Status, tuple[Status, ...]] = {
     Status.DRAFT: (Status.ACTIVE, Status.ARCHIVED),
 }
 
-_NAMES = ("publishDate", *ATTRIBUTES)
 #: Fields that an update takes over as they were sent; the others have rules of their own below.
 _PLAIN = {
     "referenceId": "reference_id",
@@ -227,14 +226,15 @@ def _close_date(
     return {"close_date": default, "close_origin": CloseOrigin.DEFAULT}
 
 
+_PLACE = {name: place for place, name in enumerate(("publishDate", *ATTRIBUTES))}
 _WIRE = {attribute: name for name, attribute in ATTRIBUTES.items()} | {"publish_date": "publishDate"}
 
 
 def changed_fields(changes: Mapping[str, object]) -> tuple[str, ...]:
     """Wire names of the changed attributes, in the specification's order (a new publication is
     ``publishDate``)."""
-    names = {_WIRE[attribute] for attribute in changes if attribute in _WIRE}
-    return tuple(name for name in _NAMES if name in names)
+    names = [_WIRE[attribute] for attribute in changes if attribute in _WIRE]
+    return tuple(sorted(names, key=_PLACE.__getitem__))
 
 
 def decide_missing(current: Job, now: Moment) -> Archive | Unchanged:

@@ -7,6 +7,7 @@ and readers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 
 from syncd.domain import html
@@ -45,7 +46,8 @@ LIMITS: Mapping[str, int] = {
     "applicationEmail": 50,
     "applicationUrl": 200,
 }
-#: So many problems are told of one body; a last one says how many more there are.
+#: So many problems are told of one body; a last one says that there are more. Reading stops there, so that a
+#: hostile body costs no more than an honest one.
 MAX_PROBLEMS = 500
 
 READ_ONLY = frozenset({"employer", "publishDate"})
@@ -76,6 +78,8 @@ def check(
                 fields[name] = read
         elif name not in _TOP_READ_ONLY:
             problems.append(unknown_field("", name, _READERS))
+        if len(problems) > MAX_PROBLEMS:
+            raise Invalid(_capped(problems))
     job_id = _job_id(body["id"], problems) if "id" in body else None
     if reference_required and fields.get("referenceId") is None and not _faulty(problems, "referenceId"):
         problems.append(_NO_REFERENCE)
@@ -93,11 +97,8 @@ def check_reference(body: object) -> str:
     reference = _reference_id(body.get("referenceId"), problems)
     if reference is None:
         problems.append(_NO_REFERENCE)
-    problems += [
-        unknown_field("", name, _READERS)
-        for name in body
-        if name not in _READERS and name not in _TOP_READ_ONLY
-    ]
+    unknown = (name for name in body if name not in _READERS and name not in _TOP_READ_ONLY)
+    problems += [unknown_field("", name, _READERS) for name in islice(unknown, MAX_PROBLEMS + 1)]
     if not isinstance(reference, str) or problems:
         raise Invalid(_capped(in_body_order(problems, body)))
     return reference
@@ -120,8 +121,9 @@ def _raise(
 def _capped(problems: Problems) -> Problems:
     if len(problems) <= MAX_PROBLEMS:
         return problems
-    left, first = len(problems) - MAX_PROBLEMS, problems[MAX_PROBLEMS]
-    return [*problems[:MAX_PROBLEMS], Problem(first.pointer, first.code, f"and {left} more problems")]
+    next_one = problems[MAX_PROBLEMS]
+    detail = f"and more: only the first {MAX_PROBLEMS} problems are told"
+    return [*problems[:MAX_PROBLEMS], Problem(next_one.pointer, next_one.code, detail)]
 
 
 def _faulty(problems: Problems, name: str) -> bool:
@@ -162,12 +164,12 @@ def _description(value: object, problems: Problems) -> object:
     text = read_text("/description", value, problems)
     if not isinstance(text, str):
         return text
-    faults = html.check(text)
+    faults = html.check(text, MAX_PROBLEMS + 1)
     if not faults:
         return text
     problems += [
         Problem("/description", "disallowed_html", f"offset {fault.offset}: {fault.detail}")
-        for fault in faults[: MAX_PROBLEMS + 1]
+        for fault in faults
     ]
     return FAULT
 

@@ -11,6 +11,10 @@ from syncd.feeds.faults import nearest
 from syncd.feeds.transforms.text import spelled
 
 
+#: No catalogue has longer names; what is longer is not worth looking up (or remembering).
+_LONGEST = 200
+
+
 @dataclass(frozen=True, slots=True)
 class Finder:
     """How one catalogue is searched. ``what``: an entry in words; ``pointer`` of the field in the body."""
@@ -50,6 +54,8 @@ def finders(catalog: Catalog) -> dict[str, Finder]:
 def catalogue_id(value: object, find: Finder) -> int | None:
     """The id that ``value`` names: an id of the catalogue, a name or a synonym. None: neither."""
     if value.__class__ is str:
+        if len(value) > _LONGEST:
+            return None
         found = find.by_name(value)
         if found is not None:
             return found
@@ -57,8 +63,13 @@ def catalogue_id(value: object, find: Finder) -> int | None:
         return _known(int(text), find) if text.isdecimal() and len(text) < 11 else None
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
-    return _known(int(value), find) if value == int(value) else None
+    return _known(int(value), find) if 0 < value < 2**31 and value == int(value) else None
 
 
 def _known(id: int, find: Finder) -> int | None:
     return id if id in find.ids else None
+
+
+def catalogue_name(name: str, find: Finder) -> int | None:
+    """The id of the entry with this name or synonym; digits are no name."""
+    return find.by_name(name) if len(name) <= _LONGEST else None

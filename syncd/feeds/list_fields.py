@@ -164,7 +164,9 @@ def _keeping_names(field: str) -> Callable[[Context], Context]:
         tables = tuple(context.build.lookups.values())
 
         def whole(text: str) -> bool:
-            return find(text) is not None or any(name_key(text) in table for table in tables)
+            return len(text) <= 200 and (
+                find(text) is not None or any(name_key(text) in table for table in tables)
+            )
 
         return replace(context, build=replace(context.build, whole=whole))
 

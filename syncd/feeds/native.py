@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from syncd.domain.catalog import Catalog
 from syncd.errors import Problem
-from syncd.feeds.catalogue_values import Finder, finders
+from syncd.feeds.catalogue_values import Finder, catalogue_name, finders
 from syncd.feeds.faults import nearest
 from syncd.feeds.records import Format
 from syncd.feeds.transforms.text import decimal, integer, strict_boolean
@@ -98,7 +98,7 @@ def _entry(value: object, find: Finder, pointer: str, log: Log) -> object:
         name = value["name"]
     if not isinstance(name, str) or not name.strip():
         return value
-    id = find.by_name(name)
+    id = catalogue_name(name, find)
     if id is None:
         detail = f"{name[:100]!r} is no {find.what} of the catalogue{find.hint(name)}"
         log.problems.append(Problem(pointer, "unknown_value", detail, name))

@@ -22,6 +22,8 @@ from syncd.feeds.selectors import Node, Selector, compile_selector
 from syncd.feeds.transforms.text import spelled
 
 Values = list[object]
+#: Lookups compare so many characters of a value.
+_LONGEST = 500
 SOURCE_KEYS = ("from", "value", "all", "template", "each", "split", "lookup", "default")
 _FORMS = ("from", "value", "all", "template")
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
@@ -231,7 +233,9 @@ def _lookup(name: object, source: Source, build: Build, scope: Scope) -> Source:
         return source
     inner = source.every
     return _from_every(
-        lambda node: [new for value in inner(node) for new in table.get(name_key(spelled(value)), (value,))]
+        lambda node: [
+            new for value in inner(node) for new in table.get(name_key(spelled(value)[:_LONGEST]), (value,))
+        ]
     )
 
 

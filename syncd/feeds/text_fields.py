@@ -122,7 +122,7 @@ _STATUS = {word: status for status, words in _STATUSES.items() for word in words
 def _status(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
     def status(node: Any, log: Log) -> object:
         value = source.first(node)
-        return None if value is None else _STATUS.get(name_key(spelled(value)), value)
+        return None if value is None else _STATUS.get(name_key(spelled(value)[:100]), value)
 
     return status
 

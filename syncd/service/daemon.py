@@ -16,20 +16,24 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from syncd.api import add_health, make_app, make_runner
+from syncd.api import ApiSettings, add_health, make_app, make_runner
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import SyncdError
 from syncd.logs import Event
 from syncd.service import wiring
+from syncd.service.house import HOUSE, House
 from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
 from syncd.service.sockets import inherited, listen
 from syncd.service.syncer import Heart, Syncer
-from syncd.service.timers import keep_refreshing, keep_telling
+from syncd.service.timers import keep_doing, keep_telling
 from syncd.service.watcher import Watcher
 from syncd.store import Store
+from syncd.store import feeds as stored_feeds
+from syncd.sync.feed import Feed
+from syncd.sync.refresher import Refresher
 
 log = structlog.get_logger("syncd.service")
 
@@ -40,10 +44,9 @@ REQUESTS, BATCH = 20.0, 20.0
 def serve(settings: Settings) -> int:
     """Run until told to stop; the exit code. Raises ConfigError, StoreError, OSError while starting."""
     catalog = Catalog.default()
-    configs = wiring.feed_configs(settings, catalog)
     store = wiring.open_store(settings, exclusive=True)
     try:
-        feeds = wiring.resolve(store, configs, settings)
+        feeds = load_feeds(store, settings, catalog)
         asyncio.run(Daemon(settings, store, catalog, feeds).run())
     finally:
         store.close()
@@ -51,26 +54,44 @@ def serve(settings: Settings) -> int:
     return 0
 
 
+def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, Feed]:
+    """The feeds as configured; feeds that no longer are own nothing any more. Raises ConfigError, StoreError."""
+    feeds = wiring.load_all(store, settings, catalog)
+    released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, feeds))
+    if released:
+        log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
+    return feeds
+
+
+def api_settings(settings: Settings) -> ApiSettings:
+    api = settings.api
+    return ApiSettings(
+        base_path=api.base_path,
+        public_url=api.public_url,
+        max_body=api.max_body,
+        read_timeout=api.read_timeout.total_seconds(),
+        trusted_proxies=api.trusted_proxies,
+    )
+
+
 class Daemon:
     """One life of the service. ``store`` stays the caller's to close, after ``run``."""
 
-    def __init__(
-        self, settings: Settings, store: Store, catalog: Catalog, feeds: dict[str, wiring.Feed]
-    ) -> None:
+    def __init__(self, settings: Settings, store: Store, catalog: Catalog, feeds: dict[str, Feed]) -> None:
         self._settings, self._store, self._catalog = settings, store, catalog
         self._notifier = Notifier()
         self._told_to_stop = asyncio.Event()
         self._halt = threading.Event()
         self._heart = Heart()
-        self._worker = wiring.make_worker(store, feeds, catalog, settings, self._may_go_on)
+        self._worker = wiring.make_worker(store, settings, catalog, feeds, stop=self._must_stop)
         self._syncer = Syncer(self._worker, settings.drop.rescan.total_seconds(), self._heart, self._halt)
         self._watcher = Watcher(settings.drop.folder, self._syncer.hint, poll=settings.drop.poll)
-        self._readiness = Readiness(store, self._watcher, self._syncer, self._worker, self._heart)
+        self._readiness = Readiness(store, self._watcher, self._syncer, self._heart)
         self._runners: list[web.AppRunner] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def _may_go_on(self) -> bool:
-        """What the importer asks at every batch edge: True means stop."""
+    def _must_stop(self) -> bool:
+        """What the worker asks at every batch edge."""
         self._heart.beat()
         return self._halt.is_set()
 
@@ -90,8 +111,7 @@ class Daemon:
         self._syncer.start()
         self._watcher.start()
         await asyncio.to_thread(self._watcher.running.wait, 10.0)
-        self._keep(keep_refreshing(self._store, self._settings.refresh, self._told_to_stop))
-        self._keep(keep_telling(self._notifier, self._readiness))
+        self._keep_timers()
         self._notifier.ready(f"serving {addresses['api']}")
         log.info(
             Event.SERVICE_READY,
@@ -100,10 +120,20 @@ class Daemon:
             drop=str(self._settings.drop.folder),
         )
 
+    def _keep_timers(self) -> None:
+        refresh = self._settings.refresh
+        refresher = Refresher(
+            self._store, every=refresh.every, archive_closed=refresh.archive_closed, stop=self._halt.is_set
+        )
+        house = House(self._store, self._settings.store.keep_history, lambda: self._worker.feeds)
+        self._keep(keep_doing("refresh", refresher.tick, refresh.check.total_seconds()))
+        self._keep(keep_doing("house", house.tick, HOUSE))
+        self._keep(keep_telling(self._notifier, self._readiness))
+
     async def _serve(self) -> dict[str, str]:
         """Bind both addresses; the addresses as bound."""
         sockets = inherited()
-        settings = wiring.api_settings(self._settings)
+        settings = api_settings(self._settings)
         app = make_app(self._store, settings, self._catalog)
         add_health(app, self._readiness)
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
@@ -140,7 +170,7 @@ class Daemon:
     async def _reload(self) -> None:
         """Feeds anew: all of them, or none if any is wrong."""
         try:
-            feeds = await asyncio.to_thread(wiring.reload_feeds, self._store, self._settings, self._catalog)
+            feeds = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalog)
         except (SyncdError, OSError) as error:
             faults = list(getattr(error, "faults", ())) or [str(error)]
             log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)

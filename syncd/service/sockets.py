@@ -32,21 +32,15 @@ def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, socket.socke
 
 async def listen(runner: web.BaseRunner, key: str, address: Address, given: socket.socket | None) -> str:
     """Start serving; the address that a client can use. Raises ConfigError naming the setting ``key``."""
-    site: web.BaseSite
-    if given is not None:
-        site = web.SockSite(runner, given)
-    else:
-        site = web.TCPSite(runner, address.host or None, address.port)
     try:
-        await site.start()
+        if given is not None:
+            await web.SockSite(runner, given).start()
+        else:
+            await web.TCPSite(runner, address.host or None, address.port).start()
     except OSError as error:
         raise ConfigError([f"{key}: {address}: {_why(error)}"]) from error
-    host, port = (
-        runner.addresses[-1][:2]
-        if not isinstance(runner.addresses[-1], str)
-        else (address.host, address.port)
-    )
-    return f"http://{Address(host, port)}"
+    bound = runner.addresses[-1]
+    return f"http://{Address(*bound[:2])}" if isinstance(bound, tuple) else str(bound)
 
 
 def _why(error: OSError) -> str:

@@ -1,18 +1,18 @@
-"""What the loop does now and then: renew and close jobs that are due, give systemd a sign of life."""
+"""What the loop does now and then: start what is due, give systemd a sign of life."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import structlog
 
-from syncd.config import Refresh
+from syncd.errors import SyncdError
 from syncd.logs import Event
 from syncd.service.notify import Notifier
 from syncd.service.readiness import Readiness
-from syncd.sync.refresher import Refresher
 
 log = structlog.get_logger("syncd.service")
 
@@ -20,16 +20,18 @@ log = structlog.get_logger("syncd.service")
 PULSE = 0.5
 
 
-async def keep_refreshing(refresher: Refresher, settings: Refresh) -> None:
-    """A tick at start and every ``settings.check``; a failed one is logged and tried again at the next."""
+async def keep_doing(part: str, tick: Callable[[], object], seconds: float) -> None:
+    """``tick()`` now and every so many seconds, in a thread of its own. One that fails is logged, and the next is tried."""
     loop = asyncio.get_running_loop()
-    with ThreadPoolExecutor(1, thread_name_prefix="syncd-refresh") as thread:
+    with ThreadPoolExecutor(1, thread_name_prefix=f"syncd-{part}") as thread:
         while True:
             try:
-                await loop.run_in_executor(thread, refresher.tick)
+                await loop.run_in_executor(thread, tick)
+            except SyncdError as error:
+                log.warning(Event.SERVICE_FAULT, part=part, reason=str(error))
             except Exception as error:
-                log.exception(Event.SERVICE_FAULT, part="refresh", reason=str(error))
-            await asyncio.sleep(settings.check.total_seconds())
+                log.exception(Event.SERVICE_FAULT, part=part, reason=str(error))
+            await asyncio.sleep(seconds)
 
 
 async def keep_telling(notifier: Notifier, readiness: Readiness) -> None:

@@ -16,6 +16,7 @@ from syncd.store import feeds as stored_feeds
 from syncd.sync.context import Progress
 from syncd.sync.feed import Feed
 from syncd.sync.importer import Importer
+from syncd.sync.worker import Worker
 
 
 def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
@@ -99,3 +100,17 @@ def make_importer(
 def load_all(store: Store, settings: Settings, catalog: Catalog) -> dict[str, Feed]:
     """Every feed, as its file says now. Raises ConfigError with all faults."""
     return resolve(store, feed_configs(settings, catalog), settings)
+
+
+def make_worker(
+    store: Store,
+    settings: Settings,
+    catalog: Catalog,
+    feeds: Mapping[str, Feed],
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Progress | None = None,
+) -> Worker:
+    """The worker on these feeds, with an importer of its own."""
+    importer = make_importer(store, settings, catalog, feeds, stop=stop, progress=progress)
+    return Worker(store, feeds, importer, drop=settings.drop.folder, stop=stop)

@@ -112,10 +112,8 @@ def marks(count: int) -> str:
 
 
 def padded(count: int) -> int:
-    size = 1
-    while size < count:
-        size *= 4
-    return size
+    """``count`` rounded up: to the next power of two, or from 16 on to the next multiple of 32."""
+    return 1 << (count - 1).bit_length() if count <= 16 else -(-count // 32) * 32
 
 
 def padding(values: Sequence[object]) -> list[object]:

@@ -1,6 +1,8 @@
-"""Writes a planned run to the store: rows first, then what the file no longer has, in batches between which others write.
+"""Writes a planned run to the store: rows first, then what the file no longer has, in batches between which
+others write.
 
-Every batch is decided again inside its own transaction; a batch that was cut off can be applied again with the same end.
+Every batch is decided again inside its own transaction; a batch that was cut off can be applied again with
+the same end.
 """
 
 from __future__ import annotations
@@ -8,12 +10,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
 
 import structlog
 
 from syncd.domain.job import Actor, ActorKind, Job, JobInput
-from syncd.domain.plan import Archive, Change, Create, Ownership, Reject, RowAction, decide_missing
+from syncd.domain.plan import (
+    Archive,
+    Change,
+    Create,
+    Hold,
+    Ownership,
+    Reject,
+    RowAction,
+    RowDecision,
+    decide_missing,
+)
 from syncd.domain.run import Run
 from syncd.errors import Problem, StoreError
 from syncd.store import Tx, feeds, jobs, runs
@@ -30,35 +43,45 @@ Row = tuple[Staged, JobInput]
 
 @dataclass(slots=True)
 class Written:
-    """What one transaction came to: rows by action, rows that the store's state forbids, jobs that were made."""
+    """What one transaction came to: rows by action, rows that the store's state forbids, jobs that were
+    made."""
 
     actions: Counter[str] = field(default_factory=Counter)
     refused: list[tuple[int, tuple[Problem, ...]]] = field(default_factory=list)
     made: list[int] = field(default_factory=list)
 
 
+class Part(Enum):
+    """Which rows go in: all; all but those that archive their job (the archiving waits for a person); only
+    those (the others stand already)."""
+
+    ALL = "all"
+    NO_ARCHIVES = "no archives"
+    ARCHIVES = "archives"
+
+
 class Applier:
-    """Applies one stage and counts into the run. ``failed``: rows and batches of jobs whose write broke in a way that waiting
-    does not mend. ``held``: the archiving waits for a person, so a row whose own date would archive its job waits too."""
+    """Applies one stage and counts into the run. ``approved``: a person answers for it, not the feed."""
 
     def __init__(
-        self, ctx: Context, feed: Feed, stage: Stage, run: Run, *, held: bool, approved: bool = False
+        self, ctx: Context, feed: Feed, stage: Stage, run: Run, part: Part, *, approved: bool = False
     ) -> None:
         self._ctx, self._feed, self._stage, self._run = ctx, feed, stage, run
-        self._counts, self._held = run.counts, held
+        self._counts, self._part = run.counts, part
         self._actor = Actor(ActorKind.OPERATOR) if approved else Actor(ActorKind.RUN, run.id)
-        self._why = ""
-        self.failed = 0
+        self._failures, self._why = 0, ""
 
-    def complaint(self) -> str | None:
-        """One line about the writes that failed for good; None if there were none."""
-        if not self.failed:
+    def hold(self) -> Hold | None:
+        """Why the run has to wait: writes that failed for a reason that waiting does not mend."""
+        if not self._failures:
             return None
-        what = "1 write" if self.failed == 1 else f"{self.failed} writes"
-        return f"{what} failed for a reason that waiting does not mend ({self._why}); the others went in"
+        what = "1 write" if self._failures == 1 else f"{self._failures} writes"
+        reason = f"{what} failed, and waiting does not mend it ({self._why}); the others went in"
+        return Hold(False, "write_failed", reason)
 
     def rows(self) -> None:
-        """All valid rows, in order. Raises Stopped at a batch edge, StoreError when the store cannot serve."""
+        """All valid rows, in order. Raises Stopped at a batch edge, StoreError when the store cannot
+        serve."""
         done = 0
         for batch in self._stage.rows(BATCH):
             self._batch([(row, unpack(row.body)) for row in batch])
@@ -81,7 +104,7 @@ class Applier:
             self._take(Written(Counter({RowAction.REJECTED: 1}), [(rows[0][0].number, (problem,))]))
 
     def _failed(self, why: str) -> None:
-        self.failed += 1
+        self._failures += 1
         self._why = self._why or why
 
     def _take(self, done: Written) -> None:
@@ -91,7 +114,7 @@ class Applier:
             self._stage.reject(number, pack_problems(problems))
         self._stage.name(done.made)
 
-    # -- inside a transaction (may run twice: touches nothing but the transaction) -------------------------------------------
+    # -- inside a transaction (may run twice: touches nothing but the transaction) -------------------------
 
     def _apply(self, tx: Tx, rows: Sequence[Row]) -> Written:
         done = Written()
@@ -109,8 +132,7 @@ class Applier:
             job = found.jobs.get(row.reference)
             sent = located(tx, self._feed, unlocated)
             decided = decide(self._feed, sent, job, found.owner(job), tx.now)
-            if decided.archives and self._held:
-                done.actions[RowAction.UNCHANGED] += 1
+            if not self._goes_in(decided, done):
                 continue
             done.actions[decided.action] += 1
             if isinstance(decided.decision, Reject):
@@ -120,6 +142,14 @@ class Applier:
                     owned.append(((row, sent), len(changes)))
                 changes.append(decided.decision)
         self._write(tx, changes, owned, done)
+
+    def _goes_in(self, decided: RowDecision, done: Written) -> bool:
+        """Whether the row belongs to the part. One that waits counts as unchanged until it does not."""
+        if self._part is Part.ALL:
+            return True
+        if decided.archives:
+            done.actions[RowAction.UNCHANGED] += 1 if self._part is Part.NO_ARCHIVES else -1
+        return decided.archives is (self._part is Part.ARCHIVES)
 
     def _write(self, tx: Tx, changes: list[Change], owned: list[tuple[Row, int]], done: Written) -> None:
         stored = tx.apply(changes, self._actor, run_id=self._run.id) if changes else []
@@ -132,12 +162,12 @@ class Applier:
             job.id for change, job in zip(changes, stored, strict=True) if isinstance(change, Create)
         )
 
-    # -- archiving -------------------------------------------------------------------------------------------------------
+    # -- archiving -----------------------------------------------------------------------------------------
 
     def missing(self) -> None:
         """Archives the planned missing jobs, each looked at again."""
         for batch in self._stage.gone(BATCH):
-            ids = [job for job, _ in batch if not self._stage.is_named(job)]
+            ids = [job for job in batch if not self._stage.is_named(job)]
             try:
                 write = partial(archive, feed=self._feed, ids=ids, actor=self._actor, run_id=self._run.id)
                 self._counts.archived += self._ctx.store.write(write)
@@ -150,7 +180,8 @@ class Applier:
 
 
 def archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: int) -> int:
-    """Archives those of the jobs that are still active and still the feed's; gives their number. The feed gives them up."""
+    """Archives those of the jobs that are still active and still the feed's; gives their number. The feed
+    gives them up."""
     found = jobs.by_ids(tx, ids)
     owners = feeds.ownership(tx, feed.id, list(found))
     own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NOBODY)))

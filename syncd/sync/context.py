@@ -17,7 +17,8 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """``stop`` is asked at every batch edge; ``scratch`` is the folder of the stage (None: the system's own)."""
+    """``stop`` is asked at every batch edge; ``scratch`` is the folder of the stage (None: the system's
+    own)."""
 
     store: Store
     catalog: Catalog

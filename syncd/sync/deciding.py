@@ -94,8 +94,8 @@ def written(feed: Feed, row: Staged, sent: JobInput, job: Job, now: Moment) -> f
 
 
 def due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
-    """The first day on which the same row would come to something else, though neither is touched: its own date has passed,
-    or the date that nobody chose is renewed. None: never."""
+    """The first day on which the same row would come to something else, though neither is touched: its own
+    date has passed, or the date that nobody chose is renewed. None: never."""
     own = sent.fields.get("closeDate")
     if not isinstance(own, date):
         return next_due(job, sent, policy)

@@ -17,9 +17,10 @@ class Stopped(SyncdError):
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """``id`` is the store's (0: the store does not know the feed yet, good enough for a dry run); ``folder`` is
-    ``DROP/NAME``. ``fingerprint`` (16 bytes) is over all that decides what an unchanged record would do: the mapping's own
-    fingerprint, the employer and the habits of the feed that change what is sent."""
+    """``id`` is the store's (0: the store does not know the feed yet, good enough for a dry run);
+    ``folder`` is ``DROP/NAME``. ``fingerprint`` (16 bytes) is over all that decides what an unchanged
+    record would do: the mapping's own fingerprint, the employer and the habits of the feed that change what
+    is sent."""
 
     id: int
     config: FeedConfig

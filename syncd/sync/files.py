@@ -127,6 +127,17 @@ def opened(folder: Path) -> Iterator[int]:
         os.close(fd)
 
 
+@contextmanager
+def opened_within(folder: Path, name: str) -> Iterator[int]:
+    """The folder ``name`` inside ``folder``; neither may be a link."""
+    with opened(folder) as outer:
+        fd = os.open(name, FOLDER_FLAGS, dir_fd=outer)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
 def by_fd(fd: int, real: Path) -> Path:
     return _PROC / str(fd) if _PROC.exists() else real
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from syncd.errors import FeedError
 from syncd.sync import lease
 from syncd.sync.files import (
     FILE_FLAGS,
-    FOLDER_FLAGS,
     Candidate,
     Claimed,
     Scan,
@@ -35,6 +34,7 @@ from syncd.sync.files import (
     mode_of,
     nonblocking,
     opened,
+    opened_within,
     reserve,
     same,
 )
@@ -43,6 +43,9 @@ from syncd.sync.names import CLAIMED, DONE, FAILED, claim_name, never_taken, par
 
 #: Seconds: the least stillness where no lease can be asked for, and of a file of 0 bytes.
 WITHOUT_LEASE, EMPTY = 30.0, 60.0
+#: Bytes of a file's beginning in which the mark of mended rows stands, if it has one.
+HEAD = 65_536
+MARK = b"syncd_errors"
 
 
 class Inbox:
@@ -143,6 +146,20 @@ class Inbox:
                 return Waiting(name, "it is settling", max(self.settle, WITHOUT_LEASE) - age)
         return None
 
+    def looks_mended(self, file: Candidate | Claimed) -> bool:
+        """Whether the file's beginning has the mark of rejected rows sent back (``syncd_errors``)."""
+        try:
+            if isinstance(file, Claimed):
+                return _marked(os.pread(file.fd, HEAD, 0))
+            with opened(self.folder) as folder:
+                fd = os.open(file.name, FILE_FLAGS, dir_fd=folder)
+            try:
+                return stat.S_ISREG(os.fstat(fd).st_mode) and _marked(os.read(fd, HEAD))
+            finally:
+                os.close(fd)
+        except OSError:
+            return False
+
     # -- claiming ---------------------------------------------------------------------------------
 
     def claim(self, candidate: Candidate) -> Claimed | None:
@@ -176,6 +193,11 @@ class Inbox:
                     found.append(claimed)
         self._orphaned.keep(names)
         return sorted(found, key=lambda c: (c.mtime_ns, c.name))
+
+    def claimed_names(self) -> set[str]:
+        """The names of all that lies in ``.claimed/``."""
+        with self._sub(CLAIMED) as claims:
+            return {name for name in os.listdir(claims) if parse_claim(name)}
 
     def settling(self, claimed: Claimed) -> Waiting | None:
         """Why a file in ``.claimed/`` that has no run yet, or that changed under its run, is to be left alone
@@ -267,6 +289,15 @@ class Inbox:
         claimed.close()
         return self.folder / sub / name
 
+    def keep_scratch(self, claimed: Claimed, filed: Path) -> None:
+        """Moves the finished file of rejected records from beside the claim to beside ``filed``."""
+        stem = f"{claimed.scratch.name}."
+        with self._sub(CLAIMED) as claims:
+            for name in os.listdir(claims):
+                if name.startswith(stem) and not name.endswith(".part"):
+                    target = filed.with_name(f"{filed.name}.rejected.{name.removeprefix(stem)}")
+                    os.rename(name, target, src_dir_fd=claims)
+
     def filed(self) -> list[tuple[int, Path]]:
         """(run number, path) of all that runs have left in ``done/`` and ``failed/``, oldest run first."""
         found = []
@@ -283,14 +314,8 @@ class Inbox:
         with self._sub(path.parent.name) as folder, suppress(FileNotFoundError):
             os.unlink(path.name, dir_fd=folder)
 
-    @contextmanager
-    def _sub(self, name: str) -> Iterator[int]:
-        with opened(self.folder) as folder:
-            fd = os.open(name, FOLDER_FLAGS, dir_fd=folder)
-        try:
-            yield fd
-        finally:
-            os.close(fd)
+    def _sub(self, name: str) -> AbstractContextManager[int]:
+        return opened_within(self.folder, name)
 
 
 def strays(drop: Path, feeds: set[str]) -> list[Stray]:
@@ -298,3 +323,8 @@ def strays(drop: Path, feeds: set[str]) -> list[Stray]:
     there."""
     names = (n for n in sorted(os.listdir(drop)) if n not in feeds and not n.startswith((".", "README")))
     return [Stray(shown(name), "it is in no feed's folder") for name in names]
+
+
+def _marked(head: bytes) -> bool:
+    """In any encoding of which ASCII is a part, and in both of UTF-16."""
+    return MARK in head.replace(b"\x00", b"")

@@ -1,39 +1,63 @@
-"""One feed's share of the worker: which of its files are run, in which order, and the way of one file through its run."""
+"""One feed's share of the worker: which of its files are run, in which order, and the way of one file through
+its run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import structlog
 
 from syncd.domain.run import Run, RunState
-from syncd.errors import FeedError, StoreClosed, SyncdError
-from syncd.store import Store, runs
+from syncd.errors import FeedError, StoreClosed, StoreError
+from syncd.store import Store, Tx, runs
 from syncd.sync.feed import Feed, Stopped
 from syncd.sync.files import Candidate, Claimed, Stray
 from syncd.sync.inbox import Inbox
+from syncd.sync.names import shown
 from syncd.sync.outcome import reconciled
-from syncd.sync.patience import patiently
+from syncd.sync.patience import passing, patiently
 from syncd.sync.rejects import RejectsWriter
 from syncd.sync.reports import refresh_reports, write_reports
 from syncd.sync.source import SourceFile
 from syncd.sync.sweep import sweep
 
-if TYPE_CHECKING:
-    from syncd.sync.worker import Runs
-
 log = structlog.get_logger("syncd.sync")
 
 #: So many attempts in a row that die at the same place make a poison file.
 DEATHS = 3
+#: Seconds between two sweeps of a feed's old files.
+SWEEP = 60.0
+
+
+class Runs(Protocol):
+    """What is needed of the importer: drive a stored run to an ended state."""
+
+    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What all lanes share. ``monotonic`` and ``sleep`` are in seconds; ``stop`` is asked between two files;
+    ``at`` is called between any two steps with the name of the one just done (``copied``, ``claimed``,
+    ``begun``, ``run``, ``reported``,
+    ``filed``): tests let the process die there."""
+
+    store: Store
+    importer: Runs
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], None]
+    stop: Callable[[], bool]
+    at: Callable[[str], None]
 
 
 @dataclass(slots=True)
 class Delivery:
-    """A file that waits for its turn: still in the folder, or already claimed (with a run that never began, or none)."""
+    """A file that waits for its turn: still in the folder, or already claimed (with a run that never began,
+    or none)."""
 
     file: Candidate | Claimed
     run: Run | None = None
@@ -45,24 +69,22 @@ class Delivery:
 
 
 class Lane:
-    """Lives from tick to tick. ``due`` is a moment of the monotonic clock; ``waiting`` says why the last visit failed.
+    """Lives from tick to tick. ``due`` is a moment of the monotonic clock; ``waiting`` says why the last
+    visit failed.
 
     All that writes to the feed's folder or runs its files is only for who holds ``inbox.lock()``.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        feed: Feed,
-        importer: Runs,
-        monotonic: Callable[[], float],
-        sleep: Callable[[float], None],
-        stop: Callable[[], bool],
-        at: Callable[[str], None],
-    ) -> None:
-        self.feed, self._store, self._importer = feed, store, importer
-        self._monotonic, self._sleep, self._stop, self._at = monotonic, sleep, stop, at
-        self.inbox = Inbox(feed.folder, feed.config.settle, feed.config.marker, monotonic)
+    def __init__(self, tools: Tools, feed: Feed) -> None:
+        self.feed = feed
+        self._store, self._importer = tools.store, tools.importer
+        self._monotonic, self._sleep, self._stop, self._at = (
+            tools.monotonic,
+            tools.sleep,
+            tools.stop,
+            tools.at,
+        )
+        self.inbox = Inbox(feed.folder, feed.config.settle, feed.config.marker, tools.monotonic)
         self.due: float | None = None
         self.waiting: str | None = None
         self.failures = 0
@@ -70,6 +92,7 @@ class Lane:
         self._rest_until = 0.0
         self._excused: set[int] = set()
         self._changed: set[str] = set()
+        self._sweep_at = 0.0
 
     def fits(self, feed: Feed) -> bool:
         """Whether what this lane remembers holds for ``feed`` as it is now configured."""
@@ -102,7 +125,9 @@ class Lane:
         self.look_again(scan.due)
         waiting += [Delivery(candidate) for candidate in scan.ready]
         self._run_all(sorted(waiting, key=lambda delivery: delivery.age), ended)
-        sweep(self._store, self.feed, self.inbox)
+        if self._monotonic() >= self._sweep_at:
+            sweep(self._store, self.feed, self.inbox)
+            self._sweep_at = self._monotonic() + SWEEP
 
     def _run_all(self, deliveries: list[Delivery], ended: list[Run]) -> None:
         """Oldest first. Of a snapshot feed's whole files only the newest is run."""
@@ -114,15 +139,16 @@ class Lane:
                 claimed = self._claim(delivery)
                 if claimed is None:
                     continue
-                old = newest is not None and delivery is not newest and not delivery.mended
-                ended.append(self.deliver(claimed, delivery.run, by=newest.file.name if old and newest else None))
+                by = newest if newest is not delivery and not delivery.mended else None
+                ended.append(self.deliver(claimed, delivery.run, by=shown(by.file.name) if by else None))
         finally:
             for delivery in deliveries:
                 if isinstance(delivery.file, Claimed):
                     delivery.file.close()
 
     def _newest(self, deliveries: list[Delivery]) -> Delivery | None:
-        """The delivery that makes the older ones superfluous. Files of mended rows neither do so nor are superfluous."""
+        """The delivery that makes the older ones superfluous. Files of mended rows neither do so nor are
+        superfluous."""
         if self.feed.config.policy.mode != "snapshot" or len(deliveries) < 2:
             return None
         for delivery in deliveries:
@@ -133,11 +159,11 @@ class Lane:
         if isinstance(delivery.file, Claimed):
             return delivery.file
         candidate = delivery.file
-        try:
-            claimed = patiently(lambda: self.inbox.claim(candidate), self._sleep)
-        finally:
+        claimed = patiently(lambda: self.inbox.claim(candidate), self._sleep)
+        if claimed is None:
             self.look_again(self.inbox.settle)
-        self._at("claimed")
+        else:
+            self._at("claimed")
         return claimed
 
     def _stop_here(self) -> None:
@@ -147,8 +173,8 @@ class Lane:
     # -- what a dead process left -----------------------------------------------------------------
 
     def _heal(self, ended: list[Run]) -> list[Delivery]:
-        """Files whose runs have ended are filed, runs that were cut off are continued; files without a run that began wait
-        for their turn."""
+        """Files whose runs have ended are filed, runs that were cut off are continued; files without a run
+        that began wait for their turn."""
         orphans = self.inbox.orphans()
         self._lose_runs()
         fresh: list[Delivery] = []
@@ -158,15 +184,16 @@ class Lane:
                 claimed = orphans.pop(0)
                 run = self._run_of(claimed)
                 if run is not None and run.state.ended:
-                    self._file(claimed, run)
+                    with closing(claimed):
+                        self._file(claimed, run)
                 elif run is not None and (run.state is not RunState.CLAIMED or run.attempt > 1):
                     self._continue(claimed, run, ended)
                 elif self._still(claimed):
                     fresh.append(Delivery(claimed, run))
         except BaseException:
-            for claimed in (*orphans, *(d.file for d in fresh)):
-                if isinstance(claimed, Claimed):
-                    claimed.close()
+            for file in (*orphans, *(d.file for d in fresh)):
+                if isinstance(file, Claimed):
+                    file.close()
             raise
         return fresh
 
@@ -187,31 +214,43 @@ class Lane:
         return False
 
     def _lose_runs(self) -> None:
-        """A run whose file has gone from ``.claimed/`` cannot be continued: it must not stay unfinished for ever."""
+        """A run whose file has gone from ``.claimed/`` cannot be continued: it must not stay unfinished for
+        ever."""
         there = self.inbox.claimed_names()
-        for run in self._store.read(runs.unfinished):
-            if (run.feed, run.employer_id) != (self.feed.name, self.feed.employer.id):
-                continue
-            name = self._store.read(lambda tx, number=run.id: runs.claimed_name(tx, number))
+        for run, name in self._store.read(self._unfinished):
             if name is not None and name not in there:
                 self._end(run, RunState.FAILED, "its file has gone from .claimed/ before the run ended")
+
+    def _unfinished(self, tx: Tx) -> list[tuple[Run, str | None]]:
+        """This feed's unfinished runs and the names of their claimed files."""
+        feed = self.feed
+        mine = [
+            run for run in runs.unfinished(tx) if (run.feed, run.employer_id) == (feed.name, feed.employer.id)
+        ]
+        return [(run, runs.claimed_name(tx, run.id)) for run in mine]
 
     # -- one file ---------------------------------------------------------------------------------
 
     def deliver(self, claimed: Claimed, run: Run | None = None, *, by: str | None = None) -> Run:
-        """The way of a claimed file: its run row, the run, its reports, its place in ``done/`` or ``failed/``.
+        """The way of a claimed file: its run row, the run, its reports, its place in ``done/`` or
+        ``failed/``.
 
-        ``run`` is the one that a dead process began. ``by`` names the newer file that takes this one's place. The claim is
-        given up in any case. Raises what the run raises; its file then stays claimed for the next visit.
+        ``run`` is the one that a dead process began. ``by`` names the newer file that takes this one's place.
+        The claim is given up in any case. Raises what the run raises; its file then stays claimed for the
+        next visit.
         """
         try:
-            run, deaths = (self._begin(claimed), 0) if run is None else self._resume(run)
+            run, deaths = self._resume(run) if run is not None else (self._begin(claimed), 0)
             self._at("begun")
             if by is not None:
                 run = self._end(run, RunState.SUPERSEDED, f"a newer file was waiting: {by}")
                 log.info("feed.superseded", run=run.id, feed=run.feed, file=run.file, reason=run.reason)
             elif deaths >= DEATHS:
-                run = self._end(run, RunState.FAILED, f"{deaths} attempts in a row died at the same place; not tried again")
+                run = self._end(
+                    run,
+                    RunState.FAILED,
+                    f"{deaths} attempts in a row died at the same place; not tried again",
+                )
             else:
                 run = self._run(claimed, run)
             self._at("run")
@@ -234,7 +273,8 @@ class Lane:
         return run
 
     def _resume(self, run: Run) -> tuple[Run, int]:
-        """The next attempt, and how many before it died at one place. One that this process gave up itself did not die."""
+        """The next attempt, and how many before it died at one place. One that this process gave up itself
+        did not die."""
         number, excused = run.id, run.id in self._excused
 
         def resume(tx: Tx) -> tuple[Run, int]:
@@ -271,5 +311,41 @@ class Lane:
             rejects.close()
         self._changed.discard(claimed.claimed_name)
         if held is not None and held.id != run.id:
-            refresh_reports(self._store, self.inbox, held.id)
+            refresh_reports(self._store, self.inbox.folder, held.id)
         return ended
+
+    def _attempt(self, claimed: Claimed, run: Run, rejects: RejectsWriter) -> Run:
+        """From the row as it is stored: an attempt that a full disk ended has left its marks in ``run``."""
+        run = self._store.read(lambda tx: runs.get(tx, run.id))
+        return self._importer.run(self.feed, SourceFile.of(claimed.path, claimed.name), run, rejects)
+
+    def _excuse(self, run: Run) -> None:
+        """This attempt was given up, it did not die. Remembered here, and by the store where that is
+        possible."""
+        self._excused.add(run.id)
+        with suppress(StoreError):
+            self._store.write(lambda tx: runs.stopped(tx, run.id))
+
+    def _end(self, run: Run, state: RunState, reason: str) -> Run:
+        """Ends a run without the importer."""
+        run.state, run.reason, run.ended_at = state, reason, self._store.now().instant
+        patiently(lambda: self._store.write(lambda tx: runs.save(tx, run)), self._sleep)
+        reconciled(run)
+        return run
+
+    def _file(self, claimed: Claimed, run: Run) -> None:
+        """Reports first, then the file itself: one that lies in ``done/`` has them."""
+
+        def beside(filed: Path) -> None:
+            self.inbox.keep_scratch(claimed, filed)
+            write_reports(self._store, run.id, filed)
+            self._at("reported")
+
+        try:
+            patiently(
+                lambda: self.inbox.file_away(claimed, run.id, run.state is RunState.FAILED, beside),
+                self._sleep,
+            )
+        except FileNotFoundError:
+            log.warning("feed.file_lost", run=run.id, feed=run.feed, file=run.file)
+        self._at("filed")

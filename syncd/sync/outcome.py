@@ -12,7 +12,8 @@ log = structlog.get_logger("syncd.sync")
 
 
 def reconciled(run: Run) -> None:
-    """Logs ``feed.reconciled``: once a run, whatever its state. A held or failed one has an event of its own beside it."""
+    """Logs ``feed.reconciled``: once a run, whatever its state. A held or failed one has an event of its
+    own beside it."""
     log.info("feed.reconciled", **figures(run))
     if run.state is RunState.HELD:
         log.warning("feed.held", run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
@@ -21,8 +22,9 @@ def reconciled(run: Run) -> None:
 
 
 def decided(run: Run) -> None:
-    """Logs what became of a held run when a person had decided: ``run.rejected``, ``run.approved``, or ``feed.held`` where
-    it has to be looked at again. The run had its ``feed.reconciled`` when it was held."""
+    """Logs what became of a held run when a person had decided: ``run.rejected``, ``run.approved``, or
+    ``feed.held`` where it has to be looked at again. The run had its ``feed.reconciled`` when it was
+    held."""
     if run.state is RunState.HELD:
         log.warning("feed.held", run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
     else:

@@ -1,4 +1,5 @@
-"""A checked row and a list of problems as bytes for the stage: made and read by one process within one run, never kept."""
+"""A checked row and a list of problems as bytes for the stage: made and read by one process within one run,
+never kept."""
 
 from __future__ import annotations
 

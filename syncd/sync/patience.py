@@ -22,18 +22,20 @@ _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
 def passing(error: BaseException) -> bool:
-    """Whether waiting may mend it: the store is locked or busy, the disk full or read-only, a file gone while it moved."""
+    """Whether waiting may mend it: the store is locked or busy, the disk full or read-only, a file gone while
+    it moved."""
     if isinstance(error, OSError):
         return error.errno in _DISK or isinstance(error, FileNotFoundError)
     return isinstance(error, StoreBusy | StoreOverloaded)
 
 
 def patiently(work: Callable[[], T], sleep: Callable[[float], None]) -> T:
-    """``work()``, tried again after a short pause while it fails in a way that passes. Raises what the last try raised."""
+    """``work()``, tried again after a short pause while it fails in a way that passes. Raises what the last
+    try raised."""
     retrying = Retrying(
         retry=retry_if_exception(passing),
         stop=stop_after_attempt(TRIES),
-        wait=wait_exponential_jitter(initial=0.1, max=2.0, jitter=0.1),
+        wait=wait_exponential_jitter(multiplier=0.1, max=2.0, jitter=0.05),
         sleep=sleep,
         before_sleep=_tell,
         reraise=True,

@@ -1,4 +1,5 @@
-"""What a run would do: the whole stage, decided against the store as it is, with the totals that the guard needs.
+"""What a run would do: the whole stage, decided against the store as it is, with the totals that the guard
+needs.
 
 Nothing is written. The applier decides again inside its transactions, because a plan may be stale by then.
 """
@@ -34,7 +35,8 @@ _TAG = re.compile(r"<[^>]*>")
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """One line of a dry run. ``fields``: wire name → (before, after) of what an update changes; ``job_id`` None: to be made."""
+    """One line of a dry run. ``fields``: wire name → (before, after) of what an update changes; ``job_id``
+    None: to be made."""
 
     action: str
     reference_id: str | None
@@ -44,7 +46,8 @@ class PlannedChange:
 
 @dataclass(slots=True)
 class _Group:
-    """All rows of one reference, one after the other: the job as the store has it and as the rows so far leave it."""
+    """All rows of one reference, one after the other: the job as the store has it and as the rows so far
+    leave it."""
 
     reference: str
     original: Job | None
@@ -53,8 +56,9 @@ class _Group:
 
 
 class Planner:
-    """Plans one stage. After ``rows`` and ``missing`` (in that order): ``tally``, ``counts``, ``digest()``, the stage's list
-    of jobs that would go, and ``waiting`` and ``back``: jobs that miss a snapshot within ``grace``, and that are back."""
+    """Plans one stage. After ``rows`` and ``missing`` (in that order): ``tally``, ``counts``, ``digest()``,
+    the stage's list of jobs that would go, and ``waiting`` and ``back``: jobs that miss a snapshot within
+    ``grace``, and that are back."""
 
     def __init__(
         self,
@@ -72,11 +76,11 @@ class Planner:
         self.counts = Counts(read=summary.read, rejected=summary.rejected, unchanged=summary.known)
         self.waiting, self.back = array("q"), array("q")
 
-    def digest(self) -> bytes:
+    def digest(self) -> str:
         """Over the sequence of (action, job, version): what a person approves."""
-        return self._digest.digest()
+        return self._digest.hexdigest()
 
-    # -- rows ------------------------------------------------------------------------------------------------------------
+    # -- rows ----------------------------------------------------------------------------------------------
 
     def rows(self) -> None:
         named = self._stage.name_known()
@@ -154,7 +158,7 @@ class Planner:
             if old.description != new.description:
                 tally.shrunk += 2 * _length(new.description) < _length(old.description)
 
-    # -- what else the file names ------------------------------------------------------------------------------------------
+    # -- what else the file names --------------------------------------------------------------------------
 
     def _name_refused(self) -> None:
         """A rejected row's job is named too; a ragged one's only where the feed owns it."""
@@ -179,10 +183,11 @@ class Planner:
                 self._compare(job, job)
             self._stage.name([job.id])
 
-    # -- missing ---------------------------------------------------------------------------------------------------------
+    # -- missing -------------------------------------------------------------------------------------------
 
     def missing(self) -> None:
-        """Counts the feed's active jobs and, if the run may archive, finds those that the file did not name."""
+        """Counts the feed's active jobs and, if the run may archive, finds those that the file did not
+        name."""
         after = 0
         while page := self._owned(after):
             after = page[-1][0]

@@ -18,7 +18,7 @@ from syncd.sync.findings import Warnings
 from syncd.sync.packing import pack, pack_problems, unpack_problems
 from syncd.sync.rejects import RejectsWriter
 from syncd.sync.source import SourceFile
-from syncd.sync.stage import Kind, Stage
+from syncd.sync.stage import Entry, Kind, Stage
 
 #: A checkpoint is recorded whenever so many records were read.
 EDGE = 2000
@@ -26,8 +26,8 @@ EDGE = 2000
 
 @dataclass(slots=True)
 class Summary:
-    """What a whole file was. ``archives``: whether its absences mean anything (a snapshot, read whole, not of mended rows);
-    ``withheld``: why a snapshot's do not."""
+    """What a whole file was. ``archives``: whether its absences mean anything (a snapshot, read whole, not
+    of mended rows); ``withheld``: why a snapshot's do not."""
 
     read: int = 0
     known: int = 0
@@ -37,7 +37,8 @@ class Summary:
 
 
 class Judged(NamedTuple):
-    """A record after mapping and the rules for what was sent: ``sent`` or ``problems``, and its id where it is readable."""
+    """A record after mapping and the rules for what was sent: ``sent`` or ``problems``, and its id where it
+    is readable."""
 
     reference: str | None
     sent: JobInput | None
@@ -46,7 +47,8 @@ class Judged(NamedTuple):
 
 
 class Reading:
-    """Reads one file of one feed into one stage. ``mark`` is called with a word for the place at every edge."""
+    """Reads one file of one feed into one stage. ``mark`` is called with a word for the place at every
+    edge."""
 
     def __init__(
         self,
@@ -54,6 +56,7 @@ class Reading:
         feed: Feed,
         source: SourceFile,
         stage: Stage,
+        *,
         warnings: Warnings,
         rejects: RejectsWriter | None,
         mark: Callable[[str], None],
@@ -86,7 +89,8 @@ class Reading:
         return self.summary
 
     def read_late(self) -> None:
-        """Once more for the records of the rows that were rejected only when they met the store, for the file of rejects."""
+        """Once more for the records of the rows that were rejected only when they met the store, for the
+        file of rejects."""
         if self._rejects is None or not self._stage.want_late():
             return
         for record in self._open(self._unwanted):
@@ -102,7 +106,7 @@ class Reading:
         self._mark(f"read {number}")
         self._ctx.edge("reading", reader.bytes_read, self._source.size)
 
-    # -- known records ---------------------------------------------------------------------------------------------------
+    # -- known records -------------------------------------------------------------------------------------
 
     def _known(self, digests: list[bytes]) -> Collection[bytes]:
         feed, store = self._feed, self._ctx.store
@@ -127,7 +131,8 @@ class Reading:
         return set(digests) - self._stage.wanted(digests)
 
     def _read_overtaken(self) -> None:
-        """A known record behind another row of its reference: that row changes the job first, so it must be applied again."""
+        """A known record behind another row of its reference: that row changes the job first, so it must be
+        applied again."""
         if not self._stage.want_overtaken():
             return
         for record in self._open(self._unwanted):
@@ -139,7 +144,7 @@ class Reading:
         self._source.check_unchanged()
         self._stage.regroup()
 
-    # -- other records ---------------------------------------------------------------------------------------------------
+    # -- other records -------------------------------------------------------------------------------------
 
     def _take(self, record: Record) -> None:
         judged = judge(self._feed, self._ctx, record, self._format)
@@ -148,14 +153,16 @@ class Reading:
             self._warnings.add(code, detail, record.number, judged.reference)
         if judged.sent is not None and judged.reference is not None:
             body = pack(judged.sent)
-            self._stage.add(record.number, record.line, Kind.ROW, judged.reference, record.digest, body)
+            self._stage.add(
+                Kind.ROW, Entry(record.number, record.line, judged.reference, record.digest, body)
+            )
         else:
             self._reject(record, judged)
 
     def _reject(self, record: Record, judged: Judged) -> None:
         kind = Kind.REJECTED if record.problem is None else Kind.RAGGED
         body = pack_problems(judged.problems)
-        self._stage.add(record.number, record.line, kind, judged.reference, record.digest, body)
+        self._stage.add(kind, Entry(record.number, record.line, judged.reference, record.digest, body))
         self.summary.rejected += 1
         if self._rejects is not None:
             self._rejects.add(record, judged.reference, judged.problems)
@@ -201,6 +208,7 @@ def _readable(reference: str | None) -> str | None:
 
 
 def _joined(mapping: tuple[Problem, ...], rule: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    """The mapping knows the file's own value: where it complains about a field, the rules need not do so again."""
+    """The mapping knows the file's own value: where it complains about a field, the rules need not do so
+    again."""
     said = {p.pointer.split("/")[1] if p.pointer else "" for p in mapping}
     return mapping + tuple(p for p in rule if (p.pointer.split("/")[1] if p.pointer else "") not in said)

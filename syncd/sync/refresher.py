@@ -1,6 +1,8 @@
-"""What happens to jobs by the clock alone: auto-refresh every seven days, and archiving on the day after the close date.
+"""What happens to jobs by the clock alone: auto-refresh every seven days, and archiving on the day after
+the close date.
 
-Due times live in the rows, so whatever fell due while the daemon was down is done once, at the next tick. Nothing here waits.
+Due times live in the rows, so whatever fell due while the daemon was down is done once, at the next tick.
+Nothing here waits.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ class RefreshResult:
 
 
 class Refresher:
-    """``every``: how old a publication may get; ``archive_closed``: whether closed jobs are archived at all (``[refresh]``).
-    ``stop`` is asked between batches."""
+    """``every``: how old a publication may get; ``archive_closed``: whether closed jobs are archived at all
+    (``[refresh]``). ``stop`` is asked between batches."""
 
     def __init__(
         self,

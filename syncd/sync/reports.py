@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
@@ -18,7 +19,9 @@ from typing import Any, TypeVar
 
 from syncd.domain.run import RejectedRow, Run, Warning
 from syncd.errors import Problem
-from syncd.store import Store, Tx, runs
+from syncd.store import Store, Tx, history, runs
+from syncd.sync.files import by_fd, opened_within
+from syncd.sync.names import DONE, FAILED, parse_filed
 from syncd.sync.report_html import render_html
 
 FORMAT = "syncd.report/1"
@@ -66,6 +69,18 @@ def write_reports(store: Store, run_id: int, filed: Path) -> None:
     _replace(filed.with_name(f"{filed.name}.report.html"), render_html(data))
 
 
+def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
+    """Writes a filed run's reports anew: a decision or a later file changed what it has come to. ``folder``
+    is the feed's (DROP/FEED). A run whose reports are no longer there is left alone. Raises NotFound,
+    OSError."""
+    for sub in (DONE, FAILED):
+        with suppress(FileNotFoundError), opened_within(folder, sub) as fd:
+            names = {name for name in os.listdir(fd) if parse_filed(name) == run_id}
+            for name in names:
+                if f"{name}.report.json" in names:
+                    write_reports(store, run_id, by_fd(fd, folder / sub) / name)
+
+
 def _report(tx: Tx, run_id: int, most: int) -> dict[str, Any]:
     run = runs.get(tx, run_id)
     return {
@@ -105,7 +120,7 @@ def _warning(warning: Warning) -> dict[str, Any]:
     }
 
 
-def _change(change: Any) -> dict[str, Any]:
+def _change(change: history.Entry) -> dict[str, Any]:
     return {
         "action": change.action,
         "referenceId": change.reference_id,
@@ -114,8 +129,12 @@ def _change(change: Any) -> dict[str, Any]:
     }
 
 
-def _first(things: Iterable[_T], most: int) -> Iterator[_T]:
-    return islice(things, most)
+def _first(things: Iterator[_T], most: int) -> list[_T]:
+    """And no more is read: what the store has left of a million is let go."""
+    found = list(islice(things, most))
+    if isinstance(things, Generator):
+        things.close()
+    return found
 
 
 def _shortened(value: object) -> object:

@@ -1,11 +1,13 @@
 """The scratch file of one run: every record that was read, before anything is written to the store.
 
-It is SQLite, on disk, unlinked as soon as it is open: a killed run leaves nothing behind. It keeps what a run must not keep in
-memory: rows, problems, the jobs that were named and those that are missing. One thread uses it, the run's own.
+It is SQLite, on disk, unlinked as soon as it is open: a killed run leaves nothing behind. It keeps what a
+run must not keep in memory: rows, problems, the jobs that were named and those that are missing. One thread
+uses it, the run's own.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,8 +51,8 @@ class Staged(NamedTuple):
     place: int
 
 
-class Refused(NamedTuple):
-    """A rejected record; ``body`` is the packed problems."""
+class Entry(NamedTuple):
+    """A record that is not known: ``body`` is the packed row, or the packed problems of a rejected one."""
 
     number: int
     line: int | None
@@ -74,17 +76,16 @@ class Stage:
     def close(self) -> None:
         self._db.close()
 
-    # -- reading ---------------------------------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------------------
 
     def add_known(self, number: int, job: int, reference: str, digest: bytes) -> None:
         self._known.append((number, job, reference, digest))
         if len(self._known) >= _BUFFER:
             self._flush()
 
-    def add(
-        self, number: int, line: int | None, kind: Kind, reference: str | None, digest: bytes, body: bytes
-    ) -> None:
-        """``body`` is the packed row, or the packed problems of a rejected one."""
+    def add(self, kind: Kind, entry: Entry) -> None:
+        """A record that is not known."""
+        number, line, reference, digest, body = entry
         self._rows.append((number, number, line, kind, 0, reference, digest, body))
         if len(self._rows) >= _BUFFER:
             self._flush()
@@ -96,8 +97,9 @@ class Stage:
         self._rows.clear()
 
     def seal(self) -> None:
-        """After the last record: all rows of one referenceId come together, at the place of the first of them. Rows of
-        different references do not touch each other, so that is file order as far as anybody can see."""
+        """After the last record: all rows of one referenceId come together, at the place of the first of
+        them. Rows of different references do not touch each other, so that is file order as far as anybody
+        can see."""
         self._flush()
         self._db.execute("CREATE INDEX row_reference ON row (reference)")
         self._db.execute(
@@ -114,11 +116,11 @@ class Stage:
         )
         self._db.execute("CREATE INDEX row_place ON row (place, number)")
 
-    # -- known records that may not be trusted after all --------------------------------------------------------------------
+    # -- known records that may not be trusted after all ---------------------------------------------------
 
     def want_overtaken(self) -> int:
-        """Known records that come after another row of their reference have to be applied again: marks them as wanted for
-        a second reading and gives their number."""
+        """Known records that come after another row of their reference have to be applied again: marks them
+        as wanted for a second reading and gives their number."""
         self._db.execute(
             "INSERT OR IGNORE INTO wanted SELECT known.digest FROM known CROSS JOIN row ON row.reference = known.reference "
             "WHERE row.number < known.number AND row.kind = ?",
@@ -152,15 +154,15 @@ class Stage:
         self._db.execute("UPDATE row SET place = number WHERE place <> number")
         self.seal()
 
-    def take_late(self, number: int) -> Refused | None:
+    def take_late(self, number: int) -> Entry | None:
         """The rejected row of that number, if it is one that was rejected late and not yet taken."""
         found = self._db.execute(
             "UPDATE row SET late = 2 WHERE number = ? AND late = 1 RETURNING number, line, reference, digest, body",
             (number,),
         ).fetchall()
-        return Refused(*found[0]) if found else None
+        return Entry(*found[0]) if found else None
 
-    # -- planning and applying -------------------------------------------------------------------------------------------
+    # -- planning and applying -----------------------------------------------------------------------------
 
     def rows(self, size: int) -> Iterator[list[Staged]]:
         """The valid rows in order, ``size`` at a time; rows may be rejected on the way."""
@@ -181,13 +183,11 @@ class Stage:
             "UPDATE row SET kind = ?, late = 1, body = ? WHERE number = ?", (Kind.REJECTED, problems, number)
         )
 
-    def refused(self, size: int) -> Iterator[list[Refused]]:
+    def refused(self, size: int) -> Iterator[list[Entry]]:
         """The rejected records in file order."""
         query = "SELECT number, line, reference, digest, body FROM row WHERE kind <> ? AND number > ? ORDER BY number LIMIT ?"
         after = 0
-        while batch := [
-            Refused._make(v) for v in self._db.execute(query, (Kind.ROW, after, size)).fetchall()
-        ]:
+        while batch := [Entry._make(v) for v in self._db.execute(query, (Kind.ROW, after, size)).fetchall()]:
             yield batch
             after = batch[-1].number
 
@@ -207,7 +207,8 @@ class Stage:
         return self._value("SELECT count(*) FROM row WHERE kind = ? AND reference IS ?", kind, reference)
 
     def repeats(self) -> Iterator[tuple[str, int, int, bool]]:
-        """(reference, number before, number, byte-identical) for each record whose reference an earlier record had."""
+        """(reference, number before, number, byte-identical) for each record whose reference an earlier
+        record had."""
         query = (
             "SELECT reference, number, digest FROM row WHERE reference IN (SELECT reference FROM temp.twice) "
             "OR reference IN (SELECT known.reference FROM known CROSS JOIN row AS r ON r.reference = known.reference) "
@@ -221,7 +222,7 @@ class Stage:
                 yield reference, before[1], number, before[2] == digest
             before = (reference, number, digest)
 
-    # -- jobs ------------------------------------------------------------------------------------------------------------
+    # -- jobs ----------------------------------------------------------------------------------------------
 
     def name_known(self) -> int:
         """The jobs of all known records are named; gives how many jobs that is."""
@@ -246,13 +247,20 @@ class Stage:
             "INSERT OR REPLACE INTO gone VALUES (?,?,?)", ((job, version, expired) for job, version in jobs)
         )
 
-    def gone(self, size: int, *, expired: bool = False) -> Iterator[list[tuple[int, int]]]:
-        """(id, version) of those jobs by id."""
-        query = "SELECT job, version FROM gone WHERE job > ? AND expired = ? ORDER BY job LIMIT ?"
+    def gone(self, size: int) -> Iterator[list[int]]:
+        """The ids of the missing ones, in order."""
+        query = "SELECT job FROM gone WHERE job > ? AND NOT expired ORDER BY job LIMIT ?"
         after = 0
-        while batch := self._db.execute(query, (after, expired, size)).fetchall():
+        while batch := [job for (job,) in self._db.execute(query, (after, size)).fetchall()]:
             yield batch
-            after = batch[-1][0]
+            after = batch[-1]
+
+    def gone_digest(self) -> str:
+        """Over all jobs that would be archived, as they are now."""
+        digest = hashlib.sha256()
+        for row in self._db.execute("SELECT job, version, expired FROM gone ORDER BY job"):
+            digest.update(repr(row).encode())
+        return digest.hexdigest()
 
     def add_fresh(self, likeness: str) -> None:
         """A job that would be created, by what makes it look like an old one."""
@@ -265,7 +273,7 @@ class Stage:
         query = "UPDATE fresh SET jobs = jobs - 1 WHERE likeness = ? AND jobs > 0"
         return self._db.execute(query, (likeness,)).rowcount > 0
 
-    # -- helpers ---------------------------------------------------------------------------------------------------------
+    # -- helpers -------------------------------------------------------------------------------------------
 
     def _value(self, query: str, *values: object) -> int:
         return int(self._db.execute(query, values).fetchone()[0])

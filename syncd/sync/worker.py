@@ -1,8 +1,9 @@
 """Takes files from the feeds' folders to their runs and files them away afterwards (sync contract).
 
-Feeds do not know of each other: what goes wrong with one is contained, logged and tried again later, and the next one gets its
-turn. A file is first claimed, then has its run row, is run, has its reports written, is filed: whatever instant the process
-dies at, the next tick finds out from ``.claimed/`` and the store how far it came. What a run does is the importer's business.
+Feeds do not know of each other: what goes wrong with one is contained, logged and tried again later, and the
+next one gets its turn. A file is first claimed, then has its run row, is run, has its reports written, is
+filed: whatever instant the process dies at, the next tick finds out from ``.claimed/`` and the store how far
+it came. What a run does is the importer's business.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 import structlog
 
@@ -21,10 +21,8 @@ from syncd.store import Store
 from syncd.sync.context import Progress
 from syncd.sync.feed import Feed, Stopped
 from syncd.sync.inbox import strays
-from syncd.sync.lane import Lane
+from syncd.sync.lane import Lane, Runs, Tools
 from syncd.sync.patience import passing, pause
-from syncd.sync.rejects import RejectsWriter
-from syncd.sync.source import SourceFile
 
 log = structlog.get_logger("syncd.sync")
 
@@ -32,17 +30,12 @@ log = structlog.get_logger("syncd.sync")
 ELSEWHERE = 1.0
 
 
-class Runs(Protocol):
-    """What the worker needs of the importer: drive a stored run to an ended state."""
-
-    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run: ...
-
-
 class Worker:
     """One thread's work on all feeds. ``feeds`` may be replaced between ticks (a reload).
 
-    ``monotonic`` and ``sleep`` are in seconds; ``stop`` is asked between files and feeds; ``at`` is called between any two
-    steps with the name of the one just done (fault injection). ``drop`` is the folder whose strays are reported.
+    ``monotonic`` and ``sleep`` are in seconds; ``stop`` is asked between files and feeds; ``at`` is called
+    between any two steps with the name of the one just done (fault injection). ``drop`` is the folder whose
+    strays are reported.
     """
 
     def __init__(
@@ -58,8 +51,8 @@ class Worker:
         at: Callable[[str], None] = lambda step: None,
     ) -> None:
         self.feeds = dict(feeds)
-        self._store, self._importer, self._drop = store, importer, drop
-        self._monotonic, self._sleep, self._stop, self._at = monotonic, sleep, stop, at
+        self._tools = Tools(store, importer, monotonic, sleep, stop, at)
+        self._drop = drop
         self._lanes: dict[str, Lane] = {}
         self._told: set[tuple[str, str]] = set()
 
@@ -71,48 +64,52 @@ class Worker:
 
     @property
     def due(self) -> float | None:
-        """Seconds until another tick is worth it (a file that settles, a fault that may have passed), None: not before
-        the next rescan."""
+        """Seconds until another tick is worth it (a file that settles, a fault that may have passed), None:
+        not before the next rescan."""
         dues = [lane.due for lane in self._lanes.values() if lane.due is not None]
-        return max(0.0, min(dues) - self._monotonic()) if dues else None
+        return max(0.0, min(dues) - self._tools.monotonic()) if dues else None
 
     def tick(self) -> list[Run]:
         """One visit to each feed: everything complete is run. Gives the runs that ended, in order.
 
-        Raises nothing of a feed's making. ``Stopped`` ends the tick early; the run at hand is continued by the next start.
+        Raises nothing of a feed's making. ``Stopped`` ends the tick early; the run at hand is continued by
+        the next start.
         """
         self._lanes = {name: self._lane(feed) for name, feed in self.feeds.items()}
         ended: list[Run] = []
         for lane in tuple(self._lanes.values()):
-            if self._stop() or not self._visit(lane, ended):
+            if self._tools.stop() or not self._visit(lane, ended):
                 break
         self._report_strays()
         return ended
 
     def import_file(self, feed: Feed, path: Path, progress: Progress | None = None) -> Run:
-        """Runs a copy of ``path`` now, as if it had been dropped and were complete; the file itself stays where it is.
+        """Runs a copy of ``path`` now, as if it had been dropped and were complete; the file itself stays
+        where it is.
 
-        Waits while another process runs the feed. Raises OSError, FeedError (no regular file, or it changes), what the store
-        raises, and whatever a visit would contain. A run that breaks off is continued by the daemon's next tick.
+        Waits while another process runs the feed. Raises OSError, FeedError (no regular file, or it changes),
+        what the store raises, and whatever a visit would contain. A run that breaks off is continued by the
+        daemon's next tick.
         """
-        lane = Lane(self._store, feed, self._importer, self._monotonic, self._sleep, self._stop, self._at)
+        lane = Lane(self._tools, feed)
         lane.inbox.prepare()
         while True:
             with lane.inbox.lock() as mine:
                 if mine:
                     heard = (lambda done, size: progress("copying", done, size)) if progress else None
                     claimed = lane.inbox.copy_in(path, heard)
-                    self._at("copied")
+                    self._tools.at("copied")
                     return lane.deliver(claimed)
-            if self._stop():
+            if self._tools.stop():
                 raise Stopped("stopped while another process was running the feed")
-            self._sleep(ELSEWHERE / 5)
+            self._tools.sleep(ELSEWHERE / 5)
 
     def _lane(self, feed: Feed) -> Lane:
-        """What is remembered of a feed between ticks, as long as its folder and its way of settling stay the same."""
+        """What is remembered of a feed between ticks, as long as its folder and its way of settling stay the
+        same."""
         lane = self._lanes.get(feed.name)
         if lane is None or not lane.fits(feed):
-            return Lane(self._store, feed, self._importer, self._monotonic, self._sleep, self._stop, self._at)
+            return Lane(self._tools, feed)
         lane.feed = feed
         return lane
 

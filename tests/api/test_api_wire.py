@@ -1,4 +1,4 @@
-"""What only a raw socket can send: broken heads, half-sent requests, endless bodies, and the limits on connections."""
+"""What only a raw socket can send: broken heads, half-sent requests, endless bodies; limits on connections."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ BROKEN: dict[str, bytes] = {
     "a length that is none": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
     "a negative length": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
     "a length beyond all": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 60 + b"\r\n\r\n",
-    "length and chunks": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "length and chunks": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n" + b"Transfer-Encoding: chunked\r\n\r\n",
     "chunks not last": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n",
     "an encoded response": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
 }  # fmt: skip

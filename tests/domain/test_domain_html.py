@@ -331,7 +331,8 @@ EVERY_ATTRIBUTE = {chr(c) for c in range(0x21, 0x3000) if chr(c) not in "/>"}
 
 
 def browser(text, *, strict):
-    """What an HTML5 parser makes of ``text``: with the allowed tags and attributes, or with all it can be told of."""
+    """What an HTML5 parser makes of ``text``: with the allowed tags and attributes, or with all it can be
+    told of."""
     if strict:
         return nh3.clean(
             text,

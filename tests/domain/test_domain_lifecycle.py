@@ -1,4 +1,5 @@
-"""The life of a job: creation, merge, transitions, close dates, refresh; and the laws that every merge keeps."""
+"""The life of a job: creation, merge, transitions, close dates, refresh; and the laws that every merge
+keeps."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta

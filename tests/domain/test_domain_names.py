@@ -59,7 +59,7 @@ def test_every_province_is_understood_by_all_its_names(code, names):
 
 
 def test_there_are_thirteen_provinces_and_territories():
-    assert set(PROVINCES) == set("AB BC MB NB NL NS NT NU ON PE QC SK YT".split())
+    assert set(PROVINCES) == {"AB", "BC", "MB", "NB", "NL", "NS", "NT", "NU", "ON", "PE", "QC", "SK", "YT"}
 
 
 @pytest.mark.parametrize(

@@ -651,12 +651,26 @@ def test_check_reference_reads_the_body_of_a_delete():
         check_reference(["A-1"])
 
 
-def test_a_flood_of_problems_is_cut_and_counted():
+@pytest.mark.parametrize(
+    "body",
+    [
+        {f"x{n}": 1 for n in range(MAX_PROBLEMS + 41)},
+        {"description": "<u>" * (MAX_PROBLEMS + 41)},
+        {"a": 1, "description": "<u>" * MAX_PROBLEMS, "title": ""},
+    ],
+)
+@pytest.mark.parametrize("creating", [None, NOW])
+def test_a_flood_of_problems_is_cut(body, creating):
     with pytest.raises(Invalid) as caught:
-        check({f"x{n}": 1 for n in range(MAX_PROBLEMS + 41)}, CATALOG)
+        check(body, CATALOG, creating=creating)
     problems = caught.value.problems
     assert len(problems) == MAX_PROBLEMS + 1
-    assert "41 more" in problems[-1].detail
+    assert "and more" in problems[-1].detail
+    assert "and more" not in problems[-2].detail
+
+
+def test_as_many_problems_as_are_told_are_not_cut():
+    assert len(faults({"description": "<u>" * MAX_PROBLEMS})) == MAX_PROBLEMS
 
 
 json_values = st.recursive(
@@ -675,11 +689,12 @@ def test_whatever_is_sent_is_read_or_refused_with_problems_of_that_body(body):
     known |= {"invalid_url", "disallowed_html", "invalid_characters"}
     try:
         read = check(body, CATALOG)
-    except Invalid as refused:
-        assert refused.problems
-        for problem in refused.problems:
-            first = problem.pointer.split("/")[1].replace("~1", "/").replace("~0", "~")
-            assert first in body
-            assert problem.code in known
+    except Invalid as error:
+        problems = error.problems
+        assert problems
     else:
+        problems = ()
         assert list(read.fields) == [name for name in body if name in BODY]
+    for problem in problems:
+        assert problem.pointer.split("/")[1].replace("~1", "/").replace("~0", "~") in body
+        assert problem.code in known

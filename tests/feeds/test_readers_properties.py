@@ -21,8 +21,14 @@ NAMES = [f"c{n}" for n in range(4)]
 _char = st.characters(min_codepoint=1, exclude_categories=["Cs"])
 cells = st.text(st.one_of(_char, st.sampled_from('",;\t|\r\n<>&]é€')), max_size=12)
 rows = st.lists(st.lists(cells, min_size=4, max_size=4), max_size=12)
-xml_cells = cells.map(lambda s: "".join(c for c in s if c in "\t\n" or (c >= " " and not "\x7f" <= c <= "\x9f" and c not in "\ufffe\uffff")))
-relaxed = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+xml_cells = cells.map(
+    lambda s: "".join(
+        c for c in s if c in "\t\n" or (c >= " " and not "\x7f" <= c <= "\x9f" and c not in "\ufffe\uffff")
+    )
+)
+relaxed = settings(
+    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @pytest.fixture(params=[None, 7, 64], autouse=True)
@@ -48,7 +54,13 @@ def texts(data: bytes, spec: ReadSpec = ReadSpec(), known=None) -> list[object]:
 
 
 @relaxed
-@given(rows, st.sampled_from(",;\t|"), st.sampled_from(["\r\n", "\n"]), st.booleans(), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
+@given(
+    rows,
+    st.sampled_from(",;\t|"),
+    st.sampled_from(["\r\n", "\n"]),
+    st.booleans(),
+    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+)
 def test_csv_reads_back_what_was_written(table, delimiter, end, quoted, encoding):
     if not quoted:  # csv.writer leaves a lone carriage return unquoted
         table = [[cell.replace("\r", "\n") for cell in row] for row in table]
@@ -62,15 +74,25 @@ def test_csv_reads_back_what_was_written(table, delimiter, end, quoted, encoding
 
 
 json_values = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.text(st.characters(exclude_categories=["Cs"]), max_size=8)),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text("ab:\"\\,{}é", max_size=3), inner, max_size=3)),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text('ab:"\\,{}é', max_size=3), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 objects = st.lists(st.dictionaries(st.sampled_from([*NAMES, 'q":']), json_values, max_size=4), max_size=10)
 
 
 @relaxed
-@given(objects, st.sampled_from([None, 1]), st.booleans(), st.booleans(), st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : ")]))
+@given(
+    objects,
+    st.sampled_from([None, 1]),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : ")]),
+)
 def test_json_reads_back_what_was_written(table, indent, ascii_only, enveloped, separators):
     body = {"total": 1, "x": [{"jobs": [1]}], "jobs": table, "y": "]"} if enveloped else table
     text = json.dumps(body, indent=indent, ensure_ascii=ascii_only, separators=separators)
@@ -91,10 +113,15 @@ def field(name: str, text: str, cdata: bool) -> str:
 
 
 @relaxed
-@given(st.lists(st.lists(xml_cells, min_size=4, max_size=4), max_size=8), st.booleans(), st.sampled_from(["", "\n", "\n  "]))
+@given(
+    st.lists(st.lists(xml_cells, min_size=4, max_size=4), max_size=8),
+    st.booleans(),
+    st.sampled_from(["", "\n", "\n  "]),
+)
 def test_xml_reads_back_what_was_written(table, cdata, gap):
     jobs = [
-        f"<job>{gap}{gap.join(field(n, t, cdata) for n, t in zip(NAMES, row, strict=True))}</job>{gap}" for row in table
+        f"<job>{gap}{gap.join(field(n, t, cdata) for n, t in zip(NAMES, row, strict=True))}</job>{gap}"
+        for row in table
     ]
     data = f"<jobs>{gap}{''.join(jobs)}</jobs>".encode()
     got = [
@@ -191,7 +218,10 @@ def test_what_one_document_taught_never_changes_how_another_is_read(one, two):
     assert error is not None or len(fast) == len(plain)
 
 
-csv_noise = st.lists(st.sampled_from(['a', '"', '""', ",", "\n", "\r\n", "b,c", '"x\ny"', "1,2\r\n", '5" x', "\r"]), max_size=25).map("".join)
+csv_noise = st.lists(
+    st.sampled_from(["a", '"', '""', ",", "\n", "\r\n", "b,c", '"x\ny"', "1,2\r\n", '5" x', "\r"]),
+    max_size=25,
+).map("".join)
 
 
 @settings(relaxed, max_examples=400)
@@ -229,7 +259,13 @@ def test_a_file_cut_anywhere_never_reads_as_the_whole_and_never_breaks_the_reade
         assert len(found) <= len(whole)
         if name in ("xml", "json"):
             assert error is not None
-            assert error[0] in ("truncated", "empty_file", "no_records_path", "bad_encoding", "not_well_formed"), cut
+            assert error[0] in (
+                "truncated",
+                "empty_file",
+                "no_records_path",
+                "bad_encoding",
+                "not_well_formed",
+            ), cut
 
 
 @pytest.mark.parametrize("name", ["xml", "json"])
@@ -244,7 +280,11 @@ def test_a_file_cut_among_its_records_is_truncated(name):
 
 
 @relaxed
-@given(st.sampled_from(sorted(SAMPLES)), st.lists(st.tuples(st.integers(0, 150), st.integers(0, 255)), min_size=1, max_size=4), st.booleans())
+@given(
+    st.sampled_from(sorted(SAMPLES)),
+    st.lists(st.tuples(st.integers(0, 150), st.integers(0, 255)), min_size=1, max_size=4),
+    st.booleans(),
+)
 def test_flipped_bytes_give_records_or_a_feed_error(name, flips, told):
     data = bytearray(SAMPLES[name])
     for at, byte in flips:

@@ -42,7 +42,10 @@ def fault(data: bytes | str, spec: ReadSpec = ReadSpec(), limits: Limits = Limit
 
 
 XML_GOOD = {
-    "indeed": (f"{X}\n<source><publisher>P</publisher><job><id>1</id></job><job><id>2</id></job></source>", ["1", "2"]),
+    "indeed": (
+        f"{X}\n<source><publisher>P</publisher><job><id>1</id></job><job><id>2</id></job></source>",
+        ["1", "2"],
+    ),
     "native": ("<jobs><job><id>1</id></job></jobs>", ["1"]),
     "other case": ("<Jobs><Job><id>1</id></Job></Jobs>", ["1"]),
     "deeper": ("<source><jobs><job><id>1</id></job></jobs></source>", ["1"]),
@@ -53,20 +56,32 @@ XML_GOOD = {
     "banner of blank lines": (f"\n \n{X}<jobs><job><id>1</id></job></jobs>", ["1"]),
     "byte order mark": (f"\ufeff{X}<jobs><job><id>1</id></job></jobs>", ["1"]),
     "html entities": ("<jobs><job><id>a&nbsp;b&eacute;&amp;&#65;</id></job></jobs>", ["a\xa0bé&A"]),
-    "an entity in CDATA is text": ("<jobs><job><id><![CDATA[&nbsp;&foo;]]></id></job></jobs>", ["&nbsp;&foo;"]),
+    "an entity in CDATA is text": (
+        "<jobs><job><id><![CDATA[&nbsp;&foo;]]></id></job></jobs>",
+        ["&nbsp;&foo;"],
+    ),
     "an entity in a comment is none": ("<jobs><!-- &foo; --><job><id>1</id></job></jobs>", ["1"]),
-    "an end tag in CDATA": ("<jobs><job><id><![CDATA[</job>]]></id></job><job><id>2</id></job></jobs>", ["</job>", "2"]),
+    "an end tag in CDATA": (
+        "<jobs><job><id><![CDATA[</job>]]></id></job><job><id>2</id></job></jobs>",
+        ["</job>", "2"],
+    ),
     "a record in a comment": ("<jobs><!--<job><id>0</id></job>--><job><id>1</id></job></jobs>", ["1"]),
     "a comment inside text": ("<jobs><job><id>a<!-- x -->b</id></job></jobs>", ["ab"]),
     "bare document type": ("<!DOCTYPE jobs><jobs><job><id>1</id></job></jobs>", ["1"]),
     "empty element": ("<jobs><job/><job><id>1</id></job></jobs>", [None, "1"]),
     "space in the end tag": ("<jobs><job><id>1</id></job ><job><id>2</id></job></jobs>", ["1", "2"]),
-    "nested same name": ("<jobs><job><id>1</id><job><id>x</id></job></job><job><id>2</id></job></jobs>", ["1", "2"]),
+    "nested same name": (
+        "<jobs><job><id>1</id><job><id>x</id></job></job><job><id>2</id></job></jobs>",
+        ["1", "2"],
+    ),
     "records elsewhere are none": (
         "<source><job><id>1</id></job><old><job><id>9</id></job></old><job><id>2</id></job></source>",
         ["1", "2"],
     ),
-    "two containers": ("<source><jobs><job><id>1</id></job></jobs><jobs><job><id>2</id></job></jobs></source>", ["1", "2"]),
+    "two containers": (
+        "<source><jobs><job><id>1</id></job></jobs><jobs><job><id>2</id></job></jobs></source>",
+        ["1", "2"],
+    ),
     "empty and known": ("<source><publisher>P</publisher></source>", []),
     "empty root": ("<jobs/>", []),
 }
@@ -183,14 +198,24 @@ def test_xml_in_any_encoding_reads_the_same(data, spec):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le"])
-@pytest.mark.parametrize("text", ["id,city\n1,Québec\n", '[{"id": "1", "city": "Québec"}]', '{"id":"1","city":"Québec"}\n{"id":"2","city":"x"}\n'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,city\n1,Québec\n",
+        '[{"id": "1", "city": "Québec"}]',
+        '{"id":"1","city":"Québec"}\n{"id":"2","city":"x"}\n',
+    ],
+)
 def test_csv_and_json_in_any_encoding_read_the_same(text, encoding):
     assert items(text.encode(encoding))[0] == {"id": "1", "city": "Québec"}
 
 
 def test_an_encoding_that_is_wrong_is_said_not_guessed():
     assert fault('<?xml version="1.0" encoding="klingon"?><jobs/>').code == "bad_encoding"
-    assert fault(b'<?xml version="1.0" encoding="utf-8"?><jobs><job><id>\xe9</id></job></jobs>').code == "bad_encoding"
+    assert (
+        fault(b'<?xml version="1.0" encoding="utf-8"?><jobs><job><id>\xe9</id></job></jobs>').code
+        == "bad_encoding"
+    )
     assert fault("id,city\n" + "1,Québec\n" * 9 + "2,x", ReadSpec(encoding="ascii")).code == "bad_encoding"
     assert fault(("id,city\n" + "1,Québec\n" * 9).encode() + b"2,Qu\xe9bec\n").code == "bad_encoding"
     assert fault(b'[{"a": "\xc3\xa9"}, {"a": "\xff"}]', ReadSpec(encoding="utf-8")).code == "bad_encoding"
@@ -325,7 +350,7 @@ def test_a_single_object_stands_for_a_list_of_one():
     assert items('{"@type": "JobPosting", "title": "x"}') == [{"@type": "JobPosting", "title": "x"}]
 
 
-@pytest.mark.parametrize("text", ["[]", ' [ ]\n', '{"jobs": []}', '{"data": [], "x": 1}'])
+@pytest.mark.parametrize("text", ["[]", " [ ]\n", '{"jobs": []}', '{"data": [], "x": 1}'])
 def test_an_empty_json_array_is_an_empty_feed(text):
     assert items(text) == []
 
@@ -421,7 +446,8 @@ def test_the_marks_of_mended_rows_are_seen_even_when_the_rows_are_known(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["id,t\n1,a\n2,b\n", '[{"a":1},{"a":2}]', '{"a":1}\n{"a":2}\n', "<jobs><job>a</job><job>b</job></jobs>"]
+    "text",
+    ["id,t\n1,a\n2,b\n", '[{"a":1},{"a":2}]', '{"a":1}\n{"a":2}\n', "<jobs><job>a</job><job>b</job></jobs>"],
 )
 def test_the_number_of_rows_and_the_size_of_the_file_are_limited(text):
     assert fault(text, limits=Limits(rows=1)).code == "limit_exceeded"
@@ -430,7 +456,13 @@ def test_the_number_of_rows_and_the_size_of_the_file_are_limited(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["id,t\n1,a\n2,b\n3,a\n", '[{"a":1},{"a":2},{"a":3}]', '{"a":1}\n{"a":2}\n', "<jobs><job>a</job><job>b</job></jobs>"]
+    "text",
+    [
+        "id,t\n1,a\n2,b\n3,a\n",
+        '[{"a":1},{"a":2},{"a":3}]',
+        '{"a":1}\n{"a":2}\n',
+        "<jobs><job>a</job><job>b</job></jobs>",
+    ],
 )
 def test_records_whose_digest_is_known_are_not_parsed_again(text):
     raw = text.encode()
@@ -438,7 +470,9 @@ def test_records_whose_digest_is_known_are_not_parsed_again(text):
     digests = {r.digest for r in first}
     again = list(read_stream(lambda: io.BytesIO(raw), ReadSpec(), Limits(), digests.intersection))
     assert [r.item for r in again] == [None] * len(first)
-    assert [(r.number, r.line, r.offset, r.digest) for r in again] == [(r.number, r.line, r.offset, r.digest) for r in first]
+    assert [(r.number, r.line, r.offset, r.digest) for r in again] == [
+        (r.number, r.line, r.offset, r.digest) for r in first
+    ]
 
 
 def test_a_date_in_the_feed_s_header_matters_only_to_mappings_that_look_outside_the_record():

@@ -170,3 +170,15 @@ def test_a_description_is_cleaned(text, expected):
 
 def test_what_was_done_names_the_tags():
     assert clean("<h1>a</h1><font>b</font>")[1] == ("replaced or removed: font, h1",)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<p>a\x00b</p>", "<p>ab</p>"),
+        ("<p>9\x965, it\x92s</p>", "<p>9–5, it’s</p>"),
+        ("<p>a\ud800</p>", "<p>a</p>"),
+    ],
+)
+def test_control_characters_go_and_windows_signs_become_what_they_were(text, expected):
+    assert clean(text) == (expected, ("control characters removed",))

@@ -1,8 +1,8 @@
 """Readers: a feed file as a stream of Records, in flat memory, whatever its format and encoding.
 
-``open_reader`` looks at the first megabyte only; everything that is wrong further on comes as FeedError while iterating. Given
-``known``, the readers skip the parsing of records whose digest it knows; the file is still judged to its last byte.
-"""
+``open_reader`` looks at the first megabyte only; everything that is wrong further on comes as FeedError
+while iterating. Given ``known``, the readers skip the parsing of records whose digest it knows; the file is
+still judged to its last byte."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ _READERS: dict[Format, _Reader] = {
 
 
 def open_reader(path: Path, spec: ReadSpec, limits: Limits, known: Known | None = None) -> FeedReader:
-    """A reader of the file at ``path``. Raises FeedError for what its start shows already; OSError as it comes."""
+    """A reader of the file at ``path``. Raises FeedError for what its start shows already; OSError as it
+    comes.
+    """
 
     def opener() -> BinaryIO:
         return path.open("rb", buffering=0)
@@ -41,7 +43,9 @@ def open_reader(path: Path, spec: ReadSpec, limits: Limits, known: Known | None 
 
 
 def read_stream(opener: Opener, spec: ReadSpec, limits: Limits, known: Known | None = None) -> FeedReader:
-    """The same over anything that can be opened from its start more than once (bytes that are unpacked on the way, say)."""
+    """The same over anything that can be opened from its start more than once (bytes that are unpacked on
+    the way, say).
+    """
     with opener() as stream:
         refuse_foreign(stream.read(8))
     source = Source(opener, spec.encoding, limits)

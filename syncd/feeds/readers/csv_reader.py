@@ -1,8 +1,9 @@
-"""CSV, streamed: physical lines are joined into candidate records by the parity of their quotes, and csv.reader decides.
+"""CSV, streamed: physical lines are joined into candidate records by the parity of their quotes, and
+csv.reader decides.
 
-A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding. A record that starts
-where the one before ended, and whose bytes were once read as one record, is that record: known ones are not parsed again.
-"""
+A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding.
+A record that starts where the one before ended, and whose bytes were once read as one record, is that
+record: known ones are not parsed again."""
 
 from __future__ import annotations
 
@@ -36,6 +37,7 @@ class CsvReader(BaseReader):
     def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
         super().__init__(source, limits, known)
         self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
+        self._newline = self._dialect.line_end[-1:]
         self._keys: list[str] = []
         self._digest: Callable[[bytes], bytes] | None = None
 
@@ -58,33 +60,37 @@ class CsvReader(BaseReader):
             raise FeedError("empty_file", "the file has no header")
 
     def _records(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
-        """Candidate records, without their line ends. Returns the bytes from where a quote is still open, if one is."""
-        first = 0
-        while self._digest is None and first < len(pieces):
-            self._take_header(pieces[first])
-            first += 1
+        """Candidate records, without their line ends. Returns the bytes from where a quote is still open,
+        if one is.
+        """
+        while self._digest is None and pieces:
+            rest = self._take_header(pieces[0])
+            pieces = [rest, *pieces[1:]] if rest else pieces[1:]
         if self._digest is None:
             return b""
-        pieces = pieces[first:] if first else pieces
         digests = [self._digest(piece) for piece in pieces]
         known = self._ask(digests)
         end = self._dialect.line_end
         pending: list[bytes] = []
+        newline = self._newline
         for piece, digest in zip(pieces, digests, strict=True):
             if digest in known:
                 carry = (yield from self._parse(pending)) if pending else b""
                 pending = []
                 if not carry:
                     yield Record(self._next(), self._line, None, digest, None)
-                    self._line += piece.count(end) + 1
+                    self._line += piece.count(newline) + 1
                     continue
                 pending = [carry.removesuffix(end)]  # in an open quote even a known record is text
             pending.append(piece)
         return (yield from self._parse(pending)) if pending else b""
 
     def _parse(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
-        """Candidates that csv.reader has to judge, the first at a record's start. Returns what stands in an open quote."""
+        """Candidates that csv.reader has to judge, the first at a record's start. Returns what stands in an
+        open quote.
+        """
         end = self._dialect.line_end
+        newline = self._newline
         texts = [self._decode(piece) for piece in pieces]
         reader = self._reader([*texts, _SENTINEL])
         done = 0
@@ -97,7 +103,7 @@ class CsvReader(BaseReader):
                 raw = pieces[done]
                 done += 1
                 yield from self._row(row, raw)
-                self._line += raw.count(end) + 1
+                self._line += raw.count(newline) + 1
         except csv.Error:
             pass
         return (yield from self._by_lines("".join(text + end.decode() for text in texts[done:])))
@@ -114,20 +120,17 @@ class CsvReader(BaseReader):
                 raw = "".join(lines[done : reader.line_num]).encode()
                 done = reader.line_num
                 yield from self._row(row, raw.removesuffix(end))
-                self._line += max(1, raw.count(end))
+                self._line += max(1, raw.count(self._newline))
         except csv.Error as error:
             raise FeedError("not_well_formed", f"not CSV: {error}", line=self._line) from None
         return "".join(lines[done:]).encode()
 
     def _last(self, tail: bytes) -> Iterator[Record]:
-        """What stands after the last line end outside quotes: a record, or the start of one that was cut off."""
-        if self._digest is None:
-            reader = self._reader([self._decode(tail), _SENTINEL])
-            next(reader)
-            if reader.line_num > 1:
-                raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
-            self._take_header(tail)
-            return
+        """What stands after the last line end outside quotes: a record, or the start of one that was cut
+        off.
+        """
+        while self._digest is None and tail:
+            tail = self._take_header(tail)
         if (yield from self._by_lines(self._decode(tail))):
             raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
 
@@ -151,19 +154,26 @@ class CsvReader(BaseReader):
         item = dict(zip(keys, row, strict=False))
         yield Record(self._next(), self._line, None, self._digest(raw), item, problem, partial(list, row))
 
-    def _take_header(self, piece: bytes) -> None:
-        """The first record that is not blank names the columns."""
+    def _take_header(self, data: bytes) -> bytes:
+        """The first record that is not blank names the columns. Returns what follows it, if quotes misled
+        the joining.
+        """
+        lines = [line for line in _LINE.findall(self._decode(data)) if line] or [""]
+        reader = self._reader([*lines, _SENTINEL])
         try:
-            cells: list[str] = next(self._reader([self._decode(piece)]), [])
+            cells: list[str] = next(reader)
         except csv.Error as error:
             raise FeedError("bad_header", f"not a CSV header: {error}", line=self._line) from None
+        if reader.line_num > len(lines):
+            raise FeedError("truncated", "the file ends inside a quoted cell of its header", line=self._line)
         if any(map(str.strip, cells)):
             self._check_header(cells)
             self.header = cells
             self._keys = [header_key(name) for name in cells]
             self.mended = "syncd_errors" in self._keys
             self._digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
-        self._line += piece.count(self._dialect.line_end) + 1
+        self._line += max(1, "".join(lines[: reader.line_num]).count("\n"))
+        return "".join(lines[reader.line_num :]).encode()
 
     def _check_header(self, cells: list[str]) -> None:
         if len(cells) > self._limits.columns:
@@ -184,14 +194,16 @@ class CsvReader(BaseReader):
         try:
             return piece.decode()
         except UnicodeDecodeError as error:
-            line = self._line + piece.count(self._dialect.line_end, 0, error.start)
+            line = self._line + piece.count(self._newline, 0, error.start)
             raise FeedError(
                 "bad_encoding", f"not UTF-8: byte 0x{piece[error.start]:02X}", line=line
             ) from None
 
 
 def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
-    """Physical lines joined while a quote is open (by parity), without their line ends; and what is not complete yet."""
+    """Physical lines joined while a quote is open (by parity), without their line ends; and what is not
+    complete yet.
+    """
     parts = buf.split(end)
     last = parts.pop()
     pieces: list[bytes] = []

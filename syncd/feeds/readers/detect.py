@@ -36,7 +36,9 @@ def refuse_foreign(raw: bytes) -> None:
 
 
 def detect(head: bytes) -> Format:
-    """``head``: the start of the file in UTF-8. Raises FeedError ``not_well_formed`` for XML with a banner before it."""
+    """``head``: the start of the file in UTF-8. Raises FeedError ``not_well_formed`` for XML with a banner
+    before it.
+    """
     text = head.lstrip()
     if text.startswith(b"<"):
         return "xml"

@@ -26,8 +26,10 @@ class Dialect:
 
 
 def find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> Dialect:
-    """``setting`` is the feed's own delimiter; it wins over a ``sep=`` line, and that over the scores. ``guessed``: nobody said
-    that this is a CSV, so a file with one column is refused (FeedError ``not_a_feed``)."""
+    """``setting`` is the feed's own delimiter; it wins over a ``sep=`` line, and that over the scores.
+    ``guessed``: nobody said that this is a CSV, so a file with one column is refused (FeedError
+    ``not_a_feed``).
+    """
     line = _SEP.match(head)
     skip = line.end() if line else 0
     found = setting or (line.group(1).decode("latin-1") if line else None) or _best(head[skip:])
@@ -38,7 +40,9 @@ def find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> Dialect:
 
 
 def _best(head: bytes) -> str | None:
-    """The delimiter whose records agree most with their header; the one with more columns where two agree alike."""
+    """The delimiter whose records agree most with their header; the one with more columns where two agree
+    alike.
+    """
     text = head[:_SAMPLE].decode("utf-8", "replace")
     complete = len(head) < _SAMPLE
     scored = [(*_score(text, delimiter, complete=complete), delimiter) for delimiter in DELIMITERS]

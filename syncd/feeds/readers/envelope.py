@@ -20,7 +20,9 @@ _KINDS = {"start_array": "array", "start_map": "object"}
 
 
 def scout(head: bytes) -> tuple[str, ...] | None:
-    """The likeliest path of the records in a file that begins with ``head``; None if any known one may still come."""
+    """The likeliest path of the records in a file that begins with ``head``; None if any known one may
+    still come.
+    """
     seen = _top_level(head)
     for name in ARRAYS:
         if seen.get(name) == "start_array":
@@ -49,8 +51,10 @@ def _top_level(head: bytes) -> dict[str, Any]:
 
 
 class Envelope:
-    """Fed everything but the records. ``kind`` is "array" or "object" while the records are the parser's next value, else "".
-    Raises FeedError ``not_well_formed``, ``truncated``, ``no_records_path``, ``limit_exceeded``."""
+    """Fed everything but the records. ``kind`` is "array" or "object" while the records are the parser's
+    next value, else "". Raises FeedError ``not_well_formed``, ``truncated``, ``no_records_path``,
+    ``limit_exceeded``.
+    """
 
     def __init__(self, records: str | None, limits: Limits, head: bytes) -> None:
         self._depth = limits.depth

@@ -1,9 +1,9 @@
 """JSON with an array of records in it, streamed: the array at the root or at a path of member names.
 
-Two parsers share the file. Everything outside the array of records goes through a streaming parser (ijson), which judges the
-envelope to its last byte and says where the array begins. Inside it, slices of the file are cut between two elements: a cut is
-right exactly if what lies before it, put in brackets, is an array. So the extent of every record is known, its digest is that of
-its bytes, and a known one is never decoded.
+Two parsers share the file. Everything outside the array of records goes through a streaming parser (ijson),
+which judges the envelope to its last byte and says where the array begins. Inside it, slices of the file
+are cut between two elements: a cut is right exactly if what lies before it, put in brackets, is an array.
+So the extent of every record is known, its digest is that of its bytes, and a known one is never decoded.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ _BETWEEN = frozenset(b", \t\r\n")
 
 
 class JsonReader(BaseReader):
-    """See FeedReader. Raises FeedError ``no_records_path``, ``not_well_formed``, ``truncated``, ``bad_encoding``,
-    ``limit_exceeded``. Offsets count bytes of the text in UTF-8."""
+    """See FeedReader. Raises FeedError ``no_records_path``, ``not_well_formed``, ``truncated``,
+    ``bad_encoding``, ``limit_exceeded``. Offsets count bytes of the text in UTF-8.
+    """
 
     format: Format = "json"
 
@@ -71,7 +72,9 @@ class JsonReader(BaseReader):
             buf = more
 
     def _array(self, buf: bytes, chunks: Iterator[bytes]) -> Generator[Record, None, bytes]:
-        """The elements of the array; ``buf`` starts after its bracket. Returns what follows them, its bracket first."""
+        """The elements of the array; ``buf`` starts after its bracket. Returns what follows them, its
+        bracket first.
+        """
         comma = False
         while True:
             buf = self._skip_blank(buf)
@@ -115,7 +118,9 @@ class JsonReader(BaseReader):
         return self._one_by_one(buf)
 
     def _one_by_one(self, buf: bytes) -> tuple[list[bytes], int]:
-        """The sure way, where guesses at a cut fail. Learns what stands between two records, for the next guess."""
+        """The sure way, where guesses at a cut fail. Learns what stands between two records, for the next
+        guess.
+        """
         text = self._text(buf)
         raws: list[bytes] = []
         at = used = 0
@@ -169,7 +174,9 @@ class JsonReader(BaseReader):
         return Record(self._number, line, offset, digest, item, problem, partial(_same, value))
 
     def _lone(self, buf: bytes, chunks: Iterator[bytes]) -> Generator[Record, None, bytes]:
-        """One object where an array is usual; its brace has gone to the envelope. Returns what follows, its own end first."""
+        """One object where an array is usual; its brace has gone to the envelope. Returns what follows, its
+        own end first.
+        """
         buf = b"{" + buf
         self._offset -= 1
         while True:

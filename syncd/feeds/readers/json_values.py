@@ -1,4 +1,6 @@
-"""JSON values of a feed: exact numbers, no member twice, nothing nested too deep; the fast way only where it proves the same."""
+"""JSON values of a feed: exact numbers, no member twice, nothing nested too deep; the fast way only where
+it proves the same.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=str, pa
 
 
 def record_value(raw: bytes, limits: Limits) -> tuple[dict[str, Any] | None, Problem | None]:
-    """The object that ``raw`` holds, or what is wrong with it as a record. Raises ValueError where it is not JSON at all."""
+    """The object that ``raw`` holds, or what is wrong with it as a record. Raises ValueError where it is
+    not JSON at all.
+    """
     if len(raw) > limits.record:
         detail = f"the record is longer than {limits.record} bytes"
         return None, Problem("", "too_long", detail, len(raw))

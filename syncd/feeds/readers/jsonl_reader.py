@@ -1,4 +1,6 @@
-"""JSON Lines, streamed: one object a line. A line that does not parse is a rejected row, or the end of a truncated file."""
+"""JSON Lines, streamed: one object a line. A line that does not parse is a rejected row, or the end of a
+truncated file.
+"""
 
 from __future__ import annotations
 

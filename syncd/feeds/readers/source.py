@@ -1,8 +1,8 @@
 """The bytes of a feed file as a stream of UTF-8 chunks, whatever encoding they came in.
 
-Where the encoding comes from, strongest first: the feed's setting, a byte order mark, the XML declaration, strict UTF-8 over the
-first chunk that is not plain ASCII, Windows-1252. UTF-8 is passed on unchecked: the parsers check what they parse.
-"""
+Where the encoding comes from, strongest first: the feed's setting, a byte order mark, the XML declaration,
+strict UTF-8 over the first chunk that is not plain ASCII, Windows-1252. UTF-8 is passed on unchecked: the
+parsers check what they parse."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ _DECLARED = re.compile(rb"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za
 
 
 class Source:
-    """One pass or several over the same bytes. ``head``: the first chunk in UTF-8, without a byte order mark. ``encoding`` is a
-    codec name, "guess" while all bytes so far were ASCII. ``whole``: the head is the whole file. Raises FeedError
-    (``empty_file``, ``bad_encoding``, ``limit_exceeded``)."""
+    """One pass or several over the same bytes. ``head``: the first chunk in UTF-8, without a byte order
+    mark. ``encoding`` is a codec name, "guess" while all bytes so far were ASCII. ``whole``: the head is
+    the whole file. Raises FeedError (``empty_file``, ``bad_encoding``, ``limit_exceeded``).
+    """
 
     def __init__(self, opener: Opener, encoding: str | None, limits: Limits) -> None:
         self._open = opener
@@ -49,7 +50,9 @@ class Source:
         self.head = raw[self._skip :] if decoder is None else _decode(decoder, raw[self._skip :], self._skip)
 
     def chunks(self) -> Iterator[bytes]:
-        """The file from its start, in UTF-8; a chunk may end inside a character only where the file was UTF-8."""
+        """The file from its start, in UTF-8; a chunk may end inside a character only where the file was
+        UTF-8.
+        """
         decoder = None if self.encoding == "guess" else _transcoder(self.encoding)
         guessing = self.encoding == "guess"
         self.bytes_read = 0
@@ -99,7 +102,9 @@ def _wide(raw: bytes) -> str | None:
 
 
 def _guess(raw: bytes, start: int) -> str:
-    """UTF-8 if ``raw`` is (but for a character cut off at its end), else Windows-1252, unless it is broken UTF-8."""
+    """UTF-8 if ``raw`` is (but for a character cut off at its end), else Windows-1252, unless it is broken
+    UTF-8.
+    """
     try:
         codecs.getincrementaldecoder("utf-8")().decode(raw)
         return "utf-8"

@@ -1,16 +1,18 @@
 """XML, streamed, and read again fast.
 
-Every byte goes through lxml, except that a run of known records becomes one placeholder element. That is sound because
+Every byte goes through lxml, except that a run of known records becomes one placeholder element. That is
+sound because
 
-- a *slice* runs from a record's start tag to the next end tag of that name, and its digest is remembered only after lxml, fed exactly
-  these bytes, has reported the start and the end of exactly one element of that name, which is the record;
+- a *slice* runs from a record's start tag to the next end tag of that name, and its digest is remembered
+  only after lxml, fed exactly these bytes, has reported the start and the end of exactly one element of
+  that name, which is the record;
 - its digest is seeded with all that surrounds a record and decides its meaning;
-- it is replaced only where it follows a record, with nothing but white space between, that lxml has read as a record of the same
-  surroundings: so the parser is between two elements there, and not in a comment, in CDATA or under another parent.
+- it is replaced only where it follows a record, with nothing but white space between, that lxml has read as
+  a record of the same surroundings: so the parser is between two elements there, and not in a comment, in
+  CDATA or under another parent.
 
-Records that are no clean slices (a nested element of the same name, an end tag in CDATA) get a digest of another kind, and are
-always parsed. A wrong guess costs time, never a wrong record.
-"""
+Records that are no clean slices (a nested element of the same name, an end tag in CDATA) get a digest of
+another kind, and are always parsed. A wrong guess costs time, never a wrong record."""
 
 from __future__ import annotations
 
@@ -36,8 +38,9 @@ _COUNT_TAG = "{*}expectedJobCount"
 
 
 class XmlReader(BaseReader):
-    """See FeedReader. Raises FeedError ``not_well_formed``, ``truncated``, ``unknown_entity``, ``limit_exceeded``,
-    ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``."""
+    """See FeedReader. Raises FeedError ``not_well_formed``, ``truncated``, ``unknown_entity``,
+    ``limit_exceeded``, ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``.
+    """
 
     format: Format = "xml"
 
@@ -93,7 +96,9 @@ class XmlReader(BaseReader):
     # -- slices
 
     def _cut(self, buf: bytes) -> list[tuple[int, int, int]]:
-        """(where the gap before it begins, where the slice begins or -1 if there is none, where it ends), back to back."""
+        """(where the gap before it begins, where the slice begins or -1 if there is none, where it ends),
+        back to back.
+        """
         assert self._opening is not None
         opening, closing = self._opening, self._closing
         pieces = []
@@ -154,14 +159,15 @@ class XmlReader(BaseReader):
         self._since = 0
 
     def _feed_slice(self, data: bytes, raw: bytes, digest: bytes, *, known: bool) -> Iterator[Record]:
-        """Bytes that should be one record: fed alone, so that the parser's events tell whether they are. ``data`` is ``raw``
-        with the white space before it."""
+        """Bytes that should be one record: fed alone, so that the parser's events tell whether they are.
+        ``data`` is ``raw`` with the white space before it.
+        """
         lexer = self._lexer
         clean = lexer.closer is None
         plain = clean and SUSPICIOUS.search(raw) is None
         line = self._line
         self._line += raw.count(b"\n")
-        self._feed(data if plain else self._walk(data, line))
+        self._feed(data if plain else self._walk(data, line - data.count(b"\n", 0, len(data) - len(raw))))
         events = list(self._events)
         if clean and _is_one_element(events) and self._is_record(element := events[0][1]):
             lexer.closer = None
@@ -216,12 +222,15 @@ class XmlReader(BaseReader):
         try:
             self._parser.feed(data)
         except etree.XMLSyntaxError as error:
-            # Of a section that the file has not ended yet, "not finished" is libxml2's way to say that it is too big.
+            # Of a section that the file has not ended yet, "not finished" is libxml2's way to say that it
+            # is too big.
             code = "limit_exceeded" if _code(error) in _UNCLOSED else "not_well_formed"
             raise self._syntax(error, code) from None
 
     def _finish(self, tail: bytes) -> Iterator[Record]:
-        """The end of the file. Markup that it cuts off is kept from the parser, whose complaints would mislead."""
+        """The end of the file. Markup that it cuts off is kept from the parser, whose complaints would
+        mislead.
+        """
         cut = safe_cut(tail)
         yield from self._feed_loose(tail[:cut])
         whole = whole_text(tail[cut:]) if self._lexer.closer is None else tail[cut:]
@@ -235,7 +244,9 @@ class XmlReader(BaseReader):
             raise fault
 
     def _stalled(self) -> FeedError | None:
-        """What the parser has found wrong: it may keep that to itself until it is closed, and report no element meanwhile."""
+        """What the parser has found wrong: it may keep that to itself until it is closed, and report no
+        element meanwhile.
+        """
         try:
             self._parser.close()
         except etree.XMLSyntaxError as error:
@@ -255,7 +266,9 @@ class XmlReader(BaseReader):
         return True
 
     def _adopt(self, element: etree._Element, parent: etree._Element | None) -> None:
-        """``parent`` holds records from now on. What stood before the very first record stays, for selectors that look there."""
+        """``parent`` holds records from now on. What stood before the very first record stays, for
+        selectors that look there.
+        """
         first = self._parent is None and self._number == 0
         for above in (element, *element.iterancestors()):
             if first:
@@ -272,6 +285,9 @@ class XmlReader(BaseReader):
 
     def _drop_before(self, element: etree._Element) -> None:
         parent = element.getparent()
+        if self._last is not None and parent is not None and element.getprevious() is self._last:
+            parent.remove(self._last)  # nothing but what is kept was left before it
+            return
         while (previous := element.getprevious()) is not None and parent is not None:
             if any(previous is kept for kept in self._kept):
                 break

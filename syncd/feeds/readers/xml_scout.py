@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,9 +47,11 @@ _TOTALS = frozenset({"expectedjobcount", "jobcount", "totaljobs", "total", "tota
 
 @dataclass(slots=True)
 class Scouted:
-    """``path``: names of the elements from the root to the record ("*": any); ``root``: the root's tag; ``opening``: how the first
-    record's start tag begins (``<ns:job``), None if the head has no record; ``prolog``: length of what precedes the first record;
-    ``home``: ``signature`` of its parent; ``declared``: the number of records the file says it has."""
+    """``path``: names of the elements from the root to the record ("*": any); ``root``: the root's tag;
+    ``opening``: how the first record's start tag begins (``<ns:job``), None if the head has no record;
+    ``prolog``: length of what precedes the first record; ``home``: ``signature`` of its parent;
+    ``declared``: the number of records the file says it has.
+    """
 
     path: tuple[str, ...]
     root: str = ""
@@ -97,7 +100,9 @@ def names(element: etree._Element) -> tuple[str, ...]:
 
 
 def signature(parent: etree._Element | None, *, outside: bool) -> tuple[object, ...]:
-    """All that ``parent`` and the elements above it lend to a record: namespaces, and attributes if the mapping looks outside."""
+    """All that ``parent`` and the elements above it lend to a record: namespaces, and attributes if the
+    mapping looks outside.
+    """
     found: list[object] = []
     while parent is not None:
         found.append((str(parent.tag), sorted((key or "", uri) for key, uri in parent.nsmap.items())))
@@ -168,7 +173,9 @@ class _Search:
         return self.wanted[0] if self.wanted is not None else path
 
     def _empty(self) -> Scouted | None:
-        """No record: a feed all the same, if what holds the records of a known format (or of the path set) is there."""
+        """No record: a feed all the same, if what holds the records of a known format (or of the path set)
+        is there.
+        """
         for container in self._containers:
             if self.wanted is not None:
                 if len(self.wanted[0]) > 1 and matches(self.wanted[0][:-1], container):
@@ -216,10 +223,8 @@ def _events(parser: etree.XMLPullParser, head: bytes, search: _Search) -> Iterat
 
 
 def _try_feed(parser: etree.XMLPullParser, data: bytes) -> None:
-    try:
+    with contextlib.suppress(etree.XMLSyntaxError):
         parser.feed(data)
-    except etree.XMLSyntaxError:
-        pass
 
 
 def _opening(element: etree._Element) -> bytes:
@@ -228,7 +233,9 @@ def _opening(element: etree._Element) -> bytes:
 
 
 def _find_opening(head: bytes, opening: bytes, count: int) -> int:
-    """Where the ``count``-th start tag that begins with ``opening`` stands; comments and CDATA do not count."""
+    """Where the ``count``-th start tag that begins with ``opening`` stands; comments and CDATA do not
+    count.
+    """
     lexer = Lexer()
     at = 0
     token = re.compile(re.escape(opening) + rb"[\s/>]")

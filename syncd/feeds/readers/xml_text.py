@@ -1,8 +1,8 @@
-"""XML below the level of elements: where CDATA, comments and instructions begin and end, and HTML's named entities.
+"""XML below the level of elements: where CDATA, comments and instructions begin and end, and HTML's named
+entities.
 
-A feed may say ``&nbsp;`` although XML knows five names only: outside CDATA and comments, HTML's names become character references
-before the parser sees them. What is neither fails the file.
-"""
+A feed may say ``&nbsp;`` although XML knows five names only: outside CDATA and comments, HTML's names
+become character references before the parser sees them. What is neither fails the file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class Unknown(Exception):
 
 
 class Lexer:
-    """Walks the bytes in pieces that end between tokens. ``closer`` is what ends the section that it is in; None: markup and text."""
+    """Walks the bytes in pieces that end between tokens. ``closer`` is what ends the section that it is in;
+    None: markup and text.
+    """
 
     def __init__(self) -> None:
         self.closer: bytes | None = None
@@ -70,7 +72,9 @@ def safe_cut(data: bytes) -> int:
 
 
 def whole_text(data: bytes) -> bytes:
-    """What is whole of text at the end of a file: without a tag, a reference or a character that the end cuts in two."""
+    """What is whole of text at the end of a file: without a tag, a reference or a character that the end
+    cuts in two.
+    """
     text = _CUT_OFF.sub(b"", data)
     try:
         return text[: codecs.utf_8_decode(text, "strict", False)[1]]

@@ -36,7 +36,7 @@ def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
                 return found.isoformat()
         return None
 
-    return lambda value: parse(spelled(value).strip())
+    return lambda value: parse(spelled(value)[:100].strip())
 
 
 def _parser(name: str) -> Parse:

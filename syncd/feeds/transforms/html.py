@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
+from itertools import groupby
 
 import nh3
 
 from syncd.domain.html import check
-from syncd.feeds.transforms.text import without_controls
+from syncd.feeds.transforms.text import has_controls, without_controls
 
 _ALLOWED = frozenset(("strong", "b", "em", "i", "br", "p", "div", "ul", "ol", "li", "a"))
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "caption", "legend", "summary", "figcaption")
@@ -107,7 +109,7 @@ _NAMES = "|".join(sorted(_KNOWN, key=len, reverse=True))
 _TAG = re.compile(rf"</?(?:{_NAMES}|[a-z]+:[a-z]+)(?=[\s/>])|<!--|<[!?][a-z\[]", re.IGNORECASE)
 _ESCAPED_TAG = re.compile(rf"&(?:amp;)?lt;/?(?:{_NAMES})(?=[\s/]|&|>)", re.IGNORECASE)
 #: "<jobs@acme.ca>" and "<https://…>" are text that a parser would take for tags.
-_ADDRESS = re.compile(r"<(?=(?:https?://|mailto:)?[^\s<>\"'=]*(?:@|://)[^\s<>\"'=]*>)")
+_ADDRESS = re.compile(r"<(?=[^\s<>\"'=@]{1,150}(?:@|://)[^\s<>\"'=]{1,150}>)")
 _REST = r"(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>"
 _BLOCK = re.compile(
     rf"<(/?)({'|'.join((*_HEADINGS, *_PARAGRAPHS, *_CONTAINERS, *_LISTS, 'td', 'hr'))})(?![\w:-]){_REST}",
@@ -117,10 +119,8 @@ _NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
 
 _TOKEN = re.compile(r"<(/?)(ul|ol|li)>")
 _DEAD_LINK = re.compile(r"<a(?: target=\"[^\"]*\")?>(.*?)</a>", re.DOTALL)
-_CELL_END = re.compile(r"(?:\s|\u00a0)*\|(?:\s|\u00a0)*(?=</(?:p|strong|div)>)")
-_EMPTY = re.compile(r"<(p|div|strong|b|em|i|li|ul|ol|a)(?: [^<>]*)?>(?:\s|\u00a0|<br>)*</\1>")
-_LINES = re.compile(r"[ \t]*\n[ \t]*")
-_PARAGRAPH_BREAK = re.compile(r"\n(?:[ \t\u00a0]*\n)+")
+_CELL_END = re.compile(r" \| ?\s?(?=</(?:p|strong|div)>)")
+_EMPTY = re.compile(r"<(p|div|strong|b|em|i|li|ul|ol|a)(?: [^<>]*)?>(?:\s|<br>)*+</\1>")
 
 
 def _link(tag: str, name: str, value: str) -> str | None:
@@ -163,6 +163,9 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
     HTML that passes, and one line of plain text, come back byte for byte. Plain text of several lines
     becomes paragraphs; HTML that was escaped as a whole is unescaped, at most twice. "" if nothing visible
     is left."""
+    if has_controls(text):
+        result, done = clean(without_controls(text))
+        return result, ("control characters removed", *done)
     if _TAG.search(text):
         return (text, ()) if not check(text) else _cleaned(text, [])
     return _without_tags(text)
@@ -208,8 +211,17 @@ def paragraphs(text: str) -> str:
     """Plain text (no markup, no entities) as HTML: empty lines part paragraphs, single ones are
     ``<br>``."""
     unified = without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
-    parts = (part.strip() for part in _PARAGRAPH_BREAK.split(unified))
-    return "".join(f"<p>{_LINES.sub('<br>', html.escape(part, quote=False))}</p>" for part in parts if part)
+    out: list[str] = []
+    for lines in _groups(unified.split("\n")):
+        out.append(f"<p>{'<br>'.join(html.escape(line, quote=False) for line in lines)}</p>")
+    return "".join(out)
+
+
+def _groups(lines: list[str]) -> Iterator[list[str]]:
+    """Runs of lines that are not blank, stripped."""
+    for filled, group in groupby((line.strip() for line in lines), key=bool):
+        if filled:
+            yield list(group)
 
 
 def _mapped(match: re.Match[str]) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
+#: What a text says about pay, it says in its first so many characters.
+_LONGEST = 500
 YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY = 1, 2, 3, 4, 5
 
 
@@ -118,11 +120,15 @@ _PLAIN = str.maketrans(
 )
 
 
-@lru_cache(maxsize=8192)
 def parse(text: str, infer: Infer | None = None) -> Pay:
     """What ``text`` says about pay. An unusable text gives a Pay that is not ``usable``, whose notes say
     why."""
-    plain = _SPACES.sub(" ", text.lower().translate(_PLAIN)).strip()[:2000]
+    return _parse(text[:_LONGEST], infer)
+
+
+@lru_cache(maxsize=8192)
+def _parse(text: str, infer: Infer | None) -> Pay:
+    plain = _SPACES.sub(" ", text.lower().translate(_PLAIN)).strip()
     commission = bool(_COMMISSION.search(plain))
     if _MILLIONS.search(plain):
         return Pay(notes=(("salary_unclear", f"no amount in the salary: {shown(text)}"),))
@@ -189,9 +195,9 @@ def number(value: object) -> Decimal | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | Decimal | float):
-        found = Decimal(str(value))
+        found = Decimal(value)
         return found if found.is_finite() else None
-    text = _SPACES.sub(" ", str(value).lower().translate(_PLAIN)).strip()
+    text = _SPACES.sub(" ", str(value)[:100].lower().translate(_PLAIN)).strip()
     match = _BETWEEN.fullmatch(text)
     if match is None or match["n2"]:
         return None

@@ -11,7 +11,8 @@ _TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on"))
 _FALSE = frozenset(("false", "f", "no", "n", "0", "non", "faux", "off"))
 _INT = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\Z", re.ASCII)
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
+_WINDOWS = {code: sign for code in range(0x80, 0xA0) if (sign := bytes((code,)).decode("cp1252", "ignore"))}
 
 
 def meant(value: object) -> object | None:
@@ -38,7 +39,7 @@ def spelled(value: object) -> str:
             return format(
                 number.quantize(Decimal(1)) if number == number.to_integral_value() else number, "f"
             )
-    return str(value)
+    return str(value) if not isinstance(value, int) or value.bit_length() < 10_000 else str(Decimal(value))
 
 
 def one_line(text: str) -> str:
@@ -47,9 +48,15 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def has_controls(text: str) -> bool:
+    """Whether ``text`` has characters that no field may have. Tab, LF and CR may stand in some."""
+    return not text.isprintable() and _CONTROL.search(text) is not None
+
+
 def without_controls(text: str) -> str:
-    """``text`` without the characters that no field may have, lone surrogates too. Tab, LF and CR stay."""
-    return _CONTROL.sub("", text)
+    """``text`` without such characters, lone surrogates too. What stands for a sign of Windows-1252 (a dash that
+    came through as U+0096) becomes that sign, as in a browser."""
+    return _CONTROL.sub("", text.translate(_WINDOWS)) if has_controls(text) else text
 
 
 def boolean(value: object) -> object:

@@ -1,0 +1,123 @@
+"""The presets and the shipped samples: from the file to bodies that pass the rules."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from syncd.domain import rules
+from syncd.domain.catalog import Catalog
+from syncd.domain.policy import Limits
+from syncd.feeds.config import FeedDefaults, parse_feed
+from syncd.feeds.readers import open_reader
+from syncd.feeds.records import Record
+
+ROOT = Path(__file__).parents[2]
+CATALOG = Catalog.default()
+
+
+def sample(name, file):
+    source = (ROOT / "config" / "feeds.d" / f"{name}.toml.example").read_text()
+    feed = parse_feed(name, source, CATALOG, FeedDefaults())
+    reader = open_reader(ROOT / "feeds" / "samples" / file, feed.read, Limits())
+    return {row.reference_id: row for row in map(feed.mapping.row, reader)}
+
+
+SAMPLES = [
+    ("northern-csv", "northern.csv", 10),
+    ("maple-indeed", "maple.xml", 10),
+    ("harbour-jsonld", "harbour.json", 8),
+]
+
+
+@pytest.mark.parametrize(("name", "file", "count"), SAMPLES)
+def test_a_sample_has_its_jobs_and_only_the_one_abroad_is_refused(name, file, count):
+    rows = sample(name, file)
+    assert len(rows) == count
+    assert None not in rows
+    refused = {reference for reference, row in rows.items() if row.problems}
+    assert refused == ({"MC-1010"} if file == "maple.xml" else set())
+    for reference in rows.keys() - refused:
+        rules.check(rows[reference].body, CATALOG)
+
+
+def test_the_indeed_sample_maps_field_by_field():
+    rows = sample("maple-indeed", "maple.xml")
+    nurse = rows["MC-1001"]
+    assert nurse.body == {
+        "referenceId": "MC-1001",
+        "title": "Registered Nurse (RN), Long-Term Care",
+        "closeDate": "2099-12-31",
+        "locations": [{"description": "Ottawa, ON"}],
+        "categories": [{"id": 15}],
+        "positionType": {"id": 1},
+        "salary": {
+            "amount": Decimal("38.50"),
+            "maxAmount": Decimal("47.25"),
+            "period": {"id": 5},
+            "plusCommission": False,
+        },
+        "description": "<p>Care for 30 residents on a team of six.</p>"
+        "<ul><li>CNO registration</li><li>Basic Life Support</li></ul>",
+        "applicantRoutingType": {"id": 2},
+        "applicationUrl": "https://jobs.maple-care.example/view?id=MC-1001&src=feed",
+    }
+    assert nurse.warnings == ()
+    assert rows["MC-1009"].body["applicantRoutingType"] == {"id": 1}
+    assert rows["MC-1009"].body["applicationEmail"] == "payroll-jobs@maple-care.example"
+    assert rows["MC-1008"].body["applicationUrl"].startswith("https://www.")
+    assert rows["MC-1004"].body["closeDate"] == "2099-12-31"
+    assert "closeDate" not in rows["MC-1003"].body
+
+
+def test_the_json_ld_sample_maps_lists_and_single_objects_alike():
+    rows = sample("harbour-jsonld", "harbour.json")
+    assert rows["4102"].body["locations"] == [
+        {"description": "Halifax, Nova Scotia"},
+        {"description": "St. John's, Newfoundland and Labrador"},
+    ]
+    assert rows["4106"].body["locations"] == [{"description": "Vancouver, British Columbia"}]
+    assert rows["4106"].body["salary"] is None
+    assert rows["4107"].body["salary"]["amount"] == 24
+    assert rows["4104"].body["description"] == "<p>5-axis milling in titanium.</p>"
+    assert len(rows["4108"].body["locations"]) == 3
+    assert {code for code, _ in rows["4106"].warnings} == {"location_abroad", "salary_currency"}
+
+
+def schemaorg(item):
+    feed = parse_feed("f", 'employer = "A"\npreset = "schemaorg"', CATALOG, FeedDefaults())
+    return feed.mapping.row(Record(1, 1, 0, b"", item))
+
+
+@pytest.mark.parametrize(
+    ("item", "reference"),
+    [
+        ({"identifier": {"value": 7}}, "7"),
+        ({"identifier": "A-7"}, "A-7"),
+        ({"@id": "urn:7"}, "urn:7"),
+        ({}, None),
+    ],
+)
+def test_the_id_of_a_job_posting_is_found_where_it_may_be(item, reference):
+    assert schemaorg(item).reference_id == reference
+
+
+def test_a_job_posting_without_id_gets_one_from_its_address():
+    row = schemaorg({"url": "https://x.ca/jobs/1"})
+    assert len(row.reference_id) == 40
+    assert "derived_reference" in dict(row.warnings)
+
+
+def test_an_address_as_text_is_a_location():
+    assert schemaorg({"jobLocation": {"address": "Laval, QC, Canada"}}).body["locations"] == [
+        {"description": "Laval, QC"}
+    ]
+
+
+def test_an_indeed_feed_in_a_namespace_with_other_spellings_is_read():
+    feed = parse_feed("f", 'employer = "A"\npreset = "indeed"', CATALOG, FeedDefaults())
+    xml = '<job xmlns="urn:q"><referenceNumber>7</referenceNumber><expirationDate>2099-01-02</expirationDate></job>'
+    body = feed.mapping.row(Record(1, 1, 0, b"", etree.fromstring(xml))).body
+    assert (body["referenceId"], body["closeDate"]) == ("7", "2099-01-02")
+    assert body["categories"] == [{"id": 32}]
