@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+import structlog
 from aiohttp import web
 
 from syncd.api.addresses import Addresses
@@ -22,10 +23,12 @@ Readiness = Callable[[], Awaitable[dict[str, Any]]]
 
 
 def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Application:
-    """The API over an open ``store``, which stays the caller's to close, after the application's cleanup."""
+    """The API over an open ``store``, which stays the caller's to close, after the application's cleanup.
+    The log has to be set up before."""
     app = web.Application(middlewares=MIDDLEWARES, client_max_size=settings.max_body)
     keys = KeyRing(store)
-    app[CONTEXT] = Context(store, settings, catalog, keys, Renderer(catalog), Addresses(settings))
+    log = structlog.get_logger().bind()
+    app[CONTEXT] = Context(store, settings, catalog, keys, Renderer(catalog), Addresses(settings), log)
     app.cleanup_ctx.append(keys.keep_flushing)
     add_routes(app, settings.base_path)
     return app

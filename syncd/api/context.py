@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from aiohttp import web
 
@@ -16,7 +17,9 @@ from syncd.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """``open_paths`` need no key although they may lie under the base; ``quiet_paths`` are not logged."""
+    """``open_paths`` need no key although they may lie under the base; ``quiet_paths`` are not logged.
+    ``log`` is bound once: to look its settings up for every request would cost as much as the rest of the
+    line."""
 
     store: Store
     settings: ApiSettings
@@ -24,6 +27,7 @@ class Context:
     keys: KeyRing
     render: Renderer
     addresses: Addresses
+    log: Any
     open_paths: set[str] = field(default_factory=set)
     quiet_paths: set[str] = field(default_factory=set)
 

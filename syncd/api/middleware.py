@@ -17,8 +17,6 @@ from syncd.api import problems
 from syncd.api.context import CONTEXT, PRINCIPAL, REQUEST_ID
 from syncd.api.routes import effective_method
 
-log = structlog.get_logger()
-
 _SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 #: Answers are for one key only, and a client that keeps one has to ask whether it still holds.
 _FIXED_HEADERS = {
@@ -74,10 +72,11 @@ def _close_if_unread(request: web.Request, response: web.StreamResponse) -> None
 
 
 def _log(request: web.Request, status: int, started: float) -> None:
-    if request.path in request.app[CONTEXT].quiet_paths:
+    context = request.app[CONTEXT]
+    if request.path in context.quiet_paths:
         return
     who = request.get(PRINCIPAL)
-    log.info(
+    context.log.info(
         "api.request",
         method=effective_method(request),
         route=_template(request),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 def check(config: Path | None, as_json: bool) -> int:
     """Prints what was looked at and what is wrong; 1 if anything is."""
+    import syncd.service.wiring  # noqa: F401 - before the user changes
+
     found: list[str] = []
     settings = None
     try:

@@ -9,9 +9,9 @@ from syncd.cli.context import become_owner, settings_of
 
 
 def serve(config: Path | None) -> int:
+    from syncd.service.daemon import serve
+
     settings = settings_of(config)
     become_owner(settings)
     logs.set_up(settings.log.format, settings.log.level)
-    from syncd.service.daemon import serve
-
     return serve(settings)

@@ -10,7 +10,6 @@ from syncd.domain.catalog import Catalog
 from syncd.feeds.faults import nearest
 from syncd.feeds.transforms.text import spelled
 
-
 #: No catalogue has longer names; what is longer is not worth looking up (or remembering).
 _LONGEST = 200
 

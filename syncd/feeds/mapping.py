@@ -13,7 +13,7 @@ from typing import Any, cast
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import ATTRIBUTES, Routing
 from syncd.domain.text import key as name_key
-from syncd.errors import ConfigError, Problem
+from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.fields import DROPPED, Context, Field, Kind, Log, compile_field
 from syncd.feeds.list_fields import LIST_KINDS
@@ -81,7 +81,8 @@ class Mapping:
             raise ConfigError(gathered.faults)
 
     def row(self, record: Record, form: Format | None = None) -> MappedRow:
-        """The record as a row. ``form`` is the reader's format; left out, the record's shape tells it."""
+        """The record as a row. Raises FeedError if the selectors cannot be meant for its format. ``form`` is
+        the reader's format; left out, the record's shape tells it."""
         if record.item is None or record.problem is not None:
             return self._unreadable(record, form)
         actual = form or self._form or format_of(record.item)
@@ -125,7 +126,8 @@ class Mapping:
             found = self._compiled[form] = self._compile(self._fields or {}, form, scope.at("fields"))
             if scope.faults:
                 del self._compiled[form]
-                raise ConfigError(scope.faults)
+                detail = f"the mapping of this feed is not for {form}: {'; '.join(scope.faults)}"
+                raise FeedError("not_a_feed", detail)
         return found
 
     def _check(self, fields: Map[str, object], scope: Scope) -> None:

@@ -182,7 +182,7 @@ class Database:
         with store_errors():
             source, copy = sqlite3.connect(self.path), sqlite3.connect(target)
             try:
-                source.backup(copy, pages=1024, sleep=0.005)
+                source.backup(copy)  # in one step: in several it would start over at every write of another
                 copy.execute("PRAGMA journal_mode = DELETE")
             finally:
                 source.close()

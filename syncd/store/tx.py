@@ -81,16 +81,15 @@ class Tx:
 
     def next_ids(self, counter: str, count: int, *, first: int = 1) -> range:
         """``count`` ids that were never given out before, in order. Raises StoreError if none are left."""
-        row = self.one("SELECT value FROM counter WHERE name = ?", (counter,))
-        last = row[0] if row else first - 1
-        if last + count > 2**31 - 1:
-            raise StoreError(f"no {counter} ids are left")
-        self.run(
+        row = self.one(
             "INSERT INTO counter (name, value) VALUES (?, ?)"
-            " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            (counter, last + count),
+            " ON CONFLICT (name) DO UPDATE SET value = counter.value + ? RETURNING value",
+            (counter, first - 1 + count, count),
         )
-        return range(last + 1, last + count + 1)
+        last = int(row[0]) if row else 0
+        if last > 2**31 - 1:
+            raise StoreError(f"no {counter} ids are left")
+        return range(last - count + 1, last + 1)
 
     def apply(self, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]:
         """Write decisions: the only way to change a job. Returns the jobs as stored, in the order of

@@ -24,7 +24,7 @@ def _no_check(_job: Job | None) -> None:
 
 def create(tx: Tx, employer_id: int, sent: JobInput, actor: Actor) -> Job:
     """A new job. Raises Invalid, DuplicateReference."""
-    return _settle(tx, employer_id, None, sent, actor)
+    return _settle(tx, employer_id, None, sent, actor, free=None)
 
 
 def put(
@@ -40,7 +40,7 @@ def put(
     current = jobs.by_reference(tx, employer_id, reference_id)
     check(current)
     _same_job(sent, current.id if current else None)
-    return _settle(tx, employer_id, current, sent, actor), current is None
+    return _settle(tx, employer_id, current, sent, actor, free=reference_id), current is None
 
 
 def update(
@@ -51,7 +51,7 @@ def update(
     _same_job(sent, job_id)
     current = _existing(jobs.get(tx, employer_id, job_id), job_id)
     check(current)
-    return _settle(tx, employer_id, current, sent, actor)
+    return _settle(tx, employer_id, current, sent, actor, free=current.reference_id)
 
 
 def delete(tx: Tx, employer_id: int, job_id: int, actor: Actor, *, check: Check = _no_check) -> None:
@@ -85,12 +85,16 @@ def _same_job(sent: JobInput, job_id: int | None) -> None:
         raise Invalid([Problem("/id", "read_only_mismatch", detail, sent.id)])
 
 
-def _settle(tx: Tx, employer_id: int, current: Job | None, sent: JobInput, actor: Actor) -> Job:
+def _settle(
+    tx: Tx, employer_id: int, current: Job | None, sent: JobInput, actor: Actor, *, free: str | None
+) -> Job:
+    """``free``: a referenceId of which is known that no other job has it."""
     decision = decide(current, places.locate(tx, employer_id, sent), tx.now, employer_id=employer_id)
     change = _accepted(decision)
     if isinstance(change, Unchanged):
         return change.job
-    _reference_free(tx, change.job)
+    if change.job.reference_id not in (None, free):
+        _reference_free(tx, change.job)
     return tx.apply([change], actor)[0]
 
 
@@ -104,9 +108,8 @@ def _accepted(decision: Decision) -> Create | Update | Unchanged:
 
 
 def _reference_free(tx: Tx, job: Job) -> None:
-    if job.reference_id is None:
-        return
+    """Raises DuplicateReference if another job of the employer has the referenceId of ``job``."""
     sql = "SELECT id FROM job WHERE employer_id = ? AND reference_id = ?"
     row = tx.one(sql, (job.employer_id, job.reference_id))
     if row is not None and row[0] != job.id:
-        raise DuplicateReference(job.reference_id, row[0])
+        raise DuplicateReference(str(job.reference_id), row[0])

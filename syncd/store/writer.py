@@ -60,6 +60,8 @@ class Writer:
 
     def put(self, fn: Fn, loop: asyncio.AbstractEventLoop | None = None) -> Any:
         """Queue ``fn``; the future of its result, of ``loop`` if given. StoreOverloaded, StoreClosed."""
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("a write cannot wait for another write")
         with self._wake:
             if self._closed:
                 raise StoreClosed("the store is closed")

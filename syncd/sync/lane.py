@@ -42,7 +42,7 @@ class Runs(Protocol):
 @dataclass(frozen=True, slots=True)
 class Tools:
     """What all lanes share. ``monotonic`` and ``sleep`` are in seconds; ``stop`` is asked between two files;
-    ``at`` is called between any two steps with the name of the one just done (``copied``, ``claimed``,
+    ``at`` is called between any two steps with the name of the one just done (``claimed``,
     ``begun``, ``run``, ``reported``,
     ``filed``): tests let the process die there."""
 
@@ -162,8 +162,6 @@ class Lane:
         claimed = patiently(lambda: self.inbox.claim(candidate), self._sleep)
         if claimed is None:
             self.look_again(self.inbox.settle)
-        else:
-            self._at("claimed")
         return claimed
 
     def _stop_here(self) -> None:
@@ -186,9 +184,11 @@ class Lane:
                 if run is not None and run.state.ended:
                     with closing(claimed):
                         self._file(claimed, run)
+                elif (run is None or claimed.claimed_name in self._changed) and not self._still(claimed):
+                    continue
                 elif run is not None and (run.state is not RunState.CLAIMED or run.attempt > 1):
-                    self._continue(claimed, run, ended)
-                elif self._still(claimed):
+                    ended.append(self.deliver(claimed, run))
+                else:
                     fresh.append(Delivery(claimed, run))
         except BaseException:
             for file in (*orphans, *(d.file for d in fresh)):
@@ -199,10 +199,6 @@ class Lane:
 
     def _run_of(self, claimed: Claimed) -> Run | None:
         return self._store.read(lambda tx: runs.by_claimed(tx, self.feed.id, claimed.claimed_name))
-
-    def _continue(self, claimed: Claimed, run: Run, ended: list[Run]) -> None:
-        if claimed.claimed_name not in self._changed or self._still(claimed):
-            ended.append(self.deliver(claimed, run))
 
     def _still(self, claimed: Claimed) -> bool:
         """Whether the file's bytes have settled; if not, it is left for a later visit."""
@@ -240,6 +236,7 @@ class Lane:
         next visit.
         """
         try:
+            self._at("claimed")
             run, deaths = self._resume(run) if run is not None else (self._begin(claimed), 0)
             self._at("begun")
             if by is not None:
@@ -273,17 +270,13 @@ class Lane:
         return run
 
     def _resume(self, run: Run) -> tuple[Run, int]:
-        """The next attempt, and how many before it died at one place. One that this process gave up itself
-        did not die."""
-        number, excused = run.id, run.id in self._excused
-
-        def resume(tx: Tx) -> tuple[Run, int]:
-            if excused:
-                runs.stopped(tx, number)
-            return runs.resume(tx, number)
-
-        run, deaths = patiently(lambda: self._store.write(resume), self._sleep)
-        self._excused.discard(number)
+        """The next attempt, and how many before it died at one place. One that this process gave up by itself
+        did not die and goes on."""
+        number = run.id
+        if number in self._excused:
+            self._excused.discard(number)
+            return run, 0
+        run, deaths = patiently(lambda: self._store.write(lambda tx: runs.resume(tx, number)), self._sleep)
         log.info("feed.claimed", run=run.id, feed=run.feed, file=run.file, size=run.size, attempt=run.attempt)
         return run, deaths
 

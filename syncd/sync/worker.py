@@ -16,7 +16,7 @@ from pathlib import Path
 import structlog
 
 from syncd.domain.run import Run
-from syncd.errors import StoreClosed
+from syncd.errors import FeedError, StoreClosed
 from syncd.store import Store
 from syncd.sync.context import Progress
 from syncd.sync.feed import Feed, Stopped
@@ -98,7 +98,6 @@ class Worker:
                 if mine:
                     heard = (lambda done, size: progress("copying", done, size)) if progress else None
                     claimed = lane.inbox.copy_in(path, heard)
-                    self._tools.at("copied")
                     return lane.deliver(claimed)
             if self._tools.stop():
                 raise Stopped("stopped while another process was running the feed")
@@ -142,7 +141,7 @@ class Worker:
         lane.failures += 1
         lane.rest(pause(lane.failures))
         reason = f"{type(error).__name__}: {error}"
-        if passing(error) or isinstance(error, OSError):
+        if passing(error) or isinstance(error, OSError | FeedError):
             log.warning("feed.waiting", feed=lane.feed.name, reason=reason, seconds=pause(lane.failures))
         else:
             log.exception("feed.fault", feed=lane.feed.name, reason=reason)

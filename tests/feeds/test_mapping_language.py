@@ -7,9 +7,9 @@ from lxml import etree
 
 from syncd.domain import rules
 from syncd.domain.catalog import Catalog
-from syncd.errors import ConfigError, Problem
+from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.config import FeedDefaults, parse_feed
-from syncd.feeds.mapping import Mapping, MappedRow
+from syncd.feeds.mapping import MappedRow, Mapping
 from syncd.feeds.records import Record
 
 CATALOG = Catalog.default()
@@ -416,3 +416,24 @@ def test_a_mapped_row_passes_the_rules():
     }
     body = row(fields, {"id": 7, "t": "Cook", "c": "Laval, Québec", "s": "22,50 $ de l'heure"}).body
     assert set(rules.check(body, CATALOG).fields) == set(fields)
+
+
+def test_a_record_in_a_format_that_the_mapping_cannot_be_meant_for_fails_the_file():
+    mapping = Mapping(CATALOG, {"title": "a[*].b"})
+    assert mapping.row(Record(1, 1, 0, b"", {"a": [{"b": "x"}]})).body == {"title": "x"}
+    with pytest.raises(FeedError, match="not for xml"):
+        mapping.row(Record(1, 1, 0, b"", etree.fromstring("<j/>")))
+
+
+@pytest.mark.parametrize(
+    "given", [10**5000, Decimal("1E+999999"), "9" * 5000], ids=["int", "exponent", "text"]
+)
+def test_absurd_numbers_are_values_like_others(given):
+    found = row(
+        {"referenceId": "v", "categories": {"from": "v", "default": "Other"}}, {"v": given}, form="json"
+    )
+    assert isinstance(found.reference_id, str)
+    assert found.body["categories"] == [{"id": 32}]
+    assert row(
+        {"salary": {"amount": "v", "period": {"value": "Hourly"}}}, {"v": given}, form="json"
+    ).body == {"salary": None}

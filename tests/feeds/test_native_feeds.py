@@ -47,7 +47,8 @@ BODY = {
 }
 XML = """<job><referenceId>R-1</referenceId><title>Cook</title><status>active</status><closeDate>2099-12-31</closeDate>
 <confidential>false</confidential><autoRefresh>true</autoRefresh>
-<locations><location><description>Laval, QC</description></location><location><description>Hull</description></location></locations>
+<locations><location><description>Laval, QC</description></location>
+<location><description>Hull</description></location></locations>
 <categories><category><id>12</id></category><category><name>hospitality &amp; tourism</name></category></categories>
 <positionType><name>Full Time</name></positionType>
 <salary><amount>20.50</amount><maxAmount>22</maxAmount><period><id>5</id></period><plusCommission>false</plusCommission></salary>
@@ -199,7 +200,7 @@ SHAPES = {
     "one location without its own element": "<locations><description>Laval</description></locations>",
     "a location as text": "<locations><location>Laval</location></locations>",
     "locations as text": "<locations>Laval</locations>",
-    "with a namespace": '<q:locations xmlns:q="urn:q"><q:location><q:description>Laval</q:description></q:location></q:locations>',
+    "with a namespace": '<q:locations xmlns:q="q"><q:location><q:description>Laval</q:description></q:location></q:locations>',
     "with a comment": "<locations><!-- x --><location><description>Laval</description></location></locations>",
 }
 

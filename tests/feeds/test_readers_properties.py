@@ -17,6 +17,7 @@ from lxml import etree
 from syncd.errors import FeedError
 from syncd.feeds.readers import Limits, ReadSpec, read_stream, source
 
+FOUND = ReadSpec()
 NAMES = [f"c{n}" for n in range(4)]
 _char = st.characters(min_codepoint=1, exclude_categories=["Cs"])
 cells = st.text(st.one_of(_char, st.sampled_from('",;\t|\r\n<>&]é€')), max_size=12)
@@ -38,11 +39,11 @@ def chunk(request, monkeypatch):
         monkeypatch.setattr(source, "CHUNK", request.param)
 
 
-def records(data: bytes, spec: ReadSpec = ReadSpec(), known=None):
+def records(data: bytes, spec: ReadSpec = FOUND, known=None):
     return list(read_stream(lambda: io.BytesIO(data), spec, Limits(), known))
 
 
-def texts(data: bytes, spec: ReadSpec = ReadSpec(), known=None) -> list[object]:
+def texts(data: bytes, spec: ReadSpec = FOUND, known=None) -> list[object]:
     """Every record in plain types, taken while it is valid; None for a known one."""
     found = []
     for record in read_stream(lambda: io.BytesIO(data), spec, Limits(), known):
@@ -141,7 +142,8 @@ _job = st.tuples(st.sampled_from(["", " a='1'", " a='>'", "\n"]), _inner, st.boo
     lambda t: f"<job{t[0]}>{t[1]}<job>{t[3]}</job></job>" if t[2] else f"<job{t[0]}>{t[1]}</job>"
 )
 _between = st.sampled_from(
-    ["", "\n", " ", "", "\n", "<!-- x -->", "<!--<job>1</job>-->", "<!--<job>a</job>\n", "-->", "<?p <job>a</job>?>", "<x/>", "<x><job>a</job></x>", "</jobs><jobs>",
+    ["", "\n", " ", "", "\n", "<!-- x -->", "<!--<job>1</job>-->", "<!--<job>a</job>\n", "-->",
+     "<?p <job>a</job>?>", "<x/>", "<x><job>a</job></x>", "</jobs><jobs>",
      "</jobs><jobs a='2'>", "</jobs><jobs xmlns='urn:x'>", "<!-- ", " --><job>a</job>", "text"]
 )  # fmt: skip
 documents = st.lists(st.tuples(_between, st.one_of(st.just("<job>a</job>"), _job)), max_size=8).map(
@@ -242,7 +244,10 @@ def test_csv_rows_are_those_of_csv_reader_whichever_of_them_are_known(noise, rng
 
 SAMPLES = {
     "csv": 'id,title,city\r\n1,"a, ""b""\nc",Québec\r\n2,d,e\r\n3,f,"g"\r\n'.encode(),
-    "xml": '<?xml version="1.0"?>\n<jobs>\n<job><id>1</id><t><![CDATA[<b>é</b>]]></t></job>\n<job a="2"><id>&eacute;</id></job></jobs>'.encode(),
+    "xml": (
+        '<?xml version="1.0"?>\n<jobs>\n<job><id>1</id><t><![CDATA[<b>é</b>]]></t></job>\n'
+        '<job a="2"><id>&eacute;</id></job></jobs>'
+    ).encode(),
     "json": '{"meta": {"total": 2}, "jobs": [{"id": 1, "t": "é\\n"}, {"id": 2, "n": [1.5, {"a": null}]}]}'.encode(),
     "jsonl": '{"id": 1, "t": "é"}\n{"id": 2, "n": [1.5]}\n'.encode(),
 }

@@ -15,6 +15,8 @@ from syncd.feeds.records import Record
 
 X = '<?xml version="1.0" encoding="UTF-8"?>'
 MB = 1 << 20
+FOUND = ReadSpec()
+LIMITS = Limits()
 
 
 def values(record: Record) -> object:
@@ -24,18 +26,18 @@ def values(record: Record) -> object:
     return record.item
 
 
-def read(data: bytes | str, spec: ReadSpec = ReadSpec(), limits: Limits = Limits(), known=None):
+def read(data: bytes | str, spec: ReadSpec = FOUND, limits: Limits = LIMITS, known=None):
     """The reader after its last record, and (content, problem code) of each."""
     raw = data.encode() if isinstance(data, str) else data
     reader = read_stream(lambda: io.BytesIO(raw), spec, limits, known)
     return reader, [(values(r), r.problem.code if r.problem else None) for r in reader]
 
 
-def items(data: bytes | str, spec: ReadSpec = ReadSpec(), limits: Limits = Limits()) -> list[object]:
+def items(data: bytes | str, spec: ReadSpec = FOUND, limits: Limits = LIMITS) -> list[object]:
     return [value for value, _ in read(data, spec, limits)[1]]
 
 
-def fault(data: bytes | str, spec: ReadSpec = ReadSpec(), limits: Limits = Limits()) -> FeedError:
+def fault(data: bytes | str, spec: ReadSpec = FOUND, limits: Limits = LIMITS) -> FeedError:
     with pytest.raises(FeedError) as caught:
         read(data, spec, limits)
     return caught.value
@@ -107,7 +109,8 @@ XML_BAD = {
     "unknown entity after good ones": (
         "<jobs><job><id>&nbsp;</id></job>\n<job><id>&amp;&custom;</id></job></jobs>", "unknown_entity", 2,
     ),
-    "entity bomb": ('<!DOCTYPE j [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><jobs><job><id>&b;</id></job></jobs>', "forbidden_dtd", 1),
+    "entity bomb": (
+        '<!DOCTYPE j [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><jobs><job><id>&b;</id></job></jobs>', "forbidden_dtd", 1),
     "external entity": ('<?xml version="1.0"?>\n<!DOCTYPE j SYSTEM "file:///etc/passwd"><jobs/>', "forbidden_dtd", 2),
     "dtd after a comment": ("<!-- x -->\n<!DOCTYPE j [<!ENTITY a 'b'>]><jobs/>", "forbidden_dtd", 2),
     "no record path": ("<catalog><product><id>1</id></product></catalog>", "no_records_path", None),
@@ -504,5 +507,5 @@ def test_progress_is_counted_in_bytes_of_the_file():
     raw = json.dumps([{"id": n, "t": "x" * 500} for n in range(6000)]).encode()
     reader = read_stream(lambda: io.BytesIO(raw), ReadSpec(), Limits())
     seen = {reader.bytes_read for _ in reader}
-    assert len(seen) == 3
+    assert 3 < len(seen) < 50
     assert reader.bytes_read == len(raw)

@@ -182,3 +182,21 @@ def test_what_was_done_names_the_tags():
 )
 def test_control_characters_go_and_windows_signs_become_what_they_were(text, expected):
     assert clean(text) == (expected, ("control characters removed",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<div x>" * 50_000 + "text",
+        "".join(f"<b x={i}><p>" for i in range(20_000)) + "text",
+        "<u>text" + "@" * 100_000 + "<",
+        "<u>text" + " " * 500_000,
+        "<p class=x>text" + "&nbsp;" * 50_000 + "<i>",
+    ],
+    ids=["deep", "formatting", "address", "blanks", "nbsp"],
+)
+def test_a_hostile_text_is_cleaned_in_linear_time_and_keeps_its_words(text):
+    result, _ = clean(text)
+    assert "text" in result
+    assert check(result) == []
+    assert len(result) < 4 * len(text) + 1000

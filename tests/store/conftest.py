@@ -9,13 +9,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Location, Status
+from syncd.domain.job import ATTRIBUTES, Actor, ActorKind, CloseOrigin, Employer, Job, Location, Status
 from syncd.domain.plan import Archive, Change, Create, Delete, Update
 from syncd.store import Store, employers
 
 TORONTO = ZoneInfo("America/Toronto")
 START = datetime(2026, 3, 2, 15, 0, tzinfo=UTC)
 ACTOR = Actor(ActorKind.KEY, 1)
+WIRE = {attribute: name for name, attribute in ATTRIBUTES.items()}
 MONTREAL = Location(6077243, "Montréal", "Montréal, QC")
 
 
@@ -105,11 +106,18 @@ class Board:
     def apply(self, *changes: Change, actor: Actor = ACTOR, run_id: int | None = None) -> list[Job]:
         return self.store.write(lambda tx: tx.apply(changes, actor, run_id=run_id))
 
+    def job(self, **fields: object) -> Job:
+        """Not stored yet. ``employer_id`` may be another's."""
+        return a_job(fields.pop("employer_id", self.employer.id), **fields)
+
     def create(self, **fields: object) -> Job:
-        return self.apply(Create(a_job(self.employer.id, **fields)))[0]
+        return self.apply(Create(self.job(**fields)))[0]
 
     def update(self, before: Job, actor: Actor = ACTOR, **fields: object) -> Job:
-        return self.apply(Update(before, replace(before, **fields), tuple(fields)), actor=actor)[0]
+        return self.apply(
+            Update(before, replace(before, **fields), tuple(WIRE[name] for name in fields if name in WIRE)),
+            actor=actor,
+        )[0]
 
     def archive(self, before: Job, by: object, actor: Actor = ACTOR, run_id: int | None = None) -> Job:
         after = replace(before, status=Status.ARCHIVED, archived_by=by)

@@ -179,6 +179,12 @@ def test_a_read_sees_one_moment(store: Store) -> None:
     assert len(store.read(employers.all)) == 1
 
 
+def test_a_write_that_would_wait_for_another_write_is_told(store: Store) -> None:
+    with pytest.raises(RuntimeError, match="cannot wait for another"):
+        store.write(lambda tx: store.write(put("t-1")))
+    assert store.write(put("t-2")) == "t-2"
+
+
 def test_a_read_cannot_write(store: Store) -> None:
     with pytest.raises(StoreBusy):
         store.read(lambda tx: employers.add(tx, "Acme"))

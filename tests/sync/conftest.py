@@ -95,7 +95,14 @@ class Board:
             lambda tx: runs.begin(tx, feed.id, feed.employer.id, source.name, source.size, "x-" + source.name)
         )
 
-    def drop(self, feed: Feed, content: Any, *, importer: Importer | None = None, rejects: RejectsWriter | None = None) -> Run:
+    def drop(
+        self,
+        feed: Feed,
+        content: Any,
+        *,
+        importer: Importer | None = None,
+        rejects: RejectsWriter | None = None,
+    ) -> Run:
         """One delivery, as the worker does it: claim, run, file to done/."""
         source = self.file(content)
         run = (importer or self.importer).run(feed, source, self.begin(feed, source), rejects)

@@ -44,7 +44,9 @@ def inbox(make: Callable[..., Inbox]) -> Inbox:
     return make()
 
 
-def drop(inbox: Inbox, name: str = "jobs.xml", content: bytes = b"<jobs/>", mtime: float | None = None) -> Path:
+def drop(
+    inbox: Inbox, name: str = "jobs.xml", content: bytes = b"<jobs/>", mtime: float | None = None
+) -> Path:
     path = inbox.folder / name
     path.write_bytes(content)
     if mtime is not None:
@@ -82,7 +84,9 @@ def test_unfinished_names_are_never_taken(inbox: Inbox, clock: Clock, name: str)
     assert never_taken(name)
 
 
-def test_links_and_special_files_are_reported_and_never_opened(inbox: Inbox, clock: Clock, tmp_path: Path) -> None:
+def test_links_and_special_files_are_reported_and_never_opened(
+    inbox: Inbox, clock: Clock, tmp_path: Path
+) -> None:
     secret = tmp_path / "secret.xml"
     secret.write_bytes(b"<jobs/>")
     (inbox.folder / "link.xml").symlink_to(secret)
@@ -206,7 +210,9 @@ print(lease.ask(fd).value)
 """
     path = tmp_path / "x"
     path.write_bytes(b"x")
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout.strip()) == (0, "quiet"), done.stderr
 
 
@@ -236,7 +242,9 @@ os.setgroups([]); os.setgid(65534); os.setuid(65534)
 print(lease.ask(os.open(0 if len(sys.argv) < 2 else "/proc/self/fd/0", os.O_RDONLY)).value)
 """
     with path.open("rb") as file:
-        done = subprocess.run([sys.executable, "-c", code, "x"], stdin=file, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", code, "x"], stdin=file, capture_output=True, text=True, check=False
+        )
     assert done.stdout.strip() == "refused", done.stderr
 
 
@@ -248,7 +256,9 @@ def test_an_empty_file_waits_a_minute(inbox: Inbox, clock: Clock) -> None:
     assert ready(inbox.scan()) == ["jobs.xml"]
 
 
-def test_with_a_marker_the_file_waits_for_it_and_for_nothing_else(make: Callable[..., Inbox], clock: Clock) -> None:
+def test_with_a_marker_the_file_waits_for_it_and_for_nothing_else(
+    make: Callable[..., Inbox], clock: Clock
+) -> None:
     inbox = make(marker=".done")
     drop(inbox)
     scan = settled(inbox, clock, 1000)
@@ -306,7 +316,9 @@ def test_of_two_processes_one_gets_the_file(inbox: Inbox, clock: Clock) -> None:
     assert inbox.claim(candidate) is None
 
 
-def test_a_file_put_in_its_place_since_the_scan_is_not_run_before_it_has_settled(inbox: Inbox, clock: Clock) -> None:
+def test_a_file_put_in_its_place_since_the_scan_is_not_run_before_it_has_settled(
+    inbox: Inbox, clock: Clock
+) -> None:
     path = drop(inbox)
     candidate = settled(inbox, clock).ready[0]
     drop(inbox, ".new", b"<half").rename(path)
@@ -389,13 +401,20 @@ def test_a_name_that_is_not_utf_8_goes_all_the_way(inbox: Inbox, clock: Clock) -
 
 @pytest.mark.parametrize(
     ("name", "kept"),
-    [("a" * 181, "a" * 180), ("é" * 100, "é" * 90), ("a" + "é" * 90, "a" + "é" * 89), ("short.xml", "short.xml")],
+    [
+        ("a" * 181, "a" * 180),
+        ("é" * 100, "é" * 90),
+        ("a" + "é" * 90, "a" + "é" * 89),
+        ("short.xml", "short.xml"),
+    ],
 )
 def test_a_name_is_cut_to_180_bytes_between_characters(name: str, kept: str) -> None:
     assert cut(name) == kept
 
 
-def test_a_file_with_the_longest_possible_name_can_be_filed_with_its_reports(inbox: Inbox, clock: Clock) -> None:
+def test_a_file_with_the_longest_possible_name_can_be_filed_with_its_reports(
+    inbox: Inbox, clock: Clock
+) -> None:
     (inbox.folder / os.fsdecode(b"\xff" * 255)).write_bytes(b"x")
     filed = inbox.file_away(
         claim(inbox, clock), 2**31, False, lambda p: p.with_name(p.name + ".rejected.jsonl").touch()
@@ -403,7 +422,9 @@ def test_a_file_with_the_longest_possible_name_can_be_filed_with_its_reports(inb
     assert filed.name == f"{2**31}-" + "%FF" * 60
 
 
-@pytest.mark.parametrize(("name", "run"), [("42-a.xml", 42), ("42.3-a.xml", 42), ("a.xml", None), ("42-", None)])
+@pytest.mark.parametrize(
+    ("name", "run"), [("42-a.xml", 42), ("42.3-a.xml", 42), ("a.xml", None), ("42-", None)]
+)
 def test_a_filed_name_tells_its_run(name: str, run: int | None) -> None:
     assert parse_filed(name) == run
     assert parse_filed(filed_name(9, "x")) == 9

@@ -11,13 +11,14 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain.run import Run, RunState
 from syncd.errors import FeedError, StoreBusy
-from syncd.store import runs
+from syncd.store import Store, runs
 from syncd.sync.feed import Feed, Stopped
 from syncd.sync.worker import Worker
 
@@ -73,8 +74,8 @@ class Yard:
             drop=self.board.folder / "drop",
             monotonic=self.ticker,
             sleep=self.ticker.sleep,
-            stop=lambda: self.stop(),
-            at=lambda step: self.at(step),
+            stop=lambda: self.stop(),  # noqa: PLW0108 - a test sets it later
+            at=lambda step: self.at(step),  # noqa: PLW0108
         )
         return self.worker
 
@@ -97,7 +98,6 @@ class Yard:
         self.ticker.now += wait
         ended += self.worker.tick()
         return ended
-
 
     def runs(self) -> list[Run]:
         return sorted(self.board.store.read(lambda tx: list(runs.list(tx))), key=lambda run: run.id)
@@ -286,7 +286,12 @@ def test_a_feed_whose_folder_is_unusable_does_not_delay_another(yard: Yard) -> N
 
 @pytest.mark.parametrize(
     "fault",
-    [StoreBusy("locked"), OSError(errno.ENOSPC, "full"), OSError(errno.EROFS, "read-only"), FileNotFoundError(2, "moving")],
+    [
+        StoreBusy("locked"),
+        OSError(errno.ENOSPC, "full"),
+        OSError(errno.EROFS, "read-only"),
+        FileNotFoundError(2, "moving"),
+    ],
     ids=str,
 )
 def test_a_passing_fault_is_tried_again_at_once_with_growing_pauses(yard: Yard, fault: BaseException) -> None:
@@ -300,7 +305,9 @@ def test_a_passing_fault_is_tried_again_at_once_with_growing_pauses(yard: Yard, 
     assert yard.ticker.slept[0] < yard.ticker.slept[1] < yard.ticker.slept[2] < 2
 
 
-@pytest.mark.parametrize("fault", [RuntimeError("a bug"), OSError(errno.EIO, "disk"), PermissionError(13, "no")], ids=str)
+@pytest.mark.parametrize(
+    "fault", [RuntimeError("a bug"), OSError(errno.EIO, "disk"), PermissionError(13, "no")], ids=str
+)
 def test_no_other_fault_is_tried_again_at_once(yard: Yard, fault: BaseException) -> None:
     yard.drop(yard.feed(), [yard.board.row("a")])
     yard.importer = Flaky(yard.board.importer, fault)
@@ -322,7 +329,7 @@ def test_a_fault_that_stays_keeps_the_feed_waiting_and_costs_no_attempts(yard: Y
         assert yard.worker.tick() == []
     assert yard.worker.due == pytest.approx(60)
     yard.ticker.now += 60
-    assert [run.state for run in yard.worker.tick()] == [RunState.SUCCEEDED]
+    assert [(run.state, run.attempt) for run in yard.worker.tick()] == [(RunState.SUCCEEDED, 1)]
     assert yard.worker.waiting is None
 
 
@@ -357,8 +364,8 @@ def test_a_file_that_changes_while_it_is_read_is_read_again_once_it_is_still(yar
         yard.ticker.now += 60
         if yard.worker.tick():
             break
-    [run] = yard.runs()
-    assert (run.state, run.attempt) == (RunState.SUCCEEDED, 6)  # none of them counted as a death
+    [run] = yard.runs()  # five starts, and none of them a death
+    assert (run.state, run.attempt, yard.importer.calls) == (RunState.SUCCEEDED, 1, 6)
 
 
 def test_a_claimed_file_that_vanished_ends_its_run(yard: Yard) -> None:
@@ -394,7 +401,7 @@ def test_a_death_after_any_step_leads_to_the_same_end(yard: Yard, step: str) -> 
     yard.work()
     [run] = yard.runs()
     assert (run.state, run.counts.created, run.counts.rejected) == (RunState.PARTIAL, 1, 1)
-    assert run.attempt == (2 if step == "begun" and False else run.attempt)
+    assert run.attempt == (2 if step == "begun" else 1)
     assert yard.board.statuses() == {"a": "active"}
     assert names(feed.folder / "done") == [
         "1-jobs.json",
@@ -405,13 +412,13 @@ def test_a_death_after_any_step_leads_to_the_same_end(yard: Yard, step: str) -> 
     assert claims(feed) == []
 
 
-@pytest.mark.parametrize("step", ["claimed", "begun", "run", "reported", "filed"])
+@pytest.mark.parametrize("step", ["begun", "reported"])
 def test_sigkill_after_any_step_leads_to_the_same_end(yard: Yard, step: str) -> None:
     feed = yard.feed()
     path = yard.drop(feed, [yard.board.row("a")])
     yard.board.store.close()
     code = """
-import os, signal, sys, time
+import os, signal, sys
 from pathlib import Path
 from zoneinfo import ZoneInfo
 from syncd.domain.catalog import Catalog
@@ -425,11 +432,14 @@ store = Store.open(f"sqlite:///{base}/syncd.db", timezone=ZoneInfo("America/Toro
 catalog = Catalog.default()
 config = parse_feed("acme", 'employer = "Acme Ltd."', catalog, FeedDefaults())
 employer = store.read(lambda tx: employers.find(tx, "Acme Ltd."))
-feed = Feed(store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id)), config, employer, base / "drop" / "acme")
+number = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
+feed = Feed(number, config, employer, base / "drop" / "acme")
 now = [0.0]
-worker = Worker(store, {"acme": feed}, Importer(store, catalog=catalog), monotonic=lambda: now[0],
-                at=lambda at: os.kill(os.getpid(), signal.SIGKILL) if at == step else None)
-worker.tick(); now[0] += 100; worker.tick(); now[0] += 100; worker.tick()
+die = lambda at: os.kill(os.getpid(), signal.SIGKILL) if at == step else None
+worker = Worker(store, {"acme": feed}, Importer(store, catalog=catalog), monotonic=lambda: now[0], at=die)
+for _ in range(3):
+    worker.tick()
+    now[0] += 100
 store.close()
 """
     args = [sys.executable, "-c", code, str(yard.board.folder)]
@@ -440,9 +450,7 @@ store.close()
     assert done.returncode == 0, done.stderr
     assert names(feed.folder / "done")[0] == "1-jobs.json"
     assert claims(feed) == []
-    with type(yard.board.store).open(
-        f"sqlite:///{yard.board.folder}/syncd.db", timezone=__import__("zoneinfo").ZoneInfo("America/Toronto")
-    ) as store:
+    with Store.open(f"sqlite:///{yard.board.folder}/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
         [run] = store.read(lambda tx: list(runs.list(tx)))
     assert (run.state, run.counts.created) == (RunState.SUCCEEDED, 1)
 
@@ -464,7 +472,10 @@ def test_a_run_that_was_cut_off_goes_on_under_its_number_before_newer_files(yard
     yard.drop(feed, [yard.board.row("b")], "new.json", 20)
     yard.importer = importer
     yard.restart()
-    assert [(run.id, run.attempt, run.file) for run in yard.work()] == [(1, 2, "old.json"), (2, 1, "new.json")]
+    assert [(run.id, run.attempt, run.file) for run in yard.work()] == [
+        (1, 2, "old.json"),
+        (2, 1, "new.json"),
+    ]
 
 
 def test_a_file_whose_run_never_began_gives_way_to_a_newer_one(yard: Yard) -> None:
@@ -594,8 +605,6 @@ def test_an_import_waits_until_the_daemon_is_done_with_the_feed(yard: Yard) -> N
     inbox = yard.worker._lanes["acme"].inbox
     lock = inbox.lock()
     assert lock.__enter__()
-    other = Yard.__new__(Yard)
-    other.__dict__.update(yard.__dict__)
 
     def release(seconds: float) -> None:
         if len(yard.ticker.slept) == 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import ijson
@@ -37,10 +38,10 @@ def _top_level(head: bytes) -> dict[str, Any]:
     """Root member → the kind of its value, or the value itself where it is text."""
     events = ijson.sendable_list()
     parser = ijson.parse_coro(events)
-    try:
+    with suppress(
+        ijson.JSONError, UnicodeDecodeError
+    ):  # the reading itself will say what is wrong, and where
         parser.send(head)
-    except (ijson.JSONError, UnicodeDecodeError):
-        pass  # the reading itself will say what is wrong, and where
     if events and events[0][1] == "start_array":
         return {}
     found: dict[str, Any] = {}

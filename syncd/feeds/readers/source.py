@@ -19,7 +19,7 @@ Opener = Callable[[], BinaryIO]
 
 #: How much of the file decides what it is, and how much is read at a time.
 HEAD = 1 << 20
-CHUNK = 1 << 20
+CHUNK = 1 << 18
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),

@@ -114,26 +114,30 @@ class XmlReader(BaseReader):
 
     def _pieces(self, buf: bytes, pieces: list[tuple[int, int, int]]) -> Iterator[Record]:
         digests = [self._slice_digest(buf[start:end]) if start >= 0 else b"" for _, start, end in pieces]
-        known = self._ask([d for d in digests if d])
+        known = self._ask([digest for digest in digests if digest])
         for (gap, start, end), digest in zip(pieces, digests, strict=True):
             blank = start == gap or (start >= 0 and buf[gap:start].isspace())
             if blank and self._trusted and digest in known:
                 self._line += buf.count(b"\n", gap, start)
                 self._run.append((digest, self._line))
-                lines = buf.count(b"\n", start, end)
-                self._line += lines
+                self._line += buf.count(b"\n", start, end)
                 self._mark_mended(buf, start, end)
                 continue
-            yield from self._end_run()
+            if self._run:
+                yield from self._end_run()
             if start < 0:
                 yield from self._feed_loose(buf[gap:end])
                 continue
             if not blank:
                 yield from self._feed_loose(buf[gap:start])
-                gap = start
-            self._line += buf.count(b"\n", gap, start)
-            yield from self._feed_slice(buf[gap:end], buf[start:end], digest, known=digest in known)
-        yield from self._end_run()
+            data = buf[gap:end] if blank else buf[start:end]
+            got = self._feed_slice(data, end - start, digest, known=digest in known)
+            if isinstance(got, Record):
+                yield got
+            else:
+                yield from self._loose(got)
+        if self._run:
+            yield from self._end_run()
 
     def _mark_mended(self, buf: bytes, start: int, end: int) -> None:
         """A known record is not parsed; its start tag may still carry the mark."""
@@ -143,8 +147,6 @@ class XmlReader(BaseReader):
 
     def _end_run(self) -> Iterator[Record]:
         """One placeholder for the known records in a row, with as many line ends as they had."""
-        if not self._run:
-            return
         run, self._run = self._run, []
         assert self._opening is not None
         lines = b"\n" * (self._line - self._fed_line)
@@ -158,29 +160,29 @@ class XmlReader(BaseReader):
             yield Record(self._next(), line, None, digest, None)
         self._since = 0
 
-    def _feed_slice(self, data: bytes, raw: bytes, digest: bytes, *, known: bool) -> Iterator[Record]:
-        """Bytes that should be one record: fed alone, so that the parser's events tell whether they are.
-        ``data`` is ``raw`` with the white space before it.
+    def _feed_slice(self, data: bytes, size: int, digest: bytes, *, known: bool) -> Record | list[Event]:
+        """Bytes whose last ``size`` should be one record: fed alone, so that the parser's events tell whether they are.
+        Returns the events if they are not.
         """
         lexer = self._lexer
         clean = lexer.closer is None
-        plain = clean and SUSPICIOUS.search(raw) is None
-        line = self._line
-        self._line += raw.count(b"\n")
-        self._feed(data if plain else self._walk(data, line - data.count(b"\n", 0, len(data) - len(raw))))
+        plain = clean and SUSPICIOUS.search(data) is None
+        raw = data[-size:] if len(data) != size else data
+        first = self._line
+        line = first + (data.count(b"\n", 0, len(data) - size) if raw is not data else 0)
+        self._line = line + raw.count(b"\n")
+        self._feed(data if plain else self._walk(data, first))
         events = list(self._events)
         if clean and _is_one_element(events) and self._is_record(element := events[0][1]):
             lexer.closer = None
             self._trusted = self._at_home
             if self._at_home:
-                yield self._record(element, line, raw, digest, known=known)
-                return
-            yield self._record(element, line)
-            return
+                return self._record(element, line, raw, digest, known=known)
+            return self._record(element, line)
         if plain:
             lexer.walk(data)
         self._trusted = False
-        yield from self._loose(events)
+        return events
 
     # -- anything else
 
@@ -309,7 +311,7 @@ class XmlReader(BaseReader):
             digest = self._loose_digest(
                 raw + repr(signature(element.getparent(), outside=self._outside)).encode()
             )
-            line = line or self._first_line - 1 + cast(int, element.sourceline or 1)
+            line = line or self._first_line - 1 + (cast(int | None, element.sourceline) or 1)
         if element.get("syncd_errors") is not None:
             self.mended = True
         item = None if known else element

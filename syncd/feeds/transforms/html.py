@@ -103,6 +103,17 @@ _KNOWN = (
     ),
 )
 _REPLACED = frozenset(_KNOWN) - _ALLOWED
+_HIDDEN = frozenset(
+    ("script", "style", "title", "iframe", "object", "noscript", "template", "svg", "math", "xml", "textarea")
+)
+_INLINE = frozenset(
+    ("strong", "b", "em", "i", "a", "u", "s", "span", "font", "small", "big", "sub", "sup", "mark", "code")
+)
+#: Elements that have no end or whose end is mostly left out: they do not nest by themselves.
+_SELF_CLOSING = frozenset(
+    ("br", "hr", "img", "p", "li", "tr", "td", "th", "dt", "dd", "option", "meta", "link", "input", "wbr")
+)
+_DEEPEST = 100
 _SCHEMES = ("http", "https", "mailto", "tel")
 
 _NAMES = "|".join(sorted(_KNOWN, key=len, reverse=True))
@@ -115,6 +126,7 @@ _BLOCK = re.compile(
     rf"<(/?)({'|'.join((*_HEADINGS, *_PARAGRAPHS, *_CONTAINERS, *_LISTS, 'td', 'hr'))})(?![\w:-]){_REST}",
     re.IGNORECASE,
 )
+_ANY_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)?[^<>]*>")
 _NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
 
 _TOKEN = re.compile(r"<(/?)(ul|ol|li)>")
@@ -135,19 +147,7 @@ def _link(tag: str, name: str, value: str) -> str | None:
 
 _CLEANER = nh3.Cleaner(
     tags=set(_ALLOWED),
-    clean_content_tags={
-        "script",
-        "style",
-        "title",
-        "iframe",
-        "object",
-        "noscript",
-        "template",
-        "svg",
-        "math",
-        "xml",
-        "textarea",
-    },
+    clean_content_tags=set(_HIDDEN),
     attributes={"a": {"href", "target"}},
     attribute_filter=_link,
     strip_comments=True,
@@ -192,19 +192,43 @@ def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
     done.append(
         f"replaced or removed: {', '.join(sorted(names)[:8])}" if names else "attributes or faults removed"
     )
+    if _too_deep(text):
+        return bare(text), (*done, "reduced to plain text")
     source = without_controls(_ADDRESS.sub("&lt;", text))
     result = _CLEANER.clean(_BLOCK.sub(_mapped, source)).replace("&nbsp;", "\u00a0")
     result = _with_lists(_DEAD_LINK.sub(r"\1", result))
     result = _without_empties(_CELL_END.sub("", result)).strip()
-    if not check(result):
+    if len(result) <= 4 * len(text) + 1000 and not check(result):
         return result, tuple(done)
     return bare(text), (*done, "reduced to plain text")
 
 
+def _too_deep(text: str) -> bool:
+    """Whether elements lie in one another deeper than any text needs. Parsing takes time and room by the square of it."""
+    depth = 0
+    for tag in _ANY_TAG.finditer(text) if text.count("<") > _DEEPEST else ():
+        if tag[2] and tag[2].lower() not in _SELF_CLOSING:
+            depth = max(0, depth - 1) if tag[1] else depth + 1
+            if depth > _DEEPEST:
+                return True
+    return False
+
+
 def bare(text: str) -> str:
-    """Nothing but the text of some HTML, in paragraphs."""
-    lines = re.sub(r"<br\b[^<>]*>|</(?:p|div|li|h\d|tr)>", "\n", without_controls(text), flags=re.IGNORECASE)
-    return paragraphs(html.unescape(nh3.clean(lines, tags=set(), link_rel=None)))
+    """Nothing but the text of some HTML, in paragraphs; what browsers hide is left out."""
+    out: list[str] = []
+    hidden, last = "", 0
+    for tag in _ANY_TAG.finditer(text):
+        name = (tag[2] or "").lower()
+        if not hidden:
+            out.append(text[last : tag.start()])
+            out.append("" if name in _INLINE else "\n")
+            hidden = name if name in _HIDDEN and not tag[1] else ""
+        elif tag[1] and name == hidden:
+            hidden = ""
+        last = tag.end()
+    out.append("" if hidden else text[last:])
+    return paragraphs(html.unescape("".join(out)))
 
 
 def paragraphs(text: str) -> str:

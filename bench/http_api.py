@@ -1,6 +1,6 @@
 """The API beside a bare aiohttp handler, in one run: GET one, a list page, a search, durable PUTs.
 
-    python bench/http.py [--jobs 20000] [--seconds 2] [--rounds 3] [--connections 32] [--log]
+    python bench/http_api.py [--jobs 20000] [--seconds 2] [--rounds 3] [--connections 32] [--log]
 
 Figures compare within one run only. Both servers are child processes, both stay up, rounds alternate, the
 median counts. The load comes from wrk if it is on PATH, else from a client in this process: that one is
@@ -31,12 +31,12 @@ from aiohttp import web
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from syncd import logs  # noqa: E402
-from syncd.api import ApiSettings, make_app, make_runner  # noqa: E402
-from syncd.domain.catalog import Catalog  # noqa: E402
-from syncd.domain.job import Actor, ActorKind  # noqa: E402
-from syncd.domain.rules import check  # noqa: E402
-from syncd.store import Store, employers, keys, upsert  # noqa: E402
+from syncd import logs
+from syncd.api import ApiSettings, make_app, make_runner
+from syncd.domain.catalog import Catalog
+from syncd.domain.job import Actor, ActorKind
+from syncd.domain.rules import check
+from syncd.store import Store, employers, keys, upsert
 
 BASE = "/api/v1.1"
 DESCRIPTION = "<p>We will train you and <strong>support</strong> the team on every shift.</p>" * 36

@@ -1,0 +1,227 @@
+"""A real daemon in a folder of its own, and the command line beside it."""
+
+import contextlib
+import csv
+import http.client
+import io
+import json
+import logging
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import structlog
+
+PATIENCE = 60.0  # seconds; only a hanging daemon ever waits for so long
+HEADER = [
+    "referenceId",
+    "title",
+    "locations",
+    "categories",
+    "description",
+    "applicantRoutingType",
+    "applicationEmail",
+]
+EMPLOYER = "Acme Ltd."
+
+
+def row(reference, title="Welder", description="<p>Steel.</p>"):
+    place, kind = "Toronto, ON", "General Labour"
+    return [reference, title, place, kind, "Full Time", description, "Email", "hr@acme.example"]
+
+
+def csv_text(rows):
+    out = io.StringIO(newline="")
+    csv.writer(out, lineterminator="\n").writerows([HEADER, *rows])
+    return out.getvalue()
+
+
+class Result:
+    """What a command printed and how it ended."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+class Installation:
+    """Settings, feeds and drop folder in ``base``; one employer, Acme Ltd., with a feed of that name."""
+
+    def __init__(self, base: Path, cli):
+        self.base, self.cli = base, cli
+        self.config = base / "config" / "syncd.toml"
+        self.drop_folder = base / "feeds" / "drop"
+        self.feeds = base / "config" / "feeds.d"
+        self.feeds.mkdir(parents=True)
+        self.settings()
+        self.feed("acme")
+
+    def settings(self, extra=""):
+        self.config.write_text(
+            '[api]\nlisten = "127.0.0.1:0"\n[operator]\nlisten = "127.0.0.1:0"\n[drop]\nsettle = "100ms"\n'
+            + extra
+        )
+
+    def feed(self, name, text=f'employer = "{EMPLOYER}"\n'):
+        (self.feeds / f"{name}.toml").write_text(text)
+
+    def run(self, *arguments):
+        return self.cli("--config", str(self.config), *arguments)
+
+    def employer_with_key(self):
+        assert self.run("employer", "add", EMPLOYER).code == 0
+        return self.run("key", "create", EMPLOYER).out.strip()
+
+    def drop(self, name, rows, feed="acme"):
+        folder = self.drop_folder / feed
+        (folder / f".{name}.tmp").write_text(csv_text(rows))
+        (folder / f".{name}.tmp").rename(folder / name)
+
+    def done(self, number, name, feed="acme"):
+        return self.drop_folder / feed / "done" / f"{number}-{name}"
+
+
+class Daemon:
+    """``syncd serve`` as a child process."""
+
+    def __init__(self, installation, environ=None, wrapper=(), pass_fds=()):
+        self.news = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.news.bind(str(installation.base / "notify"))
+        self.log = installation.base / "serve.log"
+        self.words = []
+        command = [*wrapper, sys.executable, "-m", "syncd", "serve", "--config", str(installation.config)]
+        names = {"NOTIFY_SOCKET": str(installation.base / "notify")}
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                command,
+                stdout=log,
+                stderr=log,
+                env={**clean_environ(), **names, **(environ or {})},
+                pass_fds=pass_fds,
+            )
+
+    def wait_for(self, word, patience=PATIENCE):
+        """Until systemd would have heard ``word``."""
+        end = time.monotonic() + patience
+        while not any(word in heard for heard in self.words):
+            assert time.monotonic() < end, f"no {word}: {self.words}\n{self.log.read_text()}"
+            assert self.process.poll() is None or self._more(), self.log.read_text()
+            self._more()
+
+    def _more(self):
+        if select.select([self.news], [], [], 0.05)[0]:
+            self.words.append(self.news.recv(65536).decode())
+            return True
+        return False
+
+    def events(self, name=None):
+        found = [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
+        return [event for event in found if name in (None, event["event"])]
+
+    def wait_for_event(self, name, count=1):
+        return wait_until(lambda: (found := self.events(name))[count - 1 :] and found, f"{name}: {self.log}")
+
+    def address(self, which="api"):
+        return self.events("service.ready")[0][which].removeprefix("http://")
+
+    def request(self, method, path, key=None, body=None, which="api"):
+        connection = http.client.HTTPConnection(self.address(which), timeout=30)
+        with contextlib.closing(connection):
+            headers = {"API-Key": key} if key else {}
+            if body is not None:
+                headers["Content-Type"] = "application/json"
+            connection.request(method, path, json.dumps(body) if body is not None else None, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+            return answer.status, json.loads(content) if content else None
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def stop(self):
+        """Ask once and give the exit code."""
+        if self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.news.close()
+        os.unlink(self.log.parent / "notify")
+
+
+def wait_until(condition, what="it"):
+    end = time.monotonic() + PATIENCE
+    while not (found := condition()):
+        assert time.monotonic() < end, f"{what} did not happen"
+        time.sleep(0.02)
+    return found
+
+
+def clean_environ():
+    return {name: value for name, value in os.environ.items() if not name.startswith(("SYNCD_", "NOTIFY_"))}
+
+
+@pytest.fixture
+def cli(capsys, monkeypatch):
+    """The command line, in this process. What it sets up for logging is taken back."""
+    from syncd.cli import context
+    from syncd.cli.entry import run
+
+    for name in os.environ:
+        if name.startswith("SYNCD_"):
+            monkeypatch.delenv(name)
+    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
+
+    def call(*arguments):
+        capsys.readouterr()
+        context.chosen_config = None
+        code = run([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        return Result(code, shown.out, shown.err)
+
+    yield call
+    context.chosen_config = None
+    structlog.reset_defaults()
+    logging.getLogger().handlers[:] = handlers
+    logging.getLogger().setLevel(level)
+
+
+@pytest.fixture
+def installation(tmp_path, cli):
+    return Installation(tmp_path, cli)
+
+
+@pytest.fixture
+def start(installation):
+    """Starts daemons on the installation and ends them afterwards."""
+    with contextlib.ExitStack() as stack:
+
+        def begin(environ=None, wrapper=(), pass_fds=()):
+            daemon = Daemon(installation, environ, wrapper, pass_fds)
+            stack.callback(daemon.close)
+            daemon.wait_for("READY=1")
+            return daemon
+
+        yield begin
+
+
+@pytest.fixture
+def make_row():
+    return row
+
+
+@pytest.fixture
+def until():
+    return wait_until

@@ -1,0 +1,176 @@
+"""`syncd serve` as systemd and its users see it."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+BASE = "/api/v1.1"
+UNITS = Path(__file__).parents[2] / "systemd"
+
+
+#: What systemd does: the socket is descriptor 3, and the process is told that it is meant.
+HAND_OVER = """
+import os, sys
+fd, *command = sys.argv[1:]
+os.dup2(int(fd), 3)
+os.environ["LISTEN_PID"] = str(os.getpid())
+os.execv(command[0], command)
+"""
+
+
+def test_a_dropped_file_becomes_jobs_and_the_daemon_stops_when_told(installation, start, make_row, until):
+    key = installation.employer_with_key()
+    daemon = start()
+    assert daemon.request("GET", "/healthz")[0] == 200
+    for which in ("api", "operator"):
+        status, state = daemon.request("GET", "/readyz", which=which)
+        assert (status, state["ready"], state["watcher"]) == (200, True, "ok")
+    assert daemon.request("GET", f"{BASE}/jobs", key)[1]["paging"]["total"] == 0
+
+    installation.drop("jobs.csv", [make_row("A-1", "Welder"), make_row("A-2", "Rigger")])
+    until(lambda: installation.done(1, "jobs.csv.report.json").exists(), "the report")
+    status, page = daemon.request("GET", f"{BASE}/jobs?status=active", key)
+    assert status == 200
+    assert {job["title"] for job in page["data"]} == {"Welder", "Rigger"}
+    assert [event["state"] for event in daemon.events("feed.reconciled")] == ["succeeded"]
+
+    before = time.monotonic()
+    assert daemon.stop() == 0
+    assert time.monotonic() - before < 10
+    daemon.wait_for("STOPPING=1")
+    assert daemon.events()[-1]["event"] == "service.stopped"
+
+
+def test_files_that_wait_at_start_are_taken(installation, start, make_row, until):
+    installation.employer_with_key()
+    (installation.drop_folder / "acme").mkdir(parents=True)
+    installation.drop("early.csv", [make_row("A-1")])
+    start()
+    until(lambda: installation.done(1, "early.csv").exists(), "the run")
+
+
+def test_a_folder_that_was_deleted_and_made_again_is_watched_again(installation, start, make_row, until):
+    installation.employer_with_key()
+    installation.settings('rescan = "1h"\n')
+    start()
+    folder = installation.drop_folder / "acme"
+    until(folder.exists, "the feed's folder")
+    shutil.rmtree(folder)
+    until((folder / ".claimed").exists, "the folder made again")
+    time.sleep(1)
+    installation.drop("late.csv", [make_row("A-1")])
+    until(lambda: installation.done(1, "late.csv").exists(), "the run")
+
+
+def test_a_name_that_is_not_utf8_neither_stops_the_watcher_nor_is_lost(installation, start, make_row, until):
+    installation.employer_with_key()
+    installation.settings('rescan = "1h"\n')
+    start()
+    folder = os.fsencode(installation.drop_folder / "acme")
+    until(lambda: os.path.exists(folder), "the feed's folder")
+    installation.drop("first.csv", [make_row("A-1")])
+    os.rename(folder + b"/first.csv", folder + b"/caf\xe9.csv")
+    until(lambda: installation.done(1, "caf%E9.csv").exists(), "the run of the odd name")
+    installation.drop("second.csv", [make_row("A-1"), make_row("A-2")])
+    until(lambda: installation.done(2, "second.csv").exists(), "the run after it")
+
+
+def test_a_second_daemon_on_the_store_is_refused_in_one_line(installation, start):
+    installation.employer_with_key()
+    start()
+    second = installation.run("serve")
+    assert second.code == 1
+    assert second.err.count("\n") == 1
+    assert "another syncd process is using the store" in second.err
+
+
+def test_a_port_that_is_taken_is_named_with_its_setting(installation, cli):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        installation.config.write_text(f'[api]\nlisten = "127.0.0.1:{port}"\n[operator]\nlisten = ""\n')
+        installation.feeds.joinpath("acme.toml").unlink()
+        result = installation.run("serve")
+        assert (result.code, installation.run("check").code) == (1, 1)
+    lines = [line for line in result.err.splitlines() if not line.startswith("{")]
+    assert lines == [
+        f"syncd: api.listen: 127.0.0.1:{port}: another program listens there; stop it or choose another port"
+    ]
+
+
+def test_a_reload_takes_new_feeds_and_keeps_all_of_the_old_if_one_is_wrong(
+    installation, start, make_row, until
+):
+    installation.employer_with_key()
+    daemon = start()
+    installation.feed("second")
+    installation.feed("broken", 'employer = "Acme Ltd."\nmodus = "delta"\n')
+    daemon.signal(signal.SIGHUP)
+    refused = daemon.wait_for_event("service.reloaded")[0]
+    assert "mode" in refused["faults"][0]
+    assert not (installation.drop_folder / "second").exists()
+    installation.drop("jobs.csv", [make_row("A-1")])
+    until(lambda: installation.done(1, "jobs.csv").exists(), "a run of the old feed")
+
+    (installation.feeds / "broken.toml").unlink()
+    daemon.signal(signal.SIGHUP)
+    assert daemon.wait_for_event("service.reloaded", 2)[1]["feeds"] == ["acme", "second"]
+    until((installation.drop_folder / "second" / ".claimed").exists, "the new feed's folder")
+    installation.drop("more.csv", [make_row("B-1")], feed="second")
+    until(lambda: installation.done(2, "more.csv", "second").exists(), "a run of the new feed")
+
+
+def test_the_watchdog_is_fed(installation, start):
+    installation.employer_with_key()
+    start({"WATCHDOG_USEC": "900000"}).wait_for("WATCHDOG=1")
+
+
+def test_told_twice_it_stops_at_once(installation, start):
+    installation.employer_with_key()
+    daemon = start()
+    connection = socket.create_connection(daemon.address().split(":"))
+    with connection:  # a request in flight, which a polite stop would wait for
+        connection.sendall(b"PUT /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
+        time.sleep(0.3)
+        daemon.signal(signal.SIGTERM)
+        daemon.wait_for("STOPPING=1")
+        daemon.signal(signal.SIGTERM)
+        assert daemon.process.wait(5) in (0, 128 + signal.SIGTERM)
+
+
+def test_a_socket_that_systemd_hands_over_is_served(installation, start):
+    installation.employer_with_key()
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        fd = listening.fileno()
+        wrapper = (sys.executable, "-c", HAND_OVER, str(fd))
+        daemon = start({"LISTEN_FDS": "1", "LISTEN_FDNAMES": "api"}, wrapper, (fd,))
+        assert daemon.address() == f"127.0.0.1:{listening.getsockname()[1]}"
+        assert daemon.request("GET", "/healthz")[0] == 200
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")
+@pytest.mark.parametrize("unit", ["syncd.service", "syncd.socket"])
+def test_systemd_finds_nothing_wrong_with_the_units(unit, tmp_path):
+    for name in ("syncd.service", "syncd.socket"):
+        text = (UNITS / name).read_text().replace("/opt/syncd/bin/syncd", sys.executable)
+        (tmp_path / name).write_text(
+            text.replace("file:/opt/syncd/docs/operations.md", "https://example.com")
+        )
+    found = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(tmp_path / unit)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (found.stdout, found.stderr) == ("", "")

@@ -1,0 +1,165 @@
+"""Reports: the data and the page (operations, "--json"; sync contract, "After a run")."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncd.domain.run import Holds, RejectedRow, RunState, Warning
+from syncd.errors import NotFound, Problem
+from syncd.store import runs
+from syncd.sync.report_html import render_html
+from syncd.sync.reports import refresh_reports, report, write_reports
+
+KEYS = (
+    "format id feed employer kind state holds withheld reason attempt file size sha256 claimedAt endedAt"
+    " counts phases rejectedRows warnings changes"
+).split()
+COUNTS = (
+    "read created updated reactivated unchanged rejected suppressed expired missing archived warnings".split()
+)
+
+
+class Page(HTMLParser):
+    """The text of a page and its tags; ``handle_starttag`` sees what a browser would."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.words = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.fixture
+def feed(board: Any) -> Any:
+    return board.feed("max_rejected = { percent = 100, rows = 5 }")
+
+
+def page(board: Any, run: Any) -> Page:
+    return Page(render_html(report(board.store, run.id)))
+
+
+def test_a_report_has_exactly_the_documented_keys(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row("a"), board.row("b", title=None), board.row("c", locations=[])])
+    data = json.loads(json.dumps(report(board.store, run.id)))
+    assert list(data) == KEYS
+    assert list(data["counts"]) == COUNTS
+    assert data["format"] == "syncd.report/1"
+    assert (data["id"], data["feed"], data["employer"], data["kind"]) == (run.id, "acme", "Acme Ltd.", "file")
+    assert (data["state"], data["holds"], data["counts"]["rejected"]) == ("partial", None, 2)
+    assert data["claimedAt"] == "2026-11-16T17:00:00Z"
+    assert re.fullmatch("[0-9a-f]{64}", data["sha256"])
+    assert {"hash", "read"} <= set(data["phases"])
+    first = data["rejectedRows"][0]
+    assert list(first) == ["record", "line", "referenceId", "errors"]
+    assert (first["record"], first["referenceId"]) == (2, "b")
+    assert list(first["errors"][0]) == ["pointer", "code", "detail", "value"]
+    assert data["changes"] == [{"action": "created", "referenceId": "a", "jobId": 1, "fields": []}]
+
+
+def test_changes_name_their_fields(board: Any, feed: Any) -> None:
+    board.drop(feed, [board.row("a")])
+    run = board.drop(feed, [board.row("a", title="Baker", confidential=True)])
+    [change] = report(board.store, run.id)["changes"]
+    assert (change["action"], change["fields"]) == ("updated", ["confidential", "title"])
+
+
+def test_an_unknown_run_has_no_report(board: Any) -> None:
+    with pytest.raises(NotFound):
+        report(board.store, 9)
+
+
+def test_lists_are_bounded_and_counts_tell_the_rest(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row(str(n), title=None if n % 2 else "Cook") for n in range(40)])
+    data = report(board.store, run.id, most=7)
+    assert (len(data["rejectedRows"]), len(data["changes"]), data["counts"]["rejected"]) == (7, 7, 20)
+    words = Page(render_html(data)).words
+    assert "The first 7 of 20 are listed" in " ".join(words.split())
+
+
+def test_long_values_are_shortened(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row("a"), board.row("b", title="x" * 5000)])
+    [row] = report(board.store, run.id)["rejectedRows"]
+    assert all(len(str(error["value"])) < 400 for error in row["errors"])
+
+
+def test_the_page_shows_what_was_wrong_grouped_and_escaped(board: Any, feed: Any) -> None:
+    evil = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+    run = board.drop(feed, [board.row("a"), board.row("b", title=None), board.row("c", title=None)])
+    board.store.write(
+        lambda tx: runs.add_rejected(
+            tx, run.id, [RejectedRow(9, 77, evil, (Problem("/locations/2/description", evil, evil, evil),))]
+        )
+    )
+    board.store.write(lambda tx: runs.add_warnings(tx, run.id, [Warning(evil, evil, 4, evil)]))
+    html = render_html(
+        report(board.store, run.id) | {"reason": evil, "file": evil, "feed": evil, "employer": evil}
+    )
+    assert "<script" not in html
+    assert "<img" not in html
+    shown = Page(html)
+    assert "script" not in shown.tags
+    assert evil in shown.words
+    assert "title: required" in shown.words
+    assert "2 ×" in shown.words
+    assert "locations › description" in shown.words
+    assert "77" in shown.words
+
+
+def test_the_page_needs_nothing_from_elsewhere(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row("a"), board.row("b", title=None)])
+    html = render_html(report(board.store, run.id))
+    assert not {"script", "link", "img", "iframe"} & set(Page(html).tags)
+    assert not re.search(r"https?://|url\(|@import|src=", html)
+    assert 'name="viewport"' in html
+    assert "prefers-color-scheme: dark" in html
+    assert "default-src 'none'" in html
+
+
+@pytest.mark.parametrize("state", list(RunState))
+@pytest.mark.parametrize("holds", [None, Holds.ARCHIVE, Holds.ALL])
+def test_every_state_has_its_page(board: Any, feed: Any, state: RunState, holds: Holds | None) -> None:
+    run = board.begin(feed, board.file([]))
+    run.state, run.holds = state, holds
+    board.store.write(lambda tx: runs.save(tx, run))
+    shown = page(board, run)
+    assert shown.words.count("syncd runs approve") == (state is RunState.HELD)
+
+
+def test_a_held_run_says_why_and_how_to_approve(board: Any, feed: Any) -> None:
+    board.drop(feed, [board.row("a")])
+    run = board.drop(feed, [])
+    assert run.state is RunState.HELD
+    words = page(board, run).words
+    assert run.reason in words
+    assert f"syncd runs approve {run.id}" in words
+    assert f"syncd runs reject {run.id}" in words
+
+
+def test_both_reports_are_written_whole_beside_the_file(board: Any, feed: Any, tmp_path: Path) -> None:
+    run = board.drop(feed, [board.row("a")])
+    filed = tmp_path / "1-jobs.json"
+    write_reports(board.store, run.id, filed)
+    write_reports(board.store, run.id, filed)
+    assert json.loads((tmp_path / "1-jobs.json.report.json").read_text())["id"] == run.id
+    assert (tmp_path / "1-jobs.json.report.html").read_text().startswith("<!doctype html>")
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_reports_are_written_anew_only_where_they_still_are(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row("a")])
+    refresh_reports(board.store, feed.folder, run.id)
+    done = feed.folder / "done"
+    assert [path.name for path in done.iterdir()] == ["1-jobs.json"]
+    (done / "1-jobs.json.report.json").write_text("{}")
+    refresh_reports(board.store, feed.folder, run.id)
+    assert json.loads((done / "1-jobs.json.report.json").read_text())["id"] == run.id
