@@ -174,7 +174,7 @@ class Lane:
         """Files whose runs have ended are filed, runs that were cut off are continued; files without a run
         that began wait for their turn."""
         orphans = self.inbox.orphans()
-        self._lose_runs()
+        ended += self._lose_runs()
         fresh: list[Delivery] = []
         try:
             while orphans:
@@ -209,13 +209,15 @@ class Lane:
         claimed.close()
         return False
 
-    def _lose_runs(self) -> None:
+    def _lose_runs(self) -> list[Run]:
         """A run whose file has gone from ``.claimed/`` cannot be continued: it must not stay unfinished for
         ever."""
         there = self.inbox.claimed_names()
-        for run, name in self._store.read(self._unfinished):
-            if name is not None and name not in there:
-                self._end(run, RunState.FAILED, "its file has gone from .claimed/ before the run ended")
+        why = "its file has gone from .claimed/ before the run ended"
+        lost = [
+            run for run, name in self._store.read(self._unfinished) if name is not None and name not in there
+        ]
+        return [self._end(run, RunState.FAILED, why) for run in lost]
 
     def _unfinished(self, tx: Tx) -> list[tuple[Run, str | None]]:
         """This feed's unfinished runs and the names of their claimed files."""

@@ -53,6 +53,7 @@ class _Group:
     original: Job | None
     job: Job | None
     owner: Ownership
+    last: JobInput | None = None
 
 
 class Planner:
@@ -110,6 +111,8 @@ class Planner:
 
     def _enter(self, row: Staged, found: Found) -> None:
         if self._group is not None and self._group.reference == row.reference:
+            if self._group.last is not None:  # worked out only here: few references come twice
+                self._group.owner = Ownership(self._feed.id, field_digests(self._group.last.fields))
             return
         self._leave()
         job = found.jobs.get(row.reference)
@@ -130,7 +133,8 @@ class Planner:
         if self._on_change is not None and isinstance(decision, Create | Update):
             self._on_change(_planned(decided.action, group.job, decision))
         group.job = decision.job
-        group.owner = Ownership(self._feed.id, field_digests(sent.fields)) if decided.owns else group.owner
+        if decided.owns:
+            group.last = sent
 
     def _note(self, action: str, job: Job | None, reference: str | None) -> None:
         setattr(self.counts, action, getattr(self.counts, action) + 1)

@@ -17,6 +17,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol, TextIO
@@ -34,7 +35,7 @@ MARK = "syncd_errors"
 #: Where a record goes that is no object, or could not be parsed at all.
 _ORPHAN = "syncd_record"
 _JSON = msgspec.json.Encoder(decimal_format="number")
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff￾￿]+")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]+")
 _START_TAG = re.compile(rb"""<([^\s/>!?]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(/?)>""")
 _OLD_MARK = re.compile(rf"""\s{MARK}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
 
@@ -95,15 +96,16 @@ class RejectsWriter:
     def close(self) -> Path | None:
         """Ends the file, makes it durable and gives its path, or None if nothing was rejected. May be called
         again."""
-        if self._file is not None and self._form is not None:
-            self._form.end()
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            part = Path(self._file.name)
+        file, form = self._file, self._form
+        self._file = self._form = None
+        if file is not None and form is not None:
+            with file:
+                form.end()
+                file.flush()
+                os.fsync(file.fileno())
+            part = Path(file.name)
             self.path = part.with_name(part.name.removesuffix(".part"))
             part.rename(self.path)
-            self._file = self._form = None
         return self.path
 
     def _open(self) -> tuple[TextIO, _Form]:
@@ -128,13 +130,15 @@ class RejectsWriter:
                 return _JsonLines(file, encoding)
 
     def _discard(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            Path(self._file.name).unlink(missing_ok=True)
-        if self.path is not None:
-            self.path.unlink(missing_ok=True)
+        file, path = self._file, self.path
         self._file = self._form = self.path = None
         self.count = 0
+        if file is not None:
+            with suppress(OSError):  # the disk that was full before is full still
+                file.close()
+            Path(file.name).unlink(missing_ok=True)
+        if path is not None:
+            path.unlink(missing_ok=True)
 
 
 class _Form(Protocol):

@@ -28,7 +28,7 @@ os.execv(command[0], command)
 
 def test_a_dropped_file_becomes_jobs_and_the_daemon_stops_when_told(installation, start, make_row, until):
     key = installation.employer_with_key()
-    daemon = start()
+    daemon = start(real=True)
     assert daemon.request("GET", "/healthz")[0] == 200
     for which in ("api", "operator"):
         status, state = daemon.request("GET", "/readyz", which=which)
@@ -154,7 +154,7 @@ def test_a_socket_that_systemd_hands_over_is_served(installation, start):
         listening.listen()
         fd = listening.fileno()
         wrapper = (sys.executable, "-c", HAND_OVER, str(fd))
-        daemon = start({"LISTEN_FDS": "1", "LISTEN_FDNAMES": "api"}, wrapper, (fd,))
+        daemon = start({"LISTEN_FDS": "1", "LISTEN_FDNAMES": "api"}, wrapper=wrapper, pass_fds=(fd,))
         assert daemon.address() == f"127.0.0.1:{listening.getsockname()[1]}"
         assert daemon.request("GET", "/healthz")[0] == 200
 

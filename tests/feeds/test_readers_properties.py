@@ -135,7 +135,8 @@ def test_xml_reads_back_what_was_written(table, cdata, gap):
 #: Pieces that mislead a slicer: end tags where none end, nesting, comments, CDATA, instructions, look-alikes.
 _leaf = st.sampled_from(
     ["a", " ", "\n", "&amp;", "&nbsp;", "]]&gt;", "<!--</job>-->", "<!-- <job> -->", "<![CDATA[</job>]]>", "<![CDATA[<job>]]>",
-     "<![CDATA[<!--]]>", "<![CDATA[-->&x;]]>", "<?p </job>?>", "<?p <job>?>", "<jobs/>", "<job/>", "<job x='>'>q</job >", "<b c='-->'/>", "<b c=']]>'>z</b>"]
+     "<![CDATA[<!--]]>", "<![CDATA[-->&x;]]>", "<?p </job>?>", "<?p <job>?>", "<jobs/>", "<job/>",
+     "<job x='>'>q</job >", "<b c='-->'/>", "<b c=']]>'>z</b>"]
 )  # fmt: skip
 _inner = st.lists(_leaf, max_size=4).map("".join)
 _job = st.tuples(st.sampled_from(["", " a='1'", " a='>'", "\n"]), _inner, st.booleans(), _inner).map(

@@ -274,6 +274,8 @@ def test_csv_cells_keep_newlines_quotes_and_delimiters():
 def test_csv_lines_are_those_of_the_record_s_start():
     reader = read_stream(lambda: io.BytesIO(b'id,t\n1,"a\nb"\n\n2,c\n3,"5" x\n'), ReadSpec(), Limits())
     assert [(r.number, r.line) for r in reader] == [(1, 2), (2, 5), (3, 6)]
+    reader = read_stream(lambda: io.BytesIO(b"sep=;\r\nid;t\r\n1;a\r\n"), ReadSpec(), Limits())
+    assert [r.line for r in reader] == [3]
 
 
 def test_ragged_csv_rows_are_rejected_rows_with_the_cells_that_exist():

@@ -347,7 +347,7 @@ def _row(reference: str, **fields: Any) -> dict[str, Any]:
 
 
 @settings(
-    max_examples=60,
+    max_examples=100,
     deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,
@@ -366,6 +366,24 @@ def _row(reference: str, **fields: Any) -> dict[str, Any]:
     steps=[
         ("file", "north", [_row("a"), _row("b")]),
         ("file", "north", [_row("a", title="Chef", closeDate="2026-11-14"), {}]),
+    ]
+)
+@example(  # a rejected row names its job
+    steps=[("file", "north", [_row("a"), _row("b")]), ("file", "north", [_row("a", title=""), _row("b")])]
+)
+@example(  # the same bytes, but now there is a job for the row that had expired
+    steps=[
+        ("file", "north", [_row("a", closeDate="2026-11-14"), _row("b")]),
+        ("edit", _row("a", status="active")),
+        ("again", "north", list(range(9))),
+    ]
+)
+@example(  # what one feed owns is not the other's to write or to archive
+    steps=[
+        ("file", "north", [_row("a"), _row("b")]),
+        ("file", "south", [_row("a", title="Chef"), _row("c")]),
+        ("file", "south", [_row("d")]),
+        ("file", "north", [_row("c", title="Baker"), _row("b")]),
     ]
 )
 @example(  # back after it was missing, past its date; then renewed in time

@@ -39,13 +39,14 @@ class CsvReader(BaseReader):
         self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self._newline = self._dialect.line_end[-1:]
         self._keys: list[str] = []
+        self._waiting = b""
         self._digest: Callable[[bytes], bytes] | None = None
 
     def __iter__(self) -> Iterator[Record]:
-        end, tail = self._dialect.line_end, b""
+        tail = b""
         self._line += 1 if self._dialect.skip else 0
-        for chunk in self._chunks(self._dialect.skip):
-            pieces, tail = _join(tail + chunk, end)
+        for buf in self._growing():
+            pieces, tail = _join(buf, self._dialect.line_end)
             carry = yield from self._records(pieces)
             tail = carry + tail
             if len(tail) > self._limits.text:
@@ -54,10 +55,26 @@ class CsvReader(BaseReader):
                     f"a record of more than {self._limits.text} bytes; a quote may lack its end",
                     line=self._line,
                 )
+            self._waiting = tail
         if tail:
             yield from self._last(tail)
         if self.header is None:
             raise FeedError("empty_file", "the file has no header")
+
+    def _growing(self) -> Iterator[bytes]:
+        """What waits for its end and the chunks after it, twice as much each time, so that a long cell is not read
+        over and over.
+        """
+        more: list[bytes] = []
+        size = 0
+        for chunk in self._chunks(self._dialect.skip):
+            more.append(chunk)
+            size += len(chunk)
+            if size >= len(self._waiting):
+                yield b"".join((self._waiting, *more))
+                more, size = [], 0
+        if more:
+            yield b"".join((self._waiting, *more))
 
     def _records(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
         """Candidate records, without their line ends. Returns the bytes from where a quote is still open,
@@ -72,9 +89,9 @@ class CsvReader(BaseReader):
         known = self._ask(digests)
         end = self._dialect.line_end
         pending: list[bytes] = []
-        newline = self._newline
+        newline, misled = self._newline, False
         for piece, digest in zip(pieces, digests, strict=True):
-            if digest in known:
+            if digest in known and not misled:
                 carry = (yield from self._parse(pending)) if pending else b""
                 pending = []
                 if not carry:
@@ -82,6 +99,7 @@ class CsvReader(BaseReader):
                     self._line += piece.count(newline) + 1
                     continue
                 pending = [carry.removesuffix(end)]  # in an open quote even a known record is text
+                misled = True
             pending.append(piece)
         return (yield from self._parse(pending)) if pending else b""
 
@@ -120,7 +138,7 @@ class CsvReader(BaseReader):
                 raw = "".join(lines[done : reader.line_num]).encode()
                 done = reader.line_num
                 yield from self._row(row, raw.removesuffix(end))
-                self._line += max(1, raw.count(self._newline))
+                self._line += raw.count(self._newline)
         except csv.Error as error:
             raise FeedError("not_well_formed", f"not CSV: {error}", line=self._line) from None
         return "".join(lines[done:]).encode()
@@ -172,8 +190,9 @@ class CsvReader(BaseReader):
             self._keys = [header_key(name) for name in cells]
             self.mended = "syncd_errors" in self._keys
             self._digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
-        self._line += max(1, "".join(lines[: reader.line_num]).count("\n"))
-        return "".join(lines[reader.line_num :]).encode()
+        rest = "".join(lines[reader.line_num :]).encode()
+        self._line += data.count(self._newline, 0, len(data) - len(rest)) + (not rest)
+        return rest
 
     def _check_header(self, cells: list[str]) -> None:
         if len(cells) > self._limits.columns:

@@ -1,0 +1,184 @@
+"""How long a feed takes from file to store, beside the least that any importer must do. ``import.py [--rows
+N] [--reps N]``
+
+Each step runs in a process of its own: the first import, the same file again (read in full: one row in 200
+is refused, so the run is ``partial`` and no shortcut applies), the file with 2 % changed, 1 % gone and 1 %
+new. Times are without imports and without opening the store; the two take turns, so that noise hits both.
+``--memory`` compares peak memory at 10k rows and at ``--rows``. ``--profile`` prints where the first
+import's time goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+HERE = Path(__file__).parent
+STEPS = ("first", "again", "2 % changed")
+FEED = 'employer = "Bench"\npreset = "indeed"\n[fields]\ndescription = { from = "description", html = "reject" }\n'
+
+
+def main() -> None:
+    options = _options()
+    if options.worker:
+        print(json.dumps(_work(*options.worker, profile=options.profile)))
+        return
+    folder = options.folder or Path(tempfile.gettempdir()) / "syncd-bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    if options.memory:
+        _memory(folder, options.rows)
+        return
+    took: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for _ in range(options.reps):
+        for who in ("reference", "syncd"):
+            for step, result in zip(
+                STEPS, _series(who, folder, options.rows, profile=options.profile), strict=True
+            ):
+                took.setdefault((who, step), []).append(result)
+    _table(took, options.rows)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="where feeds and stores go (default: a temporary folder)")
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _series(who: str, folder: Path, rows: int, *, profile: bool = False) -> list[dict[str, Any]]:
+    """The three steps, each in its own process, on a store that starts empty."""
+    from feedgen import write
+
+    feed = write(folder / f"{rows}.xml", rows)
+    changed = write(folder / f"{rows}-changed.xml", rows, changed=True)
+    store = folder / "store"
+    shutil.rmtree(store, ignore_errors=True)
+    store.mkdir()
+    return [_process(who, file, store, profile=profile and file is feed) for file in (feed, feed, changed)]
+
+
+def _process(who: str, feed: Path, store: Path, *, profile: bool) -> dict[str, Any]:
+    command = [
+        sys.executable,
+        __file__,
+        "--worker",
+        who,
+        str(feed),
+        str(store),
+        *(["--profile"] if profile else []),
+    ]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    *shown, last = done.stdout.splitlines()
+    print("\n".join(shown), end="\n" if shown else "", file=sys.stderr)
+    result: dict[str, Any] = json.loads(last)
+    return result
+
+
+def _work(who: str, feed: str, store: str, *, profile: bool) -> dict[str, Any]:
+    if who == "reference":
+        import reference_import
+
+        start = time.perf_counter(), time.process_time()
+        reference_import.run(Path(feed), Path(store))
+        return _measured(start, {})
+    return _syncd(Path(feed), Path(store), profile=profile)
+
+
+def _syncd(path: Path, folder: Path, *, profile: bool) -> dict[str, Any]:
+    """One run through the importer, as the daemon does it."""
+    import structlog
+
+    from syncd.domain.catalog import Catalog
+    from syncd.errors import NotFound
+    from syncd.feeds.config import FeedDefaults, parse_feed
+    from syncd.store import Store, employers, feeds, runs
+    from syncd.sync.feed import Feed
+    from syncd.sync.importer import Importer
+    from syncd.sync.source import SourceFile
+
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
+    catalog = Catalog.default()
+    config = parse_feed("bench", FEED, catalog, FeedDefaults())
+
+    def clock() -> datetime:
+        return datetime(2026, 10, 15, 12, tzinfo=UTC)
+
+    with Store.open(
+        f"sqlite:///{folder}/syncd.db", clock=clock, timezone=ZoneInfo("America/Toronto")
+    ) as store:
+        try:
+            employer = store.read(lambda tx: employers.find(tx, "Bench"))
+        except NotFound:
+            employer = store.write(lambda tx: employers.add(tx, "Bench"))
+        feed_id = store.write(lambda tx: feeds.feed_id(tx, "bench", employer.id))
+        feed = Feed(feed_id, config, employer, folder)
+        source = SourceFile.of(path)
+        run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
+        importer = Importer(store, catalog=catalog, scratch=folder)
+        start = time.perf_counter(), time.process_time()
+        if profile:
+            import cProfile
+
+            cProfile.runctx("importer.run(feed, source, run)", globals(), locals(), sort="tottime")
+        else:
+            run = importer.run(feed, source, run)
+        return _measured(start, {"state": run.state, "reason": run.reason, "phases": run.phases})
+
+
+def _measured(start: tuple[float, float], more: dict[str, Any]) -> dict[str, Any]:
+    wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
+    return {"s": wall, "cpu": cpu, "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, **more}
+
+
+def _table(took: dict[tuple[str, str], list[dict[str, Any]]], rows: int) -> None:
+    print(f"\n{rows:,} rows, median (least to most)\n")
+    print(
+        "| step | reference s | syncd s | ratio | rows/s | CPU ratio | peak RSS MB, reference / syncd | phases |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for step in STEPS:
+        ours, least = took["syncd", step], took["reference", step]
+        ratio = _median(ours, "s") / _median(least, "s")
+        cpu = _median(ours, "cpu") / _median(least, "cpu")
+        phases = " ".join(f"{name} {seconds:.2f}" for name, seconds in ours[-1]["phases"].items())
+        peak = f"{max(r['rss'] for r in least):.0f} / {max(r['rss'] for r in ours):.0f}"
+        rate = f"{rows / _median(ours, 's'):,.0f}"
+        print(
+            f"| {step} | {_spread(least)} | {_spread(ours)} | {ratio:.2f} | {rate} | {cpu:.2f} | {peak} | {phases} |"
+        )
+
+
+def _median(results: list[dict[str, Any]], key: str) -> float:
+    return statistics.median(float(result[key]) for result in results)
+
+
+def _spread(results: list[dict[str, Any]]) -> str:
+    seconds = [result["s"] for result in results]
+    return f"{statistics.median(seconds):.2f} ({min(seconds):.2f}-{max(seconds):.2f})"
+
+
+def _memory(folder: Path, rows: int) -> None:
+    small, large = (max(r["rss"] for r in _series("syncd", folder, n)) for n in (10_000, rows))
+    print(f"peak RSS: {small:.0f} MB at 10,000 rows, {large:.0f} MB at {rows:,}: {large / small:.2f}x")
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(HERE), str(HERE.parent)]
+    main()

@@ -1,0 +1,199 @@
+"""Killed at any instant, the daemon comes to the same end: nothing acknowledged is lost, nothing hangs, no file is doubled."""
+
+import contextlib
+import http.client
+import json
+import random
+import shutil
+import threading
+import time
+from dataclasses import replace
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from syncd.domain.run import RunState
+from syncd.store import Store, employers, jobs, runs
+
+pytestmark = pytest.mark.slow
+
+ROWS, KILLS, SEED = 20_000, 20, 20261121
+#: Seconds after ready. Two kills in a row never come from one band, so that no three of them hit the same batch by chance
+#: (which would make a poison file of an honest one).
+BANDS = ((0.02, 0.25), (0.35, 0.8), (0.9, 1.6))
+FEED = "acme"
+
+
+def reference(number):
+    return f"F-{number:05}"
+
+
+def versions(make_row):
+    """Three days of one feed: all new; a tenth changed, a twentieth gone; back again with other changes."""
+    first = [make_row(reference(n), f"Job {n}", f"<p>Number {n}.</p>") for n in range(ROWS)]
+    second = [list(row) for n, row in enumerate(first) if n % 20 != 7]
+    for row in second[::10]:
+        row[5] = row[5].replace("Number", "Second number")
+    third = [list(row) for row in first]
+    for row in third[3::10]:
+        row[1] += " (m/f)"
+    return {"monday.csv": first, "tuesday.csv": second, "wednesday.csv": third}
+
+
+class Client(threading.Thread):
+    """Sends PUTs one after the other, whatever happens to the daemon, and remembers what was acknowledged."""
+
+    def __init__(self, key):
+        super().__init__(daemon=True)
+        self.key, self.address = key, None
+        self.halt = threading.Event()
+        self.titles, self.sent, self.confidential = {}, {}, set()
+
+    def run(self):
+        chance = random.Random(SEED)
+        count = 0
+        while not self.halt.is_set():
+            count += 1
+            if count % 2:
+                self.own(f"API-{chance.randrange(50)}", count)
+            else:
+                self.feeds(reference(chance.randrange(ROWS)))
+
+    def own(self, ref, count):
+        """A job that no feed knows."""
+        body = {"referenceId": ref, "title": f"Title {count}"}
+        if ref not in self.titles:
+            body |= {
+                "locations": [{"description": "Halifax, NS"}],
+                "categories": [{"id": 1}],
+                "description": "<p>x</p>",
+            }
+            body |= {
+                "applicantRoutingType": {"id": 1},
+                "applicationEmail": "a@example.ca",
+                "positionType": {"id": 1},
+            }
+        self.sent.setdefault(ref, []).append(body["title"])
+        if self.put(body) in (200, 201):
+            self.titles[ref] = body["title"]
+            self.sent[ref] = [body["title"]]
+
+    def feeds(self, ref):
+        """A job of the feed, and a field that the feed does not send."""
+        if self.put({"referenceId": ref, "confidential": True}) == 200:
+            self.confidential.add(ref)
+
+    def put(self, body):
+        if self.address is None:
+            time.sleep(0.01)
+            return None
+        try:
+            connection = http.client.HTTPConnection(self.address, timeout=10)
+            with contextlib.closing(connection):
+                headers = {"API-Key": self.key, "Content-Type": "application/json"}
+                connection.request("PUT", "/api/v1.1/jobs", json.dumps(body), headers)
+                answer = connection.getresponse()
+                answer.read()
+                return answer.status
+        except (OSError, http.client.HTTPException):
+            return None
+
+
+@contextlib.contextmanager
+def opened(installation):
+    with Store.open(
+        f"sqlite:///{installation.base}/var/syncd.db", timezone=ZoneInfo("America/Toronto")
+    ) as store:
+        yield store
+
+
+def end_state(store):
+    """The employer's jobs by reference, without what time and order decide."""
+    owner = store.read(lambda tx: employers.find(tx, "Acme Ltd."))
+    found, after = {}, 0
+    while page := store.read(lambda tx, a=after: jobs.after(tx, owner.id, a, 2000)):
+        after = page[-1].id
+        for job in page:
+            plain = replace(job, id=0, version=0, published_at=None, publish_date=None, close_date=None)
+            assert job.reference_id not in found
+            found[job.reference_id] = plain
+    return found
+
+
+def test_killed_twenty_times_it_comes_to_the_same_end(installation, start, make_row, until, tmp_path_factory):
+    installation.settings("[sync]\nmax_archive = { percent = 60, jobs = 5 }\n")
+    key = installation.employer_with_key()
+    days = versions(make_row)
+    wanted = uninterrupted(installation, days, tmp_path_factory.mktemp("reference"))
+
+    chance = random.Random(SEED)
+    client = Client(key)
+    client.start()
+    waiting, dropped = list(days), []
+    for kill in range(KILLS):
+        daemon = start()
+        client.address = daemon.address()
+        if not dropped or filed(installation, dropped):
+            if waiting:
+                name = waiting.pop(0)
+                until((installation.drop_folder / FEED).is_dir, "the feed's folder")
+                installation.drop(name, days[name])
+                dropped.append(name)
+        time.sleep(chance.uniform(*BANDS[kill % len(BANDS)]))
+        client.address = None
+        daemon.process.kill()
+        daemon.process.wait()
+        daemon.close()
+    daemon = start()
+    client.address = daemon.address()
+    for name in [*dropped, *waiting]:
+        if name not in dropped:
+            installation.drop(name, days[name])
+            dropped.append(name)
+        until(lambda: filed(installation, dropped), f"the end of {name}")
+    client.halt.set()
+    client.join()
+    assert daemon.stop() == 0
+    check(installation, client, wanted, days)
+
+
+def filed(installation, names):
+    done = {path.name.partition("-")[2] for path in (installation.drop_folder / FEED / "done").glob("*.csv")}
+    return done >= set(names)
+
+
+def uninterrupted(installation, days, folder):
+    """The end state of the same files, run one after the other in another installation."""
+    base = folder / "plain"
+    shutil.copytree(installation.base / "config", base / "config")
+    for name, rows in days.items():
+        path = folder / name
+        path.write_text(installation.csv_text(rows))
+    config = base / "config" / "syncd.toml"
+    assert installation.cli("--config", config, "employer", "add", "Acme Ltd.").code == 0
+    for name in days:
+        assert installation.cli("--config", config, "import", folder / name, "--feed", FEED).code == 0
+    with Store.open(f"sqlite:///{base}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
+        return end_state(store)
+
+
+def check(installation, client, wanted, days):
+    with opened(installation) as store:
+        found = end_state(store)
+        ended = store.read(lambda tx: runs.list(tx, None, 1000))
+        assert not store.read(runs.unfinished)
+    assert client.titles, "no PUT was acknowledged"
+    assert client.confidential, "no PUT to the feed's own jobs was acknowledged"
+    for ref, title in client.titles.items():
+        assert found[ref].title in client.sent[ref] or found[ref].title == title
+    for ref in client.confidential:
+        assert found[ref].confidential, ref
+    of_feed = {ref: replace(job, confidential=False) for ref, job in found.items() if ref.startswith("F-")}
+    assert of_feed == wanted
+    assert {run.file: run.state for run in ended} == dict.fromkeys(days, RunState.SUCCEEDED)
+    assert len(ended) == len(days)
+    assert sum(run.attempt for run in ended) > len(days), "no run was ever cut off"
+    folder = installation.drop_folder / FEED
+    assert sorted(p.name.partition("-")[2] for p in folder.rglob("*.csv")) == sorted(days)
+    assert [p.name for p in folder.iterdir() if p.is_file()] == []
+    assert [p.name for p in (folder / ".claimed").iterdir() if p.name != ".lock"] == []
