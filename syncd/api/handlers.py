@@ -13,7 +13,7 @@ from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.api.paging import ListQuery, paging
 from syncd.domain.job import Job, JobInput
 from syncd.domain.rules import check, check_reference
-from syncd.errors import Invalid, NotFound, Problem
+from syncd.errors import NotFound
 from syncd.store import Tx, jobs, upsert
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ async def list_jobs(request: web.Request) -> web.Response:
 async def create_job(request: web.Request) -> web.Response:
     """4.2."""
     address = _address(request)
-    sent = await _sent(request)
+    sent = await _sent(request, creating=True)
     who = request[PRINCIPAL]
     job = await _write(request, lambda tx: upsert.create(tx, who.employer.id, sent, who.actor))
     return _created(request, job, address)
@@ -66,7 +66,7 @@ async def update_job(request: web.Request) -> web.Response:
 async def put_job_by_reference(request: web.Request) -> web.Response:
     """4.4."""
     address = _address(request)
-    sent = await _sent(request, needs_reference=True)
+    sent = await _sent(request, by_reference=True)
     who = request[PRINCIPAL]
     job, created = await _write(request, lambda tx: upsert.put(tx, who.employer.id, sent, who.actor))
     return _created(request, job, address) if created else _job(request, job)
@@ -96,27 +96,12 @@ def path_id(request: web.Request) -> int:
     raise NotFound("job", text[:50])
 
 
-async def _sent(request: web.Request, *, needs_reference: bool = False) -> JobInput:
-    """The checked body. Every fault of it is told at once, a missing referenceId among them."""
+async def _sent(request: web.Request, *, creating: bool = False, by_reference: bool = False) -> JobInput:
+    """The checked body. Every fault of it is told at once; of a body that is to make a job also what it lacks."""
     context = request.app[CONTEXT]
     body = await read_object(request, context.settings)
-    missing = _missing_reference(body) if needs_reference else ()
-    try:
-        sent = check(body, context.catalog)
-    except Invalid as error:
-        raise Invalid((*missing, *error.problems)) from None
-    if missing:
-        raise Invalid(missing)
-    return sent
-
-
-def _missing_reference(body: dict[str, object]) -> tuple[Problem, ...]:
-    """The two forms of "none" (2.1) and what comes to them; a value of a wrong type is for the rules to
-    name."""
-    value = body.get("referenceId")
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return (Problem("/referenceId", "required", "a PUT without an id in its path needs a referenceId"),)
-    return ()
+    moment = context.store.now() if creating else None
+    return check(body, context.catalog, creating=moment, reference_required=by_reference)
 
 
 async def _write(request: web.Request, work: Callable[[Tx], T]) -> T:

@@ -112,13 +112,13 @@ class Daemon:
         self._watcher.start()
         await asyncio.to_thread(self._watcher.running.wait, 10.0)
         self._keep_timers()
-        self._notifier.ready(f"serving {addresses['api']}")
         log.info(
             Event.SERVICE_READY,
             **addresses,
             feeds=sorted(self._worker.feeds),
             drop=str(self._settings.drop.folder),
         )
+        self._notifier.ready(f"serving {addresses['api']}")
 
     def _keep_timers(self) -> None:
         refresh = self._settings.refresh

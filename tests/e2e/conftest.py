@@ -186,7 +186,7 @@ class Daemon:
             self.process.kill()
         self.process.wait()
         self.news.close()
-        os.unlink(self.log.parent / "notify")
+        (self.log.parent / "notify").unlink(missing_ok=True)
 
 
 def wait_until(condition, what="it"):

@@ -133,12 +133,10 @@ def test_killed_twenty_times_it_comes_to_the_same_end(installation, start, make_
     for kill in range(KILLS):
         daemon = start()
         client.address = daemon.address()
-        if not dropped or filed(installation, dropped):
-            if waiting:
-                name = waiting.pop(0)
-                until((installation.drop_folder / FEED).is_dir, "the feed's folder")
-                installation.drop(name, days[name])
-                dropped.append(name)
+        if waiting and filed(installation, dropped):
+            until((installation.drop_folder / FEED).is_dir, "the feed's folder")
+            dropped.append(waiting.pop(0))
+            installation.drop(dropped[-1], days[dropped[-1]])
         time.sleep(chance.uniform(*BANDS[kill % len(BANDS)]))
         client.address = None
         daemon.process.kill()
@@ -146,11 +144,10 @@ def test_killed_twenty_times_it_comes_to_the_same_end(installation, start, make_
         daemon.close()
     daemon = start()
     client.address = daemon.address()
-    for name in [*dropped, *waiting]:
-        if name not in dropped:
-            installation.drop(name, days[name])
-            dropped.append(name)
-        until(lambda: filed(installation, dropped), f"the end of {name}")
+    until(lambda: filed(installation, dropped), f"the end of {dropped}")
+    for name in waiting:
+        installation.drop(name, days[name])
+        until(lambda n=name: filed(installation, [n]), f"the end of {name}")
     client.halt.set()
     client.join()
     assert daemon.stop() == 0
