@@ -99,7 +99,7 @@ class FeedError(SyncdError):
     ``no_records_path``, ``limit_exceeded``, ``empty_file``, ``not_a_feed``, ``bad_encoding``, ``bad_header``,
     ``unknown_entity``, ``forbidden_dtd``, ``file_changed``); ``line`` and ``column`` count from 1, ``offset`` from 0."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         code: str,
         detail: str,

@@ -58,7 +58,7 @@ MODULES = sorted(p for p in ROOT.rglob("*.py") if p.parent != ROOT or p.name != 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
     inside = str(path.relative_to(ROOT))
-    home = inside.split("/")[0].removesuffix(".py")
+    home = inside.split("/", maxsplit=1)[0].removesuffix(".py")
     assert home in RANK, f"{inside}: a package that the architecture does not know"
     for name in imports(path):
         other = package(name)

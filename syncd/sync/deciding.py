@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 
+from syncd.domain.edits import digest
 from syncd.domain.job import Job, JobInput, Moment
 from syncd.domain.plan import (
     Ownership,
@@ -13,8 +15,6 @@ from syncd.domain.plan import (
     RowAction,
     RowDecision,
     decide_row,
-    field_digests,
-    job_digests,
     next_due,
 )
 from syncd.domain.policy import Policy
@@ -87,10 +87,26 @@ def written(feed: Feed, row: Staged, sent: JobInput, job: Job, now: Moment) -> f
         digest=row.digest,
         fingerprint=feed.fingerprint,
         job_version=job.version,
-        sent=field_digests(sent.fields),
-        wrote=job_digests(job, sent.fields),
+        sent=sent_digests(sent),
+        wrote=None,  # no decision needs it, and the history has it
         due=due(sent, job, feed.config.policy, now),
     )
+
+
+def sent_digests(sent: JobInput) -> dict[str, str]:
+    """Wire name → digest of what the row sends, but for the referenceId: by that the row was found."""
+    return {name: _digest(value) for name, value in sent.fields.items() if name != "referenceId"}
+
+
+def _digest(value: object) -> str:
+    """Most values but titles and texts come again and again, so their digests are remembered."""
+    kind = type(value)
+    return digest(value) if kind is str or kind is dict else _remembered(kind, value)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=16384)
+def _remembered(_kind: type, value: object) -> str:
+    return digest(value)
 
 
 def due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:

@@ -15,12 +15,12 @@ from datetime import timedelta
 from functools import partial
 
 from syncd.domain.job import ATTRIBUTES, Job, JobInput, Moment, Status
-from syncd.domain.plan import Create, Ownership, Reject, RowDecision, Tally, Update, field_digests
+from syncd.domain.plan import Create, Ownership, Reject, RowDecision, Tally, Update
 from syncd.domain.run import Counts
 from syncd.domain.text import fold
 from syncd.store import Tx, feeds, jobs
 from syncd.sync.context import Context
-from syncd.sync.deciding import Found, decide, located, look_up, problems_of
+from syncd.sync.deciding import Found, decide, located, look_up, problems_of, sent_digests
 from syncd.sync.feed import Feed
 from syncd.sync.packing import pack_problems, unpack
 from syncd.sync.reading import Summary
@@ -112,7 +112,7 @@ class Planner:
     def _enter(self, row: Staged, found: Found) -> None:
         if self._group is not None and self._group.reference == row.reference:
             if self._group.last is not None:  # worked out only here: few references come twice
-                self._group.owner = Ownership(self._feed.id, field_digests(self._group.last.fields))
+                self._group.owner = Ownership(self._feed.id, sent_digests(self._group.last))
             return
         self._leave()
         job = found.jobs.get(row.reference)
