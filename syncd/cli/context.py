@@ -19,10 +19,10 @@ chosen_config: Path | None = None
 
 
 def settings_of(config: Path | None) -> Settings:
-    """The settings, read with the caller's own rights; the log says only what went wrong. Raises
-    ConfigError."""
+    """The settings, read with the caller's own rights. The log is silent: a command says itself what came of it.
+    Raises ConfigError."""
     settings = load_settings(config or chosen_config)
-    logs.set_up(settings.log.format, "error")
+    logs.set_up(settings.log.format, "critical")
     return settings
 
 
@@ -40,8 +40,8 @@ def opened_store(settings: Settings) -> Iterator[Store]:
 
 
 def become_owner(settings: Settings) -> None:
-    """As root: go on as the owner of the store's folder, so that nothing is made there that the daemon cannot
-    open."""
+    """As root: go on as the owner of the store's folder, so that nothing is made there that the daemon cannot open.
+    Import first what is needed: the program may lie where only root can read."""
     if os.geteuid() != 0 or settings.store.path is None:
         return
     folder = next((place for place in settings.store.path.parents if place.exists()), None)

@@ -23,9 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
-    except (
-        BrokenPipeError
-    ):  # the reader went away (`syncd jobs | head`): nothing more to say, at exit neither
+    except BrokenPipeError:
+        # The reader went away (`syncd jobs | head`): nothing more to say, at exit neither.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = DONE
     raise SystemExit(code)
@@ -45,8 +44,8 @@ def run(arguments: list[str]) -> int:
         return leave.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
-        raise
+    except (BrokenPipeError, SystemExit):  # typer leaves so when the reader of a pipe went away
+        raise BrokenPipeError from None
     except ConfigError as error:
         return _complain("\n".join(error.faults), FAILED)
     except SyncdError as error:

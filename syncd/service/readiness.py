@@ -55,4 +55,4 @@ class Readiness:
             return "not running"
         if self._heart.silence >= SILENCE:
             return f"no progress for {self._heart.silence:.0f} s"
-        return self._syncer.fault or "ok"
+        return self._syncer.trouble or "ok"

@@ -46,6 +46,11 @@ class Syncer(threading.Thread):
         self._next_feeds: dict[str, Feed] | None = None
         self.fault: str | None = None
 
+    @property
+    def trouble(self) -> str | None:
+        """What keeps files from being worked on, one line; None if nothing does."""
+        return self.fault or self._worker.waiting
+
     def hint(self) -> None:
         """Something may have happened in the drop folder."""
         self._wake.set()

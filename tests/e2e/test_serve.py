@@ -129,6 +129,25 @@ def test_a_reload_takes_new_feeds_and_keeps_all_of_the_old_if_one_is_wrong(
     until(lambda: installation.done(2, "more.csv", "second").exists(), "a run of the new feed")
 
 
+def test_told_to_stop_within_a_run_it_stops_at_a_batch_edge_and_goes_on_at_the_next_start(
+    installation, start, make_row, until
+):
+    installation.employer_with_key()
+    daemon = start()
+    until((installation.drop_folder / "acme" / ".claimed").is_dir, "the feed's folder")
+    installation.drop("large.csv", [make_row(f"A-{n}", f"Job {n}") for n in range(20_000)])
+    daemon.wait_for_event("feed.claimed")
+    before = time.monotonic()
+    assert daemon.stop() == 0
+    assert time.monotonic() - before < 10
+    assert not daemon.events("feed.reconciled")
+    daemon.close()
+    daemon = start()
+    (run,) = daemon.wait_for_event("feed.reconciled")
+    assert (run["state"], run["read"], run["attempt"]) == ("succeeded", 20_000, 2)
+    assert daemon.stop() == 0
+
+
 def test_the_watchdog_is_fed(installation, start):
     installation.employer_with_key()
     start({"WATCHDOG_USEC": "900000"}).wait_for("WATCHDOG=1")

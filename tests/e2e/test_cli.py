@@ -1,0 +1,282 @@
+"""The command line: what it prints, how it ends, and that a mistake is one line that says what to do."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from syncd.cli.app import app
+from syncd.store import Store
+
+
+@pytest.fixture
+def acme(installation):
+    """An installation whose employer exists."""
+    installation.key = installation.employer_with_key()
+    return installation
+
+
+def feed_file(acme, name, rows):
+    path = acme.base / name
+    path.write_text(acme.csv_text(rows))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("serv", 2, "No such command 'serv'. Did you mean 'serve'?; see `syncd --help`"),
+        ("plan", 2, "Missing argument 'FILE'; see `syncd plan --help`"),
+        ("plan x.csv", 2, "Missing option '--feed'; see `syncd plan --help`"),
+        ("plan x.csv --feed acme --what", 2, "No such option: --what"),
+        ("runs show many", 2, "see `syncd runs show --help`"),
+        ("runs show 0", 2, "see `syncd runs show --help`"),
+        ("runs show 99", 1, "no run 99"),
+        ("runs approve 99", 1, "no run 99"),
+        ("runs reject 99", 1, "no run 99"),
+        ("employer add", 2, "Missing argument 'NAME'"),
+        ("employer add X --plan golden", 2, "'golden' is not one of 'unlimited', 'standard'"),
+        ("employer add Acme\\ Ltd.", 1, "employer 1 already has the name 'Acme Ltd.'"),
+        ("employer add \\ ", 1, "an employer needs a name"),
+        ("key create Acme", 1, "no employer 'Acme'; did you mean 'Acme Ltd.'?"),
+        ("key create 1 --expires soon", 2, "must be a duration such as 2s, 10m, 12h or 7d"),
+        ("key create 1 --expires 0s", 2, "must be more than 0"),
+        ("key revoke 9", 1, "no key 9"),
+        ("jobs --employer 7", 1, "no employer '7'"),
+        ("jobs --employer 1 --status open", 2, "is not one of 'active', 'archived', 'draft'"),
+        ("plan none.csv --feed acme", 1, "none.csv: No such file or directory"),
+        ("import none.csv --feed acme", 1, "none.csv: No such file or directory"),
+        ("import . --feed acme", 1, "Is a directory"),
+        ("plan none.csv --feed acne", 1, "no feed 'acne'; did you mean acme?"),
+        ("import none.csv --feed other", 1, "no feed 'other'; known: acme"),
+        ("--config none.toml runs", 1, "none.toml: no such file (named by --config)"),
+        ("runs --config none.toml", 1, "none.toml: no such file (named by --config)"),
+        ("demo --port 99999", 2, "see `syncd demo --help`"),
+    ],
+)
+def test_a_mistake_is_one_line_and_an_exit_code(acme, monkeypatch, line, code, words):
+    monkeypatch.chdir(acme.base)
+    arguments = [part.replace("\0", " ") for part in line.replace("\\ ", "\0").split(" ")]
+    result = acme.cli(*arguments) if "none.toml" in line else acme.run(*arguments)
+    assert words in result.err
+    assert (result.code, result.out) == (code, "")
+    assert result.err.startswith("syncd: ")
+    assert result.err.count("\n") == 1
+
+
+def test_every_fault_of_the_settings_has_a_line(installation):
+    installation.settings('settel = "2s"\n[sync]\ngrace = 0\n')
+    result = installation.run("runs")
+    assert result.code == 1
+    assert len(result.err.splitlines()) == 2
+    assert "did you mean drop.settle?" in result.err
+
+
+def test_a_fault_of_our_own_is_one_line_too(acme, monkeypatch):
+    monkeypatch.setattr(Store, "read", lambda self, fn: 1 / 0)
+    result = acme.run("employer", "list")
+    assert result.code == 1
+    assert re.fullmatch(
+        r"syncd: this is a fault of syncd itself, .*ZeroDivisionError.* at \w+\.py:\d+\n", result.err
+    )
+
+
+def test_without_a_command_it_helps(cli):
+    assert cli().code == 2
+    assert "Commands:" in cli().out
+    assert cli("key").out.startswith("Usage: syncd key")
+    assert cli("--version").out.startswith("syncd ")
+
+
+def test_help_is_quick_and_imports_neither_store_nor_server():
+    code = (
+        "import sys; from syncd.cli.entry import run; run(['--help']);"
+        "sys.exit(any(name in sys.modules for name in ('sqlalchemy', 'aiohttp', 'lxml', 'rich')))"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    )
+    fastest = min(_seconds([sys.executable, "-m", "syncd", "--help"]) for _ in range(5))
+    assert fastest < 0.3 * _slowness(), f"{fastest:.2f} s"
+
+
+def _seconds(command):
+    before = time.perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - before
+
+
+def _slowness():
+    """How much slower this machine is at starting Python than an idle one (20 ms)."""
+    return max(1.0, min(_seconds([sys.executable, "-c", ""]) for _ in range(5)) / 0.02)
+
+
+def test_every_command_has_help_in_words(cli):
+    commands = re.findall(r"^  (\w+)  ", cli("--help").out.partition("Commands:")[2], re.MULTILINE)
+    assert len(commands) >= 10
+    for name in commands:
+        shown = cli(name, "--help")
+        assert shown.code == 0
+        assert f"Usage: syncd {name}" in shown.out
+    assert app.registered_commands
+
+
+def test_the_key_alone_is_on_standard_output(acme):
+    created = acme.run("key", "create", "Acme Ltd.", "--label", "board", "--expires", "90d")
+    assert re.fullmatch(r"syncd_[\w-]{43}\n", created.out)
+    assert created.err == ""
+    listed = acme.run("key", "list", "--json").json
+    assert [key["label"] for key in listed] == ["", "board"]
+    assert listed[1]["expiresAt"].endswith("Z")
+    assert created.out.strip() not in acme.run("key", "list").out
+    assert acme.run("key", "revoke", "2").out == "key 2 of Acme Ltd. is revoked\n"
+    assert "revoked" in acme.run("key", "list").out
+
+
+def test_employers_are_listed_with_their_plan(acme):
+    assert acme.run("employer", "add", "Zeta", "--plan", "standard").out == "employer 2: Zeta (standard)\n"
+    assert acme.run("employer", "list", "--json").json == [
+        {"id": 1, "name": "Acme Ltd.", "plan": "unlimited"},
+        {"id": 2, "name": "Zeta", "plan": "standard"},
+    ]
+
+
+def test_a_plan_says_what_an_import_then_does(acme, make_row):
+    path = feed_file(acme, "jobs.csv", [make_row("A-1"), make_row("A-2", title="")])
+    planned = acme.run("plan", path, "--feed", "acme", "--exit-code")
+    assert planned.code == 2
+    assert "+ A-1 created" in planned.out
+    assert "! record 2 (A-2) would be rejected: /title" in planned.out
+    assert acme.run("runs", "--json").json == []
+
+    imported = acme.run("import", path, "--feed", "acme")
+    assert imported.code == 0
+    assert "partial; 2 read (1 created, 1 rejected)" in imported.out
+    assert imported.err.count("\n") == 1
+    assert path.exists()
+    assert acme.done(1, "jobs.csv").exists()
+    again = acme.run("plan", path, "--feed", "acme", "--exit-code")
+    assert again.code == 0
+
+    acme.run("import", feed_file(acme, "two.csv", [make_row("A-1", title="Rigger")]), "--feed", "acme")
+    shown = acme.run("runs", "show", "2", "--json").json
+    assert shown["format"] == "syncd.report/1"
+    assert shown["changes"] == [{"action": "updated", "referenceId": "A-1", "jobId": 1, "fields": ["title"]}]
+    assert "updated job 1 (A-1): title" in acme.run("runs", "show", "2").out
+
+
+def test_a_plan_as_json_is_a_run_that_is_planned(acme, make_row):
+    path = feed_file(acme, "jobs.csv", [make_row("A-1")])
+    planned = acme.run("plan", path, "--feed", "acme", "--json").json
+    assert (planned["state"], planned["id"], planned["counts"]["created"]) == ("planned", None, 1)
+    imported = acme.run("import", path, "--feed", "acme", "--json").json
+    assert set(imported) < set(planned)
+    assert (imported["state"], imported["counts"]) == ("succeeded", planned["counts"])
+
+
+def test_a_held_import_exits_3_and_waits_for_a_decision(acme, make_row):
+    rows = [make_row(f"A-{n}") for n in range(10)]
+    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
+    held = acme.run("import", feed_file(acme, "few.csv", rows[:2]), "--feed", "acme")
+    assert held.code == 3
+    assert "syncd runs approve 2" in held.err
+    assert "held: archive" in acme.run("runs").out
+    assert acme.run("runs", "approve", "2").code == 0
+    assert len(acme.run("jobs", "--employer", "1", "--status", "archived", "--json").json) == 8
+    twice = acme.run("runs", "approve", "2")
+    assert (twice.code, twice.err.count("\n")) == (1, 1)
+
+
+def test_a_held_run_that_is_declined_archives_nothing(acme, make_row):
+    rows = [make_row(f"A-{n}") for n in range(10)]
+    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
+    acme.run("import", feed_file(acme, "few.csv", rows[:2]), "--feed", "acme")
+    assert acme.run("runs", "reject", "2", "--json").json["state"] == "rejected"
+    assert len(acme.run("jobs", "--employer", "1", "--status", "active", "--json").json) == 10
+
+
+def test_a_file_that_is_no_use_fails_in_one_line(acme):
+    path = acme.base / "page.csv"
+    path.write_text("<!DOCTYPE html><html><body>Sorry</body></html>")
+    failed = acme.run("import", path, "--feed", "acme")
+    assert failed.code == 1
+    assert failed.err.count("\n") == 1
+    assert "run 1 failed: not_a_feed" in failed.err
+    planned = acme.run("plan", path, "--feed", "acme")
+    assert planned.code == 1
+    assert planned.err.startswith(f"syncd: {path}: ")
+
+
+def test_jobs_are_listed_over_all_pages(acme, make_row):
+    rows = [make_row(f"A-{n:03}", title="Rigger" if n % 2 else "Welder") for n in range(230)]
+    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
+    found = acme.run("jobs", "--employer", "Acme Ltd.", "--json").json
+    assert len({job["referenceId"] for job in found}) == 230
+    assert len(acme.run("jobs", "--employer", "1", "-q", "rigger", "--json").json) == 115
+    assert found[0]["employer"] == {"id": 1, "name": "Acme Ltd."}
+
+
+def test_feeds_are_listed_with_their_last_run(acme, make_row):
+    acme.run("import", feed_file(acme, "all.csv", [make_row("A-1")]), "--feed", "acme")
+    (listed,) = acme.run("feed", "list", "--json").json
+    assert (listed["name"], listed["lastRun"]["state"]) == ("acme", "succeeded")
+    assert "1: succeeded" in acme.run("feed", "list").out
+
+
+def test_what_a_feed_says_cannot_steer_the_terminal(acme, make_row):
+    acme.run("import", feed_file(acme, "\x1b]0;x\x07.csv", [make_row("A-1")]), "--feed", "acme")
+    for command in (["runs"], ["runs", "show", "1"], ["feed", "list"]):
+        assert "\x1b" not in acme.run(*command).out
+
+
+def test_check_tells_everything_at_once(acme):
+    assert acme.run("check").out == f"all good: {acme.config}\n"
+    acme.feed("typo", 'employer = "Nobody"\nmodus = "delta"\n')
+    acme.feed("orphan", 'employer = "Nobody"\n')
+    acme.drop_folder.parent.mkdir(exist_ok=True)
+    if acme.drop_folder.exists():
+        acme.drop_folder.rmdir()
+    acme.drop_folder.write_text("no folder")
+    result = acme.run("check", "--json")
+    assert result.code == 1
+    text = "\n".join(result.json["faults"])
+    assert "drop.folder" in text
+    assert "typo.toml" in text
+    (acme.feeds / "typo.toml").unlink()
+    assert "no employer 'Nobody'; add it" in "\n".join(acme.run("check", "--json").json["faults"])
+
+
+def test_a_reader_that_goes_away_is_no_error(acme):
+    command = (
+        f"{sys.executable} -m syncd --config {acme.config} employer list | true; exit ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_root_becomes_the_owner_of_the_stores_folder(acme):
+    for folder in (acme.base, *acme.base.parents):
+        if folder.stat().st_uid == os.geteuid() and folder.is_relative_to("/tmp"):
+            folder.chmod(0o755)
+    os.chown(acme.base / "var", 65534, 65534)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            from syncd.cli.context import become_owner
+            from syncd.config import load_settings
+
+            become_owner(load_settings(acme.config, {}))
+            os._exit(0 if (os.geteuid(), os.getegid(), os.getuid()) == (65534, 65534, 65534) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_json_is_one_line(acme):
+    assert json.loads(acme.run("employer", "list", "--json").out.rstrip("\n")) is not None
+    assert acme.run("employer", "list", "--json").out.count("\n") == 1

@@ -1,0 +1,75 @@
+"""`syncd demo`: what a newcomer sees in the first minute."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from syncd.config import load_settings
+
+pytestmark = pytest.mark.slow
+DEMO = [sys.executable, "-m", "syncd", "demo"]
+
+
+def test_once_tells_the_whole_story_and_ends(tmp_path):
+    done = subprocess.run(
+        [*DEMO, "--once", "--dir", str(tmp_path / "try")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    for words in (
+        "run 1 succeeded: 8 rows: 8 created",
+        "run 2 partial: 5 rows: 4 created, 1 rejected",
+        "run 3 succeeded: 4 rows: 4 created",
+        "run 4 succeeded: 7 rows: 1 updated, 6 unchanged, 1 archived",
+        "run 5 unchanged",
+        "run 6 succeeded: 8 rows: 1 reactivated, 7 unchanged",
+        "run 7 held: 2 rows: 2 unchanged, 6 would be archived",
+        f"export SYNCD_CONFIG={tmp_path}/try/config/syncd.toml",
+    ):
+        assert words in done.stdout
+    drop = load_settings(tmp_path / "try" / "config" / "syncd.toml", {}).drop.folder
+    assert (drop / "maple" / "done" / "2-jobs.xml.report.html").exists()
+    assert (drop / "maple" / "done" / "2-jobs.xml.rejected.xml").exists()
+
+
+def test_what_it_prints_works_until_ctrl_c(tmp_path, cli, monkeypatch):
+    demo = subprocess.Popen(
+        [*DEMO, "--dir", str(tmp_path / "try")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        shown = ""
+        while "Serving until Ctrl-C" not in shown:
+            line = demo.stdout.readline()
+            assert line, demo.stderr.read()
+            shown += line
+        key, address = re.search(r"curl -s -H 'API-Key: (\S+)' '(\S+)'", shown).groups()
+        with urllib.request.urlopen(urllib.request.Request(address, headers={"API-Key": key})) as answer:
+            assert json.load(answer)["paging"]["total"] == 8
+        monkeypatch.setenv("SYNCD_CONFIG", re.search(r"export SYNCD_CONFIG=(\S+)", shown)[1])
+        approve = re.search(r"runs approve (\d+)", shown)[1]
+        assert "6 archived" in cli("runs", "approve", approve).out
+        with urllib.request.urlopen(urllib.request.Request(address, headers={"API-Key": key})) as answer:
+            assert json.load(answer)["paging"]["total"] == 2
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(30) == 0
+    finally:
+        demo.kill()
+        demo.communicate()
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(address)
+
+
+def test_an_installation_that_is_there_already_is_left_alone(installation):
+    before = installation.config.read_text()
+    result = installation.cli("demo", "--once", "--dir", installation.base)
+    assert result.code == 1
+    assert "holds an installation already" in result.err
+    assert installation.config.read_text() == before

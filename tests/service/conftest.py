@@ -1,0 +1,37 @@
+"""A store with a clock that the test moves, and a log that the test reads."""
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+import structlog
+
+from syncd.store import Store
+
+
+class Clock:
+    def __init__(self):
+        self.now = datetime(2026, 11, 2, 12, tzinfo=UTC)
+
+    def __call__(self):
+        return self.now
+
+    def forward(self, **span):
+        self.now += timedelta(**span)
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path, clock):
+    with Store.open(f"sqlite:///{tmp_path}/a.db", clock=clock, timezone=ZoneInfo("America/Toronto")) as store:
+        yield store
+
+
+@pytest.fixture
+def logged():
+    with structlog.testing.capture_logs() as events:
+        yield events

@@ -1,0 +1,51 @@
+"""The loop's own timers."""
+
+import asyncio
+
+import pytest
+
+from syncd.service import timers
+from syncd.service.timers import keep_doing, keep_telling
+
+
+class Readiness:
+    def __init__(self, progressing):
+        self.progressing, self.lag = progressing, 9.0
+
+
+class Notifier:
+    watchdog = 0.03
+
+    def __init__(self):
+        self.heard = 0
+
+    def alive(self):
+        self.heard += 1
+
+
+async def briefly(work, seconds=0.3):
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(work, seconds)
+
+
+async def test_what_fails_is_logged_and_done_again(logged):
+    done = []
+
+    def tick():
+        done.append(1)
+        raise ValueError("boo")
+
+    await briefly(keep_doing("house", tick, 0.01))
+    assert len(done) > 2
+    assert {(event["event"], event["part"], event["reason"]) for event in logged} == {
+        ("service.fault", "house", "boo")
+    }
+
+
+@pytest.mark.parametrize("progressing", [True, False])
+async def test_the_watchdog_is_fed_only_while_the_worker_moves(monkeypatch, progressing):
+    monkeypatch.setattr(timers, "PULSE", 0.01)
+    notifier, readiness = Notifier(), Readiness(progressing)
+    await briefly(keep_telling(notifier, readiness))
+    assert (notifier.heard > 2) is progressing
+    assert readiness.lag < 0.3

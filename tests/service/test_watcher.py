@@ -1,0 +1,100 @@
+"""The watcher gives hints, on the real file system."""
+
+import os
+import shutil
+import threading
+
+import pytest
+
+from syncd.service.watcher import Watcher, depth_of
+
+PATIENCE = 20
+
+
+@pytest.fixture(params=[False, True], ids=["told", "polling"])
+def watched(tmp_path, request):
+    """(folder, event that a hint sets)."""
+    (tmp_path / "drop" / "acme").mkdir(parents=True)
+    hinted = threading.Event()
+    watcher = Watcher(tmp_path / "drop", hinted.set, poll=request.param)
+    watcher.start()
+    assert watcher.running.wait(PATIENCE)
+    assert hinted.wait(PATIENCE), "a start is a hint"
+    hinted.clear()
+    yield tmp_path / "drop", hinted
+    watcher.stop()
+    watcher.join(PATIENCE)
+    assert not watcher.is_alive()
+
+
+def expect(hinted):
+    assert hinted.wait(PATIENCE)
+    hinted.clear()
+
+
+def test_a_file_that_arrives_is_a_hint(watched):
+    folder, hinted = watched
+    (folder / "acme" / "jobs.csv").write_text("x")
+    expect(hinted)
+
+
+def test_what_runs_move_about_is_none(watched):
+    folder, hinted = watched
+    for name in ("done", "failed", ".claimed"):
+        (folder / "acme" / name).mkdir()
+        (folder / "acme" / name / "7-jobs.csv").write_text("x")
+    assert not hinted.wait(1)
+
+
+def test_a_new_feeds_folder_is_watched(watched):
+    folder, hinted = watched
+    (folder / "second").mkdir()
+    expect(hinted)
+    (folder / "second" / "jobs.csv").write_text("x")
+    expect(hinted)
+
+
+@pytest.mark.parametrize("which", ["acme", "."])
+def test_a_folder_that_is_replaced_is_watched_again(watched, which):
+    folder, hinted = watched
+    shutil.rmtree(folder / which if which != "." else folder)
+    expect(hinted)
+    (folder / "acme").mkdir(parents=True)
+    expect(hinted)
+    hinted.wait(2)
+    hinted.clear()
+    for number in range(20):
+        (folder / "acme" / f"jobs{number}.csv").write_text("x")
+        if hinted.wait(1):
+            return
+    pytest.fail("it watches what is no longer there")
+
+
+def test_a_name_that_is_not_utf8_does_not_end_it(watched):
+    folder, hinted = watched
+    with open(os.fsencode(folder / "acme") + b"/caf\xe9.csv", "wb"):
+        pass
+    expect(hinted)
+    os.unlink(os.fsencode(folder / "acme") + b"/caf\xe9.csv")
+    for number in range(20):
+        hinted.clear()
+        (folder / "acme" / f"jobs{number}.csv").write_text("x")
+        if hinted.wait(1):
+            return
+    pytest.fail("it has died")
+
+
+@pytest.mark.parametrize(
+    ("path", "depth"),
+    [
+        ("/drop", 0),
+        ("/elsewhere", 0),
+        ("/drop/acme", 1),
+        ("/drop/acme/jobs.csv", 2),
+        ("/drop/acme/done", 3),
+        ("/drop/acme/.claimed/x", 3),
+        ("/drop/acme/deep/x", 3),
+    ],
+)
+def test_how_deep_a_path_lies(tmp_path, path, depth):
+    assert depth_of(tmp_path / "drop", str(tmp_path) + path) == depth
