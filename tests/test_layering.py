@@ -32,7 +32,18 @@ HOMES = {
     "ijson": ("feeds",),
 }
 #: What would make the domain impure.
-IMPURE = {"os", "time", "socket", "sqlite3", "asyncio", "threading", "logging", "structlog", "random", "subprocess"}
+IMPURE = {
+    "os",
+    "time",
+    "socket",
+    "sqlite3",
+    "asyncio",
+    "threading",
+    "logging",
+    "structlog",
+    "random",
+    "subprocess",
+}
 
 
 def imports(path: Path) -> set[str]:
