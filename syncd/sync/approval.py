@@ -7,7 +7,7 @@ approved stays held: it has to be approved once more, and then shows what is lef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from syncd.domain.run import Run, RunState
@@ -34,15 +34,15 @@ class NotHeld(Conflict):
 class Approval:
     """See ``Importer.approve`` and ``Importer.reject``. ``known``: the configured feeds by name."""
 
-    def __init__(self, ctx: Context, known: Mapping[str, Feed], pause: Callable[[float], None]) -> None:
-        self._ctx, self._known, self._pause = ctx, known, pause
+    def __init__(self, ctx: Context, known: Mapping[str, Feed]) -> None:
+        self._ctx, self._known = ctx, known
 
     def approve(self, run_id: int, feed: Feed | None) -> Run:
         """The run in its new state: ``succeeded`` or ``partial``; still ``held`` where it is shown again."""
         run, shown = self._ctx.store.read(lambda tx: _waiting(tx, run_id))
         feed = self._feed(run, feed)
         source = self._filed(run, feed)
-        return FileRun(self._ctx, feed, source, run, pause=self._pause, approved=shown).go()
+        return FileRun(self._ctx, feed, source, run, approved=shown).go()
 
     def reject(self, run_id: int) -> Run:
         """The run as ``rejected``. What it applied stands."""

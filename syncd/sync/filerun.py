@@ -27,11 +27,8 @@ from syncd.sync.packing import unpack_problems
 from syncd.sync.planner import BATCH, PlannedChange, Planner
 from syncd.sync.reading import Reading, Summary
 from syncd.sync.rejects import RejectsWriter
-from syncd.sync.source import SourceFile, sha256
+from syncd.sync.source import FILE_CHANGED, SourceFile, sha256
 from syncd.sync.stage import Stage
-
-#: A file that somebody still writes to is read anew so often, with a pause that grows by a second each time.
-TRIES = 10
 
 
 @dataclass(slots=True)
@@ -63,12 +60,11 @@ class FileRun:
         run: Run,
         rejects: RejectsWriter | None = None,
         *,
-        pause: Callable[[float], None] = time.sleep,
         approved: pending.Shown | None = None,
         dry: bool = False,
     ) -> None:
         self._ctx, self._feed, self._source, self._run = ctx, feed, source, run
-        self._rejects, self._pause, self._approved = rejects, pause, approved
+        self._rejects, self._approved = rejects, approved
         self._dry = Planned(run) if dry else None
         self._warnings = Warnings()
         self._phases: dict[str, float] = {}
@@ -109,41 +105,19 @@ class FileRun:
         if self._as_before():
             yield None
             return
-        stage = self._read_whole()
+        stage = Stage(self._ctx.scratch)
         try:
+            self._summary = self._read(stage)
             yield stage
         finally:
             stage.close()
 
-    def _read_whole(self) -> Stage:
-        """Starts over whenever the file changed under the reader."""
-        for attempt in range(1, TRIES + 1):
-            stage = Stage(self._ctx.scratch)
-            try:
-                self._summary = self._read(stage)
-                return stage
-            except FeedError as error:
-                stage.close()
-                if error.code != "file_changed" or attempt == TRIES:
-                    raise
-            except BaseException:
-                stage.close()
-                raise
-            self._ctx.edge("reading", 0, self._source.size)
-            self._pause(float(attempt))
-            self._source, self._warnings = self._source.again(), Warnings()
-            self._hash()
-        raise AssertionError("the last try either returns or raises")
-
-    def _hash(self) -> None:
+    def _as_before(self) -> bool:
+        """Whether these are the bytes of the feed's last run, and reading them could change nothing."""
         with self._phase("hash"):
             size = self._source.size
             digest = sha256(self._source, lambda done: self._ctx.edge("hashing", done, size))
         self._run.sha256, self._run.size = digest.hex(), size
-
-    def _as_before(self) -> bool:
-        """Whether these are the bytes of the feed's last run, and reading them could change nothing."""
-        self._hash()
         return self._approved is None and self._ctx.store.read(self._would_change_nothing)
 
     def _would_change_nothing(self, tx: Tx) -> bool:
@@ -307,7 +281,7 @@ class FileRun:
         self._run.reason = None if hold is None else hold.reason
 
     def _fail(self, error: FeedError) -> Run:
-        if self._approved is not None:
+        if self._approved is not None or error.code == FILE_CHANGED:
             raise error
         run = self._run
         run.counts, run.holds, run.withheld = Counts(warnings=self._warnings.total), None, None

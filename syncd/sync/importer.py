@@ -5,7 +5,6 @@ Whether a file is there to be run, and where it goes afterwards, is the worker's
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -37,22 +36,21 @@ class Importer:
         progress: Progress | None = None,
         scratch: Path | None = None,
         feeds: Mapping[str, Feed] | None = None,
-        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         """``stop`` is asked at every batch edge; ``scratch``: a folder with room for the largest file
         (default: the system's own for temporary files); ``feeds``: where ``approve`` finds the feed of a
-        run; ``pause`` waits so many seconds."""
+        run."""
         self._ctx = Context(store, catalog, limits or Limits(), stop, progress, scratch)
         self._feeds: Mapping[str, Feed] = feeds if feeds is not None else {}
-        self._pause = pause
 
     def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None = None) -> Run:
         """Drives ``run`` (a row of the store, ``claimed``) to an ended state, which is stored and returned.
 
         Raises Stopped at a batch edge when ``stop`` says so; StoreError and OSError when the store or the
-        file cannot be used now. After either the same call continues the run.
+        file cannot be used now; FeedError ``file_changed`` when somebody writes to it. After any of these the
+        same call, with the file as it is then, continues the run.
         """
-        return FileRun(self._ctx, feed, source, run, rejects, pause=self._pause).go()
+        return FileRun(self._ctx, feed, source, run, rejects).go()
 
     def plan(self, feed: Feed, path: Path) -> Planned:
         """A dry run: nothing is written but the scratch file. Raises FeedError for a file that cannot be
@@ -62,15 +60,15 @@ class Importer:
         run = Run(
             0, feed.name, employer.id, employer.name, RunKind.FILE, RunState.CLAIMED, source.name, source.size
         )
-        return FileRun(self._ctx, feed, source, run, pause=self._pause, dry=True).prepare()
+        return FileRun(self._ctx, feed, source, run, dry=True).prepare()
 
     def approve(self, run_id: int, feed: Feed | None = None) -> Run:
         """Does what a held run showed; shows it anew (the run stays ``held``) if the jobs moved since.
 
         Raises NotFound (the run, its feed, its file), NotHeld.
         """
-        return Approval(self._ctx, self._feeds, self._pause).approve(run_id, feed)
+        return Approval(self._ctx, self._feeds).approve(run_id, feed)
 
     def reject(self, run_id: int) -> Run:
         """A person declines a held run. Raises NotFound, NotHeld."""
-        return Approval(self._ctx, self._feeds, self._pause).reject(run_id)
+        return Approval(self._ctx, self._feeds).reject(run_id)

@@ -40,6 +40,7 @@ from syncd.sync.files import (
 )
 from syncd.sync.lease import Lease
 from syncd.sync.names import CLAIMED, DONE, FAILED, claim_name, never_taken, parse_claim, parse_filed, shown
+from syncd.sync.source import FILE_CHANGED
 
 #: Seconds: the least stillness where no lease can be asked for, and of a file of 0 bytes.
 WITHOUT_LEASE, EMPTY = 30.0, 60.0
@@ -223,7 +224,7 @@ class Inbox:
             copy_into(source.fileno(), f".copy-{token}", claims, before.st_size, progress)
             if look_of(os.fstat(source.fileno())) != look_of(before):
                 os.unlink(f".copy-{token}", dir_fd=claims)
-                raise FeedError("file_changed", f"{path} changed while it was copied")
+                raise FeedError(FILE_CHANGED, f"{path} changed while it was copied")
             os.utime(f".copy-{token}", ns=(before.st_mtime_ns, before.st_mtime_ns), dir_fd=claims)
             claimed = self._take(claims, f".copy-{token}", shown(path.name))
             assert claimed is not None, "nobody else knows this name"

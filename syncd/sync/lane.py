@@ -22,7 +22,7 @@ from syncd.sync.outcome import reconciled
 from syncd.sync.patience import passing, patiently
 from syncd.sync.rejects import RejectsWriter
 from syncd.sync.reports import refresh_reports, write_reports
-from syncd.sync.source import SourceFile
+from syncd.sync.source import FILE_CHANGED, SourceFile
 from syncd.sync.sweep import sweep
 
 log = structlog.get_logger("syncd.sync")
@@ -294,7 +294,7 @@ class Lane:
             self._excuse(run)
             raise
         except FeedError as error:
-            if error.code == "file_changed":
+            if error.code == FILE_CHANGED:
                 self._changed.add(claimed.claimed_name)
                 self._excuse(run)
             raise

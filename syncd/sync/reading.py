@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from syncd.domain import rules
 from syncd.domain.job import JobInput
-from syncd.errors import Invalid, Problem
+from syncd.errors import FeedError, Invalid, Problem
 from syncd.feeds.readers import open_reader
 from syncd.feeds.records import FeedReader, Format, Known, Record
 from syncd.store import feeds
@@ -66,6 +66,7 @@ class Reading:
         self._trusted: dict[bytes, feeds.KnownRow] = {}
         self._previous: dict[bytes, feeds.KnownRow] = {}
         self._format: Format | None = None
+        self._last_good: str | None = None
         self.summary = Summary()
 
     def read(self) -> Summary:
@@ -74,6 +75,18 @@ class Reading:
         self._format = reader.format
         if self._rejects is not None:
             self._rejects.start(reader)
+        try:
+            self._read_all(reader)
+        except FeedError as error:
+            error.last_good = self._last_good
+            raise
+        self._source.check_unchanged()
+        self._stage.seal()
+        self._sum_up(reader)
+        self._read_overtaken()
+        return self.summary
+
+    def _read_all(self, reader: FeedReader) -> None:
         for record in reader:
             row = self._trusted_row(record)
             if row is not None:
@@ -82,11 +95,6 @@ class Reading:
                 self._take(record)
             if record.number % EDGE == 0:
                 self._edge(reader, record.number)
-        self._source.check_unchanged()
-        self._stage.seal()
-        self._sum_up(reader)
-        self._read_overtaken()
-        return self.summary
 
     def read_late(self) -> None:
         """Once more for the records of the rows that were rejected only when they met the store, for the
@@ -124,6 +132,7 @@ class Reading:
 
     def _take_known(self, record: Record, row: feeds.KnownRow) -> None:
         self._stage.add_known(record.number, row.job_id, row.reference_id, record.digest)
+        self._last_good = row.reference_id
         self.summary.read += 1
         self.summary.known += 1
 
@@ -152,6 +161,7 @@ class Reading:
         for code, detail in judged.warnings:
             self._warnings.add(code, detail, record.number, judged.reference)
         if judged.sent is not None and judged.reference is not None:
+            self._last_good = judged.reference
             body = pack(judged.sent)
             self._stage.add(
                 Kind.ROW, Entry(record.number, record.line, judged.reference, record.digest, body)

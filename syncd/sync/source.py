@@ -9,6 +9,9 @@ from pathlib import Path
 
 from syncd.errors import FeedError
 
+#: The code of a file that somebody writes to while it is read.
+FILE_CHANGED = "file_changed"
+
 _BLOCK = 1 << 20
 
 
@@ -34,11 +37,17 @@ class SourceFile:
     def check_unchanged(self) -> None:
         """Raises FeedError ``file_changed`` if somebody wrote to the file since this value was made."""
         if self.again() != self:
-            raise FeedError("file_changed", f"{self.name} was written to while it was read")
+            raise self.changed()
+
+    def changed(self) -> FeedError:
+        return FeedError(FILE_CHANGED, f"{self.name} was written to while it was read")
 
 
 def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
-    """The SHA-256 of the file. ``on_block`` gets the number of bytes read so far and may raise to stop."""
+    """The SHA-256 of the file. ``on_block`` gets the number of bytes read so far and may raise to stop.
+
+    Raises FeedError ``file_changed`` rather than run after a file that grows for ever.
+    """
     digest = hashlib.sha256()
     done = 0
     with source.path.open("rb", buffering=0) as file:
@@ -46,4 +55,6 @@ def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
             digest.update(block)
             done += len(block)
             on_block(done)
+            if done > source.size:
+                raise source.changed()
     return digest.digest()

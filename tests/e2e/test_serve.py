@@ -63,7 +63,8 @@ def test_a_folder_that_was_deleted_and_made_again_is_watched_again(installation,
     start()
     folder = installation.drop_folder / "acme"
     until(folder.exists, "the feed's folder")
-    shutil.rmtree(folder)
+    folder.rename(installation.base / "gone")  # at once: while rmtree works, the daemon makes folders in it
+    shutil.rmtree(installation.base / "gone")
     until((folder / ".claimed").exists, "the folder made again")
     time.sleep(1)
     installation.drop("late.csv", [make_row("A-1")])

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from syncd.service.watcher import Watcher, depth_of
+from syncd.service.watcher import OURS, Watcher, depth_of
 
 PATIENCE = 20
 
@@ -14,7 +14,8 @@ PATIENCE = 20
 @pytest.fixture(params=[False, True], ids=["told", "polling"])
 def watched(tmp_path, request):
     """(folder, event that a hint sets)."""
-    (tmp_path / "drop" / "acme").mkdir(parents=True)
+    for name in OURS:
+        (tmp_path / "drop" / "acme" / name).mkdir(parents=True)
     hinted = threading.Event()
     watcher = Watcher(tmp_path / "drop", hinted.set, poll=request.param)
     watcher.start()
@@ -40,8 +41,7 @@ def test_a_file_that_arrives_is_a_hint(watched):
 
 def test_what_runs_move_about_is_none(watched):
     folder, hinted = watched
-    for name in ("done", "failed", ".claimed"):
-        (folder / "acme" / name).mkdir()
+    for name in OURS:
         (folder / "acme" / name / "7-jobs.csv").write_text("x")
     assert not hinted.wait(1)
 

@@ -73,9 +73,7 @@ class Board:
         self.importer = self.make_importer()
 
     def make_importer(self, **options: Any) -> Importer:
-        return Importer(
-            self.store, catalog=self.catalog, scratch=self.folder, pause=lambda seconds: None, **options
-        )
+        return Importer(self.store, catalog=self.catalog, scratch=self.folder, **options)
 
     def feed(self, toml: str = "", name: str = "acme") -> Feed:
         """A feed of native JSON with these settings."""

@@ -6,6 +6,7 @@ Of a date with a time the calendar date is kept as written; no zone is applied."
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -57,7 +58,11 @@ def _parser(name: str) -> Parse:
 def _strptime(form: str) -> Parse:
     sample = datetime(2027, 11, 23)  # noqa: DTZ001 - a calendar date, no instant
     try:
-        whole = datetime.strptime(sample.strftime(form), form).date() == sample.date()  # noqa: DTZ007
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a day without a year: newer Pythons warn, and may choose a year
+            whole = datetime.strptime(sample.strftime(form), form).date() == sample.date()  # noqa: DTZ007
+    except DeprecationWarning:
+        whole = False
     except ValueError as error:
         raise ValueError(f"is no date format: {error}") from None
     if not whole:
