@@ -12,9 +12,11 @@ def seeded(*context: bytes | str) -> Callable[[bytes], bytes]:
     for part in context:
         data = part.encode() if isinstance(part, str) else part
         seed.update(b"%d:" % len(data) + data)
-    prefix = seed.digest()
+    prefixed = sha256(seed.digest()).copy
 
     def digest(raw: bytes) -> bytes:
-        return sha256(prefix + raw).digest()[:16]
+        state = prefixed()
+        state.update(raw)
+        return state.digest()[:16]
 
     return digest

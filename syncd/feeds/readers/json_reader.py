@@ -20,7 +20,7 @@ from syncd.errors import FeedError
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.envelope import Envelope
-from syncd.feeds.readers.json_values import bad_text, record_value, scan, text_before_cut
+from syncd.feeds.readers.json_values import bad_text, objects, record_value, scan, text_before_cut
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.records import Format, Known, Record
@@ -29,6 +29,7 @@ _elements = msgspec.json.Decoder(list[msgspec.Raw])
 _TRIES = 16
 _BLANK = b" \t\r\n"
 _BETWEEN = frozenset(b", \t\r\n")
+_NEWLINE = ord("\n")
 
 
 class JsonReader(BaseReader):
@@ -76,7 +77,10 @@ class JsonReader(BaseReader):
         bracket first.
         """
         comma = False
+        used = 0
         while True:
+            if len(buf) < used and (more := next(chunks, None)) is not None:
+                buf += more  # what a good cut leaves is hardly whole
             buf = self._skip_blank(buf)
             if buf[:1] == b"]":
                 if comma:
@@ -111,8 +115,8 @@ class JsonReader(BaseReader):
                 if cut < 0:
                     break
                 try:
-                    raws = _elements.decode(b"[" + buf[: cut + 1] + b"]")
-                    return [bytes(raw) for raw in raws], cut + 1
+                    raws = _elements.decode(b"".join((b"[", memoryview(buf)[: cut + 1], b"]")))
+                    return list(map(bytes, raws)), cut + 1
                 except (msgspec.MsgspecError, RecursionError):
                     continue
         return self._one_by_one(buf)
@@ -143,35 +147,43 @@ class JsonReader(BaseReader):
         return raws, len(text[:used].encode())
 
     def _records(self, buf: bytes, raws: list[bytes]) -> Iterator[Record]:
-        digests = [self._digest(raw) for raw in raws]
+        digests = list(map(self._digest, raws))
         known = self._ask(digests)
-        at, line = 0, self._line
+        fresh = [raw for raw, digest in zip(raws, digests, strict=True) if digest not in known]
+        items = iter(objects(fresh, self._limits) or ())
+        at, line, before = 0, self._line, self._offset
         for raw, digest in zip(raws, digests, strict=True):
             start = at
             while buf[start] in _BETWEEN:
+                line += buf[start] == _NEWLINE
                 start += 1
-            line += buf.count(b"\n", at, start)
-            self._next()
+            self._line = line
             if digest in known:
                 self.mended = self.mended or b'"syncd_errors"' in raw
-                yield Record(self._number, line, self._offset + start, digest, None)
+                yield Record(self._next(), line, before + start, digest, None)
+            elif (item := next(items, None)) is not None:
+                self.mended = self.mended or "syncd_errors" in item
+                yield Record(self._next(), line, before + start, digest, item, None, partial(_same, item))
             else:
-                yield self._record(raw, digest, line, self._offset + start)
+                yield self._record(raw, digest, before + start)
             at = start + len(raw)
-            line += raw.count(b"\n")
-        self._line, self._offset = line, self._offset + at
+            if b"\n" in raw:
+                line += raw.count(b"\n")
+        self._line, self._offset = line, before + at
 
-    def _record(self, raw: bytes, digest: bytes, line: int, offset: int) -> Record:
+    def _record(self, raw: bytes, digest: bytes, offset: int) -> Record:
+        """A record by itself, where those of its slice could not be decoded together."""
         try:
             item, problem = record_value(raw, self._limits)
         except UnicodeDecodeError as error:
-            raise bad_text(error, offset, line) from None
+            raise bad_text(error, offset, self._line) from None
         except ValueError as error:
-            raise FeedError("not_well_formed", f"not JSON: {error}", line=line, offset=offset) from None
+            detail = f"not JSON: {error}"
+            raise FeedError("not_well_formed", detail, line=self._line, offset=offset) from None
         if item is not None and "syncd_errors" in item:
             self.mended = True
         value: Any = raw.decode("utf-8", "replace") if item is None else item
-        return Record(self._number, line, offset, digest, item, problem, partial(_same, value))
+        return Record(self._next(), self._line, offset, digest, item, problem, partial(_same, value))
 
     def _lone(self, buf: bytes, chunks: Iterator[bytes]) -> Generator[Record, None, bytes]:
         """One object where an array is usual; its brace has gone to the envelope. Returns what follows, its
