@@ -7,28 +7,34 @@ still judged to its last byte."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
 from syncd.domain.policy import Limits
+from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.csv_reader import CsvReader
 from syncd.feeds.readers.detect import detect, refuse_foreign, refuse_page
 from syncd.feeds.readers.json_reader import JsonReader
 from syncd.feeds.readers.jsonl_reader import JsonLinesReader
-from syncd.feeds.readers.source import Opener, Source
+from syncd.feeds.readers.packed import GZIP, Opener, Stream, gunzip
+from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec, element_path, header_key, member_path
 from syncd.feeds.readers.xml_reader import XmlReader
+from syncd.feeds.readers.zip_reader import ZIP, ZipReader
 from syncd.feeds.records import FeedReader, Format, Known
 
 __all__ = ["Limits", "ReadSpec", "element_path", "header_key", "member_path", "open_reader", "read_stream"]
 
-_Reader = Callable[[Source, ReadSpec, Limits, Known | None], FeedReader]
+_Reader = Callable[[Source, ReadSpec, Limits, Known | None], BaseReader]
 _READERS: dict[Format, _Reader] = {
     "csv": CsvReader,
     "xml": XmlReader,
     "json": JsonReader,
     "jsonl": JsonLinesReader,
 }
+#: So much of a file shows what kind of thing it is.
+_START = 512
 
 
 def open_reader(path: Path, spec: ReadSpec, limits: Limits, known: Known | None = None) -> FeedReader:
@@ -43,11 +49,30 @@ def open_reader(path: Path, spec: ReadSpec, limits: Limits, known: Known | None 
 
 
 def read_stream(opener: Opener, spec: ReadSpec, limits: Limits, known: Known | None = None) -> FeedReader:
-    """The same over anything that can be opened from its start more than once (bytes that are unpacked on
-    the way, say).
-    """
-    with opener() as stream:
-        refuse_foreign(stream.read(8))
+    """The same over anything that can be opened from its start more than once."""
+
+    def member(content: Callable[[], Stream], number: int = 0) -> BaseReader:
+        reader = _read_plain(content, spec, limits, known)
+        reader.count_from(number)
+        return reader
+
+    start = _start(opener)
+    if start.startswith(GZIP):
+        return member(gunzip(opener, limits))
+    if start.startswith(ZIP):
+        return ZipReader(opener, limits, member)
+    return member(opener)
+
+
+def _read_plain(
+    opener: Callable[[], Stream], spec: ReadSpec, limits: Limits, known: Known | None
+) -> BaseReader:
+    refuse_foreign(_start(opener))
     source = Source(opener, spec.encoding, limits)
     refuse_page(source.head)
     return _READERS[spec.format or detect(source.head)](source, spec, limits, known)
+
+
+def _start(opener: Callable[[], Stream]) -> bytes:
+    with closing(opener()) as stream:
+        return stream.read(_START)

@@ -22,8 +22,22 @@ class BaseReader:
         self.withheld: str | None = None
         self.bytes_read = 0
         self._source, self._limits, self._known = source, limits, known
-        self._number = 0
+        self._number = self._before = 0
         self._line = 1
+
+    @property
+    def source(self) -> Source:
+        """The bytes that are read: their encoding, and the start of the file in UTF-8."""
+        return self._source
+
+    @property
+    def number(self) -> int:
+        """The number of the last record."""
+        return self._number
+
+    def count_from(self, number: int) -> None:
+        """``number`` records came before the first one of this reader."""
+        self._number = self._before = number
 
     def __iter__(self) -> Iterator[Record]:
         raise NotImplementedError
@@ -42,5 +56,7 @@ class BaseReader:
         """The number of the record that comes now."""
         self._number += 1
         if self._number > self._limits.rows:
-            raise FeedError("limit_exceeded", f"more than {self._limits.rows} rows", line=self._line)
+            raise FeedError(
+                "limit_exceeded", f"more than {self._limits.rows} rows ([limits] rows)", line=self._line
+            )
         return self._number

@@ -11,12 +11,24 @@ from syncd.feeds.records import Format
 _HTML = re.compile(
     rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", re.DOTALL
 )
+#: Offset, bytes, what they are the beginning of. What is unpacked has been unpacked when this is asked.
 _MAGIC = (
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"PK\x03\x04", "a zip archive or a spreadsheet"),
-    (b"%PDF", "a PDF document"),
-    (b"\xd0\xcf\x11\xe0", "an old spreadsheet or Word document"),
-    (b"\x89PNG", "an image"),
+    (0, b"\x1f\x8b", "an archive within an archive"),
+    (0, b"PK\x03\x04", "an archive or a spreadsheet within an archive"),
+    (0, b"PK\x05\x06", "an archive within an archive"),
+    (0, b"PK\x07\x08", "a part of a split zip archive"),
+    (257, b"ustar", "a tar archive (only zip and gzip are unpacked)"),
+    (0, b"BZh", "a bzip2 archive (only zip and gzip are unpacked)"),
+    (0, b"\xfd7zXZ\x00", "an xz archive (only zip and gzip are unpacked)"),
+    (0, b"\x28\xb5\x2f\xfd", "a zstd archive (only zip and gzip are unpacked)"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive (only zip and gzip are unpacked)"),
+    (0, b"Rar!\x1a\x07", "a RAR archive (only zip and gzip are unpacked)"),
+    (0, b"%PDF", "a PDF document"),
+    (0, b"\xd0\xcf\x11\xe0", "an old spreadsheet (.xls) or Word document; save it as .xlsx or CSV"),
+    (0, b"SQLite format 3\x00", "a database"),
+    (0, b"\x89PNG", "an image"),
+    (0, b"\xff\xd8\xff", "an image"),
+    (0, b"GIF8", "an image"),
 )
 #: Members whose array holds the records, the likeliest first.
 ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
@@ -30,8 +42,8 @@ def refuse_page(head: bytes) -> None:
 
 def refuse_foreign(raw: bytes) -> None:
     """Raises FeedError ``not_a_feed`` for the well-known things that are none."""
-    for magic, what in _MAGIC:
-        if raw.startswith(magic):
+    for offset, magic, what in _MAGIC:
+        if raw.startswith(magic, offset):
             raise FeedError("not_a_feed", f"this is {what}, not a feed")
 
 

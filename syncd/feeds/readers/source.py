@@ -9,13 +9,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from contextlib import closing
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError
-
-#: Opens the file from its start. What unpacks compressed files will be another one of these.
-Opener = Callable[[], BinaryIO]
+from syncd.feeds.readers.packed import Stream, Unpacked
 
 #: How much of the file decides what it is, and how much is read at a time.
 HEAD = 1 << 20
@@ -33,14 +31,15 @@ _DECLARED = re.compile(rb"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za
 class Source:
     """One pass or several over the same bytes. ``head``: the first chunk in UTF-8, without a byte order
     mark. ``encoding`` is a codec name, "guess" while all bytes so far were ASCII. ``whole``: the head is
-    the whole file. Raises FeedError (``empty_file``, ``bad_encoding``, ``limit_exceeded``).
+    the whole file. ``size`` counts the bytes of the content so far, ``bytes_read`` those of the file: fewer,
+    where it is compressed. Raises FeedError (``empty_file``, ``bad_encoding``, ``limit_exceeded``).
     """
 
-    def __init__(self, opener: Opener, encoding: str | None, limits: Limits) -> None:
+    def __init__(self, opener: Callable[[], Stream], encoding: str | None, limits: Limits) -> None:
         self._open = opener
         self._limit = limits.file
-        self.bytes_read = 0
-        with opener() as stream:
+        self.bytes_read = self.size = 0
+        with closing(opener()) as stream:
             raw = stream.read(HEAD)
             self.whole = len(raw) < HEAD or not stream.read(1)
         if not raw.strip():
@@ -55,25 +54,27 @@ class Source:
         """
         decoder = None if self.encoding == "guess" else _transcoder(self.encoding)
         guessing = self.encoding == "guess"
-        self.bytes_read = 0
-        with self._open() as stream:
+        self.bytes_read = self.size = 0
+        with closing(self._open()) as stream:
             raw = stream.read(CHUNK)[self._skip :]
             start = self._skip
             while raw:
-                self.bytes_read = start + len(raw)
+                self.size = start + len(raw)
+                self.bytes_read = stream.consumed if isinstance(stream, Unpacked) else self.size
                 self._check_size()
                 if guessing and not raw.isascii():
                     guessing = False
                     decoder = _transcoder(_guess(raw, start))
                 yield raw if decoder is None else _decode(decoder, raw, start)
-                start = self.bytes_read
+                start = self.size
                 raw = stream.read(CHUNK)
         if decoder is not None:
             yield _decode(decoder, b"", start, final=True)
 
     def _check_size(self) -> None:
-        if self.bytes_read > self._limit:
-            raise FeedError("limit_exceeded", f"the file is larger than {self._limit} bytes")
+        if self.size > self._limit:
+            detail = f"the file is larger than {self._limit} bytes ([limits] file)"
+            raise FeedError("limit_exceeded", detail)
 
 
 def _encoding(raw: bytes, setting: str | None) -> tuple[str, int]:

@@ -271,7 +271,7 @@ class XmlReader(BaseReader):
         """``parent`` holds records from now on. What stood before the very first record stays, for
         selectors that look there.
         """
-        first = self._parent is None and self._number == 0
+        first = self._parent is None and self._number == self._before
         for above in (element, *element.iterancestors()):
             if first:
                 self._kept.extend(above.itersiblings(preceding=True))

@@ -38,6 +38,10 @@ _KNOWN = (
     "*/offer",
     "*/offers/offer",
     "feed/entry",
+    # one posting a file, as members of an archive
+    "job",
+    "vacancy",
+    "positionopening",
 )
 _PATHS = [tuple(path.split("/")) for path in _KNOWN]
 _PROLOG = re.compile(rb"\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?P<rest>[^>\[]*)(?P<end>[>\[]))", re.DOTALL)
@@ -150,6 +154,7 @@ class _Search:
                 self._note_total(local(element), element.text)
                 continue
             path = names(element)
+            self.root = self.root or str(element.tag)
             qname = _opening(element)
             self._openings[qname] = self._openings.get(qname, 0) + 1
             if self._is_record(path):
@@ -157,8 +162,6 @@ class _Search:
                 home = signature(element.getparent(), outside=self.outside)
                 return Scouted(self._concrete(path), opening=qname, home=home)
             self._containers.append(path)
-            if not self.root:
-                self.root = str(element.tag)
             for name, value in element.attrib.items():
                 self._note_total(str(name), str(value))
         return self._empty()

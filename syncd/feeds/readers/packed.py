@@ -1,0 +1,107 @@
+"""What is unpacked on the way from a compressed file to its reader: never to disk, never much at a time, and
+never without end."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import BinaryIO, Protocol
+from zipfile import BadZipFile
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError
+
+#: Opens the file from its start; what comes can be sought in.
+Opener = Callable[[], BinaryIO]
+
+GZIP = b"\x1f\x8b"
+#: Up to here the ratio does not count: so little harms nobody, and the smallest files shrink the most.
+_HARMLESS = 1 << 20
+
+
+class Stream(Protocol):
+    """As much of a file as a reader needs. ``read`` gives all that was asked for, but at the end."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+class Unpacked:
+    """The content of a compressed stream as a Stream.
+
+    ``place`` tells how far the compressed file was read, in bytes; ``before`` is what other members of the
+    same archive came to already. Raises FeedError ``limit_exceeded``, ``truncated``, ``bad_archive``.
+    """
+
+    def __init__(
+        self,
+        content: Stream,
+        place: Callable[[], int],
+        limits: Limits,
+        *,
+        before: int = 0,
+        closing: Callable[[], None] | None = None,
+    ) -> None:
+        self._content, self._place, self._limits, self._closing = content, place, limits, closing
+        self.expanded = before
+
+    @property
+    def consumed(self) -> int:
+        """Bytes of the compressed file that were read so far."""
+        return self._place()
+
+    def read(self, size: int, /) -> bytes:
+        with unpacking():
+            data = self._content.read(size)
+        self.expanded += len(data)
+        limits = self._limits
+        if self.expanded > limits.file:
+            detail = f"the archive expands to more than {limits.file} bytes"
+            raise FeedError("limit_exceeded", f"{detail} ([limits] file)")
+        if self.expanded > _HARMLESS and self.expanded > limits.ratio * self.consumed:
+            detail = f"the archive expands to more than {limits.ratio} times its size"
+            raise FeedError("limit_exceeded", f"{detail} ([limits] ratio)")
+        return data
+
+    def close(self) -> None:
+        self._content.close()
+        if self._closing is not None:
+            self._closing()
+
+    def __enter__(self) -> Unpacked:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def gunzip(opener: Opener, limits: Limits) -> Callable[[], Unpacked]:
+    """Opens the content of the gzip file that ``opener`` opens."""
+
+    def open_content() -> Unpacked:
+        raw = opener()
+        return Unpacked(gzip.GzipFile(fileobj=raw), raw.tell, limits, closing=raw.close)
+
+    return open_content
+
+
+@contextmanager
+def unpacking() -> Iterator[None]:
+    """What the libraries say of a damaged archive as FeedError ``truncated`` or ``bad_archive``."""
+    try:
+        yield
+    except EOFError:
+        raise FeedError("truncated", "the archive ends before its content does") from None
+    except gzip.BadGzipFile as error:
+        junk = str(error).startswith("Not a gzipped file")  # it began as one
+        detail = "something else follows the gzip data" if junk else f"damaged gzip data: {error}"
+        raise FeedError("bad_archive", detail) from None
+    except (BadZipFile, zlib.error, struct.error, NotImplementedError, OverflowError, ValueError) as error:
+        raise FeedError("bad_archive", f"a damaged archive: {error}") from None

@@ -1,0 +1,189 @@
+"""Zip archives: their members, in the archive's order, are one feed.
+
+Members are read as they come out of the archive; their names are for messages only and never paths."""
+
+from __future__ import annotations
+
+import errno
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import BinaryIO
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError
+from syncd.feeds.readers.base import BaseReader
+from syncd.feeds.readers.packed import Opener, Stream, Unpacked, unpacking
+from syncd.feeds.records import Record
+
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+#: The list of members is the one thing that is read at once.
+_DIRECTORY = 8 << 20
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
+_END = b"PK\x05\x06"
+_END_SIZE = 22
+
+#: Makes the reader of one member, whose records are numbered on from the number given.
+Member = Callable[[Callable[[], Stream], int], BaseReader]
+
+
+class Archive:
+    """An open zip file. Raises FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what its
+    directory shows.
+    """
+
+    def __init__(self, raw: BinaryIO, limits: Limits) -> None:
+        self._raw, self._limits = raw, limits
+        bounded = _Bounded(raw)
+        try:
+            with unpacking():
+                self.zip = _open(bounded)
+                bounded.most = 0
+                self._check_end()
+        except BaseException:
+            raw.close()
+            raise
+
+    def members(self) -> list[zipfile.ZipInfo]:
+        """The files in it, without what other systems put beside them unasked."""
+        found = [info for info in self.zip.infolist() if not info.is_dir() and not _is_litter(info.filename)]
+        for info in found:
+            self.check(info)
+        if not found:
+            raise FeedError("empty_file", "the archive has no files in it")
+        return found
+
+    def check(self, info: zipfile.ZipInfo) -> None:
+        """Raises FeedError ``bad_archive`` for a member that cannot be read."""
+        if info.flag_bits & 0x41:
+            raise FeedError("bad_archive", f"{shown(info)} is encrypted; send it without a password")
+        if info.compress_type not in _METHODS:
+            method = _OTHERS.get(info.compress_type, f"method {info.compress_type}")
+            raise FeedError("bad_archive", f"{shown(info)} is compressed by {method}; only deflate is read")
+
+    def open(self, info: zipfile.ZipInfo, before: int = 0) -> Unpacked:
+        """The content of one member; ``before`` is what others have come to."""
+        with unpacking():
+            content = self.zip.open(info)
+        return Unpacked(content, self._raw.tell, self._limits, before=before)
+
+    def close(self) -> None:
+        self.zip.close()
+        self._raw.close()
+
+    def _check_end(self) -> None:
+        size = self._raw.seek(0, 2)
+        self._raw.seek(max(0, size - _END_SIZE - len(self.zip.comment)))
+        if self._raw.read(len(_END)) != _END:
+            raise FeedError("bad_archive", "something else follows the end of the zip archive")
+
+
+class ZipReader(BaseReader):
+    """See FeedReader. The first member decides the format; CSV members have one and the same header.
+
+    ``declared`` is the sum of what the members declare, or that number itself where all say the same: then
+    they are pages of one list. Raises what the members' readers raise, the member's name first, and
+    FeedError ``bad_archive``, ``bad_header``.
+    """
+
+    def __init__(self, opener: Opener, limits: Limits, member: Member) -> None:
+        self._opener, self._member = opener, member
+        with closing(Archive(opener(), limits)) as archive:
+            info = archive.members()[0]
+            first = self._reader(archive, info, 0, 0)
+        super().__init__(first.source, limits, None)
+        self.format = first.format
+        self._first, self._first_name = first, shown(info)
+        self._declared: list[int] = []
+
+    def __iter__(self) -> Iterator[Record]:
+        with closing(Archive(self._opener(), self._limits)) as archive:
+            expanded = 0
+            for info in archive.members():
+                reader = self._reader(archive, info, self._number, expanded)
+                try:
+                    yield from self._records(reader, shown(info))
+                except FeedError as error:
+                    raise _within(info, error) from None
+                self._number = reader.number
+                expanded += reader.source.size
+
+    def _reader(self, archive: Archive, info: zipfile.ZipInfo, number: int, before: int) -> BaseReader:
+        try:
+            return self._member(lambda: archive.open(info, before), number)
+        except FeedError as error:
+            raise _within(info, error) from None
+
+    def _records(self, reader: BaseReader, name: str) -> Iterator[Record]:
+        if reader.format != self.format:
+            detail = f"{name} is {reader.format}, but {self._first_name} is {self.format}"
+            raise FeedError("bad_archive", detail)
+        first = reader.number
+        for record in reader:
+            self._follow(reader)
+            yield record
+        self._follow(reader)
+        if reader.declared is not None:
+            self._declared.append(reader.declared)
+            same = len(set(self._declared)) == 1
+            self.declared = self._declared[0] if same else sum(self._declared)
+        elif self._declared:
+            self._declared.append(reader.number - first)
+            self.declared = sum(self._declared)
+
+    def _follow(self, reader: BaseReader) -> None:
+        self.bytes_read = reader.bytes_read
+        self.mended = self.mended or reader.mended
+        self.withheld = self.withheld or reader.withheld
+        if self.header is None:
+            self.header = reader.header
+        elif reader.header != self.header:
+            raise FeedError("bad_header", f"its header differs from that of {self._first_name}", line=1)
+
+
+class _Bounded:
+    """A file of which no more than so much is read at once. ``most``: 0 means as much as is asked for."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw, self.most = raw, _DIRECTORY
+        self.seek, self.tell, self.seekable = raw.seek, raw.tell, raw.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        if 0 < self.most < size:
+            detail = f"the list of what is in the archive takes more than {self.most} bytes"
+            raise FeedError("limit_exceeded", detail)
+        return self._raw.read(size)
+
+
+def _open(raw: _Bounded) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(raw)
+    except zipfile.BadZipFile as error:
+        raise FeedError("truncated", f"a zip archive that is cut off or damaged: {error}") from None
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a place that the archive names and does not have
+            raise
+        raise zipfile.BadZipFile("it points outside of itself") from None
+
+
+def shown(info: zipfile.ZipInfo) -> str:
+    """The member's name, fit for a message."""
+    name = "".join(char if char.isprintable() else "?" for char in info.filename)
+    return name if len(name) <= 80 else f"{name[:40]}…{name[-39:]}"
+
+
+def _is_litter(name: str) -> bool:
+    base = name.rpartition("/")[2]
+    return name.startswith("__MACOSX/") or base.startswith(".") or base.casefold() == "thumbs.db"
+
+
+def _within(info: zipfile.ZipInfo, error: FeedError) -> FeedError:
+    return FeedError(
+        error.code,
+        f"{shown(info)}: {error.detail}",
+        line=error.line,
+        column=error.column,
+        offset=error.offset,
+        last_good=error.last_good,
+    )
