@@ -19,7 +19,7 @@ POLICY_KEYS = (
     *("mode", "max_archive", "max_rejected", "max_rekeyed", "max_retitled", "max_shrunk"),
     *("grace", "expired", "on_api_edit", "owns", "take_over", "renew"),
 )
-_READ_KEYS = ("format", "records", "encoding", "delimiter", "recover")
+_READ_KEYS = ("format", "records", "encoding", "delimiter", "recover", "sheet")
 _FORMATS = ("csv", "xml", "json", "jsonl")
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
@@ -154,7 +154,11 @@ def read_spec(table: Mapping[str, Any], scope: Scope) -> ReadSpec:
     delimiter = member(table, "delimiter", _delimiter, None, scope)
     if delimiter is not None and form not in (None, "csv"):
         scope.at("delimiter").fault("is for CSV only")
-    return ReadSpec(form, records, member(table, "encoding", _encoding, None, scope), delimiter, recover)
+    sheet = member(table, "sheet", text, None, scope)
+    if sheet is not None and form not in (None, "csv"):
+        scope.at("sheet").fault("is for spreadsheets only, which are read like CSV")
+    encoding = member(table, "encoding", _encoding, None, scope)
+    return ReadSpec(form, records, encoding, delimiter, recover, sheet=sheet)
 
 
 def _check_records(records: str, form: str | None, scope: Scope) -> None:

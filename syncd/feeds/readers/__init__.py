@@ -20,8 +20,10 @@ from syncd.feeds.readers.jsonl_reader import JsonLinesReader
 from syncd.feeds.readers.packed import GZIP, Opener, Stream, gunzip
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec, element_path, header_key, member_path
+from syncd.feeds.readers.xlsx_book import is_spreadsheet
+from syncd.feeds.readers.xlsx_reader import XlsxReader
 from syncd.feeds.readers.xml_reader import XmlReader
-from syncd.feeds.readers.zip_reader import ZIP, ZipReader
+from syncd.feeds.readers.zip_reader import ZIP, Archive, ZipReader
 from syncd.feeds.records import FeedReader, Format, Known
 
 __all__ = ["Limits", "ReadSpec", "element_path", "header_key", "member_path", "open_reader", "read_stream"]
@@ -60,7 +62,10 @@ def read_stream(opener: Opener, spec: ReadSpec, limits: Limits, known: Known | N
     if start.startswith(GZIP):
         return member(gunzip(opener, limits))
     if start.startswith(ZIP):
-        return ZipReader(opener, limits, member)
+        with closing(Archive(opener(), limits)) as archive:
+            if is_spreadsheet(archive.zip.namelist()):
+                return XlsxReader(opener, spec, limits, known, archive)
+            return ZipReader(opener, limits, member, archive)
     return member(opener)
 
 

@@ -18,6 +18,7 @@ from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.dialect import Dialect, find_dialect
 from syncd.feeds.readers.digest import seeded
+from syncd.feeds.readers.header import check_header
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec, header_key
 from syncd.feeds.records import Format, Known, Record
@@ -185,7 +186,7 @@ class CsvReader(BaseReader):
         if reader.line_num > len(lines):
             raise FeedError("truncated", "the file ends inside a quoted cell of its header", line=self._line)
         if any(map(str.strip, cells)):
-            self._check_header(cells)
+            check_header(cells, self._limits, self._line)
             self.header = cells
             self._keys = [header_key(name) for name in cells]
             self.mended = "syncd_errors" in self._keys
@@ -193,21 +194,6 @@ class CsvReader(BaseReader):
         rest = "".join(lines[reader.line_num :]).encode()
         self._line += data.count(self._newline, 0, len(data) - len(rest)) + (not rest)
         return rest
-
-    def _check_header(self, cells: list[str]) -> None:
-        if len(cells) > self._limits.columns:
-            raise FeedError(
-                "limit_exceeded", f"{len(cells)} columns, more than {self._limits.columns}", line=self._line
-            )
-        keys = [header_key(name) for name in cells]
-        empty = [str(n) for n, key in enumerate(keys, 1) if not key]
-        twice = sorted(
-            {name.strip() for name, key in zip(cells, keys, strict=True) if key and keys.count(key) > 1}
-        )
-        faults = [f"column {', '.join(empty)} has no name"] if empty else []
-        faults += [f"more than one column is named {', '.join(map(repr, twice))}"] if twice else []
-        if faults:
-            raise FeedError("bad_header", "; ".join(faults), line=self._line)
 
     def _decode(self, piece: bytes) -> str:
         try:

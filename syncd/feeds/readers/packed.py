@@ -8,7 +8,6 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import BinaryIO, Protocol
 from zipfile import BadZipFile
 
@@ -21,6 +20,7 @@ Opener = Callable[[], BinaryIO]
 GZIP = b"\x1f\x8b"
 #: Up to here the ratio does not count: so little harms nobody, and the smallest files shrink the most.
 _HARMLESS = 1 << 20
+_STEP = 1 << 14
 
 
 class Stream(Protocol):
@@ -45,9 +45,9 @@ class Unpacked:
         limits: Limits,
         *,
         before: int = 0,
-        closing: Callable[[], None] | None = None,
     ) -> None:
-        self._content, self._place, self._limits, self._closing = content, place, limits, closing
+        self._content, self._place, self._limits = content, place, limits
+        self._closing: Callable[[], None] | None = None
         self.expanded = before
 
     @property
@@ -56,6 +56,14 @@ class Unpacked:
         return self._place()
 
     def read(self, size: int, /) -> bytes:
+        parts: list[bytes] = []
+        while size > 0 and (data := self._step(min(size, _STEP))):
+            parts.append(data)
+            size -= len(data)
+        return b"".join(parts)
+
+    def _step(self, size: int) -> bytes:
+        """A little at a time: a library reads as much of the file as is asked for of the content."""
         with unpacking():
             data = self._content.read(size)
         self.expanded += len(data)
@@ -73,13 +81,9 @@ class Unpacked:
         if self._closing is not None:
             self._closing()
 
-    def __enter__(self) -> Unpacked:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def close_too(self, closing: Callable[[], None]) -> None:
+        """Has ``closing`` called when this is closed."""
+        self._closing = closing
 
 
 def gunzip(opener: Opener, limits: Limits) -> Callable[[], Unpacked]:
@@ -87,7 +91,9 @@ def gunzip(opener: Opener, limits: Limits) -> Callable[[], Unpacked]:
 
     def open_content() -> Unpacked:
         raw = opener()
-        return Unpacked(gzip.GzipFile(fileobj=raw), raw.tell, limits, closing=raw.close)
+        stream = Unpacked(gzip.GzipFile(fileobj=raw), raw.tell, limits)
+        stream.close_too(raw.close)
+        return stream
 
     return open_content
 

@@ -14,7 +14,8 @@ class ReadSpec:
     """None means: find it out from the content.
 
     ``records``: XML element path (``/source/job``), JSON path to the array (``data.jobs``); CSV has none.
-    ``encoding`` wins over the file's own declaration. ``recover``: XML is read leniently, and nothing may
+    ``encoding`` wins over the file's own declaration. ``sheet``: the name of a spreadsheet's sheet (None: the
+    first that is not hidden). ``recover``: XML is read leniently, and nothing may
     be archived from it. ``outside``: the mapping looks at more of the file than the record itself
     (``../@country``), so what stands before the records counts as part of each of them; where no selector
     does, say False, or a date in the feed's header makes every row look new each time."""
@@ -25,6 +26,7 @@ class ReadSpec:
     delimiter: str | None = None
     recover: bool = False
     outside: bool = True
+    sheet: str | None = None
 
 
 def header_key(name: str) -> str:

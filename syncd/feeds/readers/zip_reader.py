@@ -39,11 +39,16 @@ class Archive:
         try:
             with unpacking():
                 self.zip = _open(bounded)
-                bounded.most = 0
+                bounded.listed = True
                 self._check_end()
         except BaseException:
             raw.close()
             raise
+
+    @property
+    def place(self) -> int:
+        """How far the file was read, in bytes."""
+        return self._raw.tell()
 
     def members(self) -> list[zipfile.ZipInfo]:
         """The files in it, without what other systems put beside them unasked."""
@@ -87,11 +92,10 @@ class ZipReader(BaseReader):
     FeedError ``bad_archive``, ``bad_header``.
     """
 
-    def __init__(self, opener: Opener, limits: Limits, member: Member) -> None:
+    def __init__(self, opener: Opener, limits: Limits, member: Member, archive: Archive) -> None:
         self._opener, self._member = opener, member
-        with closing(Archive(opener(), limits)) as archive:
-            info = archive.members()[0]
-            first = self._reader(archive, info, 0, 0)
+        info = archive.members()[0]
+        first = self._reader(archive, info, 0, 0)
         super().__init__(first.source, limits, None)
         self.format = first.format
         self._first, self._first_name = first, shown(info)
@@ -103,7 +107,7 @@ class ZipReader(BaseReader):
             for info in archive.members():
                 reader = self._reader(archive, info, self._number, expanded)
                 try:
-                    yield from self._records(reader, shown(info))
+                    yield from self._records(reader)
                 except FeedError as error:
                     raise _within(info, error) from None
                 self._number = reader.number
@@ -115,9 +119,9 @@ class ZipReader(BaseReader):
         except FeedError as error:
             raise _within(info, error) from None
 
-    def _records(self, reader: BaseReader, name: str) -> Iterator[Record]:
+    def _records(self, reader: BaseReader) -> Iterator[Record]:
         if reader.format != self.format:
-            detail = f"{name} is {reader.format}, but {self._first_name} is {self.format}"
+            detail = f"this is {reader.format}, but {self._first_name} is {self.format}"
             raise FeedError("bad_archive", detail)
         first = reader.number
         for record in reader:
@@ -143,15 +147,15 @@ class ZipReader(BaseReader):
 
 
 class _Bounded:
-    """A file of which no more than so much is read at once. ``most``: 0 means as much as is asked for."""
+    """The file under an archive, whose list of members may only be so long."""
 
     def __init__(self, raw: BinaryIO) -> None:
-        self._raw, self.most = raw, _DIRECTORY
+        self._raw, self.listed = raw, False
         self.seek, self.tell, self.seekable = raw.seek, raw.tell, raw.seekable
 
     def read(self, size: int = -1) -> bytes:
-        if 0 < self.most < size:
-            detail = f"the list of what is in the archive takes more than {self.most} bytes"
+        if not self.listed and size > _DIRECTORY:
+            detail = f"the list of what is in the archive takes more than {_DIRECTORY} bytes"
             raise FeedError("limit_exceeded", detail)
         return self._raw.read(size)
 
