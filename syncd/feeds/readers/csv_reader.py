@@ -53,7 +53,7 @@ class CsvReader(BaseReader):
             if len(tail) > self._limits.text:
                 raise FeedError(
                     "limit_exceeded",
-                    f"a record of more than {self._limits.text} bytes; a quote may lack its end",
+                    f"a record of more than {self._limits.text} bytes ([limits] text); a quote may lack its end",
                     line=self._line,
                 )
             self._waiting = tail
@@ -71,7 +71,7 @@ class CsvReader(BaseReader):
         for chunk in self._chunks(self._dialect.skip):
             more.append(chunk)
             size += len(chunk)
-            if size >= len(self._waiting):
+            if size >= min(len(self._waiting), self._limits.text - len(self._waiting)):
                 yield b"".join((self._waiting, *more))
                 more, size = [], 0
         if more:
@@ -210,18 +210,17 @@ def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
     complete yet.
     """
     parts = buf.split(end)
-    last = parts.pop()
+    del parts[-1]
     pieces: list[bytes] = []
-    held: list[bytes] = []
+    start = at = 0
+    step = len(end)
+    open_quote = False
     for part in parts:
-        if held:
-            held.append(part)
-            if part.count(b'"') & 1:
-                pieces.append(end.join(held))
-                held = []
-        elif part.count(b'"') & 1:
-            held = [part]
-        else:
-            pieces.append(part)
-    held.append(last)
-    return pieces, end.join(held)
+        at += len(part)
+        if part.count(b'"') & 1:
+            open_quote = not open_quote
+        if not open_quote:
+            pieces.append(buf[start:at])
+            start = at + step
+        at += step
+    return pieces, buf[start:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +19,8 @@ _TOTALS = frozenset(
     {"expectedjobcount", "total", "totalfound", "totalcount", "totalresults", "meta.total", "paging.total"}
 )
 _KINDS = {"start_array": "array", "start_map": "object"}
+_CLOSING = ("end_array", "end_map")
+_STEP = 1 << 14
 
 
 def scout(head: bytes) -> tuple[str, ...] | None:
@@ -36,19 +39,31 @@ def scout(head: bytes) -> tuple[str, ...] | None:
 
 def _top_level(head: bytes) -> dict[str, Any]:
     """Root member → the kind of its value, or the value itself where it is text."""
-    events = ijson.sendable_list()
-    parser = ijson.parse_coro(events)
-    with suppress(
-        ijson.JSONError, UnicodeDecodeError
-    ):  # the reading itself will say what is wrong, and where
-        parser.send(head)
-    if events and events[0][1] == "start_array":
-        return {}
     found: dict[str, Any] = {}
-    for prefix, event, value in events:
-        if prefix in ARRAYS or prefix == "@type":
-            found.setdefault(prefix, value if event == "string" else event)
+    depth, key = 0, ""
+    for event, value in _events(head):
+        if event in _CLOSING:
+            depth -= 1
+        elif event == "map_key":
+            key = value if depth == 1 else key
+        elif depth == 0 and event == "start_array":
+            return {}
+        else:
+            if depth == 1 and (key in ARRAYS or key == "@type"):
+                found.setdefault(key, value if event == "string" else event)
+            depth += event in _KINDS
     return found
+
+
+def _events(head: bytes) -> Iterator[tuple[str, Any]]:
+    """What stands in ``head`` up to its end or its first fault, of which the reading itself will tell."""
+    events = ijson.sendable_list()
+    parser = ijson.basic_parse_coro(events)
+    for at in range(0, len(head), _STEP):
+        with suppress(ijson.JSONError, UnicodeDecodeError, StopIteration):
+            parser.send(head[at : at + _STEP])
+        yield from events
+        del events[:]
 
 
 class Envelope:
@@ -58,7 +73,8 @@ class Envelope:
     """
 
     def __init__(self, records: str | None, limits: Limits, head: bytes) -> None:
-        self._depth = limits.depth
+        self._depth, self._text = limits.depth, limits.text
+        self._since = 0
         self._path = member_path(records) if records is not None else None
         if self._path is None and head.lstrip()[:1] == b"{":
             self._path = scout(head)
@@ -104,6 +120,10 @@ class Envelope:
         except (ijson.JSONError, StopIteration):
             raise FeedError("not_well_formed", "this is not JSON", offset=self.offset) from None
         self.offset += len(data)
+        self._since = 0 if self._events else self._since + len(data)
+        if self._since > self._text:
+            detail = f"a value of more than {self._text} bytes ([limits] text)"
+            raise FeedError("limit_exceeded", detail, offset=self.offset)
         for event, value in self._events:
             self._take(event, value)
         del self._events[:]
@@ -116,8 +136,9 @@ class Envelope:
             self._stack.append(self._key)
             self._key = None
             if len(self._stack) > self._depth:
-                raise FeedError("limit_exceeded", f"nested deeper than {self._depth}", offset=self.offset)
-        elif event in ("end_map", "end_array"):
+                detail = f"nested deeper than {self._depth} ([limits] depth)"
+                raise FeedError("limit_exceeded", detail, offset=self.offset)
+        elif event in _CLOSING:
             self._key = self._stack.pop()
         elif event == "number" and isinstance(value, int):
             self._note_total(value)

@@ -27,6 +27,7 @@ from syncd.feeds.records import Format, Known, Record
 
 _elements = msgspec.json.Decoder(list[msgspec.Raw])
 _TRIES = 16
+_STEP = 1 << 20
 _BLANK = b" \t\r\n"
 _BETWEEN = frozenset(b", \t\r\n")
 _NEWLINE = ord("\n")
@@ -92,10 +93,7 @@ class JsonReader(BaseReader):
                 buf = self._skip_blank(buf[used:])
                 comma = False
             if not raws or not buf:
-                more = next(chunks, None)
-                if more is None:
-                    raise self._broken(buf, last=True)
-                self._check_carry(buf)
+                more = self._more(buf, chunks)
                 buf = self._skip_blank(buf + more) if raws else buf + more
             if raws and buf[:1] == b",":
                 comma = True
@@ -197,32 +195,42 @@ class JsonReader(BaseReader):
                 _, end = scan(text, 0)
                 break
             except (ValueError, RecursionError):
-                more = next(chunks, None)
-                if more is None:
-                    raise self._broken(buf, last=True) from None
-                self._check_carry(buf)
-                buf += more
+                buf += self._more(buf, chunks)
         raw = text[:end].encode()
         yield from self._records(buf, [raw])
         self._offset -= 1
         return buf[len(raw) - 1 :]
 
-    def _check_carry(self, buf: bytes) -> None:
-        """A value that goes on and on is wrong, or too long."""
+    def _more(self, buf: bytes, chunks: Iterator[bytes]) -> bytes:
+        """What follows ``buf``, which is no whole record: at least as much again, so that a long one is not
+        tried over and over. Raises FeedError where it is wrong, or too long.
+        """
         if len(buf) > len(self._source.head):
             self._probe(buf)
         if len(buf) > self._limits.text:
-            raise self._fault("limit_exceeded", f"a record of more than {self._limits.text} bytes")
-
-    def _broken(self, buf: bytes, *, last: bool = False) -> FeedError:
-        self._probe(buf)
-        return self._fault("truncated", "the file ends before its array of records does")
+            detail = f"a record of more than {self._limits.text} bytes ([limits] text)"
+            raise self._fault("limit_exceeded", detail)
+        more: list[bytes] = []
+        size = 0
+        for chunk in chunks:
+            more.append(chunk)
+            size += len(chunk)
+            if size >= min(len(buf), self._limits.text - len(buf)):
+                break
+        if not more:
+            self._probe(buf)
+            raise self._fault("truncated", "the file ends before its array of records does")
+        return b"".join(more)
 
     def _probe(self, buf: bytes) -> None:
         """Raises FeedError if no end could make ``buf`` the start of an array."""
-        parser = ijson.basic_parse_coro(ijson.sendable_list())
+        events = ijson.sendable_list()
+        parser = ijson.basic_parse_coro(events)
         try:
-            parser.send(b"[" + buf)
+            parser.send(b"[")
+            for at in range(0, len(buf), _STEP):
+                parser.send(buf[at : at + _STEP])
+                del events[:]
         except (ijson.JSONError, UnicodeDecodeError, StopIteration) as error:
             raise self._fault("not_well_formed", f"not JSON: {error}".splitlines()[0]) from None
 

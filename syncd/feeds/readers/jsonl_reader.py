@@ -37,7 +37,7 @@ class JsonLinesReader(BaseReader):
                 parts, lines[0], size = parts[-1:], b"".join((*parts[:-1], lines[0])), len(parts[-1])
                 yield from self._lines(lines)
             if size > self._limits.text:
-                detail = f"a line of more than {self._limits.text} bytes"
+                detail = f"a line of more than {self._limits.text} bytes ([limits] text)"
                 raise FeedError("limit_exceeded", detail, line=self._line)
         last = b"".join(parts)
         if last.strip():

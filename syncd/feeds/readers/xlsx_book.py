@@ -18,7 +18,7 @@ from lxml import etree
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError
-from syncd.feeds.readers.xml_scout import Event, local, new_parser
+from syncd.feeds.readers.xml_scout import Event, local, new_parser, refuse_dtd
 from syncd.feeds.readers.zip_reader import Archive
 
 _CONTENTS = "[Content_Types].xml"
@@ -200,7 +200,9 @@ def _elements(
     parser = new_parser(tuple(f"{{*}}{name}" for name in wanted))
     events = cast(Iterator[Event], parser.read_events())
     since = 0
-    for chunk in chunks:
+    for number, chunk in enumerate(chunks):
+        if number == 0:
+            refuse_dtd(chunk)
         since += len(chunk)
         try:
             parser.feed(chunk)

@@ -35,6 +35,8 @@ from syncd.feeds.records import Format, Known, Record
 
 _AFTER_NAME = frozenset(b" \t\r\n/>")
 _COUNT_TAG = "{*}expectedJobCount"
+#: An element takes far more memory than its tags: so many of them come to as much as text without any.
+_BYTES_A_TAG = 16
 
 
 class XmlReader(BaseReader):
@@ -66,7 +68,7 @@ class XmlReader(BaseReader):
         self._events = cast(Iterator[Event], self._parser.read_events())
         self._lexer = Lexer()
         self._nonce = f"n{secrets.token_hex(12)}"
-        self._since = 0
+        self._since = self._tags = 0
         self._parent: etree._Element | None = None
         self._last: etree._Element | None = None
         self._kept: list[etree._Element] = []
@@ -189,6 +191,9 @@ class XmlReader(BaseReader):
     def _feed_loose(self, data: bytes) -> Iterator[Record]:
         """Bytes of any kind, cut between tokens."""
         self._trusted = False
+        self._tags += data.count(b"<")
+        if self._tags > self._limits.text // _BYTES_A_TAG:
+            raise self._too_much()
         line = self._line
         self._line += data.count(b"\n")
         self._feed(self._walk(data, line))
@@ -305,7 +310,7 @@ class XmlReader(BaseReader):
         known: bool = False,
     ) -> Record:
         self._tidy(element)
-        self._since = 0
+        self._since = self._tags = 0
         if raw is None:
             raw = etree.tostring(element, with_tail=False)
             digest = self._loose_digest(
@@ -323,7 +328,7 @@ class XmlReader(BaseReader):
         if len(raw) > self._limits.record:
             return Problem("", "too_long", f"the record is longer than {self._limits.record} bytes", len(raw))
         if any(map(len, element)) and _depth(element) > self._limits.depth - len(self._path) + 1:
-            raise self._fault("limit_exceeded", f"nested deeper than {self._limits.depth}")
+            raise self._fault("limit_exceeded", f"nested deeper than {self._limits.depth} ([limits] depth)")
         return None
 
     # -- faults
@@ -348,7 +353,8 @@ class XmlReader(BaseReader):
         if fault is not None and fault.code == "not_well_formed":
             return fault
         return self._fault(
-            "limit_exceeded", f"more than {self._limits.text} bytes without the end of a record"
+            "limit_exceeded",
+            f"more than {self._limits.text} bytes without the end of a record ([limits] text)",
         )
 
 

@@ -1,0 +1,180 @@
+"""Inputs that are made to hurt a reader: huge, deep or swollen ones. Run as a program with the name of one, it
+reads that and prints what came of it, how long it took and how far memory rose above an empty feed's, as JSON.
+
+None of them is ever whole in memory or on disk: they are written while they are read."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import resource
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from itertools import chain, repeat
+
+from syncd.errors import FeedError
+from syncd.feeds.readers import Limits, ReadSpec, read_stream
+
+GIB = 1 << 30
+
+
+class Lazy(io.RawIOBase):
+    """``before``, then ``unit`` over and over up to ``size`` bytes, then ``after``."""
+
+    def __init__(self, before: bytes, unit: bytes, after: bytes = b"", size: int = GIB) -> None:
+        block = unit * max(1, (1 << 16) // len(unit))
+        self._parts = chain([before], repeat(block, size // len(block)), [after])
+        self._rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        found = [self._rest]
+        have = len(self._rest)
+        while have < size and (part := next(self._parts, None)) is not None:
+            found.append(part)
+            have += len(part)
+        whole = b"".join(found)
+        self._rest = whole[size:]
+        return whole[:size]
+
+
+def lazily(*args: bytes | int) -> Callable[[], io.RawIOBase]:
+    return lambda: Lazy(*args)
+
+
+def ready(data: bytes) -> Callable[[], io.BytesIO]:
+    return lambda: io.BytesIO(data)
+
+
+def swollen(before: bytes, unit: bytes, size: int) -> bytes:
+    """A gzip file of few bytes that expands to ``size`` and more."""
+    out = io.BytesIO()
+    with gzip.open(out, "wb") as file:
+        file.write(before)
+        for _ in range(size // (len(unit) * 1000)):
+            file.write(unit * 1000)
+    return out.getvalue()
+
+
+def zipped(parts: dict[str, tuple[bytes, bytes, int]]) -> bytes:
+    """Name → (before, unit, times) of each member."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, (before, unit, times) in parts.items():
+            with archive.open(name, "w") as member:
+                member.write(before)
+                for _ in range(times // 1000):
+                    member.write(unit * 1000)
+                member.write(unit * (times % 1000))
+    return out.getvalue()
+
+
+NS = b'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+BOOK = b'<workbook %b xmlns:r="urn:r"><sheets><sheet name="Jobs" r:id="r1"/></sheets></workbook>' % NS
+LINKS = (
+    b'<Relationships><Relationship Id="r1" Type="x/worksheet" Target="worksheets/sheet1.xml"/>'
+    b'<Relationship Id="r2" Type="x/sharedStrings" Target="sharedStrings.xml"/></Relationships>'
+)
+
+
+def book(sheet: tuple[bytes, bytes, int], texts: tuple[bytes, bytes, int]) -> bytes:
+    """A spreadsheet, padded so that what it expands to stays within the ratio."""
+    return zipped(
+        {
+            "[Content_Types].xml": (b"<Types/>", b"", 0),
+            "xl/workbook.xml": (BOOK, b"", 0),
+            "xl/_rels/workbook.xml.rels": (LINKS, b"", 0),
+            "xl/sharedStrings.xml": texts,
+            "xl/worksheets/sheet1.xml": sheet,
+        }
+    )
+
+
+LAUGHS = b"<!DOCTYPE j [" + b"".join(
+    b'<!ENTITY a%d "%b">' % (n, b"&a%d;" % (n - 1) * 10 if n else b"ha" * 10) for n in range(12)
+)
+NO_TEXTS = (b"<sst/>", b"", 0)
+
+#: Name → (the code it fails with, or the number of records; what opens it).
+INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
+    "an empty feed": (0, lambda: ready(b"<jobs/>")),
+    "xml: a text of 1 GiB": ("limit_exceeded", lambda: lazily(b"<jobs><job><id>", b"x")),
+    "xml: lines of text of 1 GiB": ("limit_exceeded", lambda: lazily(b"<jobs><job><id>", b"line> \n")),
+    "xml: CDATA of 1 GiB": ("limit_exceeded", lambda: lazily(b"<jobs><job><id><![CDATA[", b"<p>x</p>\n")),
+    "xml: an attribute of 1 GiB": ("limit_exceeded", lambda: lazily(b'<jobs><job a="', b"x")),
+    "xml: a comment of 1 GiB": ("limit_exceeded", lambda: lazily(b"<jobs><!-- ", b"> x ")),
+    "xml: a name of 1 GiB": ("limit_exceeded", lambda: lazily(b"<jobs><job><", b"x")),
+    "xml: elements without end": ("limit_exceeded", lambda: lazily(b"<jobs><job>", b"<b/>")),
+    "xml: attributes without end": ("limit_exceeded", lambda: lazily(b"<jobs><job ", b'a="" ')),
+    "xml: depth without end": ("limit_exceeded", lambda: lazily(b"<jobs><job>", b"<a>")),
+    "xml: references without end": ("limit_exceeded", lambda: lazily(b"<jobs><job>", b"&amp;")),
+    "xml: no record in 1 GiB": ("no_records_path", lambda: lazily(b"<catalog>", b"<p><i>1</i></p>")),
+    "xml: blanks before it": ("empty_file", lambda: lazily(b"", b" ", b"<jobs/>")),
+    "xml: an entity bomb": ("forbidden_dtd", lambda: ready(LAUGHS + b"]><jobs><job>&a11;</job></jobs>")),
+    "xml: a document type of 1 GiB": ("forbidden_dtd", lambda: lazily(b"<!DOCTYPE jobs [", b"<!-- x -->")),
+    "csv: a quoted cell of 1 GiB": ("limit_exceeded", lambda: lazily(b'id,t\n1,"', b"x")),
+    "csv: a quoted cell of many lines": ("limit_exceeded", lambda: lazily(b'id,t\n1,"', b"line, of text\n")),
+    "csv: a quoted cell of line ends": ("limit_exceeded", lambda: lazily(b'id,t\n1,"', b"\n")),
+    "csv: a quoted cell of short lines": ("limit_exceeded", lambda: lazily(b'id,t\n1,"', b"ab\n")),
+    "csv: a row of 1 GiB": ("limit_exceeded", lambda: lazily(b"id,t\n1,", b"x")),
+    "csv: cells without end": ("limit_exceeded", lambda: lazily(b"id,t\n1,", b"x,")),
+    "csv: a header of 1 GiB": ("limit_exceeded", lambda: lazily(b"id,", b"x")),
+    "csv: columns without end": ("limit_exceeded", lambda: lazily(b"id,", b"x,")),
+    "csv: quotes without end": ("limit_exceeded", lambda: lazily(b'id,t\n1,"', b'""')),
+    "csv: in UTF-16": ("limit_exceeded", lambda: lazily('\ufeffid,t\n1,"'.encode("utf-16-le"), b"x\0")),
+    "json: a text of 1 GiB": ("limit_exceeded", lambda: lazily(b'[{"id":"', b"x")),
+    "json: escapes without end": ("limit_exceeded", lambda: lazily(b'[{"id":"', b'\\"},{')),
+    "json: a number of 1 GiB": ("limit_exceeded", lambda: lazily(b'[{"id":', b"1")),
+    "json: a name of 1 GiB": ("limit_exceeded", lambda: lazily(b'[{"', b"x")),
+    "json: a list without end": ("limit_exceeded", lambda: lazily(b'[{"id":[', b"1,")),
+    "json: depth without end": ("limit_exceeded", lambda: lazily(b'[{"id":', b"[")),
+    "json: a text of 1 GiB before the records": ("limit_exceeded", lambda: lazily(b'{"x":"', b"x")),
+    "json: a name of 1 GiB before the records": ("limit_exceeded", lambda: lazily(b'{"', b"x")),
+    "json: a number of 1 GiB before the records": ("limit_exceeded", lambda: lazily(b'{"x":', b"1")),
+    "json: depth before the records": ("limit_exceeded", lambda: lazily(b'{"x":', b"[")),
+    "json: a single object of 1 GiB": ("limit_exceeded", lambda: lazily(b'{"jobs":{"id":"', b"x")),
+    "jsonl: a text of 1 GiB": ("limit_exceeded", lambda: lazily(b'{"id":1}\n{"id":"', b"x")),
+    "gzip: a text": ("limit_exceeded", lambda: ready(swollen(b"<jobs><job><id>", b"x", 1 << 28))),
+    "gzip: rows": ("limit_exceeded", lambda: ready(swollen(b"id,t\n", b"1,xxxxxxxxxxxxxx\n", 1 << 28))),
+    "gzip: blanks": ("empty_file", lambda: ready(swollen(b"", b" ", 1 << 28))),
+    "zip: rows": ("limit_exceeded", lambda: ready(zipped({"a.csv": (b"id,t\n", b"1,xxxxxx\n", 20_000_000)}))),
+    "xlsx: rows": (
+        "limit_exceeded",
+        lambda: ready(book((b"<worksheet><sheetData>", b"<row/>", 20_000_000), NO_TEXTS)),
+    ),
+    "xlsx: cells": (
+        "limit_exceeded",
+        lambda: ready(book((b"<worksheet><sheetData><row>", b"<c/>", 20_000_000), NO_TEXTS)),
+    ),
+    "xlsx: a shared text": (
+        "limit_exceeded",
+        lambda: ready(book((b"<worksheet/>", b"", 0), (b"<sst><si><t>", b"x", 100_000_000))),
+    ),
+    "xlsx: an entity bomb": (
+        "forbidden_dtd",
+        lambda: ready(book((LAUGHS + b"]><worksheet>&a11;</worksheet>", b"", 0), NO_TEXTS)),
+    ),
+}
+
+
+def outcome(opener: Callable[[], io.IOBase]) -> str | int:
+    try:
+        return sum(1 for _ in read_stream(opener, ReadSpec(), Limits()))
+    except FeedError as error:
+        return error.code
+
+
+def main() -> None:
+    opener = INPUTS[sys.argv[1]][1]()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.process_time()
+    found = outcome(opener)
+    seconds = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps([found, seconds, peak // 1024, (peak - before) // 1024]))
+
+
+if __name__ == "__main__":
+    main()
