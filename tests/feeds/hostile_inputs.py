@@ -1,5 +1,6 @@
 """Inputs that are made to hurt a reader: huge, deep or swollen ones. Run as a program with the name of one, it
-reads that and prints what came of it, how long it took and how far memory rose above an empty feed's, as JSON.
+reads that and prints as JSON what was to come of it, what came, the seconds of processor time it took, the peak
+of memory and how far that rose (MiB). Without a name it prints all of them.
 
 None of them is ever whole in memory or on disk: they are written while they are read."""
 
@@ -14,6 +15,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from itertools import chain, repeat
+from pathlib import Path
 
 from syncd.errors import FeedError
 from syncd.feeds.readers import Limits, ReadSpec, read_stream
@@ -166,14 +168,25 @@ def outcome(opener: Callable[[], io.IOBase]) -> str | int:
         return error.code
 
 
+def peak_memory() -> int:
+    """KiB. Of this program alone: ``ru_maxrss`` starts with what the process had that started it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0])
+
+
 def main() -> None:
-    opener = INPUTS[sys.argv[1]][1]()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if len(sys.argv) < 2:
+        print(json.dumps(list(INPUTS)))
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (4 * GIB, 4 * GIB))
+    expected, make = INPUTS[sys.argv[1]]
+    opener = make()
+    before = peak_memory()
     start = time.process_time()
     found = outcome(opener)
     seconds = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps([found, seconds, peak // 1024, (peak - before) // 1024]))
+    peak = peak_memory()
+    print(json.dumps([expected, found, seconds, peak // 1024, (peak - before) // 1024]))
 
 
 if __name__ == "__main__":

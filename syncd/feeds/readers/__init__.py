@@ -53,8 +53,8 @@ def open_reader(path: Path, spec: ReadSpec, limits: Limits, known: Known | None 
 def read_stream(opener: Opener, spec: ReadSpec, limits: Limits, known: Known | None = None) -> FeedReader:
     """The same over anything that can be opened from its start more than once."""
 
-    def member(content: Callable[[], Stream], number: int = 0) -> BaseReader:
-        reader = _read_plain(content, spec, limits, known)
+    def member(content: Callable[[], Stream], number: int = 0, like: Format | None = None) -> BaseReader:
+        reader = _read_plain(content, spec, limits, known, like)
         reader.count_from(number)
         return reader
 
@@ -70,12 +70,20 @@ def read_stream(opener: Opener, spec: ReadSpec, limits: Limits, known: Known | N
 
 
 def _read_plain(
-    opener: Callable[[], Stream], spec: ReadSpec, limits: Limits, known: Known | None
+    opener: Callable[[], Stream],
+    spec: ReadSpec,
+    limits: Limits,
+    known: Known | None,
+    like: Format | None = None,
 ) -> BaseReader:
+    """``like``: the format of what came before it in the same archive."""
     refuse_foreign(_start(opener))
     source = Source(opener, spec.encoding, limits)
     refuse_page(source.head)
-    return _READERS[spec.format or detect(source.head)](source, spec, limits, known)
+    form = spec.format or detect(source.head, recover=spec.recover)
+    if (like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object
+        form = "jsonl"
+    return _READERS[form](source, spec, limits, known)
 
 
 def _start(opener: Callable[[], Stream]) -> bytes:

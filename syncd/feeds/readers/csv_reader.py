@@ -220,7 +220,7 @@ def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
         if part.count(b'"') & 1:
             open_quote = not open_quote
         if not open_quote:
-            pieces.append(buf[start:at])
+            pieces.append(part if at - start == len(part) else buf[start:at])
             start = at + step
         at += step
     return pieces, buf[start:]

@@ -47,9 +47,14 @@ def refuse_foreign(raw: bytes) -> None:
             raise FeedError("not_a_feed", f"this is {what}, not a feed")
 
 
-def detect(head: bytes) -> Format:
+def banner(head: bytes) -> int:
+    """Length of the text that a browser or server has put before an XML declaration; 0 if there is none."""
+    return max(0, head.find(b"<?xml", 0, 4096)) if not head.lstrip().startswith(b"<") else 0
+
+
+def detect(head: bytes, *, recover: bool = False) -> Format:
     """``head``: the start of the file in UTF-8. Raises FeedError ``not_well_formed`` for XML with a banner
-    before it.
+    before it, unless it is to be read leniently.
     """
     text = head.lstrip()
     if text.startswith(b"<"):
@@ -58,8 +63,10 @@ def detect(head: bytes) -> Format:
         return "json"
     if text.startswith(b"{"):
         return "jsonl" if _lines_of_objects(text) else "json"
-    if b"<?xml" in head[:4096]:
-        line = head[: head.index(b"<?xml")].count(b"\n") + 1
+    if length := banner(head):
+        if recover:
+            return "xml"
+        line = head.count(b"\n", 0, length) + 1
         raise FeedError("not_well_formed", "there is text before the XML declaration", line=line)
     return "csv"
 

@@ -21,6 +21,8 @@ _TOTALS = frozenset(
 _KINDS = {"start_array": "array", "start_map": "object"}
 _CLOSING = ("end_array", "end_map")
 _STEP = 1 << 14
+#: So many other arrays are named where the records are not found.
+_SHOWN = 5
 
 
 def scout(head: bytes) -> tuple[str, ...] | None:
@@ -84,6 +86,7 @@ class Envelope:
         self._key: str | None = None
         self._events = ijson.sendable_list()
         self._parser = ijson.basic_parse_coro(self._events)
+        self._arrays: list[str] = []
         self.kind = ""
         self.found = False
         self.offset = 0
@@ -109,7 +112,8 @@ class Envelope:
             raise FeedError("truncated", "the file ends before its JSON does", offset=self.offset) from None
         if not self.found:
             wanted = "/".join(self._path) if self._path else "one of " + ", ".join(ARRAYS)
-            raise FeedError("no_records_path", f"no array of records ({wanted}) in this file")
+            there = f"there are arrays at {', '.join(self._arrays)}" if self._arrays else "there is no array"
+            raise FeedError("no_records_path", f"no array of records ({wanted}) in this file; {there}")
 
     def _send(self, data: bytes) -> None:
         self.kind = ""
@@ -133,6 +137,8 @@ class Envelope:
             self._key = value
         elif event in _KINDS:
             self.kind = _KINDS[event] if self._is_records(event) else ""
+            if event == "start_array" and len(self._arrays) < _SHOWN and None not in self._at():
+                self._arrays.append(".".join(part or "" for part in self._at()) or "$")
             self._stack.append(self._key)
             self._key = None
             if len(self._stack) > self._depth:

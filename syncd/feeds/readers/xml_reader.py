@@ -26,6 +26,7 @@ from lxml import etree
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
+from syncd.feeds.readers.detect import banner
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
@@ -50,7 +51,7 @@ class XmlReader(BaseReader):
         super().__init__(source, limits, known)
         self.withheld = "read leniently ([read] recover = true)" if spec.recover else None
         self._outside, self._recover = spec.outside, spec.recover
-        head = source.head.lstrip()
+        head = source.head[banner(source.head) if spec.recover else 0 :].lstrip()
         self._blank = len(source.head) - len(head)
         self._line = 1 + source.head.count(b"\n", 0, self._blank)
         self._first_line = self._line

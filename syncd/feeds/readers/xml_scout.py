@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
@@ -194,7 +195,14 @@ class _Search:
         root = self._containers[0][0] if self._containers else "?"
         what = "/".join(self.wanted[0]) if self.wanted else "a known one such as source/job or jobs/job"
         where = "" if whole else " in its first megabyte"
-        return f"no record path matched: the root is {root!r}, and nothing{where} is at {what}"
+        return f"no record path matched: the root is {root!r}, and nothing{where} is at {what}; {self._repeated()}"
+
+    def _repeated(self) -> str:
+        """What might be records: elements with elements in them, the most frequent first."""
+        parents = {path[:-1] for path in self._containers if len(path) > 2}
+        counts = Counter(path for path in self._containers if path in parents)
+        likely = [f"{'/'.join(path)} ({count})" for path, count in counts.most_common(5)]
+        return f"there is {', '.join(likely)}" if likely else "no element below it has elements in it"
 
     def _note_total(self, name: str, value: str | None) -> None:
         text = (value or "").strip()

@@ -14,7 +14,7 @@ from syncd.domain.policy import Limits
 from syncd.errors import FeedError
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.packed import Opener, Stream, Unpacked, unpacking
-from syncd.feeds.records import Record
+from syncd.feeds.records import Format, Record
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 #: The list of members is the one thing that is read at once.
@@ -24,8 +24,9 @@ _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
 _END = b"PK\x05\x06"
 _END_SIZE = 22
 
-#: Makes the reader of one member, whose records are numbered on from the number given.
-Member = Callable[[Callable[[], Stream], int], BaseReader]
+#: Makes the reader of one member, whose records are numbered on from the number given. The format is that of
+#: the members before it.
+Member = Callable[[Callable[[], Stream], int, Format | None], BaseReader]
 
 
 class Archive:
@@ -95,7 +96,7 @@ class ZipReader(BaseReader):
     def __init__(self, opener: Opener, limits: Limits, member: Member, archive: Archive) -> None:
         self._opener, self._member = opener, member
         info = archive.members()[0]
-        first = self._reader(archive, info, 0, 0)
+        first = self._reader(archive, info, 0, 0, None)
         super().__init__(first.source, limits, None)
         self.format = first.format
         self._first, self._first_name = first, shown(info)
@@ -105,7 +106,7 @@ class ZipReader(BaseReader):
         with closing(Archive(self._opener(), self._limits)) as archive:
             expanded = 0
             for info in archive.members():
-                reader = self._reader(archive, info, self._number, expanded)
+                reader = self._reader(archive, info, self._number, expanded, self.format)
                 try:
                     yield from self._records(reader)
                 except FeedError as error:
@@ -113,9 +114,11 @@ class ZipReader(BaseReader):
                 self._number = reader.number
                 expanded += reader.source.size
 
-    def _reader(self, archive: Archive, info: zipfile.ZipInfo, number: int, before: int) -> BaseReader:
+    def _reader(
+        self, archive: Archive, info: zipfile.ZipInfo, number: int, before: int, like: Format | None
+    ) -> BaseReader:
         try:
-            return self._member(lambda: archive.open(info, before), number)
+            return self._member(lambda: archive.open(info, before), number, like)
         except FeedError as error:
             raise _within(info, error) from None
 

@@ -1,0 +1,196 @@
+"""Readers: compressed feeds, whole, damaged and hostile."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zipfile
+
+import pytest
+from lxml import etree
+
+from syncd.errors import FeedError
+from syncd.feeds.readers import Limits, ReadSpec, open_reader, read_stream
+
+CSV = b"id,title\n1,a\n2,b\n"
+XML = b"<jobs>\n<job><id>1</id></job><job><id>2</id></job></jobs>"
+JSON = b'[{"id": "1"},\n{"id": "2"}]'
+LINES = b'{"id": "1"}\n{"id": "2"}\n'
+ONE = b"<?xml version='1.0'?>\n<job><id>%d</id></job>"
+CONTENTS = {"csv": CSV, "xml": XML, "json": JSON, "jsonl": LINES}
+FOUND = ReadSpec()
+LIMITS = Limits()
+
+
+def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def encrypted(data: bytes) -> bytes:
+    """The archive with the mark of a password on its one member."""
+    marked = bytearray(data)
+    marked[6] |= 1
+    marked[data.rindex(b"PK\x01\x02") + 8] |= 1
+    return bytes(marked)
+
+
+def reader_of(data: bytes, limits: Limits = LIMITS, known=None, spec: ReadSpec = FOUND):
+    return read_stream(lambda: io.BytesIO(data), spec, limits, known)
+
+
+def ids(reader) -> list[str]:
+    return [
+        record.item.findtext("id") if isinstance(record.item, etree._Element) else record.item["id"]
+        for record in reader
+    ]
+
+
+def fault(data: bytes, limits: Limits = LIMITS) -> FeedError:
+    with pytest.raises(FeedError) as caught:
+        list(reader_of(data, limits))
+    return caught.value
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda d: zipped({"feed": d})], ids=["gzip", "zip"])
+@pytest.mark.parametrize("form", CONTENTS)
+def test_a_compressed_feed_reads_like_the_feed_itself(form, pack):
+    plain, packed = reader_of(CONTENTS[form]), reader_of(pack(CONTENTS[form]))
+    one = [(r.number, r.line, r.digest) for r in plain]
+    assert [(r.number, r.line, r.digest) for r in packed] == one
+    assert (packed.format, packed.header) == (plain.format, plain.header)
+    digests = {digest for *_, digest in one}
+    again = reader_of(pack(CONTENTS[form]), known=digests.intersection)
+    assert [(r.item, r.digest) for r in again] == [(None, digest) for *_, digest in one]
+
+
+def test_a_compressed_file_is_known_by_its_content_not_its_name(tmp_path):
+    path = tmp_path / "feed.csv"
+    path.write_bytes(gzip.compress(CSV))
+    reader = open_reader(path, ReadSpec(), Limits())
+    assert ids(reader) == ["1", "2"]
+    assert reader.bytes_read == path.stat().st_size
+
+
+def test_several_gzip_files_in_one_and_padding_after_them_are_one_feed():
+    data = gzip.compress(CSV) + gzip.compress(b"3,c\n") + b"\0" * 512
+    assert ids(reader_of(data)) == ["1", "2", "3"]
+
+
+def test_the_members_of_a_zip_archive_are_one_feed_in_its_order():
+    data = zipped({"z.csv": CSV, "a.csv": b"id,title\n3,c\n"})
+    found = [(r.number, r.line, r.item["id"]) for r in reader_of(data)]
+    assert found == [(1, 2, "1"), (2, 3, "2"), (3, 2, "3")]
+
+
+def test_one_posting_a_file_is_a_feed():
+    data = zipped({f"{n}.xml": ONE % n for n in range(5)})
+    assert ids(reader_of(data)) == ["0", "1", "2", "3", "4"]
+
+
+def test_what_stands_before_the_records_is_there_for_each_member():
+    member = b"<source><publisher>P%d</publisher><job><id>1</id></job></source>"
+    found = [
+        record.item.getparent().findtext("publisher")
+        for record in reader_of(zipped({f"{n}.xml": member % n for n in range(3)}))
+    ]
+    assert found == ["P0", "P1", "P2"]
+
+
+def test_names_of_members_are_never_paths_and_litter_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = zipped(
+        {
+            "../../evil.csv": CSV,
+            "/etc/x.csv": CSV,
+            "__MACOSX/._a.csv": b"\0\5",
+            "d/.DS_Store": b"x",
+            "d/": b"",
+        }
+    )
+    assert ids(reader_of(data)) == ["1", "2", "1", "2"]
+    assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.parametrize(
+    ("totals", "declared"),
+    [((4, 4), 4), ((2, 3), 5), ((None, None), None), ((7, None), 9)],
+    ids=["pages of one list", "each its own", "none", "one of two"],
+)
+def test_the_declared_numbers_of_members_come_together(totals, declared):
+    def member(total):
+        head = f'"total": {total}, ' if total else ""
+        return f'{{{head}"jobs": [{{"id": "1"}}, {{"id": "2"}}]}}'.encode()
+
+    reader = reader_of(zipped({f"{n}.json": member(total) for n, total in enumerate(totals)}))
+    assert len(list(reader)) == 4
+    assert reader.declared == declared
+
+
+def test_marks_of_mended_rows_are_seen_in_any_member():
+    reader = reader_of(zipped({"a.jsonl": LINES, "b.jsonl": b'{"id": "3", "syncd_errors": "x"}\n'}))
+    assert len(list(reader)) == 3
+    assert reader.mended
+
+
+BAD = {
+    "truncated gzip": (gzip.compress(CSV * 500)[:-20], "truncated", "ends before"),
+    "gzip cut in its header": (gzip.compress(CSV)[:5], "truncated", "ends before"),
+    "gzip with junk after it": (gzip.compress(CSV) + b"junk", "bad_archive", "follows"),
+    "gzip with a wrong checksum": (gzip.compress(CSV)[:-8] + b"\0" * 8, "bad_archive", "CRC"),
+    "gzip with flipped bytes": (gzip.compress(CSV)[:10] + b"\xff" * 40, "bad_archive", "damaged"),
+    "gzip of nothing": (gzip.compress(b""), "empty_file", "empty"),
+    "gzip in gzip": (gzip.compress(gzip.compress(CSV)), "not_a_feed", "within an archive"),
+    "gzip of a page": (gzip.compress(b"<html><body>Sorry</body></html>"), "not_a_feed", "HTML"),
+    "zip of nothing": (zipped({}), "empty_file", "no files"),
+    "zip of a folder": (zipped({"a/": b""}), "empty_file", "no files"),
+    "zip of an empty file": (zipped({"a.csv": b""}), "empty_file", "a.csv"),
+    "truncated zip": (zipped({"a.csv": CSV})[:-30], "truncated", "cut off"),
+    "zip with junk after it": (zipped({"a.csv": CSV}) + b"junk" * 9, "bad_archive", "follows"),
+    "encrypted zip": (encrypted(zipped({"a.csv": CSV})), "bad_archive", "encrypted"),
+    "bzip2 in zip": (zipped({"a.csv": CSV}, zipfile.ZIP_BZIP2), "bad_archive", "bzip2"),
+    "LZMA in zip": (zipped({"a.csv": CSV}, zipfile.ZIP_LZMA), "bad_archive", "LZMA"),
+    "zip in zip": (zipped({"a.zip": zipped({"a.csv": CSV})}), "not_a_feed", "within an archive"),
+    "gzip in zip": (zipped({"a.gz": gzip.compress(CSV)}), "not_a_feed", "within an archive"),
+    "members of two formats": (zipped({"a.csv": CSV, "b.xml": XML}), "bad_archive", "b.xml: this is xml"),
+    "members with two headers": (zipped({"a.csv": CSV, "b.csv": b"x,y\n1,2\n"}), "bad_header", "b.csv"),
+    "a member that is none": (zipped({"a.csv": CSV, "readme": b"Hello"}), "not_a_feed", "readme"),
+    "a member that is broken": (zipped({"a.xml": XML, "b.xml": XML[:-9]}), "truncated", "b.xml"),
+    "an OpenDocument sheet": (
+        zipped({"content.xml": b"<x/>", "META-INF/manifest.xml": b"<x/>"}), "not_a_feed", "OpenDocument"),
+    "a Word document": (
+        zipped({"[Content_Types].xml": b"<x/>", "word/document.xml": b"<x/>"}), "not_a_feed", "Word"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_faulty_archive_fails_with_its_reason(name):
+    data, code, word = BAD[name]
+    error = fault(data)
+    assert (error.code, word in error.detail) == (code, True), error.detail
+
+
+def test_a_fault_in_a_member_names_it_and_its_line_and_a_hostile_name_is_harmless():
+    error = fault(zipped({"ok.xml": XML, "a\n\x1b[31m" + "x" * 200: b"<jobs>\n<job></jobs>"}))
+    assert (error.code, error.line) == ("not_well_formed", 2)
+    assert error.detail.startswith("a??[31mxxx")
+    assert len(error.detail) < 250
+
+
+def test_limits_hold_for_all_members_together():
+    rows = b"id,t\n" + b"1,x\n" * 300_000
+    data = zipped({"a.csv": rows, "b.csv": rows})
+    assert fault(data, Limits(rows=400_000)).code == "limit_exceeded"
+    assert "[limits] file" in fault(data, Limits(file=2_000_000, ratio=10_000)).detail
+    assert "[limits] ratio" in fault(data).detail
+    assert len(list(reader_of(data, Limits(ratio=10_000)))) == 600_000
+    assert "[limits] ratio" in fault(gzip.compress(rows)).detail
+    assert "[limits] file" in fault(gzip.compress(rows), Limits(file=1_100_000, ratio=10_000)).detail
+
+
+def test_an_archive_with_too_long_a_list_of_members_is_refused():
+    data = zipped({f"{n:0200}": b"" for n in range(40_000)}, zipfile.ZIP_STORED)
+    assert fault(data).code == "limit_exceeded"
