@@ -71,11 +71,16 @@ class CsvReader(BaseReader):
         for chunk in self._chunks(self._dialect.skip):
             more.append(chunk)
             size += len(chunk)
-            if size >= min(len(self._waiting), self._limits.text - len(self._waiting)):
+            waits = len(self._waiting)
+            if waits + size > self._limits.text or (size >= waits and self._may_end(more)):
                 yield b"".join((self._waiting, *more))
                 more, size = [], 0
         if more:
             yield b"".join((self._waiting, *more))
+
+    def _may_end(self, more: list[bytes]) -> bool:
+        """Whether what waits may end in ``more``: not within quotes, or there is another quote."""
+        return not self._waiting.count(b'"') & 1 or any(b'"' in chunk for chunk in more)
 
     def _records(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
         """Candidate records, without their line ends. Returns the bytes from where a quote is still open,
