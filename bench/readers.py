@@ -1,8 +1,9 @@
 """Readers beside the bare parser of each format, in one run: first reading, reading again with all records known, memory.
 
-    python bench/readers.py [--rows 10000] [--reps 3] [xml csv json jsonl]
+    python bench/readers.py [--rows 10000] [--reps 3] [--memory] [xml csv json jsonl]
 
-Figures compare within one run only. Each measure runs in its own child process; the median counts.
+``--memory`` compares the peak of memory at --rows (say 1000000: 3 GB of scratch space for each format) with that
+at 10,000 rows instead. Figures compare within one run only. Each measure runs in its own child process; the median counts.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import random
 import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -172,6 +174,35 @@ def report(path: Path, count: int, reps: int) -> None:
         )
 
 
+def peak(path: Path, *, known: bool) -> float:
+    """MiB of resident memory at the most, in a process that does nothing but read ``path``."""
+    code = (
+        "import sys; from pathlib import Path; from syncd.feeds.readers import Limits, ReadSpec, open_reader\n"
+        "for _ in open_reader(Path(sys.argv[1]), ReadSpec(), Limits(), (lambda d: d) if sys.argv[2] else None): pass\n"
+        "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])"
+    )
+    command = [sys.executable, "-c", code, str(path), "known" if known else ""]
+    root = str(Path(__file__).resolve().parent.parent)
+    out = subprocess.run(
+        command, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root}
+    )
+    return int(out.stdout) / 1024
+
+
+def report_memory(folder: Path, suffix: str, count: int) -> None:
+    found: dict[str, list[float]] = {"first reading": [], "all known": []}
+    for size in (10_000, count):
+        path = folder / f"feed.{suffix}"
+        write(path, size)
+        for name, peaks in found.items():
+            peaks.append(peak(path, known=name == "all known"))
+        path.unlink()
+    for name, (small, large) in found.items():
+        print(
+            f"{suffix:6}{name:14}{small:7.1f} MiB at 10,000 {large:7.1f} MiB at {count:,} {large / small:6.2f}x"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -179,9 +210,13 @@ def main() -> None:
     parser.add_argument("formats", nargs="*", default=["xml", "csv", "json", "jsonl"])
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--reps", type=int, default=3)
+    parser.add_argument("--memory", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for suffix in options.formats:
+            if options.memory:
+                report_memory(Path(folder), suffix, options.rows)
+                continue
             path = Path(folder) / f"feed.{suffix}"
             write(path, options.rows)
             report(path, options.rows, options.reps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -34,9 +35,56 @@ def peak(folder, name, rows, known):
         out.write(before.format())
         out.writelines(row.format(n=n, text=TEXT) for n in range(rows))
         out.write(after)
+    return read(path, known)
+
+
+PACK = """
+import gzip, shutil, sys, zipfile
+with open(sys.argv[1], "rb") as plain, gzip.open(sys.argv[1] + ".gz", "wb", 1) as packed:
+    shutil.copyfileobj(plain, packed)
+with zipfile.ZipFile(sys.argv[1] + ".zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    archive.write(sys.argv[1], "a")
+"""
+SHEET = """
+import sys, zipfile
+from pathlib import Path
+sys.path.insert(0, sys.argv[3])
+from spreadsheets import book, row
+data = book({"Jobs": row("id", "t") + "".join(
+    f'<row><c><v>{n}</v></c><c t="s"><v>{n}</v></c></row>' for n in range(int(sys.argv[2])))},
+    [f"<t>{n} {hash(str(n))} {'word ' * 60}</t>" for n in range(int(sys.argv[2]))])
+Path(sys.argv[1]).write_bytes(data)
+"""
+
+
+def read(path, known="unknown"):
+    """Records read, and the peak of resident memory in MiB."""
     command = [sys.executable, "-c", READ, str(path), known]
-    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return tuple(map(int, out.split()))
+    return tuple(map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()))
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zip"])
+def test_ten_times_the_rows_take_no_more_memory_when_they_are_compressed(tmp_path, ending):
+    found = {}
+    for rows in (2_000, 20_000):
+        path = tmp_path / f"{rows}.csv"
+        lines = (f"{n},{' '.join(str(n * m * 7919) for m in range(60))}\n" for n in range(rows))
+        path.write_text("id,text\n" + "".join(lines))
+        subprocess.run([sys.executable, "-c", PACK, str(path)], check=True)
+        found[rows] = read(f"{path}{ending}")
+    assert (found[2_000][0], found[20_000][0]) == (2_000, 20_000)
+    assert found[20_000][1] - found[2_000][1] <= 6
+
+
+def test_a_spreadsheet_takes_little_more_memory_for_ten_times_the_rows(tmp_path):
+    found = {}
+    for rows in (2_000, 20_000):
+        path = tmp_path / f"{rows}.xlsx"
+        command = [sys.executable, "-c", SHEET, str(path), str(rows), str(Path(__file__).parent)]
+        subprocess.run(command, check=True)
+        found[rows] = read(path)
+    assert (found[2_000][0], found[20_000][0]) == (2_000, 20_000)
+    assert found[20_000][1] - found[2_000][1] <= 16  # of texts, 8 MiB stay in memory
 
 
 @pytest.mark.parametrize("known", ["known", "unknown"])
