@@ -136,6 +136,11 @@ def test_a_faulty_spreadsheet_fails_with_its_reason(name):
     assert fault(data).code == code
 
 
+def test_more_texts_than_rows_are_allowed_break_the_limit_and_leave_nothing_open():
+    data = book({"Jobs": HEAD + row(1, "a")}, ["<t>x</t>"] * 9)
+    assert "[limits] rows" in fault(data, limits=Limits(rows=8)).detail
+
+
 def test_a_spreadsheet_is_refused_where_the_setting_says_another_format():
     error = fault(book({"Jobs": HEAD}), ReadSpec(format="xml"))
     assert (error.code, "spreadsheet" in error.detail) == ("not_a_feed", True)

@@ -91,31 +91,34 @@ class CsvReader(BaseReader):
             pieces = [rest, *pieces[1:]] if rest else pieces[1:]
         if self._digest is None:
             return b""
-        digests = [self._digest(piece) for piece in pieces]
+        digests = list(map(self._digest, pieces))
         known = self._ask(digests)
         end = self._dialect.line_end
         pending: list[bytes] = []
+        marks: list[bytes] = []
         newline, misled = self._newline, False
         for piece, digest in zip(pieces, digests, strict=True):
             if digest in known and not misled:
-                carry = (yield from self._parse(pending)) if pending else b""
-                pending = []
+                carry = (yield from self._parse(pending, marks)) if pending else b""
+                pending, marks = [], []
                 if not carry:
                     yield Record(self._next(), self._line, None, digest, None)
                     self._line += piece.count(newline) + 1
                     continue
-                pending = [carry.removesuffix(end)]  # in an open quote even a known record is text
+                carry = carry.removesuffix(end)  # in an open quote even a known record is text
+                pending, marks = [carry], [self._digest(carry)]
                 misled = True
             pending.append(piece)
-        return (yield from self._parse(pending)) if pending else b""
+            marks.append(digest)
+        return (yield from self._parse(pending, marks)) if pending else b""
 
-    def _parse(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
+    def _parse(self, pieces: list[bytes], digests: list[bytes]) -> Generator[Record, None, bytes]:
         """Candidates that csv.reader has to judge, the first at a record's start. Returns what stands in an
         open quote.
         """
         end = self._dialect.line_end
         newline = self._newline
-        texts = [self._decode(piece) for piece in pieces]
+        texts = list(map(self._decode, pieces))
         reader = self._reader([*texts, _SENTINEL])
         done = 0
         try:
@@ -125,8 +128,8 @@ class CsvReader(BaseReader):
                 if reader.line_num > len(texts):
                     return b""
                 raw = pieces[done]
+                yield from self._row(row, raw, digests[done])
                 done += 1
-                yield from self._row(row, raw)
                 self._line += raw.count(newline) + 1
         except csv.Error:
             pass
@@ -135,6 +138,7 @@ class CsvReader(BaseReader):
     def _by_lines(self, text: str) -> Generator[Record, None, bytes]:
         """Where quotes misled the joining: line by line, as csv.reader wants it."""
         lines = [line for line in _LINE.findall(text) if line]
+        assert self._digest is not None
         end, done = self._dialect.line_end, 0
         reader = self._reader([*lines, _SENTINEL])
         try:
@@ -143,7 +147,8 @@ class CsvReader(BaseReader):
                     break
                 raw = "".join(lines[done : reader.line_num]).encode()
                 done = reader.line_num
-                yield from self._row(row, raw.removesuffix(end))
+                bare = raw.removesuffix(end)
+                yield from self._row(row, bare, self._digest(bare))
                 self._line += raw.count(self._newline)
         except csv.Error as error:
             raise FeedError("not_well_formed", f"not CSV: {error}", line=self._line) from None
@@ -161,10 +166,9 @@ class CsvReader(BaseReader):
     def _reader(self, texts: Sequence[str]) -> Any:
         return csv.reader(texts, delimiter=self._dialect.delimiter)
 
-    def _row(self, row: list[str], raw: bytes) -> Iterator[Record]:
+    def _row(self, row: list[str], raw: bytes, digest: bytes) -> Iterator[Record]:
         if not any(row) or not any(map(str.strip, row)):
             return
-        assert self._digest is not None
         keys = self._keys
         problem = None
         if len(row) != len(keys):
@@ -176,7 +180,7 @@ class CsvReader(BaseReader):
                 "", "too_long", f"the record is longer than {self._limits.record} bytes", len(raw)
             )
         item = dict(zip(keys, row, strict=False))
-        yield Record(self._next(), self._line, None, self._digest(raw), item, problem, partial(list, row))
+        yield Record(self._next(), self._line, None, digest, item, problem, partial(list, row))
 
     def _take_header(self, data: bytes) -> bytes:
         """The first record that is not blank names the columns. Returns what follows it, if quotes misled

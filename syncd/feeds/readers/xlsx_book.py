@@ -89,13 +89,21 @@ class Book:
     def texts(self) -> Texts:
         """The texts that cells refer to by number."""
         found = Texts()
-        if "sharedStrings" in self._parts:
-            for element in self.elements(self._parts["sharedStrings"], "si"):
-                if len(found) >= self._limits.rows:
-                    detail = f"more than {self._limits.rows} texts in the spreadsheet ([limits] rows)"
-                    raise FeedError("limit_exceeded", detail)
-                found.add(plain_text(element))
+        try:
+            self._fill(found)
+        except BaseException:
+            found.close()
+            raise
         return found
+
+    def _fill(self, texts: Texts) -> None:
+        if "sharedStrings" not in self._parts:
+            return
+        for element in self.elements(self._parts["sharedStrings"], "si"):
+            if len(texts) >= self._limits.rows:
+                detail = f"more than {self._limits.rows} texts in the spreadsheet ([limits] rows)"
+                raise FeedError("limit_exceeded", detail)
+            texts.add(plain_text(element))
 
     def sheet(self, wanted: str | None) -> Sheet:
         """The sheet of that name, whatever its case, or the first that is not hidden. Raises FeedError
