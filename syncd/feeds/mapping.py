@@ -36,12 +36,15 @@ Body = dict[str, object]
 class MappedRow:
     """``body``: what a client would send as JSON, without the fields that ``problems`` is about; None:
     there is none at all. With any problem the row is rejected. ``reference_id``: the row's id as far as it
-    is readable, trimmed. ``warnings``: (code, detail) of what was cut, cleaned, guessed or given up."""
+    is readable, trimmed. ``warnings``: (code, detail) of what was cut, cleaned, guessed or given up.
+    ``unknown``: (field, value as the feed has it) of each value that names no entry of a catalogue, whether
+    the row is rejected for it or a default stands in: what a lookup would have to say."""
 
     body: Body | None
     reference_id: str | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class Mapping:
             )
         log = Log()
         body = self._body(record.item, actual, log)
-        return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings))
+        return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings), tuple(log.unknown))
 
     def _body(self, item: Any, form: Format, log: Log) -> Body:
         if self._fields is None:
