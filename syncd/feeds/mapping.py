@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import ATTRIBUTES, Routing
-from syncd.domain.text import key as name_key
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.fields import DROPPED, Context, Field, Kind, Log, compile_field
@@ -21,7 +20,7 @@ from syncd.feeds.native import native_body
 from syncd.feeds.records import Format, Record
 from syncd.feeds.salary_field import KIND as SALARY
 from syncd.feeds.selectors import open_record
-from syncd.feeds.sources import Build, Values, constants
+from syncd.feeds.sources import Build, Table, constants
 from syncd.feeds.text_fields import TEXT_KINDS
 
 KINDS: dict[str, Kind] = {**TEXT_KINDS, **LIST_KINDS, "salary": SALARY}
@@ -174,17 +173,15 @@ def format_of(item: object) -> Format:
     return "json" if item is None or isinstance(item, list | str | int) else "xml"
 
 
-def _tables(lookups: Map[str, Map[str, object]], scope: Scope) -> dict[str, dict[str, Values]]:
+def _tables(lookups: Map[str, Map[str, object]], scope: Scope) -> dict[str, Table]:
     """Lookup tables by name; their keys without case, accents and punctuation."""
-    tables: dict[str, dict[str, Values]] = {}
+    tables: dict[str, Table] = {}
     for name, table in lookups.items():
         if not isinstance(table, dict):
             scope.at(name).fault('must be a table of "text in the feed" = "value"')
-            tables[name] = {}
+            tables[name] = Table({})
             continue
-        tables[name] = {
-            name_key(key): constants(value, scope.at(name).at(key)) for key, value in table.items()
-        }
+        tables[name] = Table({key: constants(value, scope.at(name).at(key)) for key, value in table.items()})
     return tables
 
 

@@ -95,7 +95,10 @@ def _arranged(place: str) -> str:
 def _shortened(place: str) -> str:
     """``123 Main St, Toronto, ON`` and ``Toronto, ON - Downtown`` as "Toronto, ON"."""
     parts = [part.strip() for part in place.split(",")]
-    if len(parts) > 2 and province_code(parts[-1]) and parts[-2] and not province_code(parts[-2]):
+    code = province_code(parts[-1])
+    if len(parts) > 2 and code and province_code(parts[-2]) == code:
+        return ", ".join(parts[:-1])
+    if len(parts) > 2 and code and parts[-2] and not province_code(parts[-2]):
         return f"{parts[-2]}, {parts[-1]}"
     more = _MORE.match(place)
     if more and province_code(more[1].rpartition(",")[2]):
