@@ -57,6 +57,16 @@ def test_a_default_namespace_does_not_matter():
     assert value("a[b='x']/b", '<job xmlns="urn:q"><a><b>x</b></a></job>') == "x"
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("title", "t"), ("TITLE", "T"), ("Title", "t"), ("expirationdate", "x"), ("n", None)],
+)
+def test_a_name_that_no_child_has_is_found_in_another_case(name, expected):
+    xml = "<job><TITLE>T</TITLE><title>t</title><expirationDate>x</expirationDate></job>"
+    assert value(name, xml) == expected
+    assert value({"each": name, "from": "."}, xml) == expected
+
+
 JSON = {
     "a": {"b": "x"},
     "list": [{"name": "one", "v": 1}, {"name": "Job Type", "v": "Full"}],
