@@ -291,6 +291,7 @@ SALARIES = [
     ("CDN$ 50,000 / year", "50000", None, 1),
     ("C$60,000-70,000 p.a.", "60000", "70000", 1),
     ("$200 per diem", "200", None, 4),
+    ("De $15 à $20 /hr", "15", "20", 5),
     ("$20.00 - $20.00 per hour", "20.00", None, 5),
 ]
 
@@ -319,6 +320,7 @@ def test_a_salary_text_is_read(text, amount, most, period):
         ("$0.60/mile", "salary_no_period"),
         ("50 CHF per hour", "salary_currency"),
         ("20 USD/hr", "salary_currency"),
+        ("R$ 5.000 - R$ 6.000 por mês", "salary_currency"),
         ("150 € per day", "salary_currency"),
     ],
 )
