@@ -4,7 +4,7 @@ of test_transforms_money. Each as a table of cases, then as laws."""
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncd.domain import places as domain_places
@@ -16,6 +16,8 @@ from syncd.feeds.transforms.places import is_nowhere, tidy
 from syncd.feeds.transforms.positions import position_of
 
 CATALOG = Catalog.default()
+#: The machine that runs the tests may be busy.
+UNHURRIED = settings(deadline=None)
 
 DATES = [
     ("iso", "2026-07-13T23:59:00:0", "2026-07-13"),
@@ -65,6 +67,7 @@ def test_a_date_is_read_in_the_named_way_only(form, text, expected):
     assert compile_dates([form])(text) == expected
 
 
+@UNHURRIED
 @given(
     st.sampled_from(NAMES),
     st.text(alphabet="0123456789/.- :TZjanfévrmaiûthersl,", max_size=40) | st.text(max_size=30),
@@ -170,6 +173,7 @@ _PIECES = st.sampled_from(
 )
 
 
+@UNHURRIED
 @given(st.lists(_PIECES, max_size=9).map("".join) | st.text(max_size=40))
 def test_a_tidied_place_stays_as_it_is(text):
     once = tidy(text)
@@ -204,6 +208,7 @@ def test_a_text_with_words_that_say_nothing_known_is_no_kind_of_work(text):
     assert position_of(text) is None
 
 
+@UNHURRIED
 @given(
     st.text(max_size=60)
     | st.lists(
@@ -256,6 +261,7 @@ def test_two_categories_in_one_text_are_not_taken_for_a_third():
     assert CATALOG.find_category("Sales, Retail") is None
 
 
+@UNHURRIED
 @given(st.text(max_size=40) | st.sampled_from([e.name for e in CATALOG.categories.values()]))
 def test_the_name_of_what_is_found_finds_it_again(text):
     found = CATALOG.find_category(text)
@@ -353,6 +359,7 @@ _MONEY = st.lists(
 ).map("".join)
 
 
+@UNHURRIED
 @given(_MONEY | st.text(max_size=60), st.sampled_from([None, "en", "fr"]))
 def test_a_salary_that_is_read_passes_the_rules_and_reads_the_same_again(text, locale):
     infer = money.Infer(Decimal(200), Decimal(10000))
