@@ -29,6 +29,7 @@ from syncd.domain.plan import (
 )
 from syncd.domain.run import Run
 from syncd.errors import Problem, StoreError
+from syncd.logs import Event
 from syncd.store import Tx, feeds, jobs, runs
 from syncd.sync.context import Context
 from syncd.sync.deciding import NOBODY, decide, located, look_up, problems_of, written
@@ -98,7 +99,7 @@ class Applier:
                 for row in rows:
                     self._batch([row])
                 return
-            log.exception("row.failed", run=self._run.id, record=rows[0][0].number)
+            log.exception(Event.ROW_FAILED, run=self._run.id, record=rows[0][0].number)
             self._failed(str(error) or type(error).__name__)
             problem = Problem("", "write_failed", f"the row could not be written: {type(error).__name__}")
             self._take(Written(Counter({RowAction.REJECTED: 1}), [(rows[0][0].number, (problem,))]))
@@ -174,7 +175,7 @@ class Applier:
             except (StoreError, OSError, Stopped):
                 raise
             except Exception as error:
-                log.exception("archive.failed", run=self._run.id)
+                log.exception(Event.ARCHIVE_FAILED, run=self._run.id)
                 self._failed(str(error) or type(error).__name__)
             self._ctx.edge("archiving", self._counts.archived, self._run.counts.missing)
 

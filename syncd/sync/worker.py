@@ -18,6 +18,7 @@ import structlog
 
 from syncd.domain.run import Run
 from syncd.errors import FeedError, StoreClosed, SyncdError
+from syncd.logs import Event
 from syncd.store import Store
 from syncd.sync.context import Progress
 from syncd.sync.feed import Feed, Stopped
@@ -126,7 +127,7 @@ class Worker:
             self._contain(lane, error)
         else:
             if lane.waiting:
-                log.info("feed.resumed", feed=lane.feed.name)
+                log.info(Event.FEED_RESUMED, feed=lane.feed.name)
             lane.waiting, lane.failures = None, 0
         return True
 
@@ -143,9 +144,9 @@ class Worker:
         lane.rest(pause(lane.failures))
         reason = _in_words(error, lane.feed.folder)
         if passing(error) or isinstance(error, OSError | FeedError):
-            log.warning("feed.waiting", feed=lane.feed.name, reason=reason, seconds=pause(lane.failures))
+            log.warning(Event.FEED_WAITING, feed=lane.feed.name, reason=reason, seconds=pause(lane.failures))
         else:
-            log.exception("feed.fault", feed=lane.feed.name, reason=reason)
+            log.exception(Event.FEED_FAULT, feed=lane.feed.name, reason=reason)
         lane.waiting = reason
 
     def _report_strays(self) -> None:
@@ -156,7 +157,7 @@ class Worker:
                 found |= {("", s.name): s.why for s in strays(self._drop, set(self.feeds))}
         for (feed, name), why in found.items():
             if (feed, name) not in self._told:
-                log.warning("feed.stray", feed=feed or None, file=name, reason=why)
+                log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=why)
         self._told = set(found)
 
 

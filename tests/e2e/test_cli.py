@@ -280,3 +280,34 @@ def test_root_becomes_the_owner_of_the_stores_folder(acme):
 def test_json_is_one_line(acme):
     assert json.loads(acme.run("employer", "list", "--json").out.rstrip("\n")) is not None
     assert acme.run("employer", "list", "--json").out.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda base: (base / "feeds").write_text("x"),
+         "drop.folder: {base}/feeds/drop: it, or something above it, is no folder"),
+        (lambda base: (base / "var").write_text("x"), "store.url: {base}/var: File exists"),
+        (lambda base: (base / "var").mkdir() or (base / "var" / "syncd.db").write_text("no database" * 999),
+         "store.url: {base}/var/syncd.db: the store is damaged or is no store (file is not a database); stop syncd"),
+        (lambda base: (base / "config/feeds.d/b.toml").write_text("employer ="), "b.toml: is not TOML: "),
+    ],
+    ids=["drop folder", "store's folder", "store", "feed"],
+)  # fmt: skip
+def test_check_names_what_is_in_the_way(installation, spoil, words):
+    (installation.feeds / "acme.toml").unlink()
+    spoil(installation.base)
+    result = installation.run("check")
+    (line,) = result.err.splitlines()
+    assert line.startswith("syncd: " + words.format(base=installation.base))
+    assert (result.code, result.out) == (1, "")
+
+
+def test_serve_does_not_begin_where_the_drop_folder_cannot_be(installation):
+    (installation.feeds / "acme.toml").unlink()
+    (installation.base / "feeds").write_text("x")
+    result = installation.run("serve")
+    assert result.code == 1
+    assert result.err.splitlines() == [
+        f"syncd: drop.folder: {installation.drop_folder}: it is no folder; choose another place or see `syncd check`"
+    ]

@@ -22,6 +22,7 @@ BASE = "/api/v1.1"
 SECRET = "known-to-nobody"
 LONG = "x" * 10_000_000
 JOBS = 6
+DECLARED = '<?xml version="1.0" encoding="utf-8"?>'
 
 
 def job(reference, **fields):
@@ -133,13 +134,13 @@ def worst_files(secret):
         "byte-xml": Case("jobs.xml", lambda f: broken(as_xml(jobs(f, title="BROKEN"))), "failed", mostly),
         "byte-json": Case("jobs.json", lambda f: broken(as_json(jobs(f, title="BROKEN"))), "failed", mostly),
         "byte-lines": Case("jobs.jsonl", lambda f: broken(as_lines(jobs(f, title="BROKEN"))), "failed", mostly),
-        "declared": Case("jobs.xml", lambda f: ('<?xml version="1.0" encoding="utf-8"?>' + as_xml(jobs(f, title="\xe9"))).encode("latin-1"),
-                         "failed", "bad_encoding: "),
+        "declared": Case("jobs.xml", lambda f: as_xml(jobs(f, title="\xe9"), DECLARED).encode("latin-1"), "failed",
+                         "bad_encoding: "),
         "half-utf16": Case("jobs.csv", lambda f: as_csv(jobs(f)).encode("utf-16")[:-1], "failed",
                            "bad_encoding: the file ends within a character of UTF-16-LE"),
         "page": Case("jobs.csv", lambda f: "<!DOCTYPE html><html><body>Please sign in</body></html>", "failed",
                      "not_a_feed: this is an HTML page, not a feed"),
-        "pdf": Case("jobs.xml", lambda f: b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + noise, "failed", "not_a_feed: this is a PDF document"),
+        "pdf": Case("jobs.xml", lambda f: b"%PDF-1.7\n%\xe2\xe3\n" + noise, "failed", "not_a_feed: this is a PDF document"),
         "zip": Case("jobs.xml", lambda f: b"PK\x03\x04\x14\x00" + noise, "failed", "not_a_feed: this is a zip archive"),
         "noise": Case("jobs.xml", lambda f: noise, "failed", "bad_encoding: the byte 0x90 is not text in Windows-1252"),
         "zeros": Case("jobs.json", lambda f: bytes(5000), "failed", "not_a_feed: neither XML nor JSON"),
@@ -247,7 +248,8 @@ def test_the_worst_files_each_fail_in_words_and_the_next_good_one_is_run(install
 
 NAMES = (
     b"caf\xe9.csv", b"-rf.csv", b"two\nlines.csv", b"it's \"quoted\".csv", b"$(touch pwned);`id`.csv", b"<b>bold.csv",
-    b"\x1b[31mred.csv", "\u202efdp.csv".encode(), b"%00.csv", b"...csv..", ("\u00e9" * 125 + ".csv").encode(), b"x" * 251 + b".csv",
+    b"\x1b[31mred.csv", "\u202efdp.csv".encode(), b"%00.csv",
+    b"x.csv..", ("\u00e9" * 125 + ".csv").encode(), b"x" * 251 + b".csv",
 )  # fmt: skip
 
 
@@ -367,18 +369,27 @@ def test_a_file_or_a_folder_that_the_daemon_may_not_use_is_named_and_used_once_i
     installation, start, until
 ):
     installation.feed("other")
+    installation.feed("marked", 'employer = "Acme Ltd."\nmarker = ".ok"\n')
+    installation.settings('rescan = "1s"\n')  # a change of rights is no event
     installation.employer_with_key()
     daemon = start(real=True, wrapper=without_roots_rights())
-    folder, other = folders_of(installation, until, "acme", "other")
-    place(folder, ".secret.csv", as_csv(jobs("acme")))
-    (folder / ".secret.csv").chmod(0)
-    (folder / ".secret.csv").rename(folder / "secret.csv")
-    (stray,) = daemon.wait_for_event("feed.stray")
-    assert (stray["feed"], stray["file"]) == ("acme", "secret.csv")
-    assert stray["reason"] == "it cannot be opened: Permission denied; syncd's user needs to read it"
+    folder, other, marked = folders_of(installation, until, "acme", "other", "marked")
+    for place_of in (folder, marked):
+        place(place_of, ".secret.csv", as_csv(jobs(place_of.name)))
+        (place_of / ".secret.csv").chmod(0)
+        (place_of / ".secret.csv").rename(place_of / "secret.csv")
+    (marked / "secret.csv.ok").touch()
+    strays = daemon.wait_for_event("feed.stray", 2)
+    assert sorted((stray["feed"], stray["file"]) for stray in strays) == [
+        ("acme", "secret.csv"),
+        ("marked", "secret.csv"),
+    ]
+    why = "it cannot be opened: Permission denied; syncd's user needs to read it"
+    assert {stray["reason"] for stray in strays} == {why}
     serves(daemon)
-    (folder / "secret.csv").chmod(0o644)
-    until(lambda: ended(daemon, "acme"), "the run of the file that can be read")
+    for place_of in (folder, marked):
+        (place_of / "secret.csv").chmod(0o644)
+        until(lambda f=place_of.name: ended(daemon, f), "the run of the file that can be read")
 
     other.chmod(0o555)
     try:
@@ -483,8 +494,14 @@ def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, 
     files = {}
     for name in ("left", "right"):
         files[name] = installation.base / f"{name}.csv"
-        files[name].write_text(as_csv([job(f"acme-{n}", description=f"<p>From {name}.</p>") for n in range(300)]))
-    place(folder, "dropped.csv", as_csv([job(f"acme-{n}", description="<p>From dropped.</p>") for n in range(300)]))
+        files[name].write_text(
+            as_csv([job(f"acme-{n}", description=f"<p>From {name}.</p>") for n in range(300)])
+        )
+    place(
+        folder,
+        "dropped.csv",
+        as_csv([job(f"acme-{n}", description="<p>From dropped.</p>") for n in range(300)]),
+    )
     command = [
         sys.executable,
         "-m",
@@ -528,7 +545,7 @@ def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, 
     until(lambda: deliveries(folder / "done")[4:], "the file of the held run")
     approved = installation.run("runs", "approve", held["run"])
     assert (approved.code, total(daemon, key), total(daemon, key, "archived")) == (0, 101, 200)
-    assert "is not waiting" in installation.run("runs", "approve", held["run"]).err
+    assert "only a held run can be approved" in installation.run("runs", "approve", held["run"]).err
 
     # A row that breaks the rules, mended in the file of rejects and dropped back.
     place(folder, "bad.csv", as_csv([*some, job("acme-300"), job("acme-301", title="")]))
