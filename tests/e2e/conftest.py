@@ -211,6 +211,7 @@ def cli(capsys, monkeypatch):
         if name.startswith("SYNCD_"):
             monkeypatch.delenv(name)
     handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
+    on_reload = signal.getsignal(signal.SIGHUP)
 
     def call(*arguments):
         capsys.readouterr()
@@ -221,6 +222,7 @@ def cli(capsys, monkeypatch):
 
     yield call
     context.chosen_config = None
+    signal.signal(signal.SIGHUP, on_reload)
     structlog.reset_defaults()
     logging.getLogger().handlers[:] = handlers
     logging.getLogger().setLevel(level)

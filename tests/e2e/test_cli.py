@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -311,3 +312,10 @@ def test_serve_does_not_begin_where_the_drop_folder_cannot_be(installation):
     assert result.err.splitlines() == [
         f"syncd: drop.folder: {installation.drop_folder}: it is no folder; choose another place or see `syncd check`"
     ]
+
+
+def test_a_reload_that_comes_before_there_is_anything_to_reload_does_not_end_the_daemon(installation):
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+    installation.settings("nonsense = 1\n")
+    assert installation.run("serve").code == 1
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN

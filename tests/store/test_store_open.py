@@ -224,7 +224,7 @@ def test_nothing_is_written_to_a_file_that_was_taken_away_until_it_is_back(tmp_p
             store.write(lambda tx: employers.add(tx, "Lost"))
         (tmp_path / "aside.db").rename(tmp_path / "syncd.db")
         store.write(lambda tx: employers.add(tx, "After"))
-        assert [found.name for found in store.read(employers.list)] == ["Before", "After"]
+        assert [found.name for found in store.read(employers.all)] == ["Before", "After"]
 
 
 def test_what_is_no_store_says_what_to_do(tmp_path):
