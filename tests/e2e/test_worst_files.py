@@ -163,6 +163,11 @@ def deliveries(folder):
     return [path for path in found if not path.name.endswith(ours) and ".rejected." not in path.name]
 
 
+def at_rest(*folders):
+    """Whether every file that was taken lies where it stays: an outcome is told a moment before."""
+    return not any(path.name != ".lock" for folder in folders for path in (folder / ".claimed").iterdir())
+
+
 def serves(daemon):
     assert daemon.request("GET", "/healthz")[0] == 200
     status, state = daemon.request("GET", "/readyz")
@@ -210,6 +215,7 @@ def test_the_worst_files_each_fail_in_words_and_the_next_good_one_is_run(install
             place(folders[feed], name, content)
             (folders[feed] / f"{name}.ok").touch() if feed == "nothing" else None
         until(lambda: len(daemon.events("feed.reconciled")) == runs * len(worst), f"{runs} runs a feed")
+        until(lambda: at_rest(*folders.values()), "the files' places")
         serves(daemon)
 
     drop(1, {feed: ("one.csv", as_csv(jobs(feed))) for feed in worst})
@@ -286,6 +292,7 @@ def test_odd_names_things_that_are_no_files_slow_writers_and_500_at_once(install
         place(odd, ".name", as_csv([job(f"odd-{number}")]))
         os.rename(odd / ".name", os.path.join(os.fsencode(odd), name))
     until(lambda: len(ended(daemon, "odd")) == len(NAMES), "the runs of the odd names")
+    until(lambda: at_rest(odd), "the last file's place")
     assert {run["state"] for run in ended(daemon, "odd")} == {"succeeded"}
     done = [path for path in os.listdir(os.fsencode(odd / "done")) if b".report." not in path]
     assert len(done) == len(NAMES)
@@ -305,6 +312,7 @@ def test_odd_names_things_that_are_no_files_slow_writers_and_500_at_once(install
     for number in range(500):
         place(many, f"{number}.csv", as_csv(jobs("many", title=f"Title {number}")))
     until(lambda: len(ended(daemon, "many")) == 500, "500 runs")
+    until(lambda: at_rest(many), "the last file's place")
     assert {run["state"] for run in ended(daemon, "many")} <= {"superseded", "succeeded"}
     assert ended(daemon, "many")[-1]["state"] == "succeeded"
     assert ended(daemon, "many")[-1]["file"] == "499.csv"
@@ -465,6 +473,7 @@ def test_a_full_disk_stops_nothing_loses_nothing_and_is_got_over_without_help(in
     assert (second["state"], second["read"], second["archived"]) == ("succeeded", 399, 0)
     until(lambda: daemon.request("GET", "/readyz")[0] == 200, "readiness")
     assert daemon.request("PUT", f"{BASE}/jobs", key, job("API-1"))[0] == 201
+    until(lambda: at_rest(folder), "the file's place")
     assert sorted(path.name for path in deliveries(folder)) == ["1-one.csv", "2-two.csv"]
     assert (folder / "done" / "2-two.csv.report.json").is_file()
 
@@ -477,11 +486,6 @@ def fill(disk):
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
-
-
-def is_filed(folder, run):
-    """Whether the run's file lies where it stays: until then an empty one keeps its name."""
-    return any(path.stat().st_size for path in (folder / "done").glob(f"{run['run']}-*.csv"))
 
 
 def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, start, until):
@@ -515,7 +519,7 @@ def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, 
     ]
     runs = [json.loads(process.communicate(timeout=60)[0]) for process in imports]
     assert {process.returncode for process in imports} == {0}
-    until(lambda: ended(daemon, "acme"), "the daemon's own run")
+    until(lambda: ended(daemon, "acme") and at_rest(folder), "the daemon's own run")
     listed = installation.run("runs", "--json").json
     assert sorted(run["file"] for run in listed) == ["dropped.csv", "left.csv", "right.csv"]
     assert {run["state"] for run in [*runs, *listed]} == {"succeeded"}
@@ -534,12 +538,12 @@ def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, 
     place(folder, "some.csv", as_csv(some))
     held = daemon.wait_for_event("feed.held")[0]
     assert "200 of 300 active jobs would be archived (66.7 %" in held["reason"]
-    until(lambda: is_filed(folder, held), "the file of the held run")
+    until(lambda: at_rest(folder), "the place of the held run's file")
     rejected = installation.run("runs", "reject", held["run"])
     assert (rejected.code, total(daemon, key)) == (0, 300)
     place(folder, "again.csv", as_csv([*some, job("acme-300")]))
     held = daemon.wait_for_event("feed.held", 2)[1]
-    until(lambda: is_filed(folder, held), "the file of the held run")
+    until(lambda: at_rest(folder), "the place of the held run's file")
     approved = installation.run("runs", "approve", held["run"])
     assert (approved.code, total(daemon, key), total(daemon, key, "archived")) == (0, 101, 200)
     assert "only a held run can be approved" in installation.run("runs", "approve", held["run"]).err
