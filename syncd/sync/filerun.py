@@ -201,9 +201,10 @@ class FileRun:
         """All of it, or, where the other rows stand already, what archives."""
         everything = self._run.holds is Holds.ALL
         now = self._shown(stage, planner, shown.reason)
-        if (now.plan != shown.plan) if everything else (now.archives != shown.archives):
+        moved = shown.differs(now, everything=everything)
+        if moved is not None:
             hold = Hold(everything, "moved", shown.reason)
-            return self._end_held(stage, planner, hold, moved=True)
+            return self._end_held(stage, planner, hold, moved=moved)
         if everything:
             self._run.counts = self._fresh_counts(planner)
         part = Part.ALL if everything else Part.ARCHIVES
@@ -255,15 +256,15 @@ class FileRun:
 
         return self._end(RunState.SUCCEEDED if whole else RunState.PARTIAL, stage, also)
 
-    def _end_held(self, stage: Stage, planner: Planner, hold: Hold, *, moved: bool = False) -> Run:
+    def _end_held(self, stage: Stage, planner: Planner, hold: Hold, *, moved: str | None = None) -> Run:
         run = self._run
         if hold.all:
             run.counts = planner.counts
         run.counts.missing = planner.tally.missing
         self._note_hold(hold)
-        if moved:
+        if moved is not None:
             going = planner.tally.missing + planner.tally.expired_archives
-            run.reason = f"jobs moved since this was shown, {going} would be archived now; {hold.reason}"
+            run.reason = f"{moved} since this was shown, {going} would be archived now; {hold.reason}"
         shown = self._shown(stage, planner, hold.reason)
 
         def also(tx: Tx) -> None:
@@ -273,8 +274,16 @@ class FileRun:
         return self._end(RunState.HELD, stage, also)
 
     def _shown(self, stage: Stage, planner: Planner, reason: str) -> pending.Shown:
-        settings = self._feed.config.settings_digest
-        return pending.Shown(planner.digest(), stage.gone_digest(), settings, reason)
+        feed = self._feed
+        return pending.Shown(
+            planner.digest(),
+            stage.gone_digest(),
+            feed.config.settings_digest,
+            reason,
+            feed.fingerprint.hex(),
+            stage.going(expired=False),
+            stage.going(expired=True),
+        )
 
     def _note_hold(self, hold: Hold | None) -> None:
         self._run.holds = None if hold is None else Holds.ALL if hold.all else Holds.ARCHIVE
