@@ -65,6 +65,8 @@ class FileRun:
     ) -> None:
         self._ctx, self._feed, self._source, self._run = ctx, feed, source, run
         self._rejects, self._approved = rejects, approved
+        # Where the rows stand already, what was found when they went in is what the run has to say.
+        self._finds = approved is None or run.holds is Holds.ALL
         self._dry = Planned(run) if dry else None
         self._warnings = Warnings()
         self._phases: dict[str, float] = {}
@@ -307,15 +309,14 @@ class FileRun:
         run, store = self._run, self._ctx.store
         if self._rejects is not None:
             self._rejects.close()
-        found = self._approved is None  # else they were found when the run was held
-        if found:
+        if self._finds:
             self._store_rejected(stage)
         run.state, run.ended_at = state, store.now().instant
         run.phases = {name: round(seconds, 6) for name, seconds in self._phases.items()}
 
         def end(tx: Tx) -> list[Run]:
             also(tx)
-            if found:
+            if self._finds:
                 runs.add_warnings(tx, run.id, self._warnings.all())
             if state is not RunState.HELD:
                 runs.set_plan(tx, run.id, None)
@@ -324,7 +325,7 @@ class FileRun:
 
         for waited in store.write(end):
             outcome.superseded(waited, run)
-        (outcome.reconciled if found else outcome.decided)(run)
+        (outcome.reconciled if self._approved is None else outcome.decided)(run)
         return run
 
     def _store_rejected(self, stage: Stage | None) -> None:

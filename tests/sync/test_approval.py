@@ -284,6 +284,27 @@ def test_an_edit_that_the_run_does_not_touch_is_no_reason_to_ask_again(board: Bo
     assert board.statuses()["elsewhere"] == "active"
 
 
+def test_rows_that_are_refused_by_now_are_listed_when_a_run_is_shown_again(board: Board) -> None:
+    made = make(board, "shifted")
+    taker = board.feed('take_over = true\nmode = "delta"', name="taker")
+    board.drop(taker, rows(board, 11, 11, title="Taken"))
+    run = board.importer.approve(made.run.id, made.feed)
+    assert (run.state, run.counts.rejected, len(board.rejected(run))) == ("held", 1, 1)
+    run = board.importer.approve(run.id, made.feed)
+    assert (run.state, run.counts.rejected) == ("partial", 1)
+    refused = [(row.record, row.reference_id, row.errors[0].code) for row in board.rejected(run)]
+    assert refused == [(11, "r11", "owned_by_other_feed")]
+    assert (board.job("r11").title, board.job("r10").title) == ("Taken", "Montréal, QC")
+
+
+def test_what_was_refused_when_the_rows_went_in_stays_listed(board: Board) -> None:
+    made = make(board, "no reference")
+    before = board.rejected(made.run)
+    assert len(before) == 1
+    board.importer.approve(made.run.id, made.feed)
+    assert board.rejected(made.run) == before
+
+
 #: A mapping whose titles come from one member or another.
 MAPPED = """
 [fields]
