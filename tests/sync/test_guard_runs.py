@@ -191,6 +191,17 @@ def test_the_id_of_a_ragged_row_counts_only_if_the_feed_owns_that_job(board: Any
     assert active(board) == named(1, 18) | {"r20"}
 
 
+def test_a_ragged_row_with_the_id_of_somebody_else_s_job_names_no_job_of_the_feed(board: Any) -> None:
+    feed = board.feed()
+    board.put(board.row("theirs", status="active"))
+    table = as_csv(rows(board, 1, 20)).splitlines(keepends=True)
+    board.drop(feed, "".join(table).encode())
+    ragged = [*table[:-1], "theirs" + table[-1][3:].rstrip("\n") + ",more\n"]
+    run = board.drop(feed, "".join(ragged).encode())
+    assert ended(run) == ("held", "archive")
+    assert run.reason == "1 row has no readable referenceId; 1 of 20 active jobs would be archived (5 %)"
+
+
 # -- the feed's own settings changed -------------------------------------------------------------------------
 
 
@@ -418,6 +429,14 @@ def test_a_feed_that_gave_its_jobs_other_ids_waits_with_everything(
         assert active(board) == named(1, 12)
         board.importer.approve(run.id, feed)
         assert len(active(board)) == kept + moved + 3
+
+
+def test_the_same_title_in_other_letters_is_the_same(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, rows(board, 1, 8, title="Préposé à l'entretien"))
+    run = board.drop(feed, [board.row(f"x{n}", title="PREPOSE A L'ENTRETIEN") for n in range(1, 9)])
+    assert ended(run) == ("held", "all")
+    assert "8 of these are new again" in run.reason
 
 
 def test_the_same_title_in_another_place_is_another_job(board: Any) -> None:

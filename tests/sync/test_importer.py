@@ -489,6 +489,20 @@ def test_an_edit_between_plan_and_write_is_decided_on_anew(board: Any) -> None:
     assert board.job("c").archived_by is ArchivedBy.PERSON
 
 
+def test_a_job_that_another_feed_takes_between_plan_and_archiving_is_left_to_it(board: Any) -> None:
+    feed, taker = board.feed(), board.feed("take_over = true", name="taker")
+    board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    source, taken = board.file([board.row("a"), board.row("b")]), []
+
+    def take(phase: str, done: int, total: int) -> None:
+        if phase == "planning" and not taken:
+            taken.append(board.drop(taker, [board.row("c")]))
+
+    run = board.make_importer(progress=take).run(feed, source, board.begin(feed, source))
+    assert (run.state, run.counts.missing, run.counts.archived) == ("succeeded", 1, 0)
+    assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
+
+
 def test_a_write_that_waiting_does_not_mend_rejects_its_row_and_holds_the_archiving(
     board: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
