@@ -267,11 +267,11 @@ class FileRun:
         if moved is not None:
             going = planner.tally.missing + planner.tally.expired_archives
             run.reason = f"{moved} since this was shown, {going} would be archived now; {hold.reason}"
-        shown = self._shown(stage, planner, hold.reason)
+        payload = pending.dump(self._shown(stage, planner, hold.reason))
 
         def also(tx: Tx) -> None:
             feeds.confirm(tx, self._feed.id, [] if hold.all else planner.back)
-            runs.set_plan(tx, run.id, pending.dump(shown))
+            runs.set_plan(tx, run.id, payload)
 
         return self._end(RunState.HELD, stage, also)
 

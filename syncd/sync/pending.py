@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from syncd.domain.run import Run, RunState
 from syncd.store import Tx, runs
@@ -38,7 +38,7 @@ class Shown:
 
 def dump(shown: Shown) -> bytes:
     """As bytes, for ``runs.set_plan``."""
-    return json.dumps(asdict(shown)).encode()
+    return json.dumps({field.name: getattr(shown, field.name) for field in fields(shown)}).encode()
 
 
 def load(payload: bytes) -> Shown:
