@@ -346,6 +346,24 @@ def test_grace_counts_only_what_would_go_now(board: Any) -> None:
     assert active(board) == named(1, 10)
 
 
+def test_a_file_that_was_not_applied_does_not_end_the_waiting_in_grace(board: Any) -> None:
+    feed = board.feed("grace = 2")
+    board.drop(feed, [*rows(board, 1, 12), board.row("c")])
+    board.drop(feed, rows(board, 1, 12))
+    assert ended(board.drop(feed, [*rows(board, 1, 12, title="Chef"), board.row("c")])) == ("held", "all")
+    board.drop(feed, rows(board, 1, 12, confidential=True))
+    assert active(board) == named(1, 12)
+
+
+def test_a_rejected_row_ends_the_waiting_in_grace_though_the_archiving_waits(board: Any) -> None:
+    feed = board.feed("grace = 2")
+    board.drop(feed, [*rows(board, 1, 12), board.row("c")])
+    board.drop(feed, rows(board, 1, 4))
+    assert ended(board.drop(feed, [*rows(board, 1, 4), board.row("c", title="")])) == ("held", "archive")
+    assert ended(board.drop(feed, rows(board, 1, 12, confidential=True))) == ("succeeded", None)
+    assert active(board) == named(1, 12) | {"c"}
+
+
 # -- an empty feed -------------------------------------------------------------------------------------------
 
 

@@ -288,6 +288,15 @@ def test_owns_employer_widens_that_to_all_of_the_employer_s_jobs(board: Any) -> 
     assert board.statuses() == {"api": "archived", "a": "active"}
 
 
+def test_the_same_bytes_are_read_again_where_others_jobs_may_be_missing(board: Any) -> None:
+    feed = board.feed('owns = "employer"')
+    rows = [board.row(f"r{n}") for n in range(8)]
+    board.drop(feed, rows)
+    board.put(board.row("api", status="active"))
+    assert board.drop(feed, rows).counts.archived == 1
+    assert board.statuses()["api"] == "archived"
+
+
 def test_a_row_for_another_feed_s_job_is_rejected_unless_it_may_take_over(board: Any) -> None:
     north, south = board.feed(name="north"), board.feed(name="south")
     board.drop(north, [board.row("a"), board.row("b")])
