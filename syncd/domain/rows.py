@@ -131,7 +131,7 @@ def _undated(current: Job, fields: dict[str, object], now: Moment, policy: Polic
     # A draft's defaulted date moves with its publication: only one that somebody chose can be late.
     moves = current.status is Status.DRAFT and origin is not CloseOrigin.CHOSEN
     late = policy.renew and back and close_date < now.today and not moves
-    live = target is Status.ACTIVE and (current.status is Status.ACTIVE or closed)
+    live = target is Status.ACTIVE and current.status is not Status.DRAFT
     if late or (renewable and live):
         fields["closeDate"] = renewed_close_date(now)
         return _Row(fields, renewed=True)

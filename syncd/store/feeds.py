@@ -163,14 +163,9 @@ def _edited(tx: Tx, job_ids: Sequence[int]) -> dict[int, set[str]]:
     return found
 
 
-_OWN = (
-    "INSERT INTO feed_job (job_id, feed_id, reference_id, digest, fingerprint, job_version,"
-    " active, touched, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (job_id) DO UPDATE SET feed_id = excluded.feed_id,"
-    " reference_id = excluded.reference_id, digest = excluded.digest, fingerprint = excluded.fingerprint,"
-    " job_version = excluded.job_version, active = excluded.active, touched = excluded.touched,"
-    " due = excluded.due"
-)
+_MEMBERS = ("feed_id", "reference_id", "digest", "fingerprint", "job_version", "active", "touched", "due")
+_OWN_NEW = f"INSERT INTO feed_job ({', '.join(_MEMBERS)}, job_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_OWN_AGAIN = f"UPDATE feed_job SET {', '.join(f'{name} = ?' for name in _MEMBERS)} WHERE job_id = ?"
 _SENT = "INSERT INTO feed_sent (job_id, sent) VALUES (?, ?) ON CONFLICT (job_id) DO UPDATE SET sent = excluded.sent"
 
 
@@ -181,16 +176,18 @@ def own(tx: Tx, feed_id: int, rows: Sequence[FeedRow]) -> None:
     if not rows:
         return
     ids = [row.job_id for row in rows]
-    wanted = f"IN ({marks(len(ids))})"
-    sql = f"SELECT id, version, status = 'active' FROM job WHERE id {wanted}"
-    now = {row[0]: (row[1], bool(row[2])) for row in tx.all(sql, padding(ids))}
-    tx.run(
-        "UPDATE feed SET disturbed = ?"
-        f" WHERE id IN (SELECT feed_id FROM feed_job WHERE job_id {wanted} AND feed_id <> ?)",
-        [True, *padding(ids), feed_id],
+    sql = (
+        "SELECT id, version, status = 'active', feed_id FROM job LEFT JOIN feed_job ON job_id = id"
+        f" WHERE id IN ({marks(len(ids))})"
     )
+    now = {row[0]: row[1:] for row in tx.all(sql, padding(ids))}
+    former = {owner for _, _, owner in now.values() if owner not in (None, feed_id)}
+    tx.many("UPDATE feed SET disturbed = ? WHERE id = ?", [(True, owner) for owner in former])
     there = [row for row in rows if row.job_id in now]
-    tx.many(_OWN, [_values(feed_id, row, *now[row.job_id]) for row in there])
+    # an upsert would do for both, at four times the price of the insert
+    for sql, owned in ((_OWN_NEW, False), (_OWN_AGAIN, True)):
+        chosen = (row for row in there if (now[row.job_id][2] is not None) is owned)
+        tx.many(sql, [_values(feed_id, row, *now[row.job_id][:2]) for row in chosen])
     tx.many(_SENT, [(row.job_id, to_json(row.sent)) for row in there if row.sent])
     unsaid = [row.job_id for row in there if not row.sent]
     if unsaid:
@@ -202,15 +199,15 @@ def _values(feed_id: int, row: FeedRow, version: int, active: bool) -> tuple[obj
     touched = version != row.job_version
     due = row.due.isoformat() if row.due else None
     return (
-        row.job_id,
         feed_id,
         row.reference_id,
         row.digest,
         row.fingerprint,
         row.job_version,
-        active,
+        bool(active),
         touched,
         due,
+        row.job_id,
     )
 
 

@@ -129,6 +129,10 @@ CHOSEN, DEFAULT, RENEWED = CloseOrigin.CHOSEN, CloseOrigin.DEFAULT, CloseOrigin.
         (M, -1, CHOSEN, None, "reactivated", "active", 60),
         (M, -1, DEFAULT, None, "reactivated", "active", 60),
         (M, 0, CHOSEN, None, "reactivated", "active", 0),
+        # and renewed at once where the next run would do it
+        (M, 29, DEFAULT, None, "reactivated", "active", 60),
+        (M, 0, RENEWED, None, "reactivated", "active", 60),
+        (M, 30, DEFAULT, None, "reactivated", "active", 30),
         (M, -1, CHOSEN, 40, "reactivated", "active", 40),
         # closed: back with a date of the row, or by renewal of a date that nobody chose
         (C, -1, CHOSEN, None, "unchanged", "archived", -1),
