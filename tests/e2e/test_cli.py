@@ -192,6 +192,34 @@ def test_a_held_import_exits_3_and_waits_for_a_decision(acme, make_row):
     assert (twice.code, twice.err.count("\n")) == (1, 1)
 
 
+def test_a_held_run_and_its_plan_show_which_jobs_would_go(acme, make_row):
+    rows = [make_row(f"A-{n:02}", title=f"Welder {n}") for n in range(30)]
+    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
+    few = feed_file(acme, "few.csv", rows[:3])
+    planned = acme.run("plan", few, "--feed", "acme")
+    assert "- A-03 (job 4) archived: Welder 3" in planned.out
+    assert "this run would be held (archive)" in planned.out
+    would = acme.run("plan", few, "--feed", "acme", "--json").json["wouldArchive"]
+    assert would["total"] == len(would["jobs"]) == 27
+    assert would["jobs"][0] == {"referenceId": "A-03", "title": "Welder 3", "jobId": 4, "why": "missing"}
+    acme.run("import", few, "--feed", "acme")
+    assert acme.run("runs", "show", "2", "--json").json["wouldArchive"] == would
+    shown = acme.run("runs", "show", "2").out
+    assert "would be archived: 27" in shown
+    assert "  - A-03 (job 4): Welder 3\n" in shown
+    assert "… and 7 more: --json has them" in shown
+    assert "A-23" not in shown
+
+
+def test_a_plan_shows_what_would_go_however_much_else_would_change(acme, make_row):
+    rows = [make_row(f"A-{n:03}") for n in range(250)]
+    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
+    changed = [make_row(f"A-{n:03}", title="Rigger") for n in range(249)]
+    out = acme.run("plan", feed_file(acme, "new.csv", changed), "--feed", "acme").out
+    assert "… and 49 more" in out
+    assert "- A-249 (job 250) archived" in out
+
+
 def test_a_held_run_that_is_declined_archives_nothing(acme, make_row):
     rows = [make_row(f"A-{n}") for n in range(10)]
     acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
