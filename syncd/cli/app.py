@@ -127,6 +127,30 @@ def key_create(
     create_key(config, as_json, employer, label, expires)
 
 
+@keys.command("rotate")
+def key_rotate(
+    key_id: Annotated[int, typer.Argument(metavar="ID", show_default=False)],
+    grace: Annotated[
+        timedelta,
+        typer.Option(
+            metavar="TIME", parser=duration, help="How long the old key goes on: 24h. 0: not at all."
+        ),
+    ] = timedelta(hours=24),
+    expires: Annotated[
+        timedelta | None,
+        typer.Option(
+            metavar="TIME", parser=lasting, help="When the new one ends. Else as the old one was made."
+        ),
+    ] = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Makes a successor of a key and prints it, this once; both work until the old one ends."""
+    from syncd.cli.people import rotate_key
+
+    rotate_key(config, as_json, key_id, grace, expires)
+
+
 @keys.command("list")
 def key_list(config: Config = None, as_json: Json = False) -> None:
     """Lists the keys; not the keys themselves, which nobody has kept."""

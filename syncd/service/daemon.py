@@ -11,12 +11,14 @@ import os
 import signal
 import threading
 from collections.abc import Coroutine
+from dataclasses import fields
+from datetime import timedelta
 from typing import Any
 
 import structlog
 from aiohttp import web
 
-from syncd.api import ApiSettings, add_health, make_app, make_runner
+from syncd.api import ApiSettings, add_health, make_app, make_runner, retire
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import SyncdError
@@ -64,14 +66,14 @@ def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, 
 
 
 def api_settings(settings: Settings) -> ApiSettings:
-    api = settings.api
+    """``[api]`` as the application wants it: times in seconds."""
     return ApiSettings(
-        base_path=api.base_path,
-        public_url=api.public_url,
-        max_body=api.max_body,
-        read_timeout=api.read_timeout.total_seconds(),
-        trusted_proxies=api.trusted_proxies,
+        **{field.name: _seconds(getattr(settings.api, field.name)) for field in fields(ApiSettings)}
     )
+
+
+def _seconds(value: Any) -> Any:
+    return value.total_seconds() if isinstance(value, timedelta) else value
 
 
 class Daemon:
@@ -139,7 +141,7 @@ class Daemon:
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         bound = {"api": await self._bind(runner, "api.listen", self._settings.api.listen, sockets.get("api"))}
         if self._settings.operator.listen is not None:
-            runner = web.AppRunner(make_operator_app(self._readiness), access_log=None, shutdown_timeout=1.0)
+            runner = make_runner(make_operator_app(self._readiness), settings, shutdown_timeout=1.0)
             where = self._settings.operator.listen
             bound["operator"] = await self._bind(runner, "operator.listen", where, sockets.get("operator"))
         return bound
@@ -188,7 +190,7 @@ class Daemon:
         self._watcher.stop()
         self._syncer.stop()
         for runner in self._runners:
-            await runner.cleanup()
+            await retire(runner)
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

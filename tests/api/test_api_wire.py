@@ -89,9 +89,6 @@ BROKEN: dict[str, bytes] = {
     "a header with a space": b"GET / HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n",
     "a NUL in a header": b"GET / HTTP/1.1\r\nHost: x\r\nA: b\x00c\r\n\r\n",
     "a folded header": b"GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",
-    "a header of 9,000 bytes": b"GET / HTTP/1.1\r\nHost: x\r\nA: " + b"a" * 9_000 + b"\r\n\r\n",
-    "an address of 9,000 bytes": b"GET /" + b"a" * 9_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-    "200 headers": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 200 + b"\r\n",
     "two lengths": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
     "a length that is none": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
     "a negative length": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
@@ -216,7 +213,7 @@ async def test_broken_chunks_are_malformed(api: Api, chunk: bytes) -> None:
     ],
 )
 async def test_a_head_that_does_not_end_is_answered_in_time(serve: Any, sent: bytes) -> None:
-    async with serve(read_timeout=0.2) as api:
+    async with serve(head_timeout=0.2) as api:
         wire = await Wire.to(api)
         await wire.send(sent)
         assert await wire.problem() == (408, "request_timeout")
@@ -225,7 +222,7 @@ async def test_a_head_that_does_not_end_is_answered_in_time(serve: Any, sent: by
 
 
 async def test_a_head_that_drips_is_not_kept_alive_by_dripping(serve: Any) -> None:
-    async with serve(read_timeout=0.3) as api:
+    async with serve(head_timeout=0.3) as api:
         wire = await Wire.to(api)
         await wire.send(b"GET /x HTTP/1.1\r\nHost: x\r\nX-Slow: ")
         drip = asyncio.ensure_future(forever(wire))
@@ -264,7 +261,7 @@ async def test_a_client_that_leaves_amid_its_body_leaves_no_trace_but_a_line(api
 
 
 async def test_an_idle_connection_is_kept_through_slow_pauses_between_requests(serve: Any) -> None:
-    async with serve(read_timeout=0.2) as api:
+    async with serve(read_timeout=0.2, head_timeout=0.2) as api:
         wire = await Wire.to(api)
         for _ in range(3):
             await wire.send(request(api, "GET"))
