@@ -1,8 +1,8 @@
 """Answers in gzip, if the client prefers that, with the tags of variants kept apart (RFC 9110, 8.8.3 and 12.5.3).
 
-A strong ETag names bytes, so the compressed variant has one of its own: ``"x"`` becomes ``"x-gzip"``, and in
-If-Match and If-None-Match ``"x-gzip"`` means ``"x"`` again. Handlers know nothing of it. Problems and small
-answers go out as they are.
+A strong ETag names bytes, so the compressed variant has one of its own: ``"x"`` becomes ``"x-gzip"``. It is the
+same version of the same job, so whoever reads If-Match or If-None-Match takes it for ``"x"``. Problems and
+small answers go out as they are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ LEVEL = 4
 #: A larger answer is compressed beside the event loop.
 LARGE = 128 * 1024
 _SUFFIX = '-gzip"'
-_CONDITIONS = ("If-Match", "If-None-Match")
 _TEXT = re.compile(
     r"(?:application/(?:[a-z0-9.+-]*\+)?(?:json|xml|javascript)|text/[a-z0-9.+-]+|image/svg\+xml)\b"
 )
@@ -49,11 +48,6 @@ def prefers_gzip(accept: str) -> bool:
     return gzip > 0 and gzip >= weights.get("identity", 0.0)
 
 
-def plain_tags(condition: str) -> str:
-    """The tags of an If-Match or If-None-Match as the handlers know them."""
-    return condition.replace(_SUFFIX, '"')
-
-
 def gzip_tag(tag: str) -> str:
     """The tag of the compressed variant. A weak one names no bytes and stays."""
     return tag if tag.startswith("W/") or not tag.endswith('"') else tag[:-1] + _SUFFIX
@@ -69,7 +63,7 @@ class Compressor:
     def middleware(self) -> Callable[[web.Request, Handler], object]:
         @web.middleware
         async def compress(request: web.Request, handler: Handler) -> web.StreamResponse:
-            response = await handler(_with_plain_tags(request))
+            response = await handler(request)
             if isinstance(response, web.Response):
                 await self._treat(request, response)
             return response
@@ -119,17 +113,6 @@ def gzipped(body: bytes) -> bytes:
 
 def _accepted(request: web.Request) -> str:
     return ",".join(request.headers.getall("Accept-Encoding", ()))
-
-
-def _with_plain_tags(request: web.Request) -> web.Request:
-    """The request as the handlers are to see it."""
-    if not any(_SUFFIX in request.headers.get(name, "") for name in _CONDITIONS):
-        return request
-    headers = request.headers.copy()
-    for name in _CONDITIONS:
-        if name in headers:
-            headers[name] = ", ".join(plain_tags(value) for value in request.headers.getall(name))
-    return request.clone(headers=headers)
 
 
 def _name_variant_not_modified(request: web.Request, response: web.Response) -> None:

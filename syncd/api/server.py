@@ -1,186 +1,24 @@
-"""The protocol under the application: limits on connections and heads, JSON for what never becomes a request.
-
-Reaches into aiohttp's ``RequestHandler`` where it has no public door; ``tests/api/test_api_wire.py`` holds it
-to that.
-"""
+"""The server under the application: makes connections, lets in as many as may be, and stops in good manners."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-import structlog
 from aiohttp import web
-from aiohttp.http_exceptions import LineTooLong
 from aiohttp.web_protocol import RequestHandler
-from aiohttp.web_request import BaseRequest
 
-from syncd.api import problems
 from syncd.api.connections import Doors
 from syncd.api.context import CONTEXT
-from syncd.api.middleware import dress, new_request_id
 from syncd.api.peers import Proxies, neighbourhood_of
+from syncd.api.protocol import Protocol
 from syncd.api.settings import ApiSettings
-
-log = structlog.get_logger()
 
 #: Seconds for which the rest of a refused body is read and thrown away, so that its sender gets to see the
 #: answer.
 LINGER = 2.0
 #: Seconds in which a stopping server still answers, so that a request on its way does not meet a closed door.
 FAREWELL = 0.25
-#: What aiohttp says, without an exception of its own.
-_TOO_MANY_HEADERS = "Too many headers received"
-
-
-class Protocol(RequestHandler):
-    """One connection."""
-
-    __slots__ = ("_address", "_doors", "_head_bytes", "_head_timer", "_write_timer", "settings")
-
-    def __init__(self, server: Server, **kwargs: Any) -> None:
-        super().__init__(server, **kwargs)
-        self.settings, self._doors = server.settings, server.doors
-        self._address = ""
-        self._head_bytes = 0
-        self._head_timer: asyncio.TimerHandle | None = None
-        self._write_timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        assert isinstance(self._manager, Server)
-        self._address = self._manager.counted_as(transport.get_extra_info("peername"))
-        full = self._doors.enter(self._address)
-        if full:
-            self._refuse("overloaded", full)
-        else:
-            self._start_head_timer()
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        self._doors.leave(self._address)
-        self._stop_head_timer()
-        self._stop_write_timer()
-        super().connection_lost(exc)
-
-    def close(self) -> None:
-        """The server stops: whoever is amid a request is told so, before aiohttp hangs up on him."""
-        if self._head_bytes and self._waits():
-            self._refuse("shutting_down", "the service is stopping; try again shortly")
-        super().close()
-
-    # -- the head of a request: neither late nor endless; nobody else watches that -------------------------------
-
-    def data_received(self, data: bytes) -> None:
-        before = self._request_count
-        super().data_received(data)
-        if self._request_count != before or self._in_body():
-            self._head_bytes = 0
-            self._stop_head_timer()
-        elif data:
-            self._watch_head(len(data))
-
-    def _watch_head(self, count: int) -> None:
-        """``count`` more bytes of a head have come, but not the whole of it."""
-        waits = self._waits()
-        if waits and (not self._head_bytes or self._head_timer is None):
-            self._start_head_timer()
-        self._head_bytes += count
-        if self._head_bytes <= self.settings.max_head:
-            return
-        if waits:
-            self._refuse("head_too_large", f"the head of a request may have {self.settings.max_head} bytes")
-        else:
-            self._close = True  # it came behind a request that is being answered; nothing after that is read
-
-    def _waits(self) -> bool:
-        """Whether nothing is at work: the next thing to come is a head."""
-        return self._waiter is not None and not self._waiter.done() and not self._messages
-
-    def _in_body(self) -> bool:
-        """Whether what comes belongs to the body of a request whose head is known."""
-        if self._messages:
-            return not self._messages[-1][1].is_eof()
-        return not self._waits() and (
-            self._current_request is None or not self._current_request.content.is_eof()
-        )
-
-    def _start_head_timer(self) -> None:
-        self._stop_head_timer()
-        if not self._force_close:
-            self._head_timer = self._loop.call_later(self.settings.head_timeout, self._head_is_late)
-
-    def _stop_head_timer(self) -> None:
-        if self._head_timer is not None:
-            self._head_timer.cancel()
-            self._head_timer = None
-
-    def _head_is_late(self) -> None:
-        self._head_timer = None
-        if not self._head_bytes:  # a connection that was opened and never used: nobody asked, nobody is told
-            self.force_close()
-            return
-        seconds = f"{self.settings.head_timeout:g}"
-        self._refuse("request_timeout", f"the request did not arrive within {seconds} seconds")
-
-    # -- the answer: a client has to take it ---------------------------------------------------------------------
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._write_timer = self._loop.call_later(self.settings.write_timeout, self._nobody_reads)
-
-    def resume_writing(self) -> None:
-        self._stop_write_timer()
-        super().resume_writing()
-
-    def _stop_write_timer(self) -> None:
-        if self._write_timer is not None:
-            self._write_timer.cancel()
-            self._write_timer = None
-
-    def _nobody_reads(self) -> None:
-        self._write_timer = None
-        if self.transport is not None:
-            self.transport.abort()
-
-    # -- answers that no handler gives ---------------------------------------------------------------------------
-
-    def _refuse(self, code: str, detail: str) -> None:
-        """Answer past the application, and hang up."""
-        request_id = new_request_id()
-        if self.transport is not None:
-            self.transport.write(_raw_answer(code, detail, request_id))
-        self.force_close()
-        _log(problems.CODES[code][0], request_id)
-
-    def handle_error(
-        self,
-        request: BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        """What aiohttp would answer as text: a head that it could not parse (``status`` 400), or its own
-        failure."""
-        if isinstance(exc, ConnectionError):
-            raise exc  # nobody is left to answer; the line in the log is written
-        if request.writer.output_size > 0:
-            raise ConnectionError("the answer has begun; it cannot be taken back")
-        request_id = new_request_id()
-        if isinstance(exc, LineTooLong) or message == _TOO_MANY_HEADERS:
-            error: BaseException = problems.Refusal("head_too_large", self._head_limits(), close=True)
-        elif status == 400:
-            error = problems.Refusal("malformed_request", _first_line(message), close=True)
-        else:
-            error = exc or RuntimeError(f"aiohttp gave up with {status}")
-        answer = problems.render(error, request_id)
-        dress(answer, request_id)
-        answer.force_close()
-        _log(answer.status, request_id)
-        return answer
-
-    def _head_limits(self) -> str:
-        limits = self.settings
-        return f"a line may have {limits.max_line} bytes, a request {limits.max_headers} header lines"
 
 
 class Server(web.Server):
@@ -190,14 +28,21 @@ class Server(web.Server):
         super().__init__(
             plain.request_handler, request_factory=plain.request_factory, loop=plain._loop, **plain._kwargs
         )
-        self.settings = settings
-        self.doors = Doors(settings.max_connections, settings.max_connections_per_address)
+        self._settings = settings
+        self._doors = Doors(settings.max_connections, settings.max_connections_per_address)
         self._proxies = Proxies(settings.trusted_proxies)
 
     def __call__(self) -> RequestHandler:
-        return Protocol(self, loop=self._loop, **self._kwargs)
+        return Protocol(
+            self,
+            loop=self._loop,
+            settings=self._settings,
+            doors=self._doors,
+            count_as=self._counted_as,
+            **self._kwargs,
+        )
 
-    def counted_as(self, peer: object) -> str:
+    def _counted_as(self, peer: object) -> str:
         """For whom a connection counts; "" for a proxy, whose connections are those of many."""
         remote = str(peer[0]) if isinstance(peer, tuple) else ""
         return "" if self._proxies.trusts(remote) else neighbourhood_of(remote)
@@ -240,23 +85,3 @@ async def retire(runner: web.AppRunner) -> None:
         if runner.server is not None and runner.server.connections:
             await asyncio.sleep(FAREWELL)
     await runner.cleanup()
-
-
-def _raw_answer(code: str, detail: str, request_id: str) -> bytes:
-    answer = problems.render(problems.Refusal(code, detail), request_id)
-    dress(answer, request_id)
-    answer.headers["Connection"] = "close"
-    body = answer.body
-    assert isinstance(body, bytes)
-    answer.headers["Content-Length"] = str(len(body))
-    head = "".join(f"{name}: {value}\r\n" for name, value in answer.headers.items())
-    return f"HTTP/1.1 {answer.status} {answer.reason}\r\n{head}\r\n".encode() + body
-
-
-def _first_line(message: str | None) -> str:
-    """aiohttp's words without the bytes that it quotes on the lines after them."""
-    return (message or "it could not be parsed").strip().splitlines()[0].rstrip(": ")
-
-
-def _log(status: int, request_id: str) -> None:
-    log.info("api.request", method=None, route=None, status=status, ms=None, key=None, request_id=request_id)

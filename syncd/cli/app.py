@@ -133,7 +133,10 @@ def key_rotate(
     grace: Annotated[
         timedelta,
         typer.Option(
-            metavar="TIME", parser=duration, help="How long the old key goes on: 24h. 0: not at all."
+            metavar="TIME",
+            parser=duration,
+            help="How long the old key goes on. 0: not at all.",
+            show_default="24h",
         ),
     ] = timedelta(hours=24),
     expires: Annotated[

@@ -28,7 +28,7 @@ from syncd.service.house import HOUSE, House
 from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
-from syncd.service.sockets import inherited, listen
+from syncd.service.sockets import inherited, listen, make_room
 from syncd.service.syncer import Heart, Syncer
 from syncd.service.timers import keep_doing, keep_telling
 from syncd.service.watcher import Watcher
@@ -136,6 +136,7 @@ class Daemon:
         """Bind both addresses; the addresses as bound."""
         sockets = inherited()
         settings = api_settings(self._settings)
+        make_room(settings.max_connections)
         app = make_app(self._store, settings, self._catalog)
         add_health(app, self._readiness)
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
