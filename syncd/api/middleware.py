@@ -61,15 +61,17 @@ async def envelope(request: web.Request, handler: Handler) -> web.StreamResponse
     except Exception as error:
         response = problems.render(error, request_id)
     dress(response, request_id)
-    _close_if_unread(request, response)
+    _close_if_useless(request, response)
     _log(request, response.status, started)
     return response
 
 
-def _close_if_unread(request: web.Request, response: web.StreamResponse) -> None:
-    """A client told to wait for 100 that got its final answer may or may not send the body: the connection is
-    of no use."""
+def _close_if_useless(request: web.Request, response: web.StreamResponse) -> None:
+    """A client told to wait for 100 that got its final answer may or may not send the body, and a server that
+    stops reads nothing more: the connection is of no use."""
     if "Expect" in request.headers and not request.content.is_eof():
+        response.force_close()
+    if request.app[CONTEXT].stopping.is_set():
         response.force_close()
 
 

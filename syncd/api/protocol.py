@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -79,10 +80,32 @@ class Protocol(RequestHandler):
         super().connection_lost(exc)
 
     def close(self) -> None:
-        """The server stops: whoever is amid a request is told so, before aiohttp hangs up on him."""
+        """The server stops. Whoever is amid a head is told so; whoever is amid a body may send the rest of it,
+        which aiohttp would throw away, and is hung up on after the answer (``middleware``)."""
+        if self._reads_body():
+            return
         if self._head_bytes and self._waits():
             self._refuse("shutting_down", "the service is stopping; try again shortly")
         super().close()
+
+    async def shutdown(self, timeout: float | None = 15.0) -> None:
+        """aiohttp reads nothing more from here on, so a body that still comes is waited for first."""
+        loop, left = self._loop, timeout
+        if self._reads_body():
+            started = loop.time()
+            self._handler_waiter = loop.create_future()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await self._handler_waiter
+            self._handler_waiter = None
+            # (not 0, which means "for ever" to aiohttp)
+            left = None if timeout is None else max(0.1, timeout - (loop.time() - started))
+        await super().shutdown(left)
+
+    def _reads_body(self) -> bool:
+        """Whether a handler is at work whose request has not come whole."""
+        current = self._current_request
+        return self._request_in_progress and current is not None and not current.content.is_eof()
 
     # -- what comes: neither late nor endless; nobody else watches that -------------------------------------------
 

@@ -131,6 +131,7 @@ class Api:
     employer: Employer
     key: str
     extra: dict[str, str] = field(default_factory=dict)
+    wires: list[Wire] = field(default_factory=list)
 
     async def __call__(
         self,
@@ -184,7 +185,10 @@ class Api:
 
     async def wire(self, source: str = "127.0.0.1") -> Wire:
         """A raw connection, from another address of this machine if need be."""
-        return Wire(*await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0)))
+        self.wires.append(
+            Wire(*await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0)))
+        )
+        return self.wires[-1]
 
     @property
     def port(self) -> int:
@@ -264,7 +268,12 @@ def serve(store: Store, clock: Clock) -> Start:
 
         add_health(app, readiness)
         async with TestClient(ApiServer(app, api_settings)) as client:
-            yield Api(client, store, clock, employer, key)
+            api = Api(client, store, clock, employer, key)
+            try:
+                yield api
+            finally:
+                for wire in api.wires:
+                    await wire.close()
 
     return start
 
