@@ -93,6 +93,10 @@ async def _read(request: web.Request, settings: ApiSettings) -> bytes:
         raise _too_large(settings.max_body) from None
     except web.RequestPayloadError:
         raise _malformed("the body broke off or is encoded wrongly", close=True) from None
+    except RuntimeError as error:
+        if request.transport is not None:
+            raise
+        raise ConnectionResetError("the client left before its body was read") from error
 
 
 async def say_continue(request: web.Request) -> None:

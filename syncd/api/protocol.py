@@ -139,8 +139,9 @@ class Protocol(RequestHandler):
         """``count`` more bytes of a body have come. Its own length is the reader's to judge; here it is about
         chunks that are nearly all framing, and bodies that nobody reads."""
         self._body_bytes += count
-        if self._body_bytes > 2 * self.settings.max_body + FRAMING:
-            self.force_close()
+        if self._body_bytes > 2 * self.settings.max_body + FRAMING and self.transport is not None:
+            self._close = True
+            self.transport.abort()
 
     def _watch_head(self, count: int) -> None:
         """``count`` more bytes of a head have come, but not the whole of it."""

@@ -136,12 +136,12 @@ FRAMING: dict[str, tuple[bytes, list[int | str]]] = {
     "a trailer": (ask("POST", JSON, CHUNKED) + b"2\r\n{}\r\n0\r\nX-A: b\r\n\r\n", [422, "end"]),
     "empty lines before a request": (b"\r\n\r\n" + ask("GET"), [200, "end"]),
     "spaces round a length": (ask("POST", JSON, "Content-Length:   2  ") + b"{}", [422, "end"]),
-    "chunks in HTTP/1.0": (ask("POST", JSON, CHUNKED, version="HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n", [422, "closed"]),
+    "chunks in HTTP/1.0": (ask("POST", JSON, CHUNKED, version="HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n", REFUSED),
     "an upgrade with a body": (ask("POST", JSON, LENGTH, "Connection: Upgrade", "Upgrade: websocket") + SMUGGLED, [400, "end"]),
     "an upgrade to h2c": (ask("POST", JSON, LENGTH, "Connection: Upgrade", "Upgrade: h2c") + SMUGGLED, [400, "end"]),
     "an upgrade": (ask("GET", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x"), [200, "end"]),
     "an unknown expectation": (ask("GET", "Expect: miracles"), [200, "end"]),
-    "a client that hangs up": (ask("GET", "Connection: close"), [200, "closed"]),
+    "more behind the last request": (ask("GET", "Connection: close"), REFUSED),
 }  # fmt: skip
 
 
@@ -187,7 +187,7 @@ TARGETS: list[tuple[bytes, int, int]] = [
     (b"/api/v1.1/jobs?q=%ff", 400, 401), (b"/api/v1.1/jobs?q=%ed%a0%80", 400, 401), (b"/api/v1.1/jobs?q=%00", 200, 401),
     (b"/api/v1.1/jobs?q=%zz", 200, 401), (b"/api/v1.1/jobs?" + b"q=a&" * 1_900, 400, 401),
     (b"/api/v1.1/jobs?page=" + b"9" * 5_000, 400, 401), (b"/api/v1.1/jobs?pageSize=1e9", 400, 401),
-    (b"/api/v1.1/jobs?" + b"&" * 5_000, 200, 401), (b"/api/v1.1/jobs?" + b"=" * 5_000, 200, 401),
+    (b"/api/v1.1/jobs?" + b"&" * 5_000, 400, 401), (b"/api/v1.1/jobs?" + b"=" * 5_000, 200, 401),
     (b"http://x/api/v1.1/jobs", 200, 401), (b"http://other.example/api/v1.1/jobs", 200, 401),
     (b"http://user:secret@x/api/v1.1/jobs", 200, 401), (b"ftp://x/y", 404, 404), (b"http://[::1]/x", 404, 404),
     (b"/api/v1.1/jobs?q=\xff", 400, 400), (b"/\xc3\xa9", 400, 400), (b"*", 400, 400), (b"x:443", 400, 400),
@@ -328,7 +328,7 @@ async def test_many_lines_that_are_each_short_enough_are_too_much_together(serve
     async with serve(max_head=20_000) as api:
         wire = await api.wire()
         await wire.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
-        for _ in range(30):
+        for _ in range(20):
             await wire.send(b"X-A: " + b"a" * 1_000 + b"\r\n")
             await asyncio.sleep(0)
         assert await wire.problem() == (431, "head_too_large")
@@ -374,7 +374,7 @@ async def test_chunks_that_are_all_framing_end_the_connection(serve: Any) -> Non
                 async with asyncio.timeout(5):
                     while not lines:
                         await asyncio.sleep(0.01)
-            assert [line["event"] for line in lines] == ["api.request"]
+            assert [line["event"] for line in lines] == ["api.request"], lines
 
 
 async def test_a_connection_goes_on_after_a_large_body_in_many_pieces(api: Api) -> None:
