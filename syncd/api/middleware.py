@@ -67,11 +67,14 @@ async def envelope(request: web.Request, handler: Handler) -> web.StreamResponse
 
 
 def _close_if_useless(request: web.Request, response: web.StreamResponse) -> None:
-    """A client told to wait for 100 that got its final answer may or may not send the body, and a server that
-    stops reads nothing more: the connection is of no use."""
-    if "Expect" in request.headers and not request.content.is_eof():
-        response.force_close()
-    if request.app[CONTEXT].stopping.is_set():
+    """A client told to wait for 100 that got its final answer may or may not send the body; one that asked for
+    another protocol may speak it already (and of what came along aiohttp loses a part); a server that stops reads
+    nothing more: the connection is of no use."""
+    if (
+        ("Expect" in request.headers and not request.content.is_eof())
+        or request._message.upgrade
+        or request.app[CONTEXT].stopping.is_set()
+    ):
         response.force_close()
 
 

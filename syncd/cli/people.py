@@ -13,6 +13,9 @@ from syncd.domain.job import Employer
 from syncd.store import employers, keys
 from syncd.store.keys import KeyInfo
 
+#: How long a key goes on beside its successor, unless told.
+GRACE = timedelta(hours=24)
+
 
 def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
     with opened_store(settings_of(config)) as store:
@@ -44,11 +47,12 @@ def create_key(
 
 
 def rotate_key(
-    config: Path | None, as_json: bool, key_id: int, grace: timedelta, expires: timedelta | None
+    config: Path | None, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
 ) -> None:
+    spared = GRACE if grace is None else grace
     with opened_store(settings_of(config)) as store:
         ends = store.now().instant + expires if expires else None
-        info, plain = store.write(lambda tx: keys.rotate(tx, key_id, grace, ends))
+        info, plain = store.write(lambda tx: keys.rotate(tx, key_id, spared, ends))
         old = store.read(lambda tx: keys.get(tx, key_id))
     _show_new(as_json, info, plain)
     if not as_json:
