@@ -9,7 +9,6 @@ from syncd.api import ApiSettings
 from syncd.config import load_settings
 from syncd.errors import ConfigError
 from syncd.service.daemon import api_settings
-from syncd.service.sockets import OWN_FILES, make_room
 
 
 def load(tmp_path, toml):
@@ -86,25 +85,3 @@ def test_every_setting_of_the_application_comes_from_the_file(tmp_path):
 
 def test_the_defaults_of_the_file_are_those_of_the_application():
     assert api_settings(load_settings(None, {})) == ApiSettings()
-
-
-def test_room_for_the_connections_is_made_or_its_lack_is_told(monkeypatch):
-    import resource
-
-    import structlog
-
-    from syncd.service import sockets
-
-    limits = [1_024, 4_096]
-    monkeypatch.setattr(sockets.resource, "getrlimit", lambda _: tuple(limits))
-    monkeypatch.setattr(sockets.resource, "setrlimit", lambda _, new: limits.__setitem__(slice(None), new))
-    with structlog.testing.capture_logs() as lines:
-        make_room(100)
-        assert limits == [1_024, 4_096]
-        make_room(2_000)
-        assert limits == [2_000 + OWN_FILES, 4_096]
-        assert lines == []
-        make_room(50_000)
-        assert limits == [4_096, 4_096]
-    assert [line["event"] for line in lines] == ["service.few_files"]
-    assert resource.RLIMIT_NOFILE

@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections.abc import Coroutine
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -28,7 +28,8 @@ from syncd.service.house import HOUSE, House
 from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
-from syncd.service.sockets import inherited, listen, make_room
+from syncd.service.room import make_room, tell_lack_of_files_once
+from syncd.service.sockets import inherited, listen
 from syncd.service.syncer import Heart, Syncer
 from syncd.service.timers import keep_doing, keep_telling
 from syncd.service.watcher import Watcher
@@ -136,7 +137,7 @@ class Daemon:
         """Bind both addresses; the addresses as bound."""
         sockets = inherited()
         settings = api_settings(self._settings)
-        make_room(settings.max_connections)
+        settings = replace(settings, max_connections=make_room(settings.max_connections))
         app = make_app(self._store, settings, self._catalog)
         add_health(app, self._readiness)
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
@@ -161,6 +162,7 @@ class Daemon:
 
     def _listen_to_signals(self) -> None:
         loop = asyncio.get_running_loop()
+        tell_lack_of_files_once(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop, number)
         loop.add_signal_handler(signal.SIGHUP, lambda: self._keep(self._reload()))

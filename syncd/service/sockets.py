@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import socket
 from collections.abc import Mapping
 
-import structlog
 from aiohttp import web
 
 from syncd.config import Address
 from syncd.errors import ConfigError
 
 FIRST_FD = 3
-#: Files that the daemon itself may have open: store, feeds, scratch.
-OWN_FILES = 500
-
-log = structlog.get_logger("syncd.service")
 
 
 def inherited(environ: Mapping[str, str] = os.environ) -> dict[str, socket.socket]:
@@ -47,22 +41,6 @@ async def listen(runner: web.BaseRunner, key: str, address: Address, given: sock
         raise ConfigError([f"{key}: {address}: {_why(error)}"]) from error
     bound = runner.addresses[-1]
     return f"http://{Address(*bound[:2])}" if isinstance(bound, tuple) else str(bound)
-
-
-def make_room(connections: int) -> None:
-    """See to it that so many connections can be open at once: many shells start programs with a limit of
-    1,024 files. Where the system does not allow it, a warning says so."""
-    wanted = connections + OWN_FILES
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    except (OSError, ValueError):
-        allowed = soft
-    if allowed < wanted:
-        log.warning("service.few_files", allowed=allowed, wanted=wanted, hint="lower api.max_connections")
 
 
 def _why(error: OSError) -> str:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from syncd.api import ApiSettings, make_app
 from syncd.api.compress import prefers_gzip
+from syncd.api.routes import add_endpoint
+from syncd.domain.catalog import Catalog
 
 if TYPE_CHECKING:
     from tests.api.conftest import Answer, Api
@@ -101,6 +107,65 @@ async def test_an_answer_beyond_all_usual_size_is_compressed_too(serve: Any) -> 
         job = await api.create(description="<p>" + "x" * 1_000_000 + "</p>")
         answer = await fetch(api, f"/jobs/{job['id']}", Accept_Encoding="gzip")
         assert len(json.loads(gzip.decompress(answer.raw))["description"]) == 1_000_007
+
+
+# -- tags of variants ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def tagged(store: Any) -> AsyncIterator[TestClient[Any, Any]]:
+    """An endpoint whose answer has the tag ``"v1"``, and another with a weak one."""
+
+    def endpoint(tag: str) -> Any:
+        async def serve(request: web.Request) -> web.Response:
+            known = request.headers.get("If-None-Match", "").replace("-gzip", "")
+            if tag in known:
+                return web.Response(status=304, headers={"ETag": tag})
+            return web.json_response({"text": "x" * 5_000}, headers={"ETag": tag, "Vary": "Accept"})
+
+        return serve
+
+    app = make_app(store, ApiSettings(), Catalog.default())
+    app.router._resources.pop()  # the one that takes every other address
+    add_endpoint(app, "/strong", {"GET": endpoint('"v1"')})
+    add_endpoint(app, "/weak", {"GET": endpoint('W/"v1"')})
+    async with TestClient(TestServer(app)) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "tag"),
+    [
+        ("/strong", "gzip", '"v1-gzip"'),
+        ("/strong", "identity", '"v1"'),
+        ("/weak", "gzip", 'W/"v1"'),
+        ("/weak", "identity", 'W/"v1"'),
+    ],
+)
+async def test_the_compressed_variant_has_a_tag_of_its_own(
+    tagged: TestClient[Any, Any], path: str, accept: str, tag: str
+) -> None:
+    answer = await tagged.get(path, headers={"Accept-Encoding": accept})
+    assert answer.headers["ETag"] == tag
+    assert answer.headers["Vary"] == "Accept, Accept-Encoding"
+
+
+@pytest.mark.parametrize(
+    ("known", "accept", "tag"),
+    [
+        ('"v1-gzip"', "gzip", '"v1-gzip"'),
+        ('"v0", "v1-gzip"', "gzip", '"v1-gzip"'),
+        ('"v1"', "gzip", '"v1"'),
+        ('"v1"', "identity", '"v1"'),
+        ('"v1-gzip"', "identity", '"v1"'),
+    ],
+)
+async def test_not_modified_names_the_variant_that_the_client_has(
+    tagged: TestClient[Any, Any], known: str, accept: str, tag: str
+) -> None:
+    answer = await tagged.get("/strong", headers={"Accept-Encoding": accept, "If-None-Match": known})
+    assert (answer.status, answer.headers["ETag"]) == (304, tag)
+    assert "Accept-Encoding" in answer.headers["Vary"]
 
 
 # -- requests --------------------------------------------------------------------------------------------------
