@@ -30,6 +30,11 @@ _TEXT = re.compile(
 _WEIGHT = re.compile(r"q\s*=\s*(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)", re.I)
 
 
+@lru_cache(maxsize=64)
+def _is_text(media_type: str) -> bool:
+    return _TEXT.match(media_type) is not None
+
+
 @lru_cache(maxsize=256)
 def prefers_gzip(accept: str) -> bool:
     """Whether a client that sends this Accept-Encoding would rather have gzip than the bare bytes: gzip is
@@ -64,28 +69,23 @@ class Compressor:
         @web.middleware
         async def compress(request: web.Request, handler: Handler) -> web.StreamResponse:
             response = await handler(request)
-            if isinstance(response, web.Response):
-                await self._treat(request, response)
+            if response.status == 304:
+                _name_variant_not_modified(request, response)
+            elif isinstance(response, web.Response) and self._worth_it(response):
+                add_vary(response, "Accept-Encoding")
+                if "Accept-Encoding" in request.headers and prefers_gzip(_accepted(request)):
+                    await self._compress(response)
             return response
 
         return compress
-
-    async def _treat(self, request: web.Request, response: web.Response) -> None:
-        if response.status == 304:
-            add_vary(response, "Accept-Encoding")
-            _name_variant_not_modified(request, response)
-        elif self._worth_it(response):
-            add_vary(response, "Accept-Encoding")
-            if prefers_gzip(_accepted(request)):
-                await self._compress(response)
 
     def _worth_it(self, response: web.Response) -> bool:
         body = response.body
         return (
             isinstance(body, bytes | bytearray)
             and len(body) >= self._minimum
+            and _is_text(response.headers.get("Content-Type", ""))
             and "Content-Encoding" not in response.headers
-            and _TEXT.match(response.headers.get("Content-Type", "")) is not None
         )
 
     async def _compress(self, response: web.Response) -> None:
@@ -115,9 +115,10 @@ def _accepted(request: web.Request) -> str:
     return ",".join(request.headers.getall("Accept-Encoding", ()))
 
 
-def _name_variant_not_modified(request: web.Request, response: web.Response) -> None:
+def _name_variant_not_modified(request: web.Request, response: web.StreamResponse) -> None:
     """A 304 carries the tag that the 200 would have had (RFC 9110, 15.4.5): that of the variant which the
     client has and still wants."""
+    add_vary(response, "Accept-Encoding")
     tag = response.headers.get("ETag")
     if tag and gzip_tag(tag) in request.headers.get("If-None-Match", "") and prefers_gzip(_accepted(request)):
         response.headers["ETag"] = gzip_tag(tag)

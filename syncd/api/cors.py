@@ -69,6 +69,8 @@ class Cors:
 
 def add_vary(response: web.StreamResponse, name: str) -> None:
     """Add ``name`` to ``Vary`` unless it is there."""
-    there = response.headers.get("Vary", "")
-    if name.lower() not in (part.strip().lower() for part in there.split(",")):
-        response.headers["Vary"] = f"{there}, {name}" if there else name
+    there = response.headers.get("Vary")
+    if there is None:
+        response.headers["Vary"] = name
+    elif name.lower() not in (part.strip().lower() for part in there.split(",")):
+        response.headers["Vary"] = f"{there}, {name}"
