@@ -23,6 +23,7 @@ from syncd.api import problems
 from syncd.api.connections import Doors
 from syncd.api.middleware import dress, new_request_id
 from syncd.api.settings import ApiSettings
+from syncd.logs import Event
 
 log = structlog.get_logger()
 
@@ -264,4 +265,6 @@ def _first_line(message: str | None) -> str:
 
 
 def _log(status: int, request_id: str) -> None:
-    log.info("api.request", method=None, route=None, status=status, ms=None, key=None, request_id=request_id)
+    log.info(
+        Event.API_REQUEST, method=None, route=None, status=status, ms=None, key=None, request_id=request_id
+    )

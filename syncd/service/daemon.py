@@ -13,6 +13,7 @@ import threading
 from collections.abc import Coroutine
 from dataclasses import fields, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -21,7 +22,7 @@ from aiohttp import web
 from syncd.api import ApiSettings, add_health, make_app, make_runner, retire
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
-from syncd.errors import SyncdError
+from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event
 from syncd.service import wiring
 from syncd.service.house import HOUSE, House
@@ -79,6 +80,17 @@ def _seconds(value: Any) -> Any:
     return value.total_seconds() if isinstance(value, timedelta) else value
 
 
+def _make_drop(folder: Path) -> None:
+    """Raises ConfigError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is no folder"
+        raise ConfigError(
+            [f"drop.folder: {folder}: {what}; choose another place or see `syncd check`"]
+        ) from error
+
+
 class Daemon:
     """One life of the service. ``store`` stays the caller's to close, after ``run``."""
 
@@ -111,7 +123,7 @@ class Daemon:
     # -- starting ----------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        self._settings.drop.folder.mkdir(parents=True, exist_ok=True)
+        _make_drop(self._settings.drop.folder)
         addresses = await self._serve()
         self._syncer.start()
         self._watcher.start()
@@ -191,7 +203,8 @@ class Daemon:
     async def _stop(self) -> None:
         self._readiness.stopping = True
         self._notifier.stopping()
-        log.info(Event.SERVICE_STOPPING)
+        if self._told_to_stop.is_set():
+            log.info(Event.SERVICE_STOPPING)
         self._watcher.stop()
         self._syncer.stop()
         for runner in self._runners:

@@ -9,6 +9,8 @@ from typing import Any
 
 import structlog
 
+from syncd.logs import Event
+
 log = structlog.get_logger("syncd.service")
 
 #: Files that the daemon itself may have open (store, feeds, scratch), and connections that are accepted only to be
@@ -32,7 +34,9 @@ def make_room(connections: int) -> int:
             allowed = _size(soft)
     fit = allowed - min(OWN_FILES, allowed // 2)
     if connections > fit:
-        log.warning("service.few_files", files=allowed, connections=fit, hint="raise the limit on open files")
+        log.warning(
+            Event.SERVICE_FEW_FILES, files=allowed, connections=fit, hint="raise the limit on open files"
+        )
     return min(connections, fit) if connections else fit
 
 
@@ -52,6 +56,6 @@ def tell_lack_of_files_once(loop: asyncio.AbstractEventLoop) -> None:
             loop.default_exception_handler(context)
         elif loop.time() - last >= QUIET:
             last = loop.time()
-            log.error("service.few_files", error=error.strerror, hint="raise the limit on open files")
+            log.error(Event.SERVICE_FEW_FILES, error=error.strerror, hint="raise the limit on open files")
 
     loop.set_exception_handler(handle)
