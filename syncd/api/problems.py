@@ -23,6 +23,7 @@ from syncd.errors import (
     StoreOverloaded,
     SyncdError,
 )
+from syncd.logs import Event
 
 log = structlog.get_logger()
 
@@ -41,6 +42,8 @@ CODES: Mapping[str, tuple[int, str]] = {
     "body_too_large": (413, "The body is too large"),
     "unsupported_media_type": (415, "The body has the wrong media type"),
     "validation_failed": (422, "The body breaks the rules"),
+    "rate_limited": (429, "Too many requests"),
+    "head_too_large": (431, "The head of the request is too large"),
     "internal_error": (500, "Something went wrong on our side"),
     "overloaded": (503, "Too busy for the moment"),
     "shutting_down": (503, "The service is stopping"),
@@ -98,9 +101,9 @@ def render(error: BaseException, request_id: str) -> web.Response:
     else."""
     code = code_of(error)
     if code == "internal_error":
-        log.error("api.failed", request_id=request_id, exc_info=error)
+        log.error(Event.API_FAILED, request_id=request_id, exc_info=error)
     elif isinstance(error, StoreError) and not isinstance(error, StoreOverloaded | StoreClosed):
-        log.error("api.store_failed", request_id=request_id, error=str(error))
+        log.error(Event.API_STORE_FAILED, request_id=request_id, error=str(error))
     headers = {"Content-Type": "application/problem+json", **_headers(error, code)}
     answer = web.Response(
         body=body(code, _detail(error, code), request_id, _members(error)),
@@ -133,11 +136,10 @@ _GENERIC: Mapping[str, str] = {
 
 
 def _headers(error: BaseException, code: str) -> dict[str, str]:
-    if isinstance(error, Refusal):
-        return error.headers
-    if CODES[code][0] == 503:
-        return {"Retry-After": str(getattr(error, "retry_after", RETRY_AFTER))}
-    return {}
+    headers = error.headers if isinstance(error, Refusal) else {}
+    if CODES[code][0] == 503 and "Retry-After" not in headers:
+        return {**headers, "Retry-After": str(getattr(error, "retry_after", RETRY_AFTER))}
+    return headers
 
 
 def _members(error: BaseException) -> dict[str, Any]:
