@@ -224,9 +224,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("limits.depth", number(4, 512, "levels"), 64, "deeper nesting fails the file"),
     Setting("limits.ratio", number(1, 10_000, "times"), 200, "a file that expands to more than this fails"),
     Setting("limits.columns", number(1, 100_000, "columns"), 1_000, "more CSV columns fail the file"),
-    Setting(
-        "limits.sheet", SIZE, "64MiB", "a spreadsheet that expands to more than this fails", positive=True
-    ),
 )
 
 BY_KEY = {setting.key: setting for setting in SETTINGS}
