@@ -235,3 +235,28 @@ def jobs(
     from syncd.cli.jobs import list_jobs
 
     list_jobs(config, as_json, employer, q, status)
+
+
+@app.command()
+def export(
+    *,
+    employer: Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")],
+    form: Annotated[
+        Literal["json", "xml", "csv", "jsonld", "indeed"],
+        typer.Option(
+            "--format", help="json, xml, csv: the service's own shape. The others: active jobs only."
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Else standard output.")
+    ] = None,
+    status: Annotated[
+        Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
+    ] = None,
+    config: Config = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON about the file written.")] = False,
+) -> int:
+    """Writes an employer's jobs as a feed; says how many it left out for want of a referenceId."""
+    from syncd.cli.export import export
+
+    return export(config, as_json, employer=employer, form=form, status=status, output=output)
