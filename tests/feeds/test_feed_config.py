@@ -202,9 +202,9 @@ def test_what_the_mapping_needs_of_the_file_reaches_the_reader():
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_a_preset_is_one_line_of_words_and_the_three_tables(name):
+def test_a_preset_is_one_line_of_words_and_the_tables_of_a_preset(name):
     preset = load_preset(name)
-    assert set(preset) == {"about", "read", "fields", "lookup"}
+    assert set(preset) == {"about", "detect", "read", "fields", "lookup"}
     assert "\n" not in preset["about"]
     assert feed(f'employer = "A"\npreset = "{name}"').preset == name
 
