@@ -155,6 +155,19 @@ def feed_list(config: Config = None, as_json: Json = False) -> None:
     list_feeds(config, as_json)
 
 
+@feeds.command("check")
+def feed_check(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)],
+    file: File,
+    config: Config = None,
+    as_json: Json = False,
+) -> int:
+    """Lists every row of FILE that a run would reject, and why. Exit code 1 if there is one, else 0."""
+    from syncd.cli.feed_check import check_file
+
+    return check_file(config, as_json, name, file)
+
+
 @app.command()
 def plan(
     file: File,

@@ -45,6 +45,12 @@ def clean(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
+def quoted(value: object, most: int = 80) -> str:
+    """A value of a feed for one line: in quotes, cut."""
+    words = clean(str(value))
+    return f'"{words[:most]}"' + (f"… ({len(str(value))} characters)" if len(words) > most else "")
+
+
 def bold(text: str) -> str:
     return f"\x1b[1m{text}\x1b[0m" if sys.stdout.isatty() else text
 

@@ -19,10 +19,12 @@ from syncd.feeds.sources import NOTHING, SOURCE_KEYS, Build, Source, compile_sou
 
 @dataclass(slots=True)
 class Log:
-    """What was noticed about one row."""
+    """What was noticed about one row. ``unknown``: (field, value) of what no catalogue and no lookup has,
+    whether or not a default stood in."""
 
     warnings: list[tuple[str, str]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    unknown: list[tuple[str, str]] = field(default_factory=list)
 
     def note(self, code: str, detail: str) -> None:
         self.warnings.append((code, detail))

@@ -120,6 +120,7 @@ def _check_lookup(table: Mapping[str, Any], find: Finder, context: Context, scop
 def _many(values: list[object], default: list[int], find: Finder, log: Log) -> object:
     ids = {id: {"id": id} for value in values if (id := catalogue_id(value, find)) is not None}
     unknown = [value for value in values if catalogue_id(value, find) is None]
+    log.unknown += [(find.pointer[1:], spelled(value)) for value in unknown]
     if unknown and not default:
         return _unknown(unknown[0], find, log)
     if unknown:
@@ -136,6 +137,7 @@ def _one(values: list[object], default: list[int], find: Finder, log: Log) -> ob
         id = catalogue_id(value, find)
         if id is not None:
             return {"id": id}
+    log.unknown += [(find.pointer[1:], spelled(value)) for value in values]
     if values and not default:
         return _unknown(values[0], find, log)
     if values:

@@ -36,12 +36,14 @@ Body = dict[str, object]
 class MappedRow:
     """``body``: what a client would send as JSON, without the fields that ``problems`` is about; None:
     there is none at all. With any problem the row is rejected. ``reference_id``: the row's id as far as it
-    is readable, trimmed. ``warnings``: (code, detail) of what was cut, cleaned, guessed or given up."""
+    is readable, trimmed. ``warnings``: (code, detail) of what was cut, cleaned, guessed or given up.
+    ``unknown``: (field, value) of what no catalogue and no lookup has."""
 
     body: Body | None
     reference_id: str | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,12 @@ class Mapping:
             )
         log = Log()
         body = self._body(record.item, actual, log)
-        return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings))
+        noticed = tuple(log.problems), tuple(log.warnings), tuple(log.unknown)
+        return MappedRow(body, _reference(body), *noticed)
+
+    def lookup_of(self, field: str) -> str | None:
+        """The name of the lookup that a field uses, the first if it uses several. None: none, or native."""
+        return _lookup_in((self._fields or {}).get(field))
 
     def _body(self, item: Any, form: Format, log: Log) -> Body:
         if self._fields is None:
@@ -169,6 +176,16 @@ def format_of(item: object) -> Format:
         flat = all(value.__class__ is str and key == key.casefold() for key, value in item.items())
         return "csv" if flat else "json"
     return "json" if item is None or isinstance(item, list | str | int) else "xml"
+
+
+def _lookup_in(expression: object) -> str | None:
+    if isinstance(expression, dict):
+        if isinstance(expression.get("lookup"), str):
+            return str(expression["lookup"])
+        expression = list(expression.values())
+    if not isinstance(expression, list):
+        return None
+    return next((found for part in expression if (found := _lookup_in(part)) is not None), None)
 
 
 def _tables(lookups: Map[str, Map[str, object]], scope: Scope) -> dict[str, dict[str, Values]]:

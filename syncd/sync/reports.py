@@ -87,13 +87,14 @@ def _report(tx: Tx, run_id: int, most: int) -> dict[str, Any]:
         "format": FORMAT,
         **run_json(run),
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
-        "rejectedRows": [_rejected(row) for row in _first(runs.rejected_rows(tx, run_id), most)],
+        "rejectedRows": [rejected_json(row) for row in _first(runs.rejected_rows(tx, run_id), most)],
         "warnings": [_warning(warning) for warning in _first(runs.warnings(tx, run_id), most)],
         "changes": [_change(change) for change in _first(runs.changes(tx, run_id), most)],
     }
 
 
-def _rejected(row: RejectedRow) -> dict[str, Any]:
+def rejected_json(row: RejectedRow) -> dict[str, Any]:
+    """A rejected row as reports and ``--json`` have it."""
     return {
         "record": row.record,
         "line": row.line,
