@@ -155,6 +155,24 @@ def feed_list(config: Config = None, as_json: Json = False) -> None:
     list_feeds(config, as_json)
 
 
+@feeds.command("new")
+def feed_new(
+    *,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new feed's name.", show_default=False)],
+    file: Annotated[Path, typer.Option("--from", metavar="FILE", help="A real file of the feed.")],
+    employer: Annotated[
+        str | None, typer.Option("--employer", metavar="E", help="Name or id; else the only one there is.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over an existing feed's file.")] = False,
+    config: Config = None,
+    as_json: Json = False,
+) -> int:
+    """Looks at FILE and writes a commented mapping to config/feeds.d/NAME.toml."""
+    from syncd.cli.feed_new import new_feed
+
+    return new_feed(config, as_json, name=name, file=file, employer=employer, force=force)
+
+
 @feeds.command("check")
 def feed_check(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)],

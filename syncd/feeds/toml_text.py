@@ -63,6 +63,12 @@ def shown(thing: object, most: int = 60) -> str:
     return text(words[:most]) + (f"… ({len(words)} characters)" if len(words) > most else "")
 
 
+def plain(thing: object, most: int = 120) -> str:
+    """The same without quotes, for words of the file inside a comment."""
+    words = str(thing)
+    return text(words[:most])[1:-1] + ("…" if len(words) > most else "")
+
+
 def lookup_lines(values: Counter[str], hints: Mapping[str, str], most: int = 200) -> list[str]:
     """``"value" = ""  # 12 rows``: one line for each value, the most frequent first."""
     lines = []

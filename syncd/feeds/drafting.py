@@ -1,0 +1,188 @@
+"""``feed new``: from a survey and its guesses to the text of a feed's file, tried on the file itself.
+
+The text is for a person: what was found, what was guessed and why, samples of every value, what the
+catalogues do not know with counts. It loads as it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from syncd.domain.catalog import Catalog
+from syncd.domain.policy import Limits
+from syncd.domain.rules import LIMITS
+from syncd.errors import ConfigError, FeedError
+from syncd.feeds.config import FeedConfig, FeedDefaults, parse_feed
+from syncd.feeds.detect import find_preset, is_native
+from syncd.feeds.draft_text import Parts, render
+from syncd.feeds.guessing import Guess, Guesser
+from syncd.feeds.presets import load_preset
+from syncd.feeds.readers import open_reader
+from syncd.feeds.survey import RECORDS, Survey, survey
+
+#: Without these a new job is refused; a mapping that lacks one is no use.
+NEEDED = ("referenceId", "title", "locations", "description", "applicantRoutingType")
+#: A preset that scores less is not tried, and so many are.
+_LEAST, _TRIED = 0.4, 3
+
+
+@dataclass(slots=True)
+class Trial:
+    """What a draft makes of the file. ``given``: field → records in which it has a value; ``whole``: records
+    that have all that is needed; ``unknown``: field → value → records; ``failure``: why it could not be
+    read."""
+
+    text: str
+    read: int = 0
+    whole: int = 0
+    long_references: int = 0
+    given: Counter[str] = field(default_factory=Counter)
+    unknown: dict[str, Counter[str]] = field(default_factory=dict)
+    failure: str | None = None
+    config: FeedConfig | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """``text`` is the file; ``config`` what it loads to; ``preset`` the one it starts from; ``fields`` those
+    that the file maps itself."""
+
+    text: str
+    config: FeedConfig
+    preset: str | None
+    survey: Survey
+    fields: Mapping[str, Guess]
+
+
+class Drafter:
+    """Drafts one feed. ``name`` is the feed's, ``employer`` whoever the jobs belong to (None: as the file
+    has it), ``today`` stands in the first line."""
+
+    def __init__(
+        self, path: Path, name: str, *, employer: str | None, catalog: Catalog, limits: Limits, today: str
+    ) -> None:
+        self._path, self._name, self._catalog, self._limits = path, name, catalog, limits
+        self._survey = survey(path, limits)
+        guesser = Guesser(self._survey)
+        self._guesses = guesser.guesses()
+        self._employer = employer or guesser.company() or f"Employer of {name}"
+        self._parts = Parts(name, self._employer, path.name, today, self._survey, self._guesses, catalog)
+
+    def draft(self) -> Draft:
+        """Raises ConfigError for a name that no feed can have."""
+        best = self._native() or self._best()
+        text = render(self._parts, preset=self._preset_of(best), unknown=best.unknown, **self._choices(best))
+        config = self._load(text)
+        return Draft(text, config, config.preset, self._survey, self._choices(best)["fields"])
+
+    # -- choosing
+
+    def _native(self) -> Trial | None:
+        if not is_native(self._survey.evidence()):
+            return None
+        self._choice: dict[int, dict[str, Any]] = {}
+        return self._tried(native=True)
+
+    def _best(self) -> Trial:
+        """The mapping of which most records come out whole; a preset is preferred to guesses, a likelier one
+        to another."""
+        self._choice = {}
+        scores = [(name, score) for name, score in find_preset(self._survey.evidence()) if score >= _LEAST]
+        self._parts.presets = scores
+        trials = [self._with_preset(name) for name, _ in scores[:_TRIED]]
+        trials.append(self._tried(fields=self._own_fields()))
+        usable = [trial for trial in trials if trial.failure is None] or trials[-1:]
+        best = usable[0]
+        for trial in usable[1:]:
+            if trial.whole > best.whole + 0.2 * max(trial.read, best.read):
+                best = trial
+        return best
+
+    def _with_preset(self, name: str) -> Trial:
+        """The preset, with what was guessed in place of what it does not find."""
+        records = None
+        plain = self._tried(preset=name)
+        if plain.failure is not None and self._survey.path:
+            records = self._survey.path
+            plain = self._tried(preset=name, records=records)
+        if plain.failure is not None:
+            return plain
+        mapped = load_preset(name).get("fields", {})
+        fields = {
+            guess.field: guess
+            for guess in self._guesses.values()
+            if guess.field in (*NEEDED, "applicationUrl", "applicationEmail")
+            and self._better(guess, plain, mapped)
+        }
+        if not fields:
+            return plain
+        return self._tried(preset=name, records=records, fields=fields)
+
+    def _better(self, guess: Guess, plain: Trial, mapped: Mapping[str, Any]) -> bool:
+        """Whether the preset finds the field in less than half of the records, and the guess in more."""
+        given = plain.given[guess.field]
+        if guess.field == "referenceId" and plain.long_references * 2 > plain.read:
+            return True
+        if guess.field in ("applicationUrl", "applicationEmail"):
+            return guess.field in mapped and not plain.given["applicantRoutingType"] and guess.share > 0.2
+        return given * 2 < plain.read and guess.share * plain.read > given + 0.2 * plain.read
+
+    def _own_fields(self) -> dict[str, Guess]:
+        fields = dict(self._guesses)
+        addresses = [name for name in ("applicationUrl", "applicationEmail") if name in fields]
+        if addresses:
+            why = f"the first of {' and '.join(addresses)} that there is"
+            fields["applicantRoutingType"] = Guess("applicantRoutingType", {"prefer": addresses}, why)
+        return fields
+
+    # -- trying
+
+    def _tried(self, **choices: Any) -> Trial:
+        chosen: dict[str, Any] = {"native": False, "preset": None, "records": None, "fields": {}} | choices
+        trial = Trial(render(self._parts, unknown={}, **chosen))
+        self._choice[id(trial)] = chosen
+        try:
+            trial.config = self._load(trial.text)
+            self._try(trial, trial.config)
+        except (FeedError, ConfigError) as error:
+            trial.failure = str(error)
+        return trial
+
+    def _load(self, text: str) -> FeedConfig:
+        return parse_feed(self._name, text, self._catalog, FeedDefaults())
+
+    def _try(self, trial: Trial, config: FeedConfig) -> None:
+        reader = open_reader(self._path, config.read, self._limits)
+        for record in islice(_unbroken(reader, self._survey), RECORDS):
+            row = config.mapping.row(record, reader.format)
+            trial.read += 1
+            for name, value in dict.fromkeys(row.unknown):
+                trial.unknown.setdefault(name, Counter())[value] += 1
+            body = row.body or {}
+            trial.given.update(name for name, value in body.items() if value is not None)
+            faulty = {problem.pointer.split("/")[1] for problem in row.problems if problem.pointer}
+            trial.whole += all(body.get(name) is not None or name in faulty for name in NEEDED)
+            reference = body.get("referenceId")
+            trial.long_references += isinstance(reference, str) and len(reference) > LIMITS["referenceId"]
+        if not trial.read and self._survey.records:
+            trial.failure = "no records"
+
+    def _choices(self, trial: Trial) -> dict[str, Any]:
+        return {name: value for name, value in self._choice[id(trial)].items() if name != "preset"}
+
+    def _preset_of(self, trial: Trial) -> str | None:
+        found: str | None = self._choice[id(trial)]["preset"]
+        return found
+
+
+def _unbroken(reader: Any, found: Survey) -> Iterator[Any]:
+    """The records up to where the file is broken, if the survey has seen that it is."""
+    try:
+        yield from reader
+    except FeedError:
+        if found.broken is None:
+            raise

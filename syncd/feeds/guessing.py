@@ -1,0 +1,414 @@
+"""Which of a file's values are which field of a job: by their names, then by what they look like.
+
+Every guess has its reason in words, since a person is to judge it. Nothing here is used without being
+written into a feed's file first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from syncd.domain.rules import LIMITS
+from syncd.domain.text import key
+from syncd.feeds.field_names import AGAINST, NAMES, blind
+from syncd.feeds.survey import Column, Survey
+from syncd.feeds.text_fields import STATUSES
+from syncd.feeds.transforms.dates import NAMES as DATE_FORMATS
+from syncd.feeds.value_kinds import DATE_NAMES
+
+#: So many alternatives of a field are written.
+_MOST = 3
+#: Text of this length is no name, title or place.
+_LONG = 200
+#: And of this, in the longest column of a file, a description.
+_TEXT = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """``expression`` as TOML values for [fields]; ``why`` in words; ``columns`` that it uses; ``share`` of the
+    records for which it gives a value."""
+
+    field: str
+    expression: object
+    why: str
+    columns: tuple[Column, ...] = ()
+    share: float = 1.0
+
+
+@dataclass(slots=True)
+class _Names:
+    """The columns of a survey by what their names may mean."""
+
+    columns: list[Column]
+    blind: dict[int, tuple[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for column in self.columns:
+            steps = [step for step in re.split(r"[./@\[\]\"]+", column.selector) if step]
+            last = blind(steps[-1]) if steps else ""
+            self.blind[id(column)] = (last, blind("".join(steps[-2:])))
+
+    def rank(self, column: Column, field: str) -> int | None:
+        """The place of the column's name among the names of ``field``; None: it is none of them."""
+        known = NAMES[field]
+        found = [known.index(name) for name in self.blind[id(column)] if name in known]
+        return min(found) if found else None
+
+    def against(self, column: Column, field: str) -> bool:
+        words = AGAINST.get(field, ())
+        return any(word in self.blind[id(column)][1] for word in words) and self.rank(column, field) is None
+
+
+Fits = Callable[[Column], bool]
+
+
+class Guesser:
+    """Guesses the fields of one survey."""
+
+    def __init__(self, survey: Survey) -> None:
+        self._survey = survey
+        self._records = max(1, survey.records)
+        self._names = _Names([column for column in survey.columns.values() if column.values])
+
+    def guesses(self) -> dict[str, Guess]:
+        """By field, in the order in which a person would read them."""
+        made = (
+            self._reference(),
+            self._title(),
+            self._description(),
+            self._close_date(),
+            self._locations(),
+            self._catalogue("categories", "category", "Other"),
+            self._catalogue("positionType", "position", "Full Time"),
+            self._salary(),
+            self._status(),
+            self._addresses("applicationUrl", "url"),
+            self._addresses("applicationEmail", "email"),
+        )
+        return {guess.field: guess for guess in made if guess is not None}
+
+    def company(self) -> str | None:
+        """The employer's name as the file has it, if it has one in most records."""
+        found = self._named("company", lambda column: column.average < 100 and column.different <= 3)
+        return found[0].samples[0] if found and found[0].filled * 2 > self._records else None
+
+    def dates(self) -> list[tuple[Column, list[str]]]:
+        """Columns of dates that no field uses, with the formats that they are in."""
+        return [(c, formats) for c in self._names.columns if (formats := self._formats(c))]
+
+    # -- finding
+
+    def _named(self, field: str, fits: Fits) -> list[Column]:
+        """Columns whose name is one of the field's and whose values fit, the likeliest name first; enough of
+        them to have a value in each record, at most so many."""
+        ranked = sorted(
+            (
+                (
+                    rank,
+                    column.selector.count("/") + column.selector.count("."),
+                    -column.filled,
+                    column.selector,
+                    column,
+                )
+                for column in self._names.columns
+                if (rank := self._names.rank(column, field)) is not None and fits(column)
+            ),
+            key=lambda entry: entry[:4],
+        )
+        return self._enough(entry[-1] for entry in ranked)
+
+    def _enough(self, columns: Iterable[Column]) -> list[Column]:
+        chosen: list[Column] = []
+        for column in columns:
+            if not chosen or (chosen[0].filled < self._records and len(chosen) < _MOST):
+                chosen.append(column)
+        return chosen
+
+    def _alike(self, field: str, fits: Fits, order: Callable[[Column], object]) -> list[Column]:
+        """Columns by their values alone."""
+        found = [c for c in self._names.columns if fits(c) and not self._names.against(c, field)]
+        return sorted(found, key=order)[:1]  # type: ignore[arg-type]
+
+    def _share(self, columns: Iterable[Column]) -> float:
+        return min(1.0, max((column.filled for column in columns), default=0) / self._records)
+
+    def _made(self, field: str, columns: list[Column], expression: object, why: str) -> Guess:
+        return Guess(field, expression, why, tuple(columns), self._share(columns))
+
+    # -- fields
+
+    def _reference(self) -> Guess | None:
+        def usable(column: Column) -> bool:
+            return (
+                column.longest <= LIMITS["referenceId"] and self._unique(column) and not column.kinds["url"]
+            )
+
+        found = self._named("referenceId", usable)
+        if found:
+            return self._made(
+                "referenceId", found[:1], found[0].selector, "by its name; different in each record"
+            )
+        ids = re.compile(r"id|ref|num|code|no|key")
+        found = self._alike(
+            "referenceId",
+            lambda c: (
+                usable(c)
+                and c.filled == self._records > 1
+                and c.average <= 40
+                and bool(ids.search(self._names.blind[id(c)][0]))
+            ),
+            lambda c: (c.longest, c.selector),
+        )
+        if found:
+            return self._made(
+                "referenceId", found, found[0].selector, "by its values: short, different in each record"
+            )
+        return self._derived()
+
+    def _unique(self, column: Column) -> bool:
+        return column.different >= min(column.values, 20_000) * 0.9 and column.filled >= self._records * 0.9
+
+    def _derived(self) -> Guess | None:
+        """No usable id: a digest of what identifies the job and does not change."""
+        links = [
+            c
+            for c in self._names.columns
+            if c.share("url") > 0.9 and self._unique(c) and not self._names.against(c, "applicationUrl")
+        ]
+        links = links or [
+            c
+            for c in self._names.columns
+            if self._names.rank(c, "referenceId") is not None and self._unique(c)
+        ]
+        if links:
+            selectors, columns = [links[0].selector], links[:1]
+        else:
+            title, place = self._title(), self._locations()
+            columns = [c for guess in (title, place) if guess for c in guess.columns]
+            selectors = list(dict.fromkeys(c.selector for c in columns))
+        if not selectors:
+            return None
+        why = "no value of at most 50 characters is different in each record, so it is derived from what should not change"
+        return self._made("referenceId", columns, {"derive": selectors}, why)
+
+    def _title(self) -> Guess | None:
+        def fits(column: Column) -> bool:
+            return (
+                column.average < _LONG
+                and column.share("url", "email", "number", "html", "money") < 0.5
+                and self._date_share(column) < 0.5
+            )
+
+        found = self._named("title", fits)
+        why = "by its name"
+        if not found:
+            words = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
+            found = self._alike(
+                "title",
+                lambda c: (
+                    fits(c)
+                    and 5 < c.average < 120
+                    and c.filled > self._records * 0.8
+                    and c.different * 4 > c.values
+                ),
+                lambda c: (not words.search(self._names.blind[id(c)][1]), -c.different, c.selector),
+            )
+            why = "by its values: short, different texts"
+        if not found:
+            return None
+        cut = any(column.longest > LIMITS["title"] for column in found)
+        source = _one_or_list(found)
+        return self._made("title", found, {"from": source, "too_long": "truncate"} if cut else source, why)
+
+    def _description(self) -> Guess | None:
+        def fits(column: Column) -> bool:
+            return column.share("url", "email", "number") < 0.5 and (
+                column.average > 40 or column.share("html") > 0.3
+            )
+
+        found = self._named("description", fits)[:_MOST]
+        why = "by its name"
+        if not found:
+            found = self._alike(
+                "description",
+                lambda c: (
+                    fits(c)
+                    and (c.average > _TEXT or c.share("html") > 0.5)
+                    and c.filled > self._records * 0.5
+                ),
+                lambda c: (-c.average, c.selector),
+            )
+            why = "by its values: the longest texts"
+        if not found:
+            return None
+        if any(column.share("html") for column in found):
+            why += "; HTML, of which what the API allows is kept"
+        return self._made("description", found, {"from": _one_or_list(found), "html": "clean"}, why)
+
+    def _date_share(self, column: Column) -> float:
+        return column.share(*(f"date:{name}" for name in DATE_NAMES))
+
+    def _formats(self, column: Column, *, serials: bool = False) -> list[str]:
+        """The formats in which nine of ten values can be read; none: it has no dates."""
+        kinds = column.kinds
+        if serials:
+            whole = [
+                name
+                for name in ("epoch_ms", "epoch", "excel")
+                if kinds[f"serial:{name}"] > 0.9 * column.values
+            ]
+            if whole:
+                return whole
+        names = [name for name in DATE_NAMES if kinds[f"date:{name}"]]
+        if sum(kinds[f"date:{name}"] for name in names) < 0.9 * column.values:
+            return []
+        return _ordered(names, kinds, self._order())
+
+    def _order(self) -> str | None:
+        """Day or month first, as the rest of the file has it."""
+        totals = {
+            order: sum(c.kinds[f"date:{order}"] for c in self._names.columns) for order in ("dmy", "mdy")
+        }
+        if totals["dmy"] == totals["mdy"]:
+            return None
+        return max(totals, key=lambda order: totals[order])
+
+    def _close_date(self) -> Guess | None:
+        found = self._named("closeDate", lambda c: bool(self._formats(c, serials=True)))[:1]
+        if not found or self._names.against(found[0], "closeDate"):
+            return None
+        formats = self._formats(found[0], serials=True)
+        why = f"by its name; dates as {', '.join(formats)}"
+        if "numbers" in formats:
+            why += ": day or month may come first, nothing tells; dmy or mdy in place of numbers says it"
+        source = found[0].selector
+        return self._made(
+            "closeDate", found, source if formats == ["iso"] else {"from": source, "date": formats}, why
+        )
+
+    def _locations(self) -> Guess | None:
+        city = self._named("city", lambda c: c.average < 80)
+        province = self._named("province", lambda c: c.share("province") > 0.3 or c.average < 40)
+        place = self._named(
+            "location", lambda c: c.average < _LONG and not self._names.against(c, "location")
+        )
+        place = [c for c in place if not city or c is not city[0]]
+        country = self._named("country", lambda c: c.average < 40)[:1]
+        sources: list[object] = []
+        if (
+            city
+            and province
+            and province[0] is not city[0]
+            and "{" not in city[0].selector + province[0].selector
+        ):
+            sources.append({"template": f"{{{city[0].selector}}}, {{{province[0].selector}}}"})
+        sources += [c.selector for c in city[:1]]
+        if not city or city[0].filled < self._records:
+            sources += [c.selector for c in place]
+        columns = [*city[:1], *province[:1], *place]
+        if not sources:
+            columns = self._alike(
+                "location", lambda c: c.share("place") > 0.3, lambda c: (-c.share("place"), c.selector)
+            )
+            sources = [c.selector for c in columns]
+        if not sources:
+            return None
+        expression: dict[str, object] = {
+            "from": sources if len(sources) > 1 else sources[0],
+            "lookup": "location",
+        }
+        if country:
+            expression["country"] = country[0].selector
+        return self._made(
+            "locations", columns, expression, "by the names" if len(sources) > 1 else "by its name or values"
+        )
+
+    def _catalogue(self, name: str, lookup: str, default: str) -> Guess:
+        def fits(column: Column) -> bool:
+            return column.average < 80 and column.share("url", "email", "html", "number") < 0.5
+
+        found = [c for c in self._named(name, fits) if not self._names.against(c, name)]
+        if not found:
+            return Guess(name, {"value": default}, f"nothing in the file says so; {default} for all")
+        source: dict[str, object] = {"from": _one_or_list(found)}
+        marks = [
+            mark for mark in (",", ";", "|") if any(mark in sample for c in found for sample in c.samples)
+        ]
+        if marks:
+            source["split"] = marks
+        source |= {"lookup": lookup, "default": default}
+        return self._made(name, found, source, f"by its name; {default} where nothing fits")
+
+    def _salary(self) -> Guess | None:
+        low = self._named("amount", lambda c: c.share("number", "money") > 0.3)[:1]
+        high = self._named("maxAmount", lambda c: c.share("number", "money") > 0.3)[:1]
+        text = self._named("salary", lambda c: c.average < _LONG and not self._names.against(c, "salary"))
+        if not text and not low:
+            text = self._alike(
+                "salary", lambda c: c.share("money") > 0.5 and c.average < 60, lambda c: c.selector
+            )
+        expression: dict[str, object] = {}
+        used = [*low, *high]
+        if low:
+            expression["amount"] = low[0].selector
+            for part, columns in (
+                ("maxAmount", high),
+                ("period", self._named("period", lambda c: c.average < 30)[:1]),
+                ("currency", self._named("currency", lambda c: c.average < 10)[:1]),
+            ):
+                if columns:
+                    expression[part] = columns[0].selector
+                    used += columns
+        if text and not (low and text[0] in low):
+            expression["text"] = _one_or_list(text)
+            used += text
+        if not expression:
+            return None
+        return self._made("salary", used, expression, "by the names" if low else "by its name or values")
+
+    def _status(self) -> Guess | None:
+        """Only where every value seen is known to be one."""
+
+        def fits(column: Column) -> bool:
+            return column.different <= SAMPLED and all(key(sample) in STATUSES for sample in column.samples)
+
+        found = self._named("status", lambda c: c.values > 0 and fits(c))[:1]
+        if not found or found[0].filled < self._records * 0.9:
+            return None
+        return self._made("status", found, found[0].selector, "by its name and values")
+
+    def _addresses(self, name: str, kind: str) -> Guess | None:
+        found = [
+            c for c in self._named(name, lambda c: c.share(kind) > 0.5) if not self._names.against(c, name)
+        ]
+        why = "by its name"
+        if not found:
+            found = self._alike(
+                name, lambda c: c.share(kind) > 0.8, lambda c: (-c.filled, -c.different, c.selector)
+            )
+            why = f"by its values: {'web' if kind == 'url' else 'e-mail'} addresses"
+        return self._made(name, found, _one_or_list(found), why) if found else None
+
+
+#: A column of statuses has no more different values than are sampled, so that all of them were seen.
+SAMPLED = 3
+
+
+def _ordered(names: Sequence[str], kinds: dict[str, int], usual: str | None) -> list[str]:
+    """Formats, those of most values first; day-first and month-first are never both there."""
+    both = [name for name in ("dmy", "mdy") if name in names]
+    kept = [name for name in names if name not in both]
+    if both:
+        counts = {name: kinds[f"date:{name}"] for name in both}
+        best = max(both, key=lambda name: counts[name])
+        decided = len(both) == 1 or len(set(counts.values())) > 1
+        chosen = best if decided else usual
+        kept.append(chosen or ("numbers" if "numbers" in DATE_FORMATS else "dmy"))
+    return sorted(kept, key=lambda name: -kinds.get(f"date:{name}", 0))
+
+
+def _one_or_list(columns: list[Column]) -> object:
+    selectors = [column.selector for column in columns]
+    return selectors[0] if len(selectors) == 1 else selectors
