@@ -4,14 +4,18 @@ CSV: a column name. JSON: a path (``a.b`` ``a[0]`` ``a[*].b`` ``a[name=X].b`` ``
 an XPath relative to the record; a name without prefix matches any namespace, one with a prefix the name as
 the document writes it.
 
-What a selector is applied to is a *node*: a dict (CSV), any JSON value, or an XmlNode. ``open_record``
-makes the first."""
+A column is found by its name without case and surrounding space; where there is none, by its name without
+blanks, dashes and underscores too (``job title`` finds ``Job_Title``).
+
+What a selector is applied to is a *node*: a CsvRow, any JSON value, or an XmlNode. ``open_record`` makes the
+first."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from syncd.feeds.readers.spec import header_key
@@ -35,9 +39,41 @@ class Selector:
     outside: bool = False
 
 
+class CsvRow:
+    """A row by column. Its names without blanks and dashes are made when the first is asked for in vain."""
+
+    __slots__ = ("_blind", "cells")
+
+    def __init__(self, cells: dict[str, Any]) -> None:
+        self.cells = cells
+        self._blind: dict[str, str] | None = None
+
+    def get(self, key: str, blind_key: str) -> Any:
+        value = self.cells.get(key)
+        if value is not None:
+            return value
+        if self._blind is None:
+            self._blind = {}
+            for name in self.cells:
+                self._blind.setdefault(blind(name), name)
+        found = self._blind.get(blind_key)
+        return self.cells[found] if found is not None else None
+
+
+@lru_cache(maxsize=8192)
+def blind(name: str) -> str:
+    """A column's name without case, blanks, dashes, underscores and dots."""
+    return _BLIND.sub("", name).casefold()
+
+
+_BLIND = re.compile(r"[\s_\-.:]+")
+
+
 def open_record(item: object, form: Format) -> Node:
     """The node of a record's ``item``."""
-    return XmlNode(item) if form == "xml" else item
+    if form == "xml":
+        return XmlNode(item)
+    return CsvRow(item) if form == "csv" and isinstance(item, dict) else item
 
 
 def compile_selector(text: str, form: Format, *, markup: bool = False) -> Selector:
@@ -54,12 +90,13 @@ def compile_selector(text: str, form: Format, *, markup: bool = False) -> Select
 
 def _column(name: str) -> Selector:
     key = header_key(name)
+    blind_key = blind(name)
 
     def first(node: Node) -> object | None:
-        return meant(node.get(key))
+        return meant(node.get(key, blind_key))
 
     def every(node: Node) -> list[object]:
-        value = meant(node.get(key))
+        value = meant(node.get(key, blind_key))
         return [] if value is None else [value]
 
     return Selector(first, every, every)

@@ -38,14 +38,33 @@ class Source:
     every: Callable[[Node], Values]
 
 
+class Table(dict[str, Values]):
+    """A lookup: name key → values. An entry that was written with a ``*`` at its end stands under its key with
+    that ``*``, and holds for every text that begins so; the longest one wins, and a whole name over any."""
+
+    def __init__(self, entries: Mapping[str, Values]) -> None:
+        super().__init__(
+            {name_key(text) + ("*" if text.rstrip().endswith("*") else ""): v for text, v in entries.items()}
+        )
+        starts = (key[:-1] for key in self if key.endswith("*"))
+        self._starts = tuple(sorted(starts, key=len, reverse=True))
+
+    def find(self, text: str, default: Values) -> Values:
+        key = name_key(text[:_LONGEST])
+        found = self.get(key)
+        if found is None and self._starts:
+            found = next((self[f"{start}*"] for start in self._starts if key.startswith(start)), None)
+        return default if found is None else found
+
+
 @dataclass(slots=True)
 class Build:
-    """What compiling needs to know. ``lookups``: tables by name, their keys already name keys. ``whole``:
+    """What compiling needs to know. ``lookups``: tables by name. ``whole``:
     says of a text that it is one value although it holds a separator. ``outside`` gathers the selectors
     that leave the record."""
 
     form: Format
-    lookups: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+    lookups: Mapping[str, Table] = field(default_factory=dict)
     markup: bool = False
     whole: Callable[[str], bool] = field(default=lambda text: False)
     outside: list[str] = field(default_factory=list)
@@ -231,12 +250,8 @@ def _lookup(name: object, source: Source, build: Build, scope: Scope) -> Source:
         return source
     if not table:
         return source
-    inner = source.every
-    return _from_every(
-        lambda node: [
-            new for value in inner(node) for new in table.get(name_key(spelled(value)[:_LONGEST]), (value,))
-        ]
-    )
+    inner, find = source.every, table.find
+    return _from_every(lambda node: [new for value in inner(node) for new in find(spelled(value), [value])])
 
 
 def _default(values: Values, source: Source) -> Source:
