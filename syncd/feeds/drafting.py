@@ -5,6 +5,7 @@ catalogues do not know with counts. It loads as it is."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,6 +27,8 @@ from syncd.feeds.survey import RECORDS, Survey, survey
 
 #: Without these a new job is refused; a mapping that lacks one is no use.
 NEEDED = ("referenceId", "title", "locations", "description", "applicantRoutingType")
+_OVERRIDDEN = (*NEEDED, "applicationUrl", "applicationEmail", "closeDate", "salary")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 #: A preset that scores less is not tried, and so many are.
 _LEAST, _TRIED = 0.4, 3
 
@@ -33,13 +36,15 @@ _LEAST, _TRIED = 0.4, 3
 @dataclass(slots=True)
 class Trial:
     """What a draft makes of the file. ``given``: field → records in which it has a value; ``whole``: records
-    that have all that is needed; ``unknown``: field → value → records; ``failure``: why it could not be
+    that have all that is needed; ``unread_dates``: records whose closeDate is in no format of the mapping;
+    ``unknown``: field → value → records; ``failure``: why it could not be
     read."""
 
     text: str
     read: int = 0
     whole: int = 0
     long_references: int = 0
+    unread_dates: int = 0
     given: Counter[str] = field(default_factory=Counter)
     unknown: dict[str, Counter[str]] = field(default_factory=dict)
     failure: str | None = None
@@ -115,8 +120,7 @@ class Drafter:
         fields = {
             guess.field: guess
             for guess in self._guesses.values()
-            if guess.field in (*NEEDED, "applicationUrl", "applicationEmail")
-            and self._better(guess, plain, mapped)
+            if guess.field in _OVERRIDDEN and self._better(guess, plain, mapped)
         }
         if not fields:
             return plain
@@ -125,6 +129,8 @@ class Drafter:
     def _better(self, guess: Guess, plain: Trial, mapped: Mapping[str, Any]) -> bool:
         """Whether the preset finds the field in less than half of the records, and the guess in more."""
         given = plain.given[guess.field]
+        if guess.field == "closeDate" and plain.unread_dates:
+            return True
         if guess.field == "referenceId" and plain.long_references * 2 > plain.read:
             return True
         if guess.field in ("applicationUrl", "applicationEmail"):
@@ -167,6 +173,7 @@ class Drafter:
             faulty = {problem.pointer.split("/")[1] for problem in row.problems if problem.pointer}
             trial.whole += all(body.get(name) is not None or name in faulty for name in NEEDED)
             reference = body.get("referenceId")
+            trial.unread_dates += not _is_date(body.get("closeDate"))
             trial.long_references += isinstance(reference, str) and len(reference) > LIMITS["referenceId"]
         if not trial.read and self._survey.records:
             trial.failure = "no records"
@@ -177,6 +184,10 @@ class Drafter:
     def _preset_of(self, trial: Trial) -> str | None:
         found: str | None = self._choice[id(trial)]["preset"]
         return found
+
+
+def _is_date(value: object) -> bool:
+    return not isinstance(value, str) or _DATE.match(value) is not None
 
 
 def _unbroken(reader: Any, found: Survey) -> Iterator[Any]:

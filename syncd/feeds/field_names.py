@@ -45,7 +45,8 @@ NAMES: dict[str, Names] = {
     "description": _names(
         "description jobdescription descriptionhtml fulldescription htmldescription longdescription"
         " jobdescriptionhtml"
-        " descriptionposte detailsoffre detailsposte offreemploi taches exigences descriptif body content contentencoded encoded jobbody"
+        " descriptionposte detailsoffre detailsposte offreemploi taches exigences"
+        " descriptif body content contentencoded encoded jobbody"
         " adverttext jobadvert"
         " jobadtext details jobdetails text summary shortdescription jobsummary resume snippet"
         " responsibilities duties requirements missions profil contenu"

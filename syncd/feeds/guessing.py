@@ -6,19 +6,17 @@ written into a feed's file first."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from syncd.domain.rules import LIMITS
 from syncd.domain.text import key
-from syncd.feeds.field_names import AGAINST, NAMES, blind
+from syncd.feeds.column_search import MOST, Columns
 from syncd.feeds.survey import Column, Survey
 from syncd.feeds.text_fields import STATUSES
 from syncd.feeds.transforms.dates import NAMES as DATE_FORMATS
 from syncd.feeds.value_kinds import DATE_NAMES
 
-#: So many alternatives of a field are written.
-_MOST = 3
 #: Text of this length is no name, title or place.
 _LONG = 200
 #: And of this, in the longest column of a file, a description.
@@ -37,40 +35,12 @@ class Guess:
     share: float = 1.0
 
 
-@dataclass(slots=True)
-class _Names:
-    """The columns of a survey by what their names may mean."""
-
-    columns: list[Column]
-    blind: dict[int, tuple[str, str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for column in self.columns:
-            steps = [step for step in re.split(r"[./@\[\]\"]+", column.selector) if step]
-            last = blind(steps[-1]) if steps else ""
-            self.blind[id(column)] = (last, blind("".join(steps[-2:])))
-
-    def rank(self, column: Column, field: str) -> int | None:
-        """The place of the column's name among the names of ``field``; None: it is none of them."""
-        known = NAMES[field]
-        found = [known.index(name) for name in self.blind[id(column)] if name in known]
-        return min(found) if found else None
-
-    def against(self, column: Column, field: str) -> bool:
-        words = AGAINST.get(field, ())
-        return any(word in self.blind[id(column)][1] for word in words) and self.rank(column, field) is None
-
-
-Fits = Callable[[Column], bool]
-
-
 class Guesser:
     """Guesses the fields of one survey."""
 
     def __init__(self, survey: Survey) -> None:
-        self._survey = survey
-        self._records = max(1, survey.records)
-        self._names = _Names([column for column in survey.columns.values() if column.values])
+        self._columns = Columns(survey)
+        self._records = self._columns.records
 
     def guesses(self) -> dict[str, Guess]:
         """By field, in the order in which a person would read them."""
@@ -91,51 +61,11 @@ class Guesser:
 
     def company(self) -> str | None:
         """The employer's name as the file has it, if it has one in most records."""
-        found = self._named("company", lambda column: column.average < 100 and column.different <= 3)
+        found = self._columns.named("company", lambda column: column.average < 100 and column.different <= 3)
         return found[0].samples[0] if found and found[0].filled * 2 > self._records else None
 
-    def dates(self) -> list[tuple[Column, list[str]]]:
-        """Columns of dates that no field uses, with the formats that they are in."""
-        return [(c, formats) for c in self._names.columns if (formats := self._formats(c))]
-
-    # -- finding
-
-    def _named(self, field: str, fits: Fits) -> list[Column]:
-        """Columns whose name is one of the field's and whose values fit, the likeliest name first; enough of
-        them to have a value in each record, at most so many."""
-        ranked = sorted(
-            (
-                (
-                    rank,
-                    column.selector.count("/") + column.selector.count("."),
-                    -column.filled,
-                    column.selector,
-                    column,
-                )
-                for column in self._names.columns
-                if (rank := self._names.rank(column, field)) is not None and fits(column)
-            ),
-            key=lambda entry: entry[:4],
-        )
-        return self._enough(entry[-1] for entry in ranked)
-
-    def _enough(self, columns: Iterable[Column]) -> list[Column]:
-        chosen: list[Column] = []
-        for column in columns:
-            if not chosen or (chosen[0].filled < self._records and len(chosen) < _MOST):
-                chosen.append(column)
-        return chosen
-
-    def _alike(self, field: str, fits: Fits, order: Callable[[Column], object]) -> list[Column]:
-        """Columns by their values alone."""
-        found = [c for c in self._names.columns if fits(c) and not self._names.against(c, field)]
-        return sorted(found, key=order)[:1]  # type: ignore[arg-type]
-
-    def _share(self, columns: Iterable[Column]) -> float:
-        return min(1.0, max((column.filled for column in columns), default=0) / self._records)
-
     def _made(self, field: str, columns: list[Column], expression: object, why: str) -> Guess:
-        return Guess(field, expression, why, tuple(columns), self._share(columns))
+        return Guess(field, expression, why, tuple(columns), self._columns.share(columns))
 
     # -- fields
 
@@ -145,19 +75,19 @@ class Guesser:
                 column.longest <= LIMITS["referenceId"] and self._unique(column) and not column.kinds["url"]
             )
 
-        found = self._named("referenceId", usable)
+        found = self._columns.named("referenceId", usable)
         if found:
             return self._made(
                 "referenceId", found[:1], found[0].selector, "by its name; different in each record"
             )
         ids = re.compile(r"id|ref|num|code|no|key")
-        found = self._alike(
+        found = self._columns.alike(
             "referenceId",
             lambda c: (
                 usable(c)
                 and c.filled == self._records > 1
                 and c.average <= 40
-                and bool(ids.search(self._names.blind[id(c)][0]))
+                and bool(ids.search(self._columns.name(c)))
             ),
             lambda c: (c.longest, c.selector),
         )
@@ -174,13 +104,13 @@ class Guesser:
         """No usable id: a digest of what identifies the job and does not change."""
         links = [
             c
-            for c in self._names.columns
-            if c.share("url") > 0.9 and self._unique(c) and not self._names.against(c, "applicationUrl")
+            for c in self._columns.all
+            if c.share("url") > 0.9 and self._unique(c) and not self._columns.against(c, "applicationUrl")
         ]
         links = links or [
             c
-            for c in self._names.columns
-            if self._names.rank(c, "referenceId") is not None and self._unique(c)
+            for c in self._columns.all
+            if self._columns.rank(c, "referenceId") is not None and self._unique(c)
         ]
         if links:
             selectors, columns = [links[0].selector], links[:1]
@@ -201,11 +131,11 @@ class Guesser:
                 and self._date_share(column) < 0.5
             )
 
-        found = self._named("title", fits)
+        found = self._columns.named("title", fits)
         why = "by its name"
         if not found:
             words = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
-            found = self._alike(
+            found = self._columns.alike(
                 "title",
                 lambda c: (
                     fits(c)
@@ -213,7 +143,7 @@ class Guesser:
                     and c.filled > self._records * 0.8
                     and c.different * 4 > c.values
                 ),
-                lambda c: (not words.search(self._names.blind[id(c)][1]), -c.different, c.selector),
+                lambda c: (not words.search(self._columns.name(c)), -c.different, c.selector),
             )
             why = "by its values: short, different texts"
         if not found:
@@ -228,10 +158,10 @@ class Guesser:
                 column.average > 40 or column.share("html") > 0.3
             )
 
-        found = self._named("description", fits)[:_MOST]
+        found = self._columns.named("description", fits)[:MOST]
         why = "by its name"
         if not found:
-            found = self._alike(
+            found = self._columns.alike(
                 "description",
                 lambda c: (
                     fits(c)
@@ -268,16 +198,14 @@ class Guesser:
 
     def _order(self) -> str | None:
         """Day or month first, as the rest of the file has it."""
-        totals = {
-            order: sum(c.kinds[f"date:{order}"] for c in self._names.columns) for order in ("dmy", "mdy")
-        }
+        totals = {order: sum(c.kinds[f"date:{order}"] for c in self._columns.all) for order in ("dmy", "mdy")}
         if totals["dmy"] == totals["mdy"]:
             return None
         return max(totals, key=lambda order: totals[order])
 
     def _close_date(self) -> Guess | None:
-        found = self._named("closeDate", lambda c: bool(self._formats(c, serials=True)))[:1]
-        if not found or self._names.against(found[0], "closeDate"):
+        found = self._columns.named("closeDate", lambda c: bool(self._formats(c, serials=True)))[:1]
+        if not found or self._columns.against(found[0], "closeDate"):
             return None
         formats = self._formats(found[0], serials=True)
         why = f"by its name; dates as {', '.join(formats)}"
@@ -289,13 +217,13 @@ class Guesser:
         )
 
     def _locations(self) -> Guess | None:
-        city = self._named("city", lambda c: c.average < 80)
-        province = self._named("province", lambda c: c.share("province") > 0.3 or c.average < 40)
-        place = self._named(
-            "location", lambda c: c.average < _LONG and not self._names.against(c, "location")
+        city = self._columns.named("city", lambda c: c.average < 80)
+        province = self._columns.named("province", lambda c: c.share("province") > 0.3 or c.average < 40)
+        place = self._columns.named(
+            "location", lambda c: c.average < _LONG and not self._columns.against(c, "location")
         )
         place = [c for c in place if not city or c is not city[0]]
-        country = self._named("country", lambda c: c.average < 40)[:1]
+        country = self._columns.named("country", lambda c: c.average < 40)[:1]
         sources: list[object] = []
         if (
             city
@@ -309,7 +237,7 @@ class Guesser:
             sources += [c.selector for c in place]
         columns = [*city[:1], *province[:1], *place]
         if not sources:
-            columns = self._alike(
+            columns = self._columns.alike(
                 "location", lambda c: c.share("place") > 0.3, lambda c: (-c.share("place"), c.selector)
             )
             sources = [c.selector for c in columns]
@@ -329,7 +257,7 @@ class Guesser:
         def fits(column: Column) -> bool:
             return column.average < 80 and column.share("url", "email", "html", "number") < 0.5
 
-        found = [c for c in self._named(name, fits) if not self._names.against(c, name)]
+        found = [c for c in self._columns.named(name, fits) if not self._columns.against(c, name)]
         if not found:
             return Guess(name, {"value": default}, f"nothing in the file says so; {default} for all")
         source: dict[str, object] = {"from": _one_or_list(found)}
@@ -342,11 +270,13 @@ class Guesser:
         return self._made(name, found, source, f"by its name; {default} where nothing fits")
 
     def _salary(self) -> Guess | None:
-        low = self._named("amount", lambda c: c.share("number", "money") > 0.3)[:1]
-        high = self._named("maxAmount", lambda c: c.share("number", "money") > 0.3)[:1]
-        text = self._named("salary", lambda c: c.average < _LONG and not self._names.against(c, "salary"))
+        low = self._columns.named("amount", lambda c: c.share("number", "money") > 0.3)[:1]
+        high = self._columns.named("maxAmount", lambda c: c.share("number", "money") > 0.3)[:1]
+        text = self._columns.named(
+            "salary", lambda c: c.average < _LONG and not self._columns.against(c, "salary")
+        )
         if not text and not low:
-            text = self._alike(
+            text = self._columns.alike(
                 "salary", lambda c: c.share("money") > 0.5 and c.average < 60, lambda c: c.selector
             )
         expression: dict[str, object] = {}
@@ -355,8 +285,8 @@ class Guesser:
             expression["amount"] = low[0].selector
             for part, columns in (
                 ("maxAmount", high),
-                ("period", self._named("period", lambda c: c.average < 30)[:1]),
-                ("currency", self._named("currency", lambda c: c.average < 10)[:1]),
+                ("period", self._columns.named("period", lambda c: c.average < 30)[:1]),
+                ("currency", self._columns.named("currency", lambda c: c.average < 10)[:1]),
             ):
                 if columns:
                     expression[part] = columns[0].selector
@@ -374,18 +304,20 @@ class Guesser:
         def fits(column: Column) -> bool:
             return column.different <= SAMPLED and all(key(sample) in STATUSES for sample in column.samples)
 
-        found = self._named("status", lambda c: c.values > 0 and fits(c))[:1]
+        found = self._columns.named("status", lambda c: c.values > 0 and fits(c))[:1]
         if not found or found[0].filled < self._records * 0.9:
             return None
         return self._made("status", found, found[0].selector, "by its name and values")
 
     def _addresses(self, name: str, kind: str) -> Guess | None:
         found = [
-            c for c in self._named(name, lambda c: c.share(kind) > 0.5) if not self._names.against(c, name)
+            c
+            for c in self._columns.named(name, lambda c: c.share(kind) > 0.5)
+            if not self._columns.against(c, name)
         ]
         why = "by its name"
         if not found:
-            found = self._alike(
+            found = self._columns.alike(
                 name, lambda c: c.share(kind) > 0.8, lambda c: (-c.filled, -c.different, c.selector)
             )
             why = f"by its values: {'web' if kind == 'url' else 'e-mail'} addresses"

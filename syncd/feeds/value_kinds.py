@@ -58,4 +58,5 @@ def _dates(text: str) -> set[str]:
     if _NOT_A_DATE.match(text):
         name = _SERIALS.get(len(text.partition(".")[0]))
         return {f"serial:{name}"} if name and _PARSERS[name](text) else set()
-    return {f"date:{name}" for name in DATE_NAMES if _PARSERS[name](text)}
+    names = {name for name in DATE_NAMES if _PARSERS[name](text)}
+    return {f"date:{name}" for name in names - ({"ymd"} if "iso" in names else set())}
