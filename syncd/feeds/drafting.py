@@ -20,6 +20,7 @@ from syncd.errors import ConfigError, FeedError
 from syncd.feeds.config import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.detect import find_preset, is_native
 from syncd.feeds.draft_text import Parts, render
+from syncd.feeds.field_names import blind
 from syncd.feeds.guessing import Guess, Guesser
 from syncd.feeds.presets import load_preset
 from syncd.feeds.readers import open_reader
@@ -27,7 +28,9 @@ from syncd.feeds.survey import RECORDS, Survey, survey
 
 #: Without these a new job is refused; a mapping that lacks one is no use.
 NEEDED = ("referenceId", "title", "locations", "description", "applicantRoutingType")
-_OVERRIDDEN = (*NEEDED, "applicationUrl", "applicationEmail", "closeDate", "salary")
+#: A preset has a default for these, so that a value tells nothing about whether it found one.
+_DEFAULTED = ("categories", "positionType")
+_OVERRIDDEN = (*NEEDED, "applicationUrl", "applicationEmail", "closeDate", "salary", *_DEFAULTED)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 #: A preset that scores less is not tried, and so many are.
 _LEAST, _TRIED = 0.4, 3
@@ -128,6 +131,8 @@ class Drafter:
 
     def _better(self, guess: Guess, plain: Trial, mapped: Mapping[str, Any]) -> bool:
         """Whether the preset finds the field in less than half of the records, and the guess in more."""
+        if guess.field in _DEFAULTED:
+            return bool(guess.columns) and not self._mentioned(mapped.get(guess.field))
         given = plain.given[guess.field]
         if guess.field == "closeDate" and plain.unread_dates:
             return True
@@ -136,6 +141,11 @@ class Drafter:
         if guess.field in ("applicationUrl", "applicationEmail"):
             return guess.field in mapped and not plain.given["applicantRoutingType"] and guess.share > 0.2
         return given * 2 < plain.read and guess.share * plain.read > given + 0.2 * plain.read
+
+    def _mentioned(self, expression: object) -> bool:
+        """Whether one of the file's columns is named in a right-hand side."""
+        names = {blind(selector) for selector in self._survey.columns}
+        return any(blind(part) in names for text in _texts(expression) for part in re.split(r"[{}]", text))
 
     def _own_fields(self) -> dict[str, Guess]:
         fields = dict(self._guesses)
@@ -184,6 +194,15 @@ class Drafter:
     def _preset_of(self, trial: Trial) -> str | None:
         found: str | None = self._choice[id(trial)]["preset"]
         return found
+
+
+def _texts(expression: object) -> Iterator[str]:
+    """Every text in a right-hand side: selectors, and some that are none."""
+    if isinstance(expression, str):
+        yield expression
+    elif isinstance(expression, list | Mapping):
+        for part in expression.values() if isinstance(expression, Mapping) else expression:
+            yield from _texts(part)
 
 
 def _is_date(value: object) -> bool:
