@@ -105,9 +105,9 @@ def rejected_json(row: RejectedRow) -> dict[str, Any]:
 
 def _problem(problem: Problem) -> dict[str, Any]:
     return {
-        "pointer": problem.pointer,
+        "pointer": _shortened(problem.pointer),
         "code": problem.code,
-        "detail": problem.detail,
+        "detail": _shortened(problem.detail, 2 * VALUE),
         "value": _shortened(problem.value),
     }
 
@@ -138,12 +138,12 @@ def _first(things: Iterator[_T], most: int) -> list[_T]:
     return found
 
 
-def _shortened(value: object) -> object:
+def _shortened(value: object, most: int = VALUE) -> object:
     """The value itself where it is short and plain, else the beginning of its text."""
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= VALUE else f"{text[:VALUE]}… ({len(text)} characters)"
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
 def _instant(moment: datetime | None) -> str | None:

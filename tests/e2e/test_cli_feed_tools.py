@@ -213,3 +213,11 @@ def test_a_row_that_only_lacks_what_a_new_job_needs_is_no_fault_for_an_existing_
     few.write_text("ref,title\nA,New\nB,New\n")
     found = acme.run("feed", "check", "few", str(few), "--json").json
     assert [row["referenceId"] for row in found["rejectedRows"]] == ["B"]
+
+
+def test_a_run_is_shown_by_kind_of_error_before_its_rows(acme, broken):
+    acme.run("import", str(broken), "--feed", "welders")
+    lines = acme.run("runs", "show", "1").out.splitlines()
+    assert lines.index("rejected, by kind") < lines.index("rejected rows: 3")
+    assert any(re.match(r"  1 ×  /closeDate +invalid_date +not an ISO 8601", line) for line in lines)
+    assert any("[" in line and '"Toronto, Texas"' in line for line in lines)
