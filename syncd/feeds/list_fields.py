@@ -15,6 +15,7 @@ from syncd.feeds.faults import Scope
 from syncd.feeds.fields import DROPPED, Compile, Context, Field, Kind, Log, choice
 from syncd.feeds.sources import SOURCE_KEYS, Source, compile_source, compile_table, constants, selector
 from syncd.feeds.transforms.places import is_canada, is_nowhere, tidy
+from syncd.feeds.transforms.positions import position_of
 from syncd.feeds.transforms.text import spelled
 
 _MOST = 3
@@ -112,7 +113,7 @@ def _catalogue(name: str, many: bool) -> Compile:
     """``categories`` (a list) or ``positionType`` (the first that is known)."""
 
     def compile_(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-        find = finders(context.catalog)[name]
+        find = _finder(name, context)
         default = _defaults(table, find, scope.at("default")) if "default" in table else []
         if "value" in table:
             _defaults({"default": table["value"]}, find, scope.at("value"))
@@ -123,6 +124,23 @@ def _catalogue(name: str, many: bool) -> Compile:
         return lambda node, log: _many(source.every(node), default, find, most, log)
 
     return compile_
+
+
+def _finder(name: str, context: Context) -> Finder:
+    """A position type may also be described in several words."""
+    find = finders(context.catalog)[name]
+    if name != "positionType":
+        return find
+    live = {id for id, entry in context.catalog.position_types.items() if not entry.retired}
+
+    def by_name(text: str) -> int | None:
+        found = find.by_name(text)
+        if found is None:
+            described = position_of(text)
+            found = described if described in live else None
+        return found
+
+    return replace(find, by_name=by_name)
 
 
 def _defaults(table: Mapping[str, Any], find: Finder, scope: Scope) -> list[int]:

@@ -43,9 +43,7 @@ class Table(dict[str, Values]):
     that ``*``, and holds for every text that begins so; the longest one wins, and a whole name over any."""
 
     def __init__(self, entries: Mapping[str, Values]) -> None:
-        super().__init__(
-            {name_key(text) + ("*" if text.rstrip().endswith("*") else ""): v for text, v in entries.items()}
-        )
+        super().__init__({_entry_key(text): values for text, values in entries.items()})
         starts = (key[:-1] for key in self if key.endswith("*"))
         self._starts = tuple(sorted(starts, key=len, reverse=True))
 
@@ -55,6 +53,15 @@ class Table(dict[str, Values]):
         if found is None and self._starts:
             found = next((self[f"{start}*"] for start in self._starts if key.startswith(start)), None)
         return default if found is None else found
+
+
+def _entry_key(text: str) -> str:
+    """``29*`` holds for "29" and "2951"; ``29-*`` for "29-51", not for these."""
+    stem = text.rstrip()
+    if not stem.endswith("*"):
+        return name_key(text)
+    stem = stem[:-1]
+    return name_key(stem) + ("*" if stem[-1:].isalnum() else " *")
 
 
 @dataclass(slots=True)
