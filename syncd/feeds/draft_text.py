@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from syncd.domain.catalog import Catalog
@@ -41,11 +41,12 @@ def render(
     records: str | None,
     fields: Mapping[str, Guess],
     unknown: Mapping[str, Counter[str]],
+    lacking: Sequence[str] = (),
 ) -> str:
-    """The whole file."""
+    """The whole file. ``lacking``: needed fields that the preset finds in less than half of the records."""
     lines = [*_head(parts, native, preset), "", *_top(parts, preset), "", *_read(parts, preset, records)]
     if not native:
-        lines += ["", *_fields(parts, preset, fields), "", *_lookups(parts, preset, fields, unknown)]
+        lines += ["", *_fields(preset, fields, lacking), "", *_lookups(parts, preset, fields, unknown)]
     return "\n".join([*lines, *_inventory(parts, fields), ""])
 
 
@@ -98,15 +99,14 @@ def _read(parts: Parts, preset: str | None, records: str | None) -> Lines:
         yield "# recover = true  # reads XML that is not well-formed; nothing is ever archived then"
 
 
-def _fields(parts: Parts, preset: str | None, fields: Mapping[str, Guess]) -> Lines:
+def _fields(preset: str | None, fields: Mapping[str, Guess], lacking: Sequence[str]) -> Lines:
     yield "[fields]" + ("  # in place of the preset's" if preset and fields else "")
     for guess in fields.values():
         yield from comment(f"{guess.field}: {guess.why}" + _share(guess))
         for column in guess.columns[:4]:
             yield f"#   {plain(column.selector)}: {_samples(column.samples)}"
         yield f"{guess.field} = {value(guess.expression)}"
-    if not preset:
-        yield from _missing(parts, fields)
+    yield from _missing([name for name in _FILL if name in lacking or (not preset and name not in fields)])
 
 
 def _share(guess: Guess) -> str:
@@ -132,11 +132,10 @@ _FILL = {
 _OPTIONAL = ("closeDate", "salary")
 
 
-def _missing(parts: Parts, fields: Mapping[str, Guess]) -> Lines:
-    missing = [name for name in _FILL if name not in fields]
-    if missing:
-        yield "# Nothing was found for these:"
-        for name in missing:
+def _missing(names: Sequence[str]) -> Lines:
+    if names:
+        yield "# Nothing was found for these in most records:"
+        for name in names:
             needed = "" if name in _OPTIONAL else "  # a job needs it to be active"
             yield f"# {_FILL[name]}{needed}"
 

@@ -28,9 +28,10 @@ from syncd.feeds.survey import RECORDS, Survey, survey
 
 #: Without these a new job is refused; a mapping that lacks one is no use.
 NEEDED = ("referenceId", "title", "locations", "description", "applicantRoutingType")
-#: A preset has a default for these, so that a value tells nothing about whether it found one.
-_DEFAULTED = ("categories", "positionType")
-_OVERRIDDEN = (*NEEDED, "applicationUrl", "applicationEmail", "closeDate", "salary", *_DEFAULTED)
+#: For these a preset has a default, or most feeds have nothing: that there is no value tells nothing. They are
+#: guessed only where the preset looks at none of the file's columns.
+_OPTIONAL = ("categories", "positionType", "salary", "closeDate")
+_OVERRIDDEN = (*NEEDED, "applicationUrl", "applicationEmail", *_OPTIONAL)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 #: A preset that scores less is not tried, and so many are.
 _LEAST, _TRIED = 0.4, 3
@@ -83,7 +84,14 @@ class Drafter:
     def draft(self) -> Draft:
         """Raises ConfigError for a name that no feed can have."""
         best = self._native() or self._best()
-        text = render(self._parts, preset=self._preset_of(best), unknown=best.unknown, **self._choices(best))
+        lacking = [name for name in NEEDED if best.given[name] * 2 < best.read]
+        text = render(
+            self._parts,
+            preset=self._preset_of(best),
+            unknown=best.unknown,
+            lacking=lacking,
+            **self._choices(best),
+        )
         config = self._load(text)
         return Draft(text, config, config.preset, self._survey, self._choices(best)["fields"])
 
@@ -106,7 +114,7 @@ class Drafter:
         usable = [trial for trial in trials if trial.failure is None] or trials[-1:]
         best = usable[0]
         for trial in usable[1:]:
-            if trial.whole > best.whole + 0.2 * max(trial.read, best.read):
+            if best.whole * 2 < best.read and trial.whole > best.whole + 0.2 * max(trial.read, best.read):
                 best = trial
         return best
 
@@ -131,11 +139,14 @@ class Drafter:
 
     def _better(self, guess: Guess, plain: Trial, mapped: Mapping[str, Any]) -> bool:
         """Whether the preset finds the field in less than half of the records, and the guess in more."""
-        if guess.field in _DEFAULTED:
-            return bool(guess.columns) and not self._mentioned(mapped.get(guess.field))
-        given = plain.given[guess.field]
-        if guess.field == "closeDate" and plain.unread_dates:
-            return True
+        given, mentioned = plain.given[guess.field], self._mentioned(mapped.get(guess.field))
+        if guess.field == "closeDate" and plain.unread_dates and mentioned:
+            return given < plain.unread_dates * 2 or _order(guess.expression) not in (
+                None,
+                *_texts(mapped["closeDate"]),
+            )
+        if guess.field in _OPTIONAL:
+            return bool(guess.columns) and not mentioned
         if guess.field == "referenceId" and plain.long_references * 2 > plain.read:
             return True
         if guess.field in ("applicationUrl", "applicationEmail"):
@@ -143,9 +154,9 @@ class Drafter:
         return given * 2 < plain.read and guess.share * plain.read > given + 0.2 * plain.read
 
     def _mentioned(self, expression: object) -> bool:
-        """Whether one of the file's columns is named in a right-hand side."""
-        names = {blind(selector) for selector in self._survey.columns}
-        return any(blind(part) in names for text in _texts(expression) for part in re.split(r"[{}]", text))
+        """Whether one of the file's columns, or what they are parts of, is named in a right-hand side."""
+        names = {_first(selector) for selector in self._survey.columns}
+        return any(_first(part) in names for text in _texts(expression) for part in re.split(r"[{}]", text))
 
     def _own_fields(self) -> dict[str, Guess]:
         fields = dict(self._guesses)
@@ -194,6 +205,17 @@ class Drafter:
     def _preset_of(self, trial: Trial) -> str | None:
         found: str | None = self._choice[id(trial)]["preset"]
         return found
+
+
+def _first(selector: str) -> str:
+    """The first step of a path."""
+    return blind(re.split(r"[./\[]", selector.strip("./@"), maxsplit=1)[0])
+
+
+def _order(expression: object) -> str | None:
+    """The order of day and month that a guessed date has, if it was told."""
+    formats = expression.get("date", ()) if isinstance(expression, dict) else ()
+    return next((name for name in formats if name in ("dmy", "mdy")), None)
 
 
 def _texts(expression: object) -> Iterator[str]:

@@ -74,6 +74,12 @@ def test_a_sample_that_is_named_after_a_preset_finds_it() -> None:
     assert {path.name: drafted(path).preset for path in samples} == {path.name: path.stem for path in samples}
 
 
+def test_a_draft_says_what_a_preset_lacks() -> None:
+    text = drafted(SAMPLES / "personio.xml").text
+    assert '# applicationEmail = { value = "jobs@employer.example" }' in text
+    assert "# closeDate" not in text
+
+
 FRENCH = sheet(
     [
         "No de poste",
