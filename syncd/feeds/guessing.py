@@ -101,26 +101,25 @@ class Guesser:
         return column.different >= min(column.values, 20_000) * 0.9 and column.filled >= self._records * 0.9
 
     def _derived(self) -> Guess | None:
-        """No usable id: a digest of what identifies the job and does not change."""
-        links = [
-            c
-            for c in self._columns.all
-            if c.share("url") > 0.9 and self._unique(c) and not self._columns.against(c, "applicationUrl")
-        ]
-        links = links or [
+        """No id that could be one: a digest of a long one, or of what identifies the job and does not
+        change."""
+        long = [
             c
             for c in self._columns.all
             if self._columns.rank(c, "referenceId") is not None and self._unique(c)
         ]
-        if links:
-            selectors, columns = [links[0].selector], links[:1]
-        else:
-            title, place = self._title(), self._locations()
-            columns = [c for guess in (title, place) if guess for c in guess.columns]
-            selectors = list(dict.fromkeys(c.selector for c in columns))
+        if long:
+            long.sort(key=lambda c: (self._columns.rank(c, "referenceId"), c.selector))
+            why = f"by its name; longer than {LIMITS['referenceId']} characters, so a digest stands for it"
+            return self._made("referenceId", long[:1], {"from": long[0].selector, "too_long": "hash"}, why)
+        columns = [c for c in self._columns.all if c.share("url") > 0.9 and self._unique(c)]
+        columns = [c for c in columns if not self._columns.against(c, "applicationUrl")][:1]
+        if not columns:
+            columns = [c for guess in (self._title(), self._locations()) if guess for c in guess.columns]
+        selectors = list(dict.fromkeys(c.selector for c in columns))
         if not selectors:
             return None
-        why = "no value of at most 50 characters is different in each record, so it is derived from what should not change"
+        why = "the file has no id that is different in each record, so one is derived from what should not change"
         return self._made("referenceId", columns, {"derive": selectors}, why)
 
     def _title(self) -> Guess | None:
