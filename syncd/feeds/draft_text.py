@@ -95,7 +95,9 @@ def _read(parts: Parts, preset: str | None, records: str | None) -> Lines:
         yield f"# delimiter = {text(found.delimiter)}"
     if found.encoding not in ("guess", "utf-8"):
         yield f"# encoding = {text(found.encoding)}  # if the files ever come out with wrong letters"
-    if found.broken is not None and found.format == "xml":
+    if found.spec.recover:
+        yield "recover = true  # this file is not well-formed; read so, nothing is ever archived from it"
+    elif found.broken is not None and found.format == "xml":
         yield "# recover = true  # reads XML that is not well-formed; nothing is ever archived then"
 
 
@@ -145,6 +147,11 @@ def _lookups(
 ) -> Lines:
     """Every lookup that the fields name, with what the catalogues lack as comments: a line without its ``#``
     is one that counts."""
+    for guess in fields.values():
+        if guess.lookup:
+            yield "[lookup.no_date]  # words where a date is expected: no date"
+            yield from (f"{text(word)} = {text(meaning)}" for word, meaning in guess.lookup.items())
+            yield ""
     names = [(name, lookup) for name, lookup in USUAL.items() if preset or _uses(fields.get(name), lookup)]
     if not names:
         return

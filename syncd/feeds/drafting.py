@@ -141,9 +141,14 @@ class Drafter:
         """Whether the preset finds the field in less than half of the records, and the guess in more."""
         given, mentioned = plain.given[guess.field], self._mentioned(mapped.get(guess.field))
         if guess.field == "closeDate" and plain.unread_dates and mentioned:
-            return given < plain.unread_dates * 2 or _order(guess.expression) not in (
-                None,
-                *_texts(mapped["closeDate"]),
+            return (
+                bool(guess.lookup)
+                or given < plain.unread_dates * 2
+                or _order(guess.expression)
+                not in (
+                    None,
+                    *_texts(mapped["closeDate"]),
+                )
             )
         if guess.field in _OPTIONAL:
             return bool(guess.columns) and not mentioned
@@ -190,8 +195,8 @@ class Drafter:
             for name, value in dict.fromkeys(row.unknown):
                 trial.unknown.setdefault(name, Counter())[value] += 1
             body = row.body or {}
-            trial.given.update(name for name, value in body.items() if value is not None)
             faulty = {problem.pointer.split("/")[1] for problem in row.problems if problem.pointer}
+            trial.given.update(faulty | {name for name, value in body.items() if value is not None})
             trial.whole += all(body.get(name) is not None or name in faulty for name in NEEDED)
             reference = body.get("referenceId")
             trial.unread_dates += not _is_date(body.get("closeDate"))

@@ -122,7 +122,7 @@ NAMES: dict[str, Names] = {
         " howtoapplyurl detailurl url link"
         " lien lienpostuler urlpostuler urloffre absoluteurl hostedurl jobpageurl jobposturl"
         " careersapplyurl careersurl"
-        " redirecturl applyuri uri permalink weburl externalurl joblink deeplink offerurl href website"
+        " redirecturl applyuri uri permalink weburl externalurl joblink deeplink offerurl href website sourceurl"
         " guid"
     ),
     "applicationEmail": _names(

@@ -6,8 +6,10 @@ written into a feed's file first."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import field as attribute
 
 from syncd.domain.rules import LIMITS
 from syncd.domain.text import key
@@ -26,13 +28,14 @@ _TEXT = 70
 @dataclass(frozen=True, slots=True)
 class Guess:
     """``expression`` as TOML values for [fields]; ``why`` in words; ``columns`` that it uses; ``share`` of the
-    records for which it gives a value."""
+    records for which it gives a value; ``lookup``: entries of ``[lookup.no_date]`` that it needs."""
 
     field: str
     expression: object
     why: str
     columns: tuple[Column, ...] = ()
     share: float = 1.0
+    lookup: Mapping[str, str] = attribute(default_factory=dict)
 
 
 class Guesser:
@@ -191,7 +194,11 @@ class Guesser:
             if whole:
                 return whole
         names = [name for name in DATE_NAMES if kinds[f"date:{name}"]]
-        if sum(kinds[f"date:{name}"] for name in names) < 0.9 * column.values:
+        plain = _no_dates(column)
+        if (
+            sum(kinds[f"date:{name}"] for name in names) < 0.9 * (column.values - sum(plain.values()))
+            or not names
+        ):
             return []
         return _ordered(names, kinds, self._order())
 
@@ -210,10 +217,14 @@ class Guesser:
         why = f"by its name; dates as {', '.join(formats)}"
         if "numbers" in formats:
             why += ": day or month may come first, nothing tells; dmy or mdy in place of numbers says it"
-        source = found[0].selector
-        return self._made(
-            "closeDate", found, source if formats == ["iso"] else {"from": source, "date": formats}, why
-        )
+        expression: dict[str, object] = {"from": found[0].selector}
+        if formats != ["iso"]:
+            expression["date"] = formats
+        plain = dict.fromkeys(_no_dates(found[0]), "")
+        if plain:
+            expression["lookup"] = "no_date"
+        guess = self._made("closeDate", found, expression if len(expression) > 1 else found[0].selector, why)
+        return replace(guess, lookup=plain)
 
     def _locations(self) -> Guess | None:
         city = self._columns.named("city", lambda c: c.average < 80)
@@ -325,6 +336,11 @@ class Guesser:
 
 #: A column of statuses has no more different values than are sampled, so that all of them were seen.
 SAMPLED = 3
+
+
+def _no_dates(column: Column) -> Counter[str]:
+    """Words in a column of dates ("Not specified"), if they are few."""
+    return column.texts if 0 < len(column.texts) < 5 and column.texts.total() < column.values else Counter()
 
 
 def _ordered(names: Sequence[str], kinds: dict[str, int], usual: str | None) -> list[str]:

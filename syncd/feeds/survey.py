@@ -25,6 +25,11 @@ from syncd.feeds.xml_node import inner_markup, local_name
 
 #: Records that are looked at, columns that are kept, samples of each, different values that are counted.
 RECORDS, COLUMNS, SAMPLES, DIFFERENT = 10_000, 500, 3, 20_000
+#: What a lenient reading of XML may get over.
+_MENDABLE = ("not_well_formed", "unknown_entity")
+#: So many different short texts that look like nothing in particular are kept of a column.
+_PLAIN_TEXTS = 6
+_DIGIT = re.compile(r"\d")
 _DEEPEST = 6
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
 _MARKUP = frozenset("p br div ul ol li b strong em i a h1 h2 h3 h4 h5 h6 span table u font".split())
@@ -34,6 +39,7 @@ _MARKUP = frozenset("p br div ul ol li b strong em i a h1 h2 h3 h4 h5 h6 span ta
 class Column:
     """One place in the records. ``selector`` as a mapping writes it; ``filled``: records with a value there;
     ``values``: how many values in all (a list has several); ``kinds``: of how many values each kind was seen;
+    ``texts``: some short values without any digit;
     ``longest`` and ``total`` in characters; ``different``: how many different values (up to a limit)."""
 
     selector: str
@@ -41,6 +47,7 @@ class Column:
     values: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     samples: list[str] = field(default_factory=list)
+    texts: Counter[str] = field(default_factory=Counter)
     longest: int = 0
     total: int = 0
     _seen: set[int] = field(default_factory=set)
@@ -62,6 +69,10 @@ class Column:
         self.total += len(text)
         self.longest = max(self.longest, len(text))
         self.kinds.update(kinds_of(text))
+        if len(text) <= 40 and (
+            text in self.texts or (len(self.texts) < _PLAIN_TEXTS and not _DIGIT.search(text))
+        ):
+            self.texts[text] += 1
         mark = hash(text)
         if mark not in self._seen:
             if len(self._seen) < DIFFERENT:
@@ -100,12 +111,27 @@ def survey(path: Path, limits: Limits, spec: ReadSpec | None = None, most: int =
     try:
         return _read(path, limits, asked, most)
     except FeedError as error:
+        if error.code in _MENDABLE and asked.format in (None, "xml"):
+            return _leniently(path, limits, asked, most, error)
         if error.code != "no_records_path" or asked.records is not None:
             raise
         found = _elsewhere(path, limits, error)
         if found is None:
             raise
         return found
+
+
+def _leniently(path: Path, limits: Limits, asked: ReadSpec, most: int, error: FeedError) -> Survey:
+    """XML that is broken before its first record ends: what a lenient reading gives. Raises ``error`` where
+    that gives nothing either."""
+    try:
+        found = _read(path, limits, replace(asked, format="xml", recover=True), most)
+    except FeedError:
+        raise error from None
+    if not found.records:
+        raise error
+    found.broken = found.broken or error
+    return found
 
 
 def _elsewhere(path: Path, limits: Limits, error: FeedError) -> Survey | None:

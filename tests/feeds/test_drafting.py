@@ -116,6 +116,36 @@ def test_dates_that_could_be_either_are_not_guessed_and_the_draft_says_so(tmp_pa
     assert "day or month may come first" in draft.text.replace("\n#", "")
 
 
+def test_words_where_a_date_is_expected_are_no_date(tmp_path: Path) -> None:
+    rows = [
+        {
+            "jobRef": f"R{n}",
+            "headline": f"Cook {n}",
+            "body": LONG,
+            "city": "Laval",
+            "deadline": d,
+            "apply": f"https://x.ca/{n}",
+        }
+        for n, d in enumerate(["2099-01-31", "Not specified", "2099-02-28", "Open until filled"])
+    ]
+    draft = draft_of(tmp_path, json.dumps(rows))
+    assert written(draft)["lookup"]["no_date"] == {"Not specified": "", "Open until filled": ""}
+    assert findings(draft, tmp_path / "feed").good == 4
+
+
+def test_xml_that_is_not_well_formed_is_read_leniently_and_the_draft_says_so(tmp_path: Path) -> None:
+    text = "".join(
+        f"<job><id>J{n}</id><title>R&D Cook {n}</title><description>{LONG}</description><city>Laval</city>"
+        f"<url>https://x.ca/{n}?a=1&b=2</url></job>"
+        for n in range(3)
+    )
+    draft = draft_of(tmp_path, f"<source>{text}</source>")
+    assert written(draft)["read"]["recover"] is True
+    assert "The file is broken" in draft.text
+    found = findings(draft, tmp_path / "feed")
+    assert (found.good, found.withheld is not None) == (3, True)
+
+
 def test_records_at_an_unknown_path_are_found(tmp_path: Path) -> None:
     jobs = [
         {
