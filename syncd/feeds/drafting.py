@@ -35,6 +35,8 @@ _OVERRIDDEN = (*NEEDED, "applicationUrl", "applicationEmail", *_OPTIONAL)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 #: A preset that scores less is not tried, and so many are.
 _LEAST, _TRIED = 0.4, 3
+#: So many records decide between mappings; what the chosen one does not know is counted over all.
+_DECIDING = 500
 
 
 @dataclass(slots=True)
@@ -83,7 +85,7 @@ class Drafter:
 
     def draft(self) -> Draft:
         """Raises ConfigError for a name that no feed can have."""
-        best = self._native() or self._best()
+        best = self._complete(self._native() or self._best())
         lacking = [name for name in NEEDED if best.given[name] * 2 < best.read]
         text = render(
             self._parts,
@@ -94,6 +96,15 @@ class Drafter:
         )
         config = self._load(text)
         return Draft(text, config, config.preset, self._survey, self._choices(best)["fields"])
+
+    def _complete(self, trial: Trial) -> Trial:
+        """The same trial over all that was surveyed."""
+        if trial.config is None or trial.failure is not None or trial.read < _DECIDING:
+            return trial
+        whole = Trial(trial.text, config=trial.config)
+        self._choice[id(whole)] = self._choice[id(trial)]
+        self._try(whole, trial.config, RECORDS)
+        return whole
 
     # -- choosing
 
@@ -179,7 +190,7 @@ class Drafter:
         self._choice[id(trial)] = chosen
         try:
             trial.config = self._load(trial.text)
-            self._try(trial, trial.config)
+            self._try(trial, trial.config, _DECIDING)
         except (FeedError, ConfigError) as error:
             trial.failure = str(error)
         return trial
@@ -187,9 +198,9 @@ class Drafter:
     def _load(self, text: str) -> FeedConfig:
         return parse_feed(self._name, text, self._catalog, FeedDefaults())
 
-    def _try(self, trial: Trial, config: FeedConfig) -> None:
+    def _try(self, trial: Trial, config: FeedConfig, most: int) -> None:
         reader = open_reader(self._path, config.read, self._limits)
-        for record in islice(_unbroken(reader, self._survey), RECORDS):
+        for record in islice(_unbroken(reader, self._survey), most):
             row = config.mapping.row(record, reader.format)
             trial.read += 1
             for name, value in dict.fromkeys(row.unknown):

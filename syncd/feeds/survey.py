@@ -24,7 +24,7 @@ from syncd.feeds.value_kinds import kinds_of
 from syncd.feeds.xml_node import inner_markup, local_name
 
 #: Records that are looked at, columns that are kept, samples of each, different values that are counted.
-RECORDS, COLUMNS, SAMPLES, DIFFERENT = 10_000, 500, 3, 20_000
+RECORDS, COLUMNS, SAMPLES, DIFFERENT = 5_000, 500, 3, 20_000
 #: What a lenient reading of XML may get over.
 _MENDABLE = ("not_well_formed", "unknown_entity")
 #: So many different short texts that look like nothing in particular are kept of a column.
