@@ -13,7 +13,7 @@ first."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -40,24 +40,34 @@ class Selector:
 
 
 class CsvRow:
-    """A row by column. Its names without blanks and dashes are made when the first is asked for in vain."""
+    """A row by column, with what its file's header says about names."""
 
-    __slots__ = ("_blind", "cells")
+    __slots__ = ("cells", "header")
 
     def __init__(self, cells: dict[str, Any]) -> None:
         self.cells = cells
-        self._blind: dict[str, str] | None = None
+        self.header = _header(tuple(cells))
 
-    def get(self, key: str, blind_key: str) -> Any:
-        value = self.cells.get(key)
-        if value is not None:
-            return value
-        if self._blind is None:
-            self._blind = {}
-            for name in self.cells:
-                self._blind.setdefault(blind(name), name)
-        found = self._blind.get(blind_key)
-        return self.cells[found] if found is not None else None
+
+class Header:
+    """The columns of a file, by name and by name without blanks and dashes. The same file, the same object."""
+
+    __slots__ = ("blind", "names")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = frozenset(names)
+        self.blind: dict[str, str] = {}
+        for name in names:
+            self.blind.setdefault(blind(name), name)
+
+    def find(self, name: str) -> str | None:
+        key = header_key(name)
+        return key if key in self.names else self.blind.get(blind(name))
+
+
+@lru_cache(maxsize=64)
+def _header(names: tuple[str, ...]) -> Header:
+    return Header(names)
 
 
 @lru_cache(maxsize=8192)
@@ -82,21 +92,33 @@ def compile_selector(text: str, form: Format, *, markup: bool = False) -> Select
     if not text.strip():
         raise ValueError("is empty")
     if form == "csv":
-        return _column(text)
+        return compile_columns([text])
     if form == "xml":
         return Selector(*compile_xpath(text.strip(), markup))
     return _json_path(text.strip())
 
 
-def _column(name: str) -> Selector:
-    key = header_key(name)
-    blind_key = blind(name)
+def compile_columns(names: Sequence[str]) -> Selector:
+    """The first of some columns that has a value. Which of them a file has is found out once a file."""
+    known: tuple[Header | None, tuple[str, ...]] = (None, ())
+
+    def present(row: CsvRow) -> tuple[str, ...]:
+        nonlocal known
+        header, columns = known
+        if header is not row.header:
+            found = [column for name in names if (column := row.header.find(name)) is not None]
+            known = header, columns = row.header, tuple(dict.fromkeys(found))
+        return columns
 
     def first(node: Node) -> object | None:
-        return meant(node.get(key, blind_key))
+        for column in present(node):
+            value = meant(node.cells[column])
+            if value is not None:
+                return value
+        return None
 
     def every(node: Node) -> list[object]:
-        value = meant(node.get(key, blind_key))
+        value = first(node)
         return [] if value is None else [value]
 
     return Selector(first, every, every)

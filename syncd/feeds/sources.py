@@ -18,7 +18,7 @@ from typing import Any
 from syncd.domain.text import key as name_key
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.records import Format
-from syncd.feeds.selectors import Node, Selector, compile_selector
+from syncd.feeds.selectors import Node, Selector, compile_columns, compile_selector
 from syncd.feeds.transforms.text import spelled
 
 Values = list[object]
@@ -150,6 +150,10 @@ def _form(name: str, table: Mapping[str, Any], build: Build, scope: Scope) -> So
 
 
 def _alternatives(expressions: list[object], build: Build, scope: Scope) -> Source:
+    columns = [e for e in expressions if isinstance(e, str) and e.strip()]
+    if build.form == "csv" and columns and len(columns) == len(expressions):
+        found = compile_columns(columns)
+        return Source(found.first, found.every)
     sources = [compile_source(e, build, scope.at(i)) for i, e in enumerate(expressions, 1)]
     if not sources:
         scope.fault("a list of alternatives needs at least one")

@@ -156,7 +156,12 @@ def _date(table: Mapping[str, Any], source: Source, context: Context, scope: Sco
 
     def close_date(node: Any, log: Log) -> object:
         value = source.first(node)
-        return None if value is None else parse(value) or spelled(value)
+        found = None if value is None else parse(value)
+        if value is None or found is not None or formats == ["iso"]:
+            return found or (None if value is None else spelled(value))
+        detail = f"{spelled(value)[:60]!r} is no date in any of the ways that this feed reads: {', '.join(formats)}"
+        log.problems.append(Problem("/closeDate", "invalid_date", detail, value))
+        return DROPPED
 
     return close_date
 

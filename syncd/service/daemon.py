@@ -23,6 +23,7 @@ from syncd.errors import SyncdError
 from syncd.logs import Event
 from syncd.service import wiring
 from syncd.service.house import HOUSE, House
+from syncd.service.memory import settle_memory
 from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
@@ -47,6 +48,7 @@ def serve(settings: Settings) -> int:
     store = wiring.open_store(settings, exclusive=True)
     try:
         feeds = load_feeds(store, settings, catalog)
+        settle_memory()
         asyncio.run(Daemon(settings, store, catalog, feeds).run())
     finally:
         store.close()

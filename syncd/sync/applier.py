@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -83,20 +84,28 @@ class Applier:
         """All valid rows, in order. Raises Stopped at a batch edge, StoreError when the store cannot
         serve."""
         done = 0
-        for batch in self._stage.rows(BATCH):
-            self._batch([(row, unpack(row.body)) for row in batch])
+        batches = ([(row, unpack(row.body)) for row in batch] for batch in self._stage.rows(BATCH))
+        batch = next(batches, None)
+        while batch:
+            writing = self._begin(batch)
+            following = next(batches, None)  # unpacked while the writer writes
+            self._end(batch, writing)
             done += len(batch)
             self._ctx.edge("applying", done, self._run.counts.read)
+            batch = following
 
-    def _batch(self, rows: list[Row]) -> None:
+    def _begin(self, rows: list[Row]) -> Future[Written]:
+        return self._ctx.store.begin_write(lambda tx: self._apply(tx, rows))
+
+    def _end(self, rows: list[Row], writing: Future[Written]) -> None:
         try:
-            self._take(self._ctx.store.write(lambda tx: self._apply(tx, rows)))
+            self._take(writing.result())
         except (StoreError, OSError, Stopped):
             raise
         except Exception as error:
             if len(rows) > 1:  # find the row that breaks it; the others go in
                 for row in rows:
-                    self._batch([row])
+                    self._end([row], self._begin([row]))
                 return
             log.exception("row.failed", run=self._run.id, record=rows[0][0].number)
             self._failed(str(error) or type(error).__name__)

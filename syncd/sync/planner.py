@@ -73,6 +73,9 @@ class Planner:
         self._on_change = on_change
         self._digest = hashlib.sha256()
         self._group: _Group | None = None
+        self._may_miss = (
+            False  # whether any job could turn out missing, and a new one to be it under another name
+        )
         self.tally = Tally(read=summary.read, rejected=summary.rejected)
         self.counts = Counts(read=summary.read, rejected=summary.rejected, unchanged=summary.known)
         self.waiting, self.back = array("q"), array("q")
@@ -85,6 +88,7 @@ class Planner:
 
     def rows(self) -> None:
         named = self._stage.name_known()
+        self._may_miss = self._summary.archives and bool(self._owned(0, limit=1))
         self.tally.named_active = self.tally.described = named
         done = 0
         for batch in self._stage.rows(BATCH):
@@ -112,7 +116,7 @@ class Planner:
     def _enter(self, row: Staged, found: Found) -> None:
         if self._group is not None and self._group.reference == row.reference:
             if self._group.last is not None:  # worked out only here: few references come twice
-                self._group.owner = Ownership(self._feed.id, sent_digests(self._group.last))
+                self._group.owner = Ownership(self._feed.id, sent_digests(self._feed, self._group.last))
             return
         self._leave()
         job = found.jobs.get(row.reference)
@@ -147,7 +151,8 @@ class Planner:
         if group is None or group.job is None:
             return
         if group.original is None:
-            self._stage.add_fresh(_likeness(group.job))
+            if self._may_miss:
+                self._stage.add_fresh(_likeness(group.job))
             return
         self._stage.name([group.original.id])
         if group.original.status is Status.ACTIVE:
@@ -204,10 +209,10 @@ class Planner:
             lambda tx: feeds.recent_archives(tx, self._feed.id, since)
         )
 
-    def _owned(self, after: int) -> list[tuple[int, int]]:
+    def _owned(self, after: int, limit: int = _PAGE) -> list[tuple[int, int]]:
         feed = self._feed
         return self._ctx.store.read(
-            lambda tx: feeds.owned_active(tx, feed.id, after, _PAGE, employer_wide=feed.employer_wide)
+            lambda tx: feeds.owned_active(tx, feed.id, after, limit, employer_wide=feed.employer_wide)
         )
 
     def _page(self, page: list[tuple[int, int]]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError
-from syncd.feeds.mapping import Mapping
+from syncd.feeds.mapping import KINDS, Mapping
 from syncd.feeds.records import Record
 
 CATALOG = Catalog.default()
@@ -156,11 +156,13 @@ def test_the_very_name_of_a_column_wins():
 
 
 @pytest.mark.parametrize(
-    ("order", "expected"), [("dmy", "2027-06-05"), ("mdy", "2027-05-06"), ("numbers", "05/06/2027")]
+    ("order", "expected"), [("dmy", "2027-06-05"), ("mdy", "2027-05-06"), ("numbers", None)]
 )
 def test_the_order_of_a_date_is_the_feeds_to_say_and_never_guessed(order, expected):
     spec = {"closeDate": {"from": "d", "date": [order]}}
-    assert row(spec, {"d": "05/06/2027"}).body == {"closeDate": expected}
+    found = row(spec, {"d": "05/06/2027"})
+    assert found.body.get("closeDate") == expected
+    assert bool(found.problems) is (expected is None)
 
 
 @pytest.mark.parametrize(
@@ -199,3 +201,39 @@ def test_a_wrong_policy_is_a_fault_that_names_the_key(fields, said):
     with pytest.raises(ConfigError) as raised:
         Mapping(CATALOG, fields, None, "json")
     assert any(said in fault for fault in raised.value.faults), raised.value.faults
+
+
+# --- constants and fall-backs, for every field
+
+FIXED = {
+    "referenceId": ("A-1", "A-1"),
+    "title": ("Cook", "Cook"),
+    "closeDate": ("2099-01-02", "2099-01-02"),
+    "confidential": (True, True),
+    "autoRefresh": ("yes", True),
+    "status": ("draft", "draft"),
+    "locations": (["Laval, QC", "Hull, QC"], [{"description": "Laval, QC"}, {"description": "Hull, QC"}]),
+    "categories": (["Sales", 24], [{"id": 25}, {"id": 24}]),
+    "positionType": ("Contract", {"id": 3}),
+    "salary": (
+        "$20 / hour",
+        {"amount": Decimal(20), "maxAmount": None, "period": {"id": 5}, "plusCommission": False},
+    ),
+    "description": ("<p>x</p>", "<p>x</p>"),
+    "applicantRoutingType": ("URL", {"id": 2}),
+    "applicationEmail": ("a@b.ca", "a@b.ca"),
+    "applicationUrl": ("https://b.ca", "https://b.ca"),
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize("name", FIXED)
+def test_every_field_takes_a_constant_and_a_default(name, form):
+    given, expected = FIXED[name]
+    assert row({name: {"value": given}}, {"a": ""}, form=form).body == {name: expected}
+    found = row({name: {"from": "a", "default": given}}, {"a": ""}, form=form)
+    assert (found.body, found.problems) == ({name: expected}, ())
+
+
+def test_the_fields_of_the_language_are_those_of_a_job():
+    assert set(FIXED) == set(KINDS)

@@ -125,6 +125,20 @@ def test_keep_leaves_a_person_s_edit_until_the_feed_s_own_value_changes(board: A
     assert (board.job("a").title, board.job("a").confidential) == ("Baker", True)
 
 
+def test_keep_holds_for_edits_from_before_it_was_configured(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    board.put({"referenceId": "a", "title": "Edited"})
+    feed = board.feed('on_api_edit = "keep"')
+    board.drop(feed, [board.row("a", confidential=True), board.row("b", title="Baker")])
+    assert (board.job("a").title, board.job("a").confidential) == ("Edited", True)
+    assert board.job("b").title == "Baker"
+    board.drop(feed, [board.row("a"), board.row("b")])
+    assert board.job("a").title == "Edited"
+    board.drop(feed, [board.row("a", title="Chef"), board.row("b")])
+    assert board.job("a").title == "Chef"
+
+
 def test_a_job_that_a_person_archived_stays_archived(board: Any) -> None:
     feed = board.feed()
     board.drop(feed, [board.row("a"), board.row("b")])

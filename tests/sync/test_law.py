@@ -145,12 +145,13 @@ class Law:
         close, closed = date.fromisoformat(job["closeDate"]), self._because(job, "closed")
         left = close - self.clock.today
         renewable = self.origin[job["referenceId"]] != "chosen" and left < timedelta(30)
+        # whatever makes it active: the same row at the next run would renew it then
         if "status" not in row and (self._because(job, "missing") or (closed and renewable)):
             row["status"] = "active"
         if row.get("status", job["status"]) != "active":
             return False
         back = job["status"] == "archived" and left < timedelta(0)
-        return back or (renewable and (closed or job["status"] == "active"))
+        return back or (renewable and job["status"] != "draft")
 
     def _because(self, job: dict[str, Any], *reasons: str) -> bool:
         return job["status"] == "archived" and self.why.get(job["referenceId"]) in reasons

@@ -95,7 +95,7 @@ _NOT_PAY = re.compile(
 )
 _MILLIONS = re.compile(r"\d\s*(?:million|mm?\b)")
 _COMMISSION = re.compile(r"\bcommissions?\b|\bote\b|\bon[- ]target earnings\b")
-_FOREIGN = re.compile(rf"(?<![a-z])(?:us|u\.s\.|au|nz)\s?\$|\b(?:{_ABROAD})\b|[€£¥₹]")
+_FOREIGN = re.compile(rf"(?<![a-z])(?:(?:us|u\.s\.|au|nz)\s?|r|mx|hk|nt)\$|\b(?:{_ABROAD})\b|[€£¥₹]")
 #: Words that leave a text little else than its number.
 _FILLERS = re.compile(
     r"\b(?:salary|salaire|pay|rate|wage|from|starting(?: at)?|up to|a partir de|de|between|entre|base|max|min"
