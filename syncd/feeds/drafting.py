@@ -210,7 +210,7 @@ class Drafter:
             trial.given.update(faulty | {name for name, value in body.items() if value is not None})
             trial.whole += all(body.get(name) is not None or name in faulty for name in NEEDED)
             reference = body.get("referenceId")
-            trial.unread_dates += not _is_date(body.get("closeDate"))
+            trial.unread_dates += "closeDate" in faulty or not _is_date(body.get("closeDate"))
             trial.long_references += isinstance(reference, str) and len(reference) > LIMITS["referenceId"]
         if not trial.read and self._survey.records:
             trial.failure = "no records"

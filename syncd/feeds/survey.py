@@ -211,7 +211,7 @@ def _place(record: Record, found: Survey, reader: Any) -> str:
     if found.format == "xml":
         return "/" + "/".join(names(record.item))  # type: ignore[arg-type]
     if found.format == "json" and found.spec.records is None:
-        path = reader.records_path
+        path = getattr(reader, "records_path", ())  # an archive has one for each member
         return ".".join(path) if path else ""
     return found.path
 
