@@ -50,10 +50,11 @@ class Store:
             with store_errors():
                 schema.bring_up(self._session)
                 gazetteer.load(self._session)
+            database.remember()
         except BaseException:
             self._session.close()
             raise
-        self._writer = Writer(self._session, self._tx, queue_limit)
+        self._writer = Writer(self._session, self._tx, queue_limit, database.check_place)
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="syncd-read")
 
     @classmethod

@@ -36,12 +36,15 @@ _TAG = re.compile(r"<[^>]*>")
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
     """One line of a dry run. ``fields``: wire name → (before, after) of what an update changes; ``job_id``
-    None: to be made."""
+    None: to be made; ``title`` is the job's afterwards. ``archives``: None, or why the job would leave the
+    board: ``missing`` from the file, or by its own ``row``."""
 
     action: str
     reference_id: str | None
     job_id: int | None
     fields: dict[str, tuple[object, object]]
+    title: str
+    archives: str | None = None
 
 
 @dataclass(slots=True)
@@ -135,7 +138,7 @@ class Planner:
             self.tally.expired_archives += 1
             self._stage.add_gone([(group.job.id, group.job.version)], expired=True)
         if self._on_change is not None and isinstance(decision, Create | Update):
-            self._on_change(_planned(decided.action, group.job, decision))
+            self._on_change(_planned(decided, group.job, decision))
         group.job = decision.job
         if decided.owns:
             group.last = sent
@@ -234,7 +237,9 @@ class Planner:
             self._digest.update(repr(("archive", job.id, job.version)).encode())
             if self._on_change is not None:
                 fields: dict[str, tuple[object, object]] = {"status": (Status.ACTIVE, Status.ARCHIVED)}
-                self._on_change(PlannedChange("archived", job.reference_id, job.id, fields))
+                self._on_change(
+                    PlannedChange("archived", job.reference_id, job.id, fields, job.title, "missing")
+                )
         self._stage.add_gone((job.id, job.version) for job in found.values())
 
 
@@ -247,7 +252,7 @@ def _length(description: str | None) -> int:
     return len(_TAG.sub("", description)) if description else 0
 
 
-def _planned(action: str, before: Job | None, decision: Create | Update) -> PlannedChange:
+def _planned(decided: RowDecision, before: Job | None, decision: Create | Update) -> PlannedChange:
     names = decision.changed if isinstance(decision, Update) else ()
     fields = {
         name: (getattr(before, attribute), getattr(decision.job, attribute))
@@ -255,4 +260,5 @@ def _planned(action: str, before: Job | None, decision: Create | Update) -> Plan
         if (attribute := ATTRIBUTES.get(name, "publish_date" if name == "publishDate" else ""))
     }
     job_id = before.id if before is not None and before.id else None
-    return PlannedChange(action, decision.job.reference_id, job_id, fields)
+    job, archives = decision.job, "row" if decided.archives else None
+    return PlannedChange(decided.action, job.reference_id, job_id, fields, job.title, archives)
