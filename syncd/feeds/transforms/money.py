@@ -214,7 +214,10 @@ def _amounts(match: re.Match[str], plain: str, locale: Locale | None) -> Pay:
             return Pay(first, notes=(("salary_up_to", "an upper limit alone is taken as the amount"),))
         return Pay(first)
     second = read(match["n2"], bool(match["k2"]), locale)
-    if not match["k1"] and first < 1000 and (match["k2"] or 10_000 <= first * 1000 <= second):
+    if match["k1"] and not match["k2"] and second < 1000:
+        second *= 1000  # "60k - 80"
+    bare = not match["c1"] and not match["d1"] and 10_000 <= first * 1000 <= second
+    if not match["k1"] and first < 1000 and (match["k2"] or bare):
         first *= 1000  # "45-55k", "50 à 60 000 $"
     return Pay(first, second)
 
