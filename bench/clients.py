@@ -161,12 +161,14 @@ async def connect(port: int) -> Caller:
     return (await loop.create_connection(Caller, "127.0.0.1", port))[1]
 
 
-async def keep_asking(port: int, what: Request, connections: int, seconds: float) -> Tally:
-    tally, end = Tally([]), time.perf_counter() + seconds
+async def keep_asking(port: int, what: Request, connections: int, until: asyncio.Event) -> Tally:
+    """As many requests as it will take, until told to stop."""
+    tally = Tally([])
 
     async def one() -> None:
         caller = await connect(port)
-        while (started := time.perf_counter()) < end:
+        while not until.is_set():
+            started = time.perf_counter()
             tally.note(started, await caller.ask(what.make()))
         caller.transport.close()
 
@@ -193,10 +195,16 @@ async def pace(port: int, what: Request, connections: int, rate: float, until: a
     return tally
 
 
+async def _for_a_while(port: int, what: Request, connections: int, seconds: float) -> Tally:
+    until = asyncio.Event()
+    asyncio.get_running_loop().call_later(seconds, until.set)
+    return await keep_asking(port, what, connections, until)
+
+
 def main() -> None:
     port, connections, seconds = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     what = Request(*json.load(sys.stdin))
-    tally = asyncio.run(keep_asking(port, what, connections, seconds))
+    tally = asyncio.run(_for_a_while(port, what, connections, seconds))
     made = len(tally.times)
     print(json.dumps(Load(made / seconds, tally.late(50), tally.late(99), tally.bad, made).__dict__))
 

@@ -34,11 +34,13 @@ from syncd.sync.context import Context
 from syncd.sync.deciding import NOBODY, decide, located, look_up, problems_of, written
 from syncd.sync.feed import Feed, Stopped
 from syncd.sync.packing import pack_problems, unpack
-from syncd.sync.planner import BATCH
 from syncd.sync.stage import Stage, Staged
 
 log = structlog.get_logger(__name__)
 Row = tuple[Staged, JobInput]
+
+#: Rows in one write, which an API write that comes meanwhile has to wait for: about 10 ms.
+WRITE = 100
 
 
 @dataclass(slots=True)
@@ -83,7 +85,7 @@ class Applier:
         """All valid rows, in order. Raises Stopped at a batch edge, StoreError when the store cannot
         serve."""
         done = 0
-        for batch in self._stage.rows(BATCH):
+        for batch in self._stage.rows(WRITE):
             self._batch([(row, unpack(row.body)) for row in batch])
             done += len(batch)
             self._ctx.edge("applying", done, self._run.counts.read)
@@ -166,7 +168,7 @@ class Applier:
 
     def missing(self) -> None:
         """Archives the planned missing jobs, each looked at again."""
-        for batch in self._stage.gone(BATCH):
+        for batch in self._stage.gone(WRITE):
             ids = [job for job in batch if not self._stage.is_named(job)]
             try:
                 write = partial(archive, feed=self._feed, ids=ids, actor=self._actor, run_id=self._run.id)
