@@ -55,7 +55,7 @@ class Load:
     count: int
 
 
-def load(port: int, what: Request, connections: int, seconds: float, folder: Path) -> Load:
+def load(port: int, what: Request, connections: int, seconds: int, folder: Path) -> Load:
     """As many requests as it will take, from ``connections`` that each ask again once answered."""
     if TOOL == "wrk":
         return _wrk(port, what, connections, seconds, folder)
@@ -75,11 +75,11 @@ _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\r": "\\r", "\n": "\\n"})
 _UNITS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 
 
-def _wrk(port: int, what: Request, connections: int, seconds: float, folder: Path) -> Load:
+def _wrk(port: int, what: Request, connections: int, seconds: int, folder: Path) -> Load:
     script = folder / "load.lua"
     template = '"' + what.template.translate(_ESCAPES) + '"'
     script.write_text(_LUA.format(seed=random.randrange(2**31), template=template, most=what.most))
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--timeout", "30s", "--latency"]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "--latency"]
     told = subprocess.run(
         [*command, "-s", str(script), f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True
     ).stdout

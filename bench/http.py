@@ -58,7 +58,7 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--jobs", type=int, default=100_000)
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--seconds", type=int, default=2, help="of one load")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--folder", type=Path, help="where the databases go (default: a temporary folder)")
     parser.add_argument("--quiet-log", action="store_true", help='syncd with log.level = "warning"')
@@ -136,7 +136,7 @@ def _measure(
 
 
 def _show(options: argparse.Namespace, rows: dict[tuple[str, int, str], Row]) -> None:
-    print(f"{options.jobs:,} jobs, {options.rounds} rounds of {options.seconds:g} s, {clients.TOOL}\n")
+    print(f"{options.jobs:,} jobs, {options.rounds} rounds of {options.seconds} s, {clients.TOOL}\n")
     print(
         "| what | conns | server | req/s median (min-max) | syncd is | p50 ms | p99 ms (max) | not 2xx | CPU us |"
     )

@@ -2,7 +2,7 @@
 
     .venv/bin/python bench/load.py [--rows 100000] [--rate 200] [--connections 32] [--seconds 10] [--folder DIR]
 
-``syncd serve`` runs as it is delivered. Per case: PUTs by referenceId over 10,000 jobs for some seconds while
+``syncd serve`` runs as it is delivered. Per case: PUTs by referenceId over ``--jobs`` jobs for some seconds while
 nothing else happens, then the same PUTs while an Indeed feed of ``--rows`` new rows (about 3.5 KB each) is
 dropped and imported. First paced (``--rate`` a second in all; the time of a PUT counts from when it was due),
 then as many as will go. No PUT may fail: the script ends with 1 if one does, or if a job is missing at the end.
@@ -30,7 +30,6 @@ from bench import clients, feedgen, servers
 from bench.clients import Request, Tally
 from bench.servers import Server
 
-JOBS = 10_000
 Drive = Callable[[asyncio.Event], Awaitable[Tally]]
 
 
@@ -61,6 +60,7 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--jobs", type=int, default=10_000, help="that the PUTs are about")
     parser.add_argument("--rate", type=float, default=200.0, help="PUTs a second, all connections together")
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=10.0, help="of the idle phase")
@@ -71,15 +71,15 @@ def _options() -> argparse.Namespace:
 
 def _case(options: argparse.Namespace, folder: Path, feed: Path, name: str) -> Case:
     folder.mkdir()
-    key = servers.prepare(folder, JOBS)
+    key = servers.prepare(folder, options.jobs)
     server = Server.syncd(folder, servers.free_port())
     try:
-        what = clients.request(key, "/jobs", JOBS, "PUT", servers.put_template())
+        what = clients.request(key, "/jobs", options.jobs, "PUT", servers.put_template())
         case = asyncio.run(_drive(options, server, what, folder, feed=feed, name=name))
         total = json.loads(server.get(key, "/jobs"))["paging"]["total"]
     finally:
         server.stop()
-    assert total == JOBS + case.run["created"], (total, case.run)
+    assert total == options.jobs + case.run["created"], (total, case.run)
     shutil.rmtree(folder)
     return case
 
