@@ -137,10 +137,8 @@ def _measure(
 
 def _show(options: argparse.Namespace, rows: dict[tuple[str, int, str], Row]) -> None:
     print(f"{options.jobs:,} jobs, {options.rounds} rounds of {options.seconds} s, {clients.TOOL}\n")
-    print(
-        "| what | conns | server | req/s median (min-max) | syncd is | p50 ms | p99 ms (max) | not 2xx | CPU us |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+    columns = "what | conns | server | req/s median (min-max) | syncd is | by CPU | p50 ms | p99 ms (max) | not 2xx | CPU us"
+    print(f"| {columns} |\n|{'---|' * (columns.count('|') + 1)}")
     for (what, connections, name), row in rows.items():
         rates = [load.rate for load in row.loads]
         rate, worst = row.middle("rate"), max(load.p99 for load in row.loads)

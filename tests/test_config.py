@@ -221,3 +221,21 @@ def test_sizes(value, count):
 def test_no_sizes(value):
     with pytest.raises(ValueError, match="must"):
         size(value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[api\n", "syncd.toml: is not TOML: Expected ']'"),
+        (b"timezone = '\xff'", "syncd.toml: is not UTF-8 (byte 12)"),
+    ],
+)
+def test_a_file_that_cannot_be_read_at_all_is_one_fault(home, content, words):
+    path = write(home, "")
+    path.write_bytes(content)
+    (line,) = faults(path)
+    assert words in line
+
+
+def test_a_folder_is_no_settings_file(home):
+    assert faults(home)[0] == f"{home}: is a folder, not a file (named by --config)"

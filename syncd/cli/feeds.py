@@ -19,6 +19,7 @@ from syncd.domain.run import Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.config import FeedConfig
 from syncd.service import wiring
+from syncd.service.memory import settle_memory
 from syncd.store import Store, runs
 from syncd.sync.importer import Planned
 from syncd.sync.reports import run_json
@@ -76,6 +77,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
     found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
     with opened_store(settings) as store, _progress(as_json) as progress:
         feed = wiring.resolve_dry(store, found, settings)
+        settle_memory()
         try:
             planned = wiring.make_importer(store, settings, catalog, {}, progress=progress).plan(feed, file)
         except FeedError as error:
@@ -108,6 +110,7 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
     chosen = wiring.choose_feed(configs, name)
     with opened_store(settings) as store, _progress(as_json) as progress:
         feeds = wiring.resolve(store, {name: chosen}, settings)
+        settle_memory()
         run = wiring.make_worker(store, settings, catalog, feeds, progress=progress).import_file(
             feeds[name], file
         )

@@ -7,12 +7,12 @@ in the store.
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import sys
 import threading
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -21,10 +21,11 @@ from aiohttp import web
 from syncd.api import ApiSettings, add_health, make_app, make_runner
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
-from syncd.errors import SyncdError
+from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event
 from syncd.service import wiring
 from syncd.service.house import HOUSE, House
+from syncd.service.memory import settle_memory
 from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
@@ -51,6 +52,8 @@ def serve(settings: Settings) -> int:
     store = wiring.open_store(settings, exclusive=True)
     try:
         feeds = load_feeds(store, settings, catalog)
+        settle_memory()
+        _share_the_interpreter()
         asyncio.run(Daemon(settings, store, catalog, feeds).run())
     finally:
         store.close()
@@ -61,11 +64,8 @@ def serve(settings: Settings) -> int:
 def _share_the_interpreter() -> None:
     """The loop, the writer and the importer take turns at one interpreter. A thread gives it up at every
     system call and every step of SQLite, and while an importer computes gets it back only after the switch
-    interval: at Python's 5 ms a PUT, which waits a dozen times, would take tens of milliseconds. And what is
-    there by now stays: it need not be looked through for garbage again and again."""
+    interval: at Python's 5 ms a PUT, which waits a dozen times, would take tens of milliseconds."""
     sys.setswitchinterval(SWITCH)
-    gc.collect()
-    gc.freeze()
 
 
 def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, Feed]:
@@ -84,8 +84,21 @@ def api_settings(settings: Settings) -> ApiSettings:
         public_url=api.public_url,
         max_body=api.max_body,
         read_timeout=api.read_timeout.total_seconds(),
+        keepalive=api.keepalive.total_seconds(),
+        max_connections=api.max_connections,
         trusted_proxies=api.trusted_proxies,
     )
+
+
+def _make_drop(folder: Path) -> None:
+    """Raises ConfigError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is no folder"
+        raise ConfigError(
+            [f"drop.folder: {folder}: {what}; choose another place or see `syncd check`"]
+        ) from error
 
 
 class Daemon:
@@ -120,12 +133,11 @@ class Daemon:
     # -- starting ----------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        self._settings.drop.folder.mkdir(parents=True, exist_ok=True)
+        _make_drop(self._settings.drop.folder)
         addresses = await self._serve()
         self._syncer.start()
         self._watcher.start()
         await asyncio.to_thread(self._watcher.running.wait, 10.0)
-        _share_the_interpreter()
         self._keep_timers()
         log.info(
             Event.SERVICE_READY,
@@ -199,7 +211,8 @@ class Daemon:
     async def _stop(self) -> None:
         self._readiness.stopping = True
         self._notifier.stopping()
-        log.info(Event.SERVICE_STOPPING)
+        if self._told_to_stop.is_set():
+            log.info(Event.SERVICE_STOPPING)
         self._watcher.stop()
         self._syncer.stop()
         for runner in self._runners:
