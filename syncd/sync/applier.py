@@ -41,7 +41,7 @@ log = structlog.get_logger(__name__)
 Row = tuple[Staged, JobInput]
 
 #: Rows in one write, which an API write that comes meanwhile has to wait for: about 10 ms.
-WRITE = 100
+BATCH = 100
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class Applier:
         """All valid rows, in order. Raises Stopped at a batch edge, StoreError when the store cannot
         serve."""
         done = 0
-        batches = ([(row, unpack(row.body)) for row in batch] for batch in self._stage.rows(WRITE))
+        batches = ([(row, unpack(row.body)) for row in batch] for batch in self._stage.rows(BATCH))
         batch = next(batches, None)
         while batch:
             writing = self._begin(batch)
@@ -175,7 +175,7 @@ class Applier:
 
     def missing(self) -> None:
         """Archives the planned missing jobs, each looked at again."""
-        for batch in self._stage.gone(WRITE):
+        for batch in self._stage.gone(BATCH):
             ids = [job for job in batch if not self._stage.is_named(job)]
             try:
                 write = partial(archive, feed=self._feed, ids=ids, actor=self._actor, run_id=self._run.id)
