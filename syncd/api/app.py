@@ -12,7 +12,7 @@ from aiohttp import web
 from syncd.api.addresses import Addresses
 from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, Context
-from syncd.api.middleware import MIDDLEWARES
+from syncd.api.guards import failed_keys, guarded
 from syncd.api.payloads import Renderer
 from syncd.api.routes import add_endpoint, add_routes
 from syncd.api.settings import ApiSettings
@@ -25,8 +25,8 @@ Readiness = Callable[[], Awaitable[dict[str, Any]]]
 def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Application:
     """The API over an open ``store``, which stays the caller's to close, after the application's cleanup.
     The log has to be set up before."""
-    app = web.Application(middlewares=MIDDLEWARES, client_max_size=settings.max_body)
-    keys = KeyRing(store)
+    app = guarded(settings)
+    keys = KeyRing(store, failures=failed_keys(settings))
     log = structlog.get_logger().bind()
     app[CONTEXT] = Context(store, settings, catalog, keys, Renderer(catalog), Addresses(settings), log)
     app.cleanup_ctx.append(keys.keep_flushing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,8 @@ from syncd.store import Store
 class Context:
     """``open_paths`` need no key although they may lie under the base; ``quiet_paths`` are not logged.
     ``log`` is bound once: to look its settings up for every request would cost as much as the rest of the
-    line."""
+    line. Once ``stopping`` is set, nothing more is begun.
+    """
 
     store: Store
     settings: ApiSettings
@@ -30,6 +32,7 @@ class Context:
     log: Any
     open_paths: set[str] = field(default_factory=set)
     quiet_paths: set[str] = field(default_factory=set)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     def needs_key(self, path: str) -> bool:
         """Whether ``path`` lies under the base address (specification, section 5), known or not."""
