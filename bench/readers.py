@@ -8,6 +8,11 @@ at 10,000 rows instead. Figures compare within one run only. Each measure runs i
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
 import argparse
 import csv
 import json
@@ -16,16 +21,12 @@ import random
 import resource
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import ijson
 from lxml import etree
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from syncd.feeds.readers import Limits, ReadSpec, open_reader
 

@@ -102,6 +102,12 @@ class ZipReader(BaseReader):
         self._first, self._first_name = first, shown(info)
         self._declared: list[int] = []
 
+    @property
+    def records_path(self) -> tuple[str, ...]:
+        """The members that lead to the records in the first file, where that is JSON."""
+        path: tuple[str, ...] = getattr(self._first, "records_path", ())
+        return path
+
     def __iter__(self) -> Iterator[Record]:
         with closing(Archive(self._opener(), self._limits)) as archive:
             expanded = 0
