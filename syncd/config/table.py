@@ -9,6 +9,8 @@ from syncd.config.kinds import (
     ADDRESS_OR_NONE,
     DURATION,
     FLAG,
+    IDS,
+    NAMES_BY_ID,
     NETWORKS,
     PATH,
     PERCENT,
@@ -68,6 +70,21 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("api.max_body", SIZE, "1MiB", "the longest request body that is read", positive=True),
     Setting("api.read_timeout", DURATION, "30s", "how long a client may take to send a body", positive=True),
     Setting("api.trusted_proxies", NETWORKS, [], "proxies whose X-Forwarded-For and -Proto are believed"),
+    # --- what jobs are sorted by
+    Setting(
+        "catalogues.position_types",
+        NAMES_BY_ID,
+        {},
+        "position types added or renamed: id = name, at most 10 characters",
+    ),
+    Setting(
+        "catalogues.categories",
+        NAMES_BY_ID,
+        {},
+        "categories added or renamed: id = name, at most 40 characters",
+    ),
+    Setting("catalogues.retired_position_types", IDS, [], "position types that are no longer offered"),
+    Setting("catalogues.retired_categories", IDS, [], "categories that are no longer offered"),
     # --- the operator's address
     Setting(
         "operator.listen",

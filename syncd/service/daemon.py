@@ -43,9 +43,9 @@ REQUESTS, BATCH = 20.0, 20.0
 
 def serve(settings: Settings) -> int:
     """Run until told to stop; the exit code. Raises ConfigError, StoreError, OSError while starting."""
-    catalog = Catalog.default()
     store = wiring.open_store(settings, exclusive=True)
     try:
+        catalog = wiring.catalog_of(store, settings, remember=True)
         feeds = load_feeds(store, settings, catalog)
         asyncio.run(Daemon(settings, store, catalog, feeds).run())
     finally:
