@@ -233,14 +233,20 @@ def test_catalogues_can_be_extended_renamed_and_retired(home):
     assert catalog.position_type(6).name == "Seasonal"
     assert (catalog.category(33).name, catalog.category(1).name) == ("Film & Television", "Books")
     assert catalog.category(7).retired
-    named = {"SYNCD_CATALOGUES__CATEGORIES": '{"34": "Mining, Oil"}', "SYNCD_CATALOGUES__RETIRED_CATEGORIES": "[34]"}
+    named = {
+        "SYNCD_CATALOGUES__CATEGORIES": '{"34": "Mining, Oil"}',
+        "SYNCD_CATALOGUES__RETIRED_CATEGORIES": "[34]",
+    }
     assert load_settings(None, named).catalog.category(34).retired
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('position_types = { 6 = "Seasonal work" }', "catalogues.position_types.6: 'Seasonal work' has 13 characters"),
+        (
+            'position_types = { 6 = "Seasonal work" }',
+            "catalogues.position_types.6: 'Seasonal work' has 13 characters",
+        ),
         ('position_types = { 6 = "" }', "a name must not be empty"),
         ('categories = { 0 = "Zero" }', "an id must be 1 to 2147483647"),
         ('categories = { 40 = "Retail" }', "'Retail' is the name of both 24 and 40"),

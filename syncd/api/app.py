@@ -12,6 +12,7 @@ from aiohttp import web
 from syncd.api.addresses import Addresses
 from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, Context
+from syncd.api.jsonld import JsonLd
 from syncd.api.middleware import MIDDLEWARES
 from syncd.api.payloads import Renderer
 from syncd.api.routes import add_endpoint, add_routes
@@ -28,7 +29,16 @@ def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Appli
     app = web.Application(middlewares=MIDDLEWARES, client_max_size=settings.max_body)
     keys = KeyRing(store)
     log = structlog.get_logger().bind()
-    app[CONTEXT] = Context(store, settings, catalog, keys, Renderer(catalog), Addresses(settings), log)
+    app[CONTEXT] = Context(
+        store=store,
+        settings=settings,
+        catalog=catalog,
+        keys=keys,
+        render=Renderer(catalog),
+        json_ld=JsonLd(catalog),
+        addresses=Addresses(settings),
+        log=log,
+    )
     app.cleanup_ctx.append(keys.keep_flushing)
     add_routes(app, settings.base_path)
     return app

@@ -70,8 +70,8 @@ class Log:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """``file`` is what was read (None: all defaults), ``base`` where relative paths start, ``feeds`` the
-    folder of feed files. ``catalog``: the shipped entries as ``[catalogues]`` changes them. ``sources``: key → where its value came from, for every key that is not a
-    default."""
+    folder of feed files. ``catalog``: the shipped entries as ``[catalogues]`` changes them. ``sources``:
+    key → where its value came from, for every key that is not a default."""
 
     timezone: ZoneInfo
     api: Api

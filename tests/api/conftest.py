@@ -199,9 +199,9 @@ def serve(store: Store, clock: Clock) -> Start:
     employer, key = new_employer(store, "Maple Kitchens")
 
     @asynccontextmanager
-    async def start(**settings: Any) -> AsyncIterator[Api]:
+    async def start(catalog: Catalog | None = None, **settings: Any) -> AsyncIterator[Api]:
         api_settings = ApiSettings(**settings)
-        app = make_app(store, api_settings, Catalog.default())
+        app = make_app(store, api_settings, catalog or Catalog.default())
 
         async def readiness() -> dict[str, Any]:
             await asyncio.to_thread(store.health)
