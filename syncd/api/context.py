@@ -18,9 +18,10 @@ from syncd.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """``open_paths`` need no key although they may lie under the base; ``quiet_paths`` are not logged.
-    ``in_flight``: API key id and Idempotency-Key of what is being served. ``log`` is bound once: to look its
-    settings up for every request would cost as much as the rest of the line."""
+    """``document`` is the OpenAPI one. ``open_paths`` need no key although they may lie under the base;
+    ``quiet_paths`` are not logged. ``in_flight``: API key id and Idempotency-Key of what is being served.
+    ``log`` is bound once: to look its settings up for every request would cost as much as the rest of the
+    line."""
 
     store: Store
     settings: ApiSettings
@@ -29,6 +30,7 @@ class Context:
     render: Renderer
     json_ld: JsonLd
     addresses: Addresses
+    document: bytes
     log: Any
     open_paths: set[str] = field(default_factory=set)
     quiet_paths: set[str] = field(default_factory=set)

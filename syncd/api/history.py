@@ -36,12 +36,13 @@ async def list_history(request: web.Request) -> web.Response:
     )
     if not total:
         raise NotFound("job", job_id)
-    data = [_shown(step, context.render, employer) for step in steps]
+    data = [shown(step, context.render, employer) for step in steps]
     body = encode({"data": data, "paging": paging(query, total, address)})
     return web.Response(body=body, headers={"Content-Type": JSON, **links(query, total, address)})
 
 
-def _shown(step: Step, render: Renderer, employer: Employer) -> Shape:
+def shown(step: Step, render: Renderer, employer: Employer) -> Shape:
+    """One entry as it is answered."""
     entry = step.entry
     return {
         "id": entry.id,

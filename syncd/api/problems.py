@@ -123,10 +123,11 @@ def _detail(error: BaseException, code: str) -> str:
         return f"{count} {'thing has' if count == 1 else 'things have'} to be put right; see errors"
     if isinstance(error, SyncdError) and not isinstance(error, StoreError) and code != "internal_error":
         return str(error)
-    return _GENERIC.get(code, CODES[code][1])
+    return GENERIC.get(code, CODES[code][1])
 
 
-_GENERIC: Mapping[str, str] = {
+#: What is told where the exception is none of our own.
+GENERIC: Mapping[str, str] = {
     "internal_error": "the failure was logged under this requestId",
     "not_found": "there is nothing at this address",
     "overloaded": "the store cannot serve right now; try again shortly",

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
-from syncd.api import catalogues, handlers, history
+from syncd.api import catalogues, docs, handlers, history
 from syncd.api.problems import Refusal
 from syncd.errors import NotFound
 
@@ -36,6 +36,7 @@ ROUTES: Mapping[str, Mapping[str, Handler]] = {
     "/applicantroutingtypes/{id}": {"GET": catalogues.entry_of("applicantroutingtypes")},
     "/locations": {"GET": catalogues.list_locations},
     "/locations/{id}": {"GET": catalogues.get_location},
+    "/openapi.json": {"GET": docs.openapi},
 }
 
 _OVERRIDES = frozenset({"PUT", "DELETE"})
