@@ -26,9 +26,9 @@ FILES: Mapping[str, str] = {
     "docs.js": "text/javascript; charset=utf-8",
     "favicon-32x32.png": "image/png",
 }
-#: Inline styles are the viewer's own; scripts come from here only, and nothing can frame the page.
+#: Scripts and styles come from here only, the page talks to nobody else, and nothing can frame it.
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}

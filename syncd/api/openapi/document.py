@@ -47,8 +47,8 @@ def document(settings: ApiSettings, catalog: Catalog, routes: Mapping[str, Itera
     shown = examples.answers(catalog)
     paths: dict[str, Any] = {}
     for (method, path), operation in OPERATIONS.items():
-        item = paths.setdefault(path, {"parameters": [_shared("parameters", "id")]} if "{id}" in path else {})
-        item[method.lower()] = _operation(operation, shown)
+        own = ("id",) if "{id}" in path else ()
+        paths.setdefault(path, {})[method.lower()] = _operation(operation, own, shown)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -73,14 +73,15 @@ def document(settings: ApiSettings, catalog: Catalog, routes: Mapping[str, Itera
     }
 
 
-def _operation(operation: Operation, shown: Mapping[str, Any]) -> Schema:
+def _operation(operation: Operation, own: tuple[str, ...], shown: Mapping[str, Any]) -> Schema:
+    """``own``: the parameters of its path. They stand here because viewers do not all look them up there."""
     codes = [*COMMON, *operation.codes, *([] if operation.open else ["unauthenticated"])]
     found: Schema = {
         "operationId": operation.id,
         "tags": [operation.tag],
         "summary": operation.summary,
         **({"description": operation.description} if operation.description else {}),
-        "parameters": [_shared("parameters", name) for name in operation.parameters],
+        "parameters": [_shared("parameters", name) for name in (*own, *operation.parameters)],
         "responses": {
             **{str(status): _answer(answer, shown) for status, answer in operation.answers.items()},
             **{str(status): _error(status, of_status(status, codes)) for status in _statuses(codes)},
