@@ -154,7 +154,7 @@ def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
     assert set(SCHEMAS["Job"]["properties"]) == {*ATTRIBUTES, "id", "employer", "publishDate"}
     assert SCHEMAS["Job"]["required"] == list(SCHEMAS["Job"]["properties"])
     for name, limit in rules.LIMITS.items():
-        assert str(limit) in json.dumps(SCHEMAS["JobCreate"]["properties"][name])
+        assert f"At most {limit} characters" in SCHEMAS["JobCreate"]["properties"][name]["description"]
         assert SCHEMAS["Job"]["properties"][name]["maxLength"] == limit
 
 
@@ -179,6 +179,8 @@ BODIES: list[dict[str, Any]] = [
     {"title": " "},
     {"title": None},
     {"title": 5},
+    {"title": "x" * 256},
+    {"title": " " + "\U0001f680" * 256 + " "},
     {"title": "x" * 257},
     {"title": "a\u0000b"},
     {"locations": []},
@@ -214,7 +216,14 @@ BODIES: list[dict[str, Any]] = [
     {"confidential": None},
     {"confidential": "yes"},
     {"referenceId": ""},
+    {"referenceId": "x" * 50},
     {"referenceId": "x" * 51},
+    {"applicationEmail": "x" * 39 + "@ex.test.ca"},
+    {"applicationEmail": "x" * 40 + "@ex.test.ca"},
+    {"applicationUrl": "https://x.example/" + "p" * 182},
+    {"applicationUrl": "https://x.example/" + "p" * 183},
+    {"locations": [{"description": "C" * 256 + ", AB" + " " * 50}]},
+    {"locations": [{"description": "C" * 301}]},
     {"surprise": 1},
     {"employer": 7, "publishDate": 7},
 ]

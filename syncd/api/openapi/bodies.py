@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from syncd.api.openapi.schemas import STATUS, Schema, listed, ref, text
+from syncd.api.openapi.schemas import STATUS, Schema, listed, ref
 from syncd.domain import html, places
 from syncd.domain.catalog import Catalog
 from syncd.domain.fields import AMOUNT_BELOW, AMOUNT_DECIMALS
@@ -20,10 +20,7 @@ from syncd.domain.rules import LIMITS, READ_ONLY
 
 _CONTROL = r"\u0000-\u001f\u007f-\u009f\ufffe\uffff"
 _CONTROL_IN_TEXT = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff"
-#: Surrounding white space goes; of what is left no character is a control.
-FILLED = rf"^\s*[^\s{_CONTROL}]([^{_CONTROL}]*[^\s{_CONTROL}])?\s*$"
 EMPTY = r"^\s*$"
-MAYBE_FILLED = rf"{EMPTY}|{FILLED}"
 CLEAN = rf"^[^{_CONTROL_IN_TEXT}]*$"
 _IGNORED = "Read-only: accepted, so that what a GET answered can be sent back, and ignored."
 
@@ -47,7 +44,7 @@ def bodies(catalog: Catalog) -> dict[str, Schema]:
         ),
         "JobPut": {
             **_object(
-                {**fields, "referenceId": text(LIMITS["referenceId"], pattern=FILLED)},
+                {**fields, "referenceId": _filled("referenceId")},
                 "The fields to change of the job with this referenceId; if there is none, a new job (then"
                 " JobCreate says what it needs).",
             ),
@@ -57,7 +54,7 @@ def bodies(catalog: Catalog) -> dict[str, Schema]:
             **_object(
                 {
                     **{name: {"description": "Ignored."} for name in fields},
-                    "referenceId": text(LIMITS["referenceId"], pattern=FILLED),
+                    "referenceId": _filled("referenceId"),
                 },
                 "Names a job. The other fields of a job may be there.",
             ),
@@ -83,11 +80,8 @@ def _fields(catalog: Catalog) -> dict[str, Schema]:
     """Every field of a body, in the order of the specification, then what is read-only."""
     routing = _named(catalog.routing_types, NAMED_READ_ONLY)
     members: dict[str, Schema] = {
-        "referenceId": {
-            **_optional(MAYBE_FILLED, LIMITS["referenceId"]),
-            "description": "Empty or null: none.",
-        },
-        "title": text(LIMITS["title"], pattern=FILLED),
+        "referenceId": _optional("referenceId", filled(LIMITS["referenceId"])),
+        "title": _filled("title"),
         "closeDate": _date(),
         "confidential": _flag(),
         "autoRefresh": _flag(),
@@ -98,10 +92,8 @@ def _fields(catalog: Catalog) -> dict[str, Schema]:
         "salary": _or_null(ref("SalaryUpdate")),
         "description": _description(),
         "applicantRoutingType": _or_null(routing),
-        "applicationEmail": _address("email", LIMITS["applicationEmail"], MAYBE_FILLED),
-        "applicationUrl": _address(
-            "uri", LIMITS["applicationUrl"], rf"{EMPTY}|^\s*[Hh][Tt][Tt][Pp][Ss]?://\S+\s*$"
-        ),
+        "applicationEmail": _optional("applicationEmail", filled(LIMITS["applicationEmail"]), "email"),
+        "applicationUrl": _optional("applicationUrl", _web(LIMITS["applicationUrl"]), "uri"),
     }
     ignored = {name: {"description": _IGNORED} for name in sorted(READ_ONLY)}
     mine = {
@@ -115,18 +107,35 @@ def _flag() -> Schema:
     return {"type": ["boolean", "null"], "default": False}
 
 
-def _optional(pattern: str, limit: int) -> Schema:
-    return {"type": ["string", "null"], "maxLength": limit, "pattern": pattern}
+def filled(limit: int) -> str:
+    """The pattern of a string of 1 to ``limit`` characters, none of them a control, with white space round it: that
+    is trimmed and does not count, which ``maxLength`` cannot say."""
+    return rf"^\s*[^\s{_CONTROL}]([^{_CONTROL}]{{0,{limit - 2}}}[^\s{_CONTROL}])?\s*$"
 
 
-def _address(format: str, limit: int, pattern: str) -> Schema:
+def _web(limit: int) -> str:
+    """The same for an http or https address."""
+    return rf"^\s*([Hh][Tt][Tt][Pp]://\S{{1,{limit - 7}}}|[Hh][Tt][Tt][Pp][Ss]://\S{{1,{limit - 8}}})\s*$"
+
+
+def _filled(name: str) -> Schema:
+    return {"type": "string", "pattern": filled(LIMITS[name]), "description": _at_most(LIMITS[name])}
+
+
+def _at_most(limit: int) -> str:
+    return f"At most {limit} characters; white space around them is dropped."
+
+
+def _optional(name: str, pattern: str, format: str | None = None) -> Schema:
     """Empty or null: none."""
+    form = {} if format is None else {"format": format}
     return {
         "anyOf": [
-            {"type": "string", "format": format, "maxLength": limit, "pattern": pattern},
+            {"type": "string", **form, "pattern": pattern},
             {"type": "string", "pattern": EMPTY},
             {"type": "null"},
-        ]
+        ],
+        "description": f"{_at_most(LIMITS[name])} Empty or null: none.",
     }
 
 
@@ -160,10 +169,12 @@ def _named(entries: Mapping[int, Any], read_only: frozenset[str]) -> Schema:
 
 
 def _location() -> Schema:
-    said = {
-        **text(places.MAX_DESCRIPTION, pattern=_place_pattern(), format="canadian-place"),
-        "description": '"City, ProvinceCode", or "City" for the largest place of that name. Full province names,'
-        " English and French, are understood.",
+    said: Schema = {
+        "type": "string",
+        "format": "canadian-place",
+        "allOf": [{"pattern": filled(places.MAX_DESCRIPTION)}, {"pattern": _place_pattern()}],
+        "description": f'{_at_most(places.MAX_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
+        " that name. Full province names, English and French, are understood.",
     }
     ignored = {name: {"description": _IGNORED} for name in sorted(LOCATION_READ_ONLY)}
     return {**_object({"description": said, **ignored}, "A place in Canada."), "required": ["description"]}

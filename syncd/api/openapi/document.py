@@ -102,7 +102,17 @@ def _answer(answer: Answer, shown: Mapping[str, Any]) -> Schema:
             media: {"schema": ref(name), **({"example": shown[name]} if name in shown else {})}
             for media, name in answer.media.items()
         }
+    if "Job" in answer.media.values():
+        found["links"] = {name: _link(name) for name in _FOLLOWING}
     return found
+
+
+#: What can be asked next of a job that was answered.
+_FOLLOWING = ("getJob", "updateJob", "deleteJob", "listJobHistory")
+
+
+def _link(operation: str) -> Schema:
+    return {"operationId": operation, "parameters": {"id": "$response.body#/id"}}
 
 
 def _error(status: int, codes: list[str]) -> Schema:

@@ -96,7 +96,7 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
         "Create a job",
         {201: Answer("The new job.", {JSON: "Job"}, ("Location", "ETag", "Idempotent-Replayed"))},
         "With an `Idempotency-Key` a repeat within 24 hours gets the first answer again instead of a second job.",
-        parameters=("Idempotency-Key", *_CONDITIONAL),
+        parameters=("Idempotency-Key",),
         body="JobCreate",
         codes=(*_WRITE_FAULTS, "duplicate_reference", "idempotency_in_progress", "idempotency_key_reused"),
     ),

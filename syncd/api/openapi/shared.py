@@ -9,9 +9,15 @@ from syncd.api.paging import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from syncd.domain.fields import INT32_MAX
 from syncd.domain.job import Status
 
-_TAG = r'(W/)?"[^"\u0000-\u0020\u007f]*"'
-#: One entity tag or more; empty elements of the list do not count.
-TAGS = rf"^(\*|[ \t,]*{_TAG}([ \t]*,[ \t]*({_TAG})?)*[ \t]*)$"
+_TAG = r'(W/)?"[!#-~]*"'
+#: Any, or one entity tag or more; empty elements of the list do not count.
+TAGS: Schema = {
+    "anyOf": [
+        {"const": "*"},
+        text(pattern=rf"^[ \t,]*{_TAG}([ \t]*,[ \t]*({_TAG})?)*[ \t]*$"),
+    ],
+    "examples": ['"0a1b2c3d4e5f60718293a4b5"', "*"],
+}
 _POSITIVE: Schema = {"type": "integer", "format": "int32", "minimum": 1, "maximum": INT32_MAX}
 _EMPTY: Schema = {"type": "string", "maxLength": 0}
 
@@ -47,13 +53,13 @@ def parameters() -> dict[str, Schema]:
         "If-Match": _header(
             "If-Match",
             "Only if the job is still the version with one of these entity tags; `*`: only if there is one.",
-            text(pattern=TAGS),
+            TAGS,
         ),
         "If-None-Match": _header(
             "If-None-Match",
             "A read: 304 if the representation has one of these tags. A write: only if the job has none of"
             " them; `*`: only if there is no job.",
-            text(pattern=TAGS),
+            TAGS,
         ),
         IDEMPOTENCY_KEY: _header(
             IDEMPOTENCY_KEY,

@@ -1,0 +1,39 @@
+"""Requests that schemathesis makes up from the served document: every check, every phase, within bounds."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.api.conftest import Api
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = Path(sys.executable).with_name("schemathesis")
+BOUNDS = ["--max-examples", "10", "--seed", "20261121", "--continue-on-failure"]
+
+
+@pytest.mark.slow
+async def test_no_made_up_request_surprises_the_service(api: Api) -> None:
+    document = f"http://127.0.0.1:{api.port}/api/v1.1/openapi.json"
+    process = await asyncio.create_subprocess_exec(
+        str(PROGRAM), "--config-file", str(ROOT / "schemathesis.toml"),
+        "run", document, "--header", f"API-Key: {api.key}", "--checks", "all", *BOUNDS,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd=ROOT,
+    )  # fmt: skip
+    told, _ = await process.communicate()
+    said = told.decode()
+    assert process.returncode == 0, said
+    for phase in ("Examples", "Coverage", "Fuzzing", "Stateful"):
+        assert re.search(rf"✅\s+{phase}", said), said
+    tried = re.search(r"(\d+) generated, (\d+) passed", said)
+    assert tried, said
+    assert int(tried[1]) > 1_000
+    created = api.store.read(lambda tx: tx.one("SELECT count(*) FROM history WHERE action = 'created'"))
+    assert created is not None
+    assert created[0] > 20, "hardly a request got as far as making a job"
