@@ -34,6 +34,5 @@ async def test_no_made_up_request_surprises_the_service(api: Api) -> None:
     tried = re.search(r"(\d+) generated, (\d+) passed", said)
     assert tried, said
     assert int(tried[1]) > 1_000
-    created = api.store.read(lambda tx: tx.one("SELECT count(*) FROM history WHERE action = 'created'"))
-    assert created is not None
-    assert created[0] > 20, "hardly a request got as far as making a job"
+    actions = api.store.read(lambda tx: {row[0] for row in tx.all("SELECT action FROM history")})
+    assert {"created", "updated", "deleted"} <= actions, "hardly a request got as far as a write"
