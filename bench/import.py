@@ -108,6 +108,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool) -> dict[str, Any]:
     from syncd.domain.catalog import Catalog
     from syncd.errors import NotFound
     from syncd.feeds.config import FeedDefaults, parse_feed
+    from syncd.service.memory import settle_memory
     from syncd.store import Store, employers, feeds, runs
     from syncd.sync.feed import Feed
     from syncd.sync.importer import Importer
@@ -132,6 +133,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool) -> dict[str, Any]:
         source = SourceFile.of(path)
         run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
         importer = Importer(store, catalog=catalog, scratch=folder)
+        settle_memory()
         start = time.perf_counter(), time.process_time()
         if profile:
             import cProfile

@@ -19,7 +19,8 @@ bind_context = structlog.contextvars.bound_contextvars
 
 
 class Event(StrEnum):
-    """The names that a reader of the log may rely on."""
+    """All that syncd logs: the names that a reader of the log may rely on. ``docs/operations.md`` has their fields;
+    ``tests/test_operations.py`` holds code and document to this table."""
 
     FEED_CLAIMED = "feed.claimed"
     FEED_RECONCILED = "feed.reconciled"
@@ -28,14 +29,27 @@ class Event(StrEnum):
     FEED_SUPERSEDED = "feed.superseded"
     FEED_OVERDUE = "feed.overdue"
     FEED_RELEASED = "feed.released"
+    FEED_STRAY = "feed.stray"
+    FEED_FILE_LOST = "feed.file_lost"
+    FEED_WAITING = "feed.waiting"
+    FEED_RESUMED = "feed.resumed"
+    FEED_FAULT = "feed.fault"
+    RUN_APPROVED = "run.approved"
+    RUN_REJECTED = "run.rejected"
     ROW_REJECTED = "row.rejected"
+    ROW_FAILED = "row.failed"
+    ARCHIVE_FAILED = "archive.failed"
+    SYNC_RETRY = "sync.retry"
     REFRESH_DONE = "refresh.done"
     API_REQUEST = "api.request"
+    API_FAILED = "api.failed"
+    API_STORE_FAILED = "api.store_failed"
+    API_TOUCH_FAILED = "api.touch_failed"
     SERVICE_READY = "service.ready"
-    SERVICE_STOPPING = "service.stopping"
-    SERVICE_STOPPED = "service.stopped"
     SERVICE_RELOADED = "service.reloaded"
     SERVICE_FAULT = "service.fault"
+    SERVICE_STOPPING = "service.stopping"
+    SERVICE_STOPPED = "service.stopped"
 
 
 def set_up(form: str = "auto", level: str = "info", stream: TextIO | None = None) -> None:

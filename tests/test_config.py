@@ -259,3 +259,21 @@ def test_catalogues_can_be_extended_renamed_and_retired(home):
 )
 def test_a_catalogue_that_cannot_be_is_refused_by_name(home, line, said):
     assert any(said in fault for fault in faults(write(home, f"[catalogues]\n{line}\n"))), line
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[api\n", "syncd.toml: is not TOML: Expected ']'"),
+        (b"timezone = '\xff'", "syncd.toml: is not UTF-8 (byte 12)"),
+    ],
+)
+def test_a_file_that_cannot_be_read_at_all_is_one_fault(home, content, words):
+    path = write(home, "")
+    path.write_bytes(content)
+    (line,) = faults(path)
+    assert words in line
+
+
+def test_a_folder_is_no_settings_file(home):
+    assert faults(home)[0] == f"{home}: is a folder, not a file (named by --config)"

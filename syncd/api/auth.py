@@ -21,6 +21,7 @@ from aiohttp import web
 from syncd.api.problems import Refusal
 from syncd.domain.job import Actor, ActorKind, Employer
 from syncd.errors import StoreError
+from syncd.logs import Event
 from syncd.store import Store, Tx, employers, keys
 
 log = structlog.get_logger()
@@ -84,7 +85,7 @@ class KeyRing:
             await self._store.write_async(lambda tx: keys.touch(tx, used))
         except StoreError as error:
             self._used = {**used, **self._used}
-            log.warning("api.touch_failed", error=str(error))
+            log.warning(Event.API_TOUCH_FAILED, error=str(error))
 
     async def keep_flushing(self, _app: web.Application) -> AsyncIterator[None]:
         """A cleanup context: flushes every half minute, and once more at the end."""

@@ -16,6 +16,7 @@ from aiohttp.typedefs import Handler
 from syncd.api import problems
 from syncd.api.context import CONTEXT, PRINCIPAL, REQUEST_ID
 from syncd.api.routes import effective_method
+from syncd.logs import Event
 
 _SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 #: Answers are for one key only, and a client that keeps one has to ask whether it still holds.
@@ -77,7 +78,7 @@ def _log(request: web.Request, status: int, started: float) -> None:
         return
     who = request.get(PRINCIPAL)
     context.log.info(
-        "api.request",
+        Event.API_REQUEST,
         method=effective_method(request),
         route=_template(request),
         status=status,

@@ -23,6 +23,7 @@ from syncd.errors import (
     StoreOverloaded,
     SyncdError,
 )
+from syncd.logs import Event
 
 log = structlog.get_logger()
 
@@ -100,9 +101,9 @@ def render(error: BaseException, request_id: str) -> web.Response:
     else."""
     code = code_of(error)
     if code == "internal_error":
-        log.error("api.failed", request_id=request_id, exc_info=error)
+        log.error(Event.API_FAILED, request_id=request_id, exc_info=error)
     elif isinstance(error, StoreError) and not isinstance(error, StoreOverloaded | StoreClosed):
-        log.error("api.store_failed", request_id=request_id, error=str(error))
+        log.error(Event.API_STORE_FAILED, request_id=request_id, error=str(error))
     headers = {"Content-Type": "application/problem+json", **_headers(error, code)}
     answer = web.Response(
         body=body(code, _detail(error, code), request_id, _members(error)),

@@ -17,6 +17,7 @@ from aiohttp.web_request import BaseRequest
 from syncd.api import problems
 from syncd.api.middleware import dress, new_request_id
 from syncd.api.settings import ApiSettings
+from syncd.logs import Event
 
 log = structlog.get_logger()
 
@@ -158,4 +159,6 @@ def _first_line(message: str | None) -> str:
 
 
 def _log(status: int, request_id: str) -> None:
-    log.info("api.request", method=None, route=None, status=status, ms=None, key=None, request_id=request_id)
+    log.info(
+        Event.API_REQUEST, method=None, route=None, status=status, ms=None, key=None, request_id=request_id
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncd.cli import context
-from syncd.cli.output import print_json
+from syncd.cli.output import print_json, system_fault
 from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
 
@@ -60,6 +60,8 @@ def _folder(key: str, folder: Path) -> Iterator[str]:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".syncd-check-", suffix=".tmp"):
             pass
+    except (FileExistsError, NotADirectoryError):
+        yield f"{key}: {folder}: it, or something above it, is no folder"
     except OSError as error:
         yield f"{key}: {folder}: {error.strerror}; this user needs to read, write and enter it"
 
@@ -82,8 +84,10 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
             wiring.owners_of(store, configs, settings)
     except ConfigError as error:
         found.extend(error.faults)
-    except (SyncdError, OSError) as error:
-        found.append(f"store.url: {error}")
+    except SyncdError as error:
+        found.append("store.url: " + (f"{settings.store.path}: " if settings.store.path else "") + str(error))
+    except OSError as error:
+        found.append(f"store.url: {system_fault(error)}")
     return running, found
 
 

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from syncd.cli.output import system_fault
 from syncd.errors import ConfigError, SyncdError
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def run(arguments: list[str]) -> int:
     except SyncdError as error:
         return _complain(str(error), FAILED)
     except OSError as error:
-        return _complain(_system(error), FAILED)
+        return _complain(system_fault(error), FAILED)
     except Exception as error:
         return _complain(_bug(error), FAILED)
     return result if isinstance(result, int) else DONE
@@ -72,11 +73,6 @@ def _usage(error: typer.TyperException) -> int:
     path = context.command_path if context is not None else "syncd"
     message = " ".join(error.format_message().split()).replace("Value error, ", "")
     return _complain(f"{message.rstrip('.')}; see `{path} --help`", USAGE)
-
-
-def _system(error: OSError) -> str:
-    where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-    return f"{where}{error.strerror or error}"
 
 
 def _bug(error: Exception) -> str:

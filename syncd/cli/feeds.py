@@ -18,6 +18,7 @@ from syncd.domain.run import Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.config import FeedConfig
 from syncd.service import wiring
+from syncd.service.memory import settle_memory
 from syncd.store import Store, runs
 from syncd.sync.importer import Planned
 from syncd.sync.reports import run_json
@@ -75,6 +76,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         catalog = wiring.catalog_of(store, settings)
         found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         feed = wiring.resolve_dry(store, found, settings)
+        settle_memory()
         try:
             planned = wiring.make_importer(store, settings, catalog, {}, progress=progress).plan(feed, file)
         except FeedError as error:
@@ -106,6 +108,7 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
         catalog = wiring.catalog_of(store, settings, remember=True)
         chosen = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         feeds = wiring.resolve(store, {name: chosen}, settings)
+        settle_memory()
         run = wiring.make_worker(store, settings, catalog, feeds, progress=progress).import_file(
             feeds[name], file
         )

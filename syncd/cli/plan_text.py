@@ -10,9 +10,9 @@ from syncd.domain.job import Location, Salary
 from syncd.domain.run import RejectedRow
 from syncd.sync.importer import Planned
 from syncd.sync.planner import PlannedChange
-from syncd.sync.reports import FORMAT, run_json
+from syncd.sync.reports import FORMAT, run_json, would_archive_json
 
-SIGNS = {"created": "+", "updated": "~", "reactivated": "^", "archived": "-"}
+SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 #: So many lines of each kind, and characters of a value, are shown to a person.
 SHOWN, VALUE = 200, 60
 
@@ -25,6 +25,10 @@ def plan_json(planned: Planned) -> dict[str, Any]:
         "id": None,
         "state": "planned",
         "phases": {},
+        "wouldArchive": would_archive_json(
+            len(going := _going(planned)),
+            ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
+        ),
         "rejectedRows": [_rejected(row) for row in planned.rejected],
         "warnings": [
             {"code": w.code, "detail": w.detail, "record": w.record, "referenceId": w.reference_id}
@@ -35,6 +39,11 @@ def plan_json(planned: Planned) -> dict[str, Any]:
             for c in planned.changes
         ],
     }
+
+
+def _going(planned: Planned) -> list[PlannedChange]:
+    """What would leave the board."""
+    return [change for change in planned.changes if change.archives]
 
 
 def _rejected(row: RejectedRow) -> dict[str, Any]:
@@ -54,12 +63,8 @@ def print_plan(planned: Planned) -> None:
     if planned.unchanged:
         print("these are the bytes of the feed's last run, and nothing happened since: nothing would change")
         return
-    for change in planned.changes[:SHOWN]:
-        print(line_of(change))
-        for name, (before, after) in change.fields.items():
-            if change.action != "archived":
-                print(f"    {name}: {shown(before)} → {shown(after)}")
-    _more(len(planned.changes))
+    _print_changes([change for change in planned.changes if not change.archives])
+    _print_changes(_going(planned))
     for row in planned.rejected[:SHOWN]:
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
         print(
@@ -73,6 +78,15 @@ def print_plan(planned: Planned) -> None:
         print(f"this run would be held ({planned.run.holds}): {clean(planned.run.reason or '')}")
 
 
+def _print_changes(changes: list[PlannedChange]) -> None:
+    for change in changes[:SHOWN]:
+        print(line_of(change))
+        for name, (before, after) in change.fields.items():
+            if change.action != "archived":
+                print(f"    {name}: {shown(before)} → {shown(after)}")
+    _more(len(changes))
+
+
 def _more(count: int) -> None:
     if count > SHOWN:
         print(f"  … and {count - SHOWN} more: --json has them")
@@ -80,9 +94,9 @@ def _more(count: int) -> None:
 
 def line_of(change: PlannedChange) -> str:
     which = f" (job {change.job_id})" if change.job_id else ""
-    return clean(
-        f"{SIGNS.get(change.action, ' ')} {change.reference_id or 'no referenceId'}{which} {change.action}"
-    )
+    sign = "-" if change.archives else SIGNS.get(change.action, " ")
+    title = f": {change.title}" if change.archives or not change.job_id else ""
+    return clean(f"{sign} {change.reference_id or 'no referenceId'}{which} {change.action}{title}")
 
 
 def shown(value: object) -> str:

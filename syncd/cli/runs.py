@@ -32,7 +32,7 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
 
 def show_run(config: Path | None, as_json: bool, number: int) -> None:
     with opened_store(settings_of(config)) as store:
-        found = report(store, number)
+        found = report(store, number, would_archive=None if as_json else SHOWN)
         run = store.read(lambda tx: runs.get(tx, number))
     if as_json:
         print_json(found)
@@ -40,6 +40,8 @@ def show_run(config: Path | None, as_json: bool, number: int) -> None:
     print(bold(f"run {run.id}: {clean(run.feed)}, {clean(run.file)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
+    if going := found["wouldArchive"]:
+        _section("would be archived", going["jobs"], _going, total=going["total"])
     _section("rejected rows", found["rejectedRows"], _rejected)
     _section("warnings", found["warnings"], _warning)
     _section("changes", found["changes"], _change)
@@ -118,14 +120,21 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-def _section(heading: str, things: list[dict[str, Any]], line: Any) -> None:
+def _section(heading: str, things: list[dict[str, Any]], line: Any, *, total: int | None = None) -> None:
     if not things:
         return
-    print(bold(f"{heading}: {len(things)}"))
+    total = len(things) if total is None else total
+    print(bold(f"{heading}: {total}"))
     for thing in things[:SHOWN]:
         print("  " + clean(line(thing)))
-    if len(things) > SHOWN:
-        print(f"  … and {len(things) - SHOWN} more: --json has them")
+    if total > SHOWN:
+        print(f"  … and {total - SHOWN} more: --json has them")
+
+
+def _going(job: dict[str, Any]) -> str:
+    title = job["title"] if job["title"] is not None else "deleted meanwhile"
+    why = ", by its own row" if job["why"] == "row" else ""
+    return f"- {job['referenceId'] or 'no referenceId'} (job {job['jobId']}): {title}{why}"
 
 
 def _rejected(row: dict[str, Any]) -> str:

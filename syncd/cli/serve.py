@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 from syncd import logs
@@ -9,6 +10,7 @@ from syncd.cli.context import become_owner, settings_of
 
 
 def serve(config: Path | None) -> int:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a reload that comes before there is anything to reload
     from syncd.service.daemon import serve
 
     settings = settings_of(config)

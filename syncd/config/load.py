@@ -53,7 +53,8 @@ def find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
     if named:
         if not Path(named).is_file():
             how = "--config" if path else "SYNCD_CONFIG"
-            raise ConfigError([f"{named}: no such file (named by {how})"])
+            what = "is a folder, not a file" if Path(named).is_dir() else "no such file"
+            raise ConfigError([f"{named}: {what} (named by {how})"])
         return Path(named).absolute()
     return next((candidate.absolute() for candidate in (LOCAL, SYSTEM) if candidate.is_file()), None)
 
@@ -69,8 +70,14 @@ def _folders(file: Path | None) -> tuple[Path, Path]:
 def _from_file(file: Path, faults: list[str]) -> dict[str, object]:
     try:
         document = tomllib.loads(file.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-        faults.append(f"{file}: {error.strerror if isinstance(error, OSError) else error}")
+    except OSError as error:
+        faults.append(f"{file}: {error.strerror}")
+        return {}
+    except UnicodeDecodeError as error:
+        faults.append(f"{file}: is not UTF-8 (byte {error.start})")
+        return {}
+    except tomllib.TOMLDecodeError as error:
+        faults.append(f"{file}: is not TOML: {error}")
         return {}
     found: dict[str, object] = {}
     for key, value in _leaves(document):

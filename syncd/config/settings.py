@@ -22,6 +22,8 @@ class Api:
     public_url: str
     max_body: int
     read_timeout: timedelta
+    keepalive: timedelta
+    max_connections: int
     trusted_proxies: tuple[str, ...]
 
 

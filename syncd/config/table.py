@@ -69,7 +69,14 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("api.max_body", SIZE, "1MiB", "the longest request body that is read", positive=True),
     Setting("api.read_timeout", DURATION, "30s", "how long a client may take to send a body", positive=True),
-    Setting("api.trusted_proxies", NETWORKS, [], "proxies whose X-Forwarded-For and -Proto are believed"),
+    Setting("api.keepalive", DURATION, "75s", "how long an idle connection is kept open", positive=True),
+    Setting(
+        "api.max_connections",
+        number(1, 100_000, "connections"),
+        2_000,
+        "more connections at once are answered with 503",
+    ),
+    Setting("api.trusted_proxies", NETWORKS, [], "proxies whose X-Forwarded-Proto and -Host are believed"),
     # --- what jobs are sorted by
     Setting(
         "catalogues.position_types",

@@ -83,13 +83,13 @@ class Ownership:
     """What the store knows of the feed's relation to the current job.
 
     ``owner``: id of the feed that owns the job, None if no feed does. ``sent``: digest by wire name of the
-    value that this feed last sent for it (``edits.field_digests``), for ``on_api_edit = "keep"``; ``wrote``:
-    digest by wire name of what the job then had (``edits.job_digests``), for whoever shows what a person
-    changed; no decision needs it. Both None or empty unless this feed owns the job."""
+    value that this feed last sent for it (``edits.field_digests``), kept under ``on_api_edit = "keep"`` only;
+    ``edited``: in its place, for a job that was last written before that, the wire names of what people have
+    changed since. Both empty unless this feed owns the job."""
 
     owner: int | None = None
     sent: dict[str, str] | None = None
-    wrote: dict[str, str] | None = None
+    edited: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@ changed since a feed last wrote, and whether the feed's own value has changed si
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from hashlib import blake2b
 
-from syncd.domain.job import ATTRIBUTES, Job, Location, Place, Salary
+from syncd.domain.job import Location, Place, Salary
 
 _LITERAL = 16
 _SALARY = (
@@ -24,12 +24,6 @@ def field_digests(sent_fields: Mapping[str, object]) -> dict[str, str]:
 
     Stable between processes and versions of Python; equal for equal values."""
     return {name: digest(value) for name, value in sent_fields.items()}
-
-
-def job_digests(job: Job, names: Iterable[str] | None = None) -> dict[str, str]:
-    """Wire name → digest of what ``job`` has, for the fields ``names`` (None: for every one that an input may
-    set)."""
-    return {name: digest(getattr(job, ATTRIBUTES[name])) for name in (ATTRIBUTES if names is None else names)}
 
 
 def digest(value: object) -> str:

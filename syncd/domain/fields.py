@@ -158,19 +158,24 @@ def read_amount(pointer: str, value: object, problems: list[Problem]) -> Decimal
             return Decimal(value)
     elif isinstance(value, Decimal):
         if value.is_finite() and 0 <= value < AMOUNT_BELOW:
-            return _canonical_amount(pointer, value, problems)
+            plain = _canonical_amount(value)
+            if plain is not None:
+                return plain
+            detail = f"an amount has at most {AMOUNT_DECIMALS} decimals"
+            problems.append(Problem(pointer, "out_of_range", detail))
+            return FAULT
     else:
         return None if value is None else wrong_type(pointer, value, "a number", problems)
     problems.append(Problem(pointer, "out_of_range", "an amount is at least 0 and less than 10^12"))
     return FAULT
 
 
-def _canonical_amount(pointer: str, value: Decimal, problems: list[Problem]) -> Decimal | Fault:
+@lru_cache(maxsize=4096)
+def _canonical_amount(value: Decimal) -> Decimal | None:
+    """Without trailing zeros and without an exponent; None if it has too many decimals."""
     rounded = value.quantize(_STEP, context=_EXACT)
     if rounded != value:
-        detail = f"an amount has at most {AMOUNT_DECIMALS} decimals"
-        problems.append(Problem(pointer, "out_of_range", detail))
-        return FAULT
+        return None
     plain = rounded.normalize(_EXACT)
     if not plain:
         return Decimal(0)

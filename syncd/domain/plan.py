@@ -18,7 +18,7 @@ from syncd.domain.decisions import (
     Unchanged,
     Update,
 )
-from syncd.domain.edits import field_digests, job_digests
+from syncd.domain.edits import field_digests
 from syncd.domain.guard import guard
 from syncd.domain.lifecycle import decide, decide_missing
 from syncd.domain.rows import decide_row, next_due, renewed_close_date
@@ -42,7 +42,6 @@ __all__ = [
     "decide_row",
     "field_digests",
     "guard",
-    "job_digests",
     "next_due",
     "renewed_close_date",
 ]

@@ -46,7 +46,7 @@ def decide_row(
         return RowDecision(RowAction.REJECTED, Reject((_foreign(sent),)), owns=False)
     fields = dict(sent.fields)
     if current is not None and policy.on_api_edit == "keep" and ownership.owner == feed_id:
-        _keep_edits(fields, current, ownership.sent or {})
+        _keep_edits(fields, current, ownership)
     row = _row(current, fields, now, policy)
     if row.expired and current is None:
         return RowDecision(RowAction.EXPIRED, None, owns=False)
@@ -85,12 +85,13 @@ def _foreign(sent: JobInput) -> Problem:
     return Problem("/referenceId", "owned_by_other_feed", detail, sent.reference_id)
 
 
-def _keep_edits(fields: dict[str, object], current: Job, last_sent: Mapping[str, str]) -> None:
+def _keep_edits(fields: dict[str, object], current: Job, known: Ownership) -> None:
     """Drops the fields for which the feed sends what it sent last time, and which are something else now:
-    whoever made them so was not this feed."""
-    for name in [name for name in fields if name in last_sent]:
-        sent = digest(fields[name])
-        if sent != last_sent[name] or sent == digest(getattr(current, ATTRIBUTES[name])):
+    whoever made them so was not this feed. Where it is not known what was sent, what people changed stays."""
+    for name, value in list(fields.items()):
+        sent = digest(value)
+        same = name in known.edited if known.sent is None else known.sent.get(name) == sent
+        if not same or sent == digest(getattr(current, ATTRIBUTES[name])):
             continue
         if not (name == "status" and _by_service(current)):
             del fields[name]
@@ -130,7 +131,7 @@ def _undated(current: Job, fields: dict[str, object], now: Moment, policy: Polic
     # A draft's defaulted date moves with its publication: only one that somebody chose can be late.
     moves = current.status is Status.DRAFT and origin is not CloseOrigin.CHOSEN
     late = policy.renew and back and close_date < now.today and not moves
-    live = target is Status.ACTIVE and (current.status is Status.ACTIVE or closed)
+    live = target is Status.ACTIVE and current.status is not Status.DRAFT
     if late or (renewable and live):
         fields["closeDate"] = renewed_close_date(now)
         return _Row(fields, renewed=True)

@@ -11,6 +11,7 @@ import os
 import signal
 import threading
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -19,10 +20,11 @@ from aiohttp import web
 from syncd.api import ApiSettings, add_health, make_app, make_runner
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
-from syncd.errors import SyncdError
+from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event
 from syncd.service import wiring
 from syncd.service.house import HOUSE, House
+from syncd.service.memory import settle_memory
 from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
@@ -47,6 +49,7 @@ def serve(settings: Settings) -> int:
     try:
         catalog = wiring.catalog_of(store, settings, remember=True)
         feeds = load_feeds(store, settings, catalog)
+        settle_memory()
         asyncio.run(Daemon(settings, store, catalog, feeds).run())
     finally:
         store.close()
@@ -70,8 +73,21 @@ def api_settings(settings: Settings) -> ApiSettings:
         public_url=api.public_url,
         max_body=api.max_body,
         read_timeout=api.read_timeout.total_seconds(),
+        keepalive=api.keepalive.total_seconds(),
+        max_connections=api.max_connections,
         trusted_proxies=api.trusted_proxies,
     )
+
+
+def _make_drop(folder: Path) -> None:
+    """Raises ConfigError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is no folder"
+        raise ConfigError(
+            [f"drop.folder: {folder}: {what}; choose another place or see `syncd check`"]
+        ) from error
 
 
 class Daemon:
@@ -106,7 +122,7 @@ class Daemon:
     # -- starting ----------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        self._settings.drop.folder.mkdir(parents=True, exist_ok=True)
+        _make_drop(self._settings.drop.folder)
         addresses = await self._serve()
         self._syncer.start()
         self._watcher.start()
@@ -184,7 +200,8 @@ class Daemon:
     async def _stop(self) -> None:
         self._readiness.stopping = True
         self._notifier.stopping()
-        log.info(Event.SERVICE_STOPPING)
+        if self._told_to_stop.is_set():
+            log.info(Event.SERVICE_STOPPING)
         self._watcher.stop()
         self._syncer.stop()
         for runner in self._runners:

@@ -30,7 +30,7 @@ Identity = frozenset[tuple[str, int, int]]
 class Watcher(threading.Thread):
     """A thread. Started again when it dies (a file name that is not UTF-8 ends it) and when the drop folder
     or a feed's folder is not the one it was (a folder that was deleted and made again is never reported).
-    Each start gives a hint."""
+    Each start gives a hint. ``running`` is off until the first start and after a death, not while it begins anew."""
 
     def __init__(self, folder: Path, hint: Callable[[], None], *, poll: bool = False) -> None:
         super().__init__(name="syncd-watcher", daemon=True)
@@ -43,13 +43,13 @@ class Watcher(threading.Thread):
 
     def run(self) -> None:
         while not self._halt.is_set():
+            pause = 0.0
             try:
                 self._watch()
-                pause = 0.0
             except Exception as error:
+                self.running.clear()
                 log.warning(Event.SERVICE_FAULT, part="watcher", reason=f"{type(error).__name__}: {error}")
                 pause = PAUSE
-            self.running.clear()
             self._hint()
             self._halt.wait(pause)
 
@@ -57,6 +57,7 @@ class Watcher(threading.Thread):
         """Returns when told to stop, and when folders came or went."""
         before = identity(self._folder)
         looked = time.monotonic()
+        started = False
         for changes in watch(
             self._folder,
             watch_filter=None,
@@ -69,7 +70,8 @@ class Watcher(threading.Thread):
             ignore_permission_denied=True,
             raise_interrupt=False,
         ):
-            if not self.running.is_set():
+            if not started:
+                started = True
                 self.running.set()
                 self._hint()
             depth = min((depth_of(self._folder, path) for _change, path in changes), default=3)

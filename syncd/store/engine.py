@@ -38,6 +38,9 @@ _PASSING = {
 }
 
 
+_PUT_BACK = "put it back, or stop syncd, put a backup in its place and start again"
+
+
 def database_path(url: str) -> Path:
     """The file that ``url`` (``sqlite:///relative`` or ``sqlite:////absolute``) names. Raises StoreError for
     any other."""
@@ -61,7 +64,9 @@ def translated(error: BaseException) -> BaseException:
     if code in _PASSING:
         return StoreBusy(f"the store cannot be used now: {_PASSING[code]} ({cause})")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StoreError(f"the store is damaged or is no store: {cause}")
+        return StoreError(
+            f"the store is damaged or is no store ({cause}); stop syncd and put a backup in its place"
+        )
     return error
 
 
@@ -131,6 +136,24 @@ class Database:
         self._writer = self._engine("BEGIN IMMEDIATE", _prepare_writer)
         self._reader = self._engine("BEGIN", _prepare_reader)
         self._lock: int | None = None
+        self._identity: tuple[int, int] | None = None
+
+    def remember(self) -> None:
+        """The file is there and open: from now on ``check_place`` knows it."""
+        found = self.path.stat()
+        self._identity = found.st_dev, found.st_ino
+
+    def check_place(self) -> None:
+        """Raises StoreBusy if the file was moved, deleted or replaced under our hands: what is written to it would
+        be lost, and a connection made now would see another store. (Moved back, all is well.)"""
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            if self._identity is not None:
+                raise StoreBusy(f"the store {self.path} is gone ({error.strerror}); {_PUT_BACK}") from None
+            return
+        if self._identity not in (None, (found.st_dev, found.st_ino)):
+            raise StoreBusy(f"another file took the place of the store {self.path}; {_PUT_BACK}")
 
     def _engine(self, begin: str, prepare: Any) -> sa.Engine:
         engine = sa.create_engine(
@@ -174,6 +197,7 @@ class Database:
             raise StoreError(f"the folder {self.path.parent} cannot be made: {error.strerror}") from error
 
     def reader(self) -> Session:
+        self.check_place()
         return Session(self._reader)
 
     def copy_to(self, target: Path) -> None:

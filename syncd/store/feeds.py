@@ -21,6 +21,7 @@ from syncd.store.rows import micros, to_json
 from syncd.store.tx import Tx, marks, padding
 
 _decode = msgspec.json.Decoder(dict[str, str]).decode
+_decode_any = msgspec.json.Decoder(dict[str, object]).decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,8 @@ class KnownRow:
 @dataclass(frozen=True, slots=True)
 class FeedRow:
     """What a feed last wrote to a job. ``digest`` and ``fingerprint``: 16 bytes each, of the record and of
-    all else that decides what it comes to. ``job_version``: the job's after that. ``sent`` and ``wrote``:
-    digests by wire name (see Ownership), None where nobody will ask. ``due``: the first date on which the
+    all else that decides what it comes to. ``job_version``: the job's after that. ``sent``: digests by wire
+    name (see Ownership), None where nobody will ask. ``due``: the first date on which the
     same record would change the job, None: never."""
 
     job_id: int
@@ -44,7 +45,6 @@ class FeedRow:
     fingerprint: bytes
     job_version: int
     sent: Mapping[str, str] | None
-    wrote: Mapping[str, str] | None
     due: date | None
 
 
@@ -124,38 +124,49 @@ def _has_misses(tx: Tx, feed_id: int) -> bool:
 # -- ownership -----------------------------------------------------------------------------------------------
 
 
-def ownership(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> dict[int, Ownership]:
-    """For each of ``job_ids`` that a feed owns: which one, and, if it is this one, what it last sent and
-    wrote."""
+def ownership(tx: Tx, feed_id: int, job_ids: Sequence[int], *, edits: bool = False) -> dict[int, Ownership]:
+    """For each of ``job_ids`` that a feed owns: which one, and, if it is this one and ``edits`` are asked for,
+    what it last sent."""
     if not job_ids:
         return {}
-    found = tx.all(
-        "SELECT feed_job.job_id, feed_id, sent, wrote FROM feed_job LEFT JOIN feed_sent"
-        f" ON feed_sent.job_id = feed_job.job_id WHERE feed_job.job_id IN ({marks(len(job_ids))})",
-        padding(job_ids),
-    )
+    sql = f"SELECT job_id, feed_id FROM feed_job WHERE job_id IN ({marks(len(job_ids))})"
+    owners: dict[int, int] = {row[0]: row[1] for row in tx.all(sql, padding(job_ids))}
+    if not edits:
+        return {job_id: Ownership(owner) for job_id, owner in owners.items()}
+    own = [job_id for job_id, owner in owners.items() if owner == feed_id]
+    sent = _sent(tx, own)
+    edited = _edited(tx, [job_id for job_id in own if job_id not in sent])
     return {
-        job_id: Ownership(owner, _digests(sent), _digests(wrote)) if owner == feed_id else Ownership(owner)
-        for job_id, owner, sent, wrote in found
+        job_id: Ownership(owner, sent.get(job_id), frozenset(edited.get(job_id, ())))
+        for job_id, owner in owners.items()
     }
 
 
-def _digests(text: str | None) -> dict[str, str] | None:
-    return None if text is None else _decode(text)
+def _sent(tx: Tx, job_ids: Sequence[int]) -> dict[int, dict[str, str]]:
+    if not job_ids:
+        return {}
+    sql = f"SELECT job_id, sent FROM feed_sent WHERE job_id IN ({marks(len(job_ids))})"
+    return {job_id: _decode(sent) for job_id, sent in tx.all(sql, padding(job_ids))}
 
 
-_OWN = (
-    "INSERT INTO feed_job (job_id, feed_id, reference_id, digest, fingerprint, job_version,"
-    " active, touched, due) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (job_id) DO UPDATE SET feed_id = excluded.feed_id,"
-    " reference_id = excluded.reference_id, digest = excluded.digest, fingerprint = excluded.fingerprint,"
-    " job_version = excluded.job_version, active = excluded.active, touched = excluded.touched,"
-    " due = excluded.due"
-)
-_SENT = (
-    "INSERT INTO feed_sent (job_id, sent, wrote) VALUES (?, ?, ?)"
-    " ON CONFLICT (job_id) DO UPDATE SET sent = excluded.sent, wrote = excluded.wrote"
-)
+def _edited(tx: Tx, job_ids: Sequence[int]) -> dict[int, set[str]]:
+    """The names of the fields that the history tells were changed since their feed last wrote the jobs."""
+    found: dict[int, set[str]] = {}
+    if not job_ids:
+        return found
+    sql = (
+        "SELECT history.job_id, before FROM history JOIN feed_job ON feed_job.job_id = history.job_id"
+        f" WHERE history.job_id IN ({marks(len(job_ids))}) AND version > job_version AND before IS NOT NULL"
+    )
+    for job_id, before in tx.all(sql, padding(job_ids)):
+        found.setdefault(job_id, set()).update(_decode_any(before))
+    return found
+
+
+_MEMBERS = ("feed_id", "reference_id", "digest", "fingerprint", "job_version", "active", "touched", "due")
+_OWN_NEW = f"INSERT INTO feed_job ({', '.join(_MEMBERS)}, job_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_OWN_AGAIN = f"UPDATE feed_job SET {', '.join(f'{name} = ?' for name in _MEMBERS)} WHERE job_id = ?"
+_SENT = "INSERT INTO feed_sent (job_id, sent) VALUES (?, ?) ON CONFLICT (job_id) DO UPDATE SET sent = excluded.sent"
 
 
 def own(tx: Tx, feed_id: int, rows: Sequence[FeedRow]) -> None:
@@ -165,20 +176,22 @@ def own(tx: Tx, feed_id: int, rows: Sequence[FeedRow]) -> None:
     if not rows:
         return
     ids = [row.job_id for row in rows]
-    wanted = f"IN ({marks(len(ids))})"
-    sql = f"SELECT id, version, status = 'active' FROM job WHERE id {wanted}"
-    now = {row[0]: (row[1], bool(row[2])) for row in tx.all(sql, padding(ids))}
-    tx.run(
-        "UPDATE feed SET disturbed = ?"
-        f" WHERE id IN (SELECT feed_id FROM feed_job WHERE job_id {wanted} AND feed_id <> ?)",
-        [True, *padding(ids), feed_id],
+    sql = (
+        "SELECT id, version, status = 'active', feed_id FROM job LEFT JOIN feed_job ON job_id = id"
+        f" WHERE id IN ({marks(len(ids))})"
     )
+    now = {row[0]: row[1:] for row in tx.all(sql, padding(ids))}
+    former = {owner for _, _, owner in now.values() if owner not in (None, feed_id)}
+    tx.many("UPDATE feed SET disturbed = ? WHERE id = ?", [(True, owner) for owner in former])
     there = [row for row in rows if row.job_id in now]
-    tx.many(_OWN, [_values(feed_id, row, *now[row.job_id]) for row in there])
-    tx.many(_SENT, [(r.job_id, _text(r.sent), _text(r.wrote)) for r in there if r.sent or r.wrote])
-    unsaid = [(row.job_id,) for row in there if not row.sent and not row.wrote]
+    # an upsert would do for both, at four times the price of the insert
+    for sql, owned in ((_OWN_NEW, False), (_OWN_AGAIN, True)):
+        chosen = (row for row in there if (now[row.job_id][2] is not None) is owned)
+        tx.many(sql, [_values(feed_id, row, *now[row.job_id][:2]) for row in chosen])
+    tx.many(_SENT, [(row.job_id, to_json(row.sent)) for row in there if row.sent])
+    unsaid = [row.job_id for row in there if not row.sent]
     if unsaid:
-        tx.many("DELETE FROM feed_sent WHERE job_id = ?", unsaid)
+        tx.run(f"DELETE FROM feed_sent WHERE job_id IN ({marks(len(unsaid))})", padding(unsaid))
     confirm(tx, feed_id, ids)
 
 
@@ -186,20 +199,16 @@ def _values(feed_id: int, row: FeedRow, version: int, active: bool) -> tuple[obj
     touched = version != row.job_version
     due = row.due.isoformat() if row.due else None
     return (
-        row.job_id,
         feed_id,
         row.reference_id,
         row.digest,
         row.fingerprint,
         row.job_version,
-        active,
+        bool(active),
         touched,
         due,
+        row.job_id,
     )
-
-
-def _text(digests: Mapping[str, str] | None) -> str | None:
-    return to_json(digests) if digests else None
 
 
 def owned_active(

@@ -62,7 +62,7 @@ def locate(tx: Tx, employer_id: int, sent: JobInput) -> JobInput:
     for place in places:
         location = find(tx, employer_id, place) if isinstance(place, Place) else place
         found.setdefault((location.id, "" if location.id else place_key(location.description)), location)
-    return replace(sent, fields={**sent.fields, "locations": tuple(found.values())})
+    return JobInput({**sent.fields, "locations": tuple(found.values())}, sent.id)
 
 
 def find(tx: Tx, employer_id: int, place: Place) -> Location:

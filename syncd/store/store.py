@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from datetime import UTC, datetime
@@ -50,10 +50,11 @@ class Store:
             with store_errors():
                 schema.bring_up(self._session)
                 gazetteer.load(self._session)
+            database.remember()
         except BaseException:
             self._session.close()
             raise
-        self._writer = Writer(self._session, self._tx, queue_limit)
+        self._writer = Writer(self._session, self._tx, queue_limit, database.check_place)
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="syncd-read")
 
     @classmethod
@@ -126,8 +127,12 @@ class Store:
         Raises what ``fn`` raises (its effects are undone, no other's), StoreOverloaded, StoreBusy,
         StoreClosed.
         """
-        result: T = self._writer.put(fn).result()
-        return result
+        return self.begin_write(fn).result()
+
+    def begin_write(self, fn: Callable[[Tx], T]) -> Future[T]:
+        """``write`` without waiting: the future has the result, or raises, once it is on disk."""
+        future: Future[T] = self._writer.put(fn)
+        return future
 
     async def read_async(self, fn: Callable[[Tx], T]) -> T:
         """``read`` in a thread of the store's own."""

@@ -205,7 +205,8 @@ class FeedJob(Table, table=True):
 
 
 class FeedSent(Table, table=True):
-    """Digests by field of what the feed sent and of what the job then had (JSON), for three-way edits."""
+    """Digests by field of what the feed sent (JSON), for three-way edits: kept for a feed with
+    ``on_api_edit = "keep"``."""
 
     __tablename__ = "feed_sent"
 
@@ -214,8 +215,7 @@ class FeedSent(Table, table=True):
             Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
         )
     )
-    sent: str | None = Field(default=None, sa_type=Text)
-    wrote: str | None = Field(default=None, sa_type=Text)
+    sent: str = Field(sa_type=Text)
 
 
 class FeedMiss(Table, table=True):

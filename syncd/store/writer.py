@@ -50,8 +50,15 @@ class _Item:
 class Writer:
     """The thread that owns the writing connection."""
 
-    def __init__(self, session: Session, make_tx: Callable[[Session], Tx], limit: int) -> None:
-        self._session, self._make_tx, self._limit = session, make_tx, limit
+    def __init__(
+        self,
+        session: Session,
+        make_tx: Callable[[Session], Tx],
+        limit: int,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``check`` is called before each transaction and raises if what is written now would be lost."""
+        self._session, self._make_tx, self._limit, self._check = session, make_tx, limit, check
         self._waiting: deque[_Item] = deque()
         self._wake = threading.Condition()
         self._closed = False
@@ -113,6 +120,7 @@ class Writer:
         """Run ``batch`` in one transaction and commit. False: rolled back, because one raised after it had
         written."""
         session = self._session
+        self._check()
         session.begin()
         for item in batch:
             item.error = None

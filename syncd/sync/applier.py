@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -19,7 +20,6 @@ from syncd.domain.job import Actor, ActorKind, Job, JobInput
 from syncd.domain.plan import (
     Archive,
     Change,
-    Create,
     Hold,
     Ownership,
     Reject,
@@ -29,6 +29,7 @@ from syncd.domain.plan import (
 )
 from syncd.domain.run import Run
 from syncd.errors import Problem, StoreError
+from syncd.logs import Event
 from syncd.store import Tx, feeds, jobs, runs
 from syncd.sync.context import Context
 from syncd.sync.deciding import NOBODY, decide, located, look_up, problems_of, written
@@ -43,12 +44,12 @@ Row = tuple[Staged, JobInput]
 
 @dataclass(slots=True)
 class Written:
-    """What one transaction came to: rows by action, rows that the store's state forbids, jobs that were
-    made."""
+    """What one transaction came to: rows by action, rows that the store's state forbids, and the jobs that
+    its rows found: a person may have given one of them its reference since the plan."""
 
     actions: Counter[str] = field(default_factory=Counter)
     refused: list[tuple[int, tuple[Problem, ...]]] = field(default_factory=list)
-    made: list[int] = field(default_factory=list)
+    named: list[int] = field(default_factory=list)
 
 
 class Part(Enum):
@@ -83,22 +84,30 @@ class Applier:
         """All valid rows, in order. Raises Stopped at a batch edge, StoreError when the store cannot
         serve."""
         done = 0
-        for batch in self._stage.rows(BATCH):
-            self._batch([(row, unpack(row.body)) for row in batch])
+        batches = ([(row, unpack(row.body)) for row in batch] for batch in self._stage.rows(BATCH))
+        batch = next(batches, None)
+        while batch:
+            writing = self._begin(batch)
+            following = next(batches, None)  # unpacked while the writer writes
+            self._end(batch, writing)
             done += len(batch)
             self._ctx.edge("applying", done, self._run.counts.read)
+            batch = following
 
-    def _batch(self, rows: list[Row]) -> None:
+    def _begin(self, rows: list[Row]) -> Future[Written]:
+        return self._ctx.store.begin_write(lambda tx: self._apply(tx, rows))
+
+    def _end(self, rows: list[Row], writing: Future[Written]) -> None:
         try:
-            self._take(self._ctx.store.write(lambda tx: self._apply(tx, rows)))
+            self._take(writing.result())
         except (StoreError, OSError, Stopped):
             raise
         except Exception as error:
             if len(rows) > 1:  # find the row that breaks it; the others go in
                 for row in rows:
-                    self._batch([row])
+                    self._end([row], self._begin([row]))
                 return
-            log.exception("row.failed", run=self._run.id, record=rows[0][0].number)
+            log.exception(Event.ROW_FAILED, run=self._run.id, record=rows[0][0].number)
             self._failed(str(error) or type(error).__name__)
             problem = Problem("", "write_failed", f"the row could not be written: {type(error).__name__}")
             self._take(Written(Counter({RowAction.REJECTED: 1}), [(rows[0][0].number, (problem,))]))
@@ -112,7 +121,7 @@ class Applier:
             setattr(self._counts, action, getattr(self._counts, action) + number)
         for number, problems in done.refused:
             self._stage.reject(number, pack_problems(problems))
-        self._stage.name(done.made)
+        self._stage.name(done.named)
 
     # -- inside a transaction (may run twice: touches nothing but the transaction) -------------------------
 
@@ -126,6 +135,7 @@ class Applier:
     def _wave(self, tx: Tx, rows: Sequence[Row], done: Written) -> None:
         """Rows of different references."""
         found = look_up(tx, self._feed, (row.reference for row, _ in rows))
+        done.named.extend(job.id for job in found.jobs.values())
         changes: list[Change] = []
         owned: list[tuple[Row, int]] = []
         for row, unlocated in rows:
@@ -141,7 +151,7 @@ class Applier:
                 if decided.owns:
                     owned.append(((row, sent), len(changes)))
                 changes.append(decided.decision)
-        self._write(tx, changes, owned, done)
+        self._write(tx, changes, owned)
 
     def _goes_in(self, decided: RowDecision, done: Written) -> bool:
         """Whether the row belongs to the part. One that waits counts as unchanged until it does not."""
@@ -151,15 +161,12 @@ class Applier:
             done.actions[RowAction.UNCHANGED] += 1 if self._part is Part.NO_ARCHIVES else -1
         return decided.archives is (self._part is Part.ARCHIVES)
 
-    def _write(self, tx: Tx, changes: list[Change], owned: list[tuple[Row, int]], done: Written) -> None:
+    def _write(self, tx: Tx, changes: list[Change], owned: list[tuple[Row, int]]) -> None:
         stored = tx.apply(changes, self._actor, run_id=self._run.id) if changes else []
         feeds.own(
             tx,
             self._feed.id,
             [written(self._feed, row, sent, stored[at], tx.now) for (row, sent), at in owned],
-        )
-        done.made.extend(
-            job.id for change, job in zip(changes, stored, strict=True) if isinstance(change, Create)
         )
 
     # -- archiving -----------------------------------------------------------------------------------------
@@ -174,7 +181,7 @@ class Applier:
             except (StoreError, OSError, Stopped):
                 raise
             except Exception as error:
-                log.exception("archive.failed", run=self._run.id)
+                log.exception(Event.ARCHIVE_FAILED, run=self._run.id)
                 self._failed(str(error) or type(error).__name__)
             self._ctx.edge("archiving", self._counts.archived, self._run.counts.missing)
 

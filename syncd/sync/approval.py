@@ -17,7 +17,7 @@ from syncd.sync import outcome, pending
 from syncd.sync.context import Context
 from syncd.sync.feed import Feed
 from syncd.sync.filerun import FileRun
-from syncd.sync.names import DONE, parse_filed
+from syncd.sync.names import CLAIMED, DONE, parse_filed
 from syncd.sync.source import SourceFile, sha256
 
 
@@ -75,6 +75,9 @@ class Approval:
             if source.size == run.size and sha256(source, lambda done: None).hex() == run.sha256:
                 return source
         hint = f"it is no longer in {folder}; reject the run, or send the file again"
+        name = self._ctx.store.read(lambda tx: runs.claimed_name(tx, run.id))
+        if name is not None and (feed.folder / CLAIMED / name).exists():
+            hint = f"it is just being moved to {folder}; try again in a moment"
         raise NotFound("file", run.file, hint)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import lru_cache
 
-from syncd.domain.edits import digest
+from syncd.domain.edits import field_digests
 from syncd.domain.job import Job, JobInput, Moment
 from syncd.domain.plan import (
     Ownership,
@@ -41,7 +40,7 @@ class Found:
 def look_up(tx: Tx, feed: Feed, references: Iterable[str]) -> Found:
     """At most a batch of references at a time."""
     found = jobs.by_references(tx, feed.employer.id, list(dict.fromkeys(references)))
-    owners = feeds.ownership(tx, feed.id, [job.id for job in found.values()]) if found else {}
+    owners = feeds.ownership(tx, feed.id, [job.id for job in found.values()], edits=_keeps_edits(feed))
     return Found(found, owners)
 
 
@@ -87,26 +86,18 @@ def written(feed: Feed, row: Staged, sent: JobInput, job: Job, now: Moment) -> f
         digest=row.digest,
         fingerprint=feed.fingerprint,
         job_version=job.version,
-        sent=sent_digests(sent),
-        wrote=None,  # no decision needs it, and the history has it
+        sent=sent_digests(feed, sent),
         due=due(sent, job, feed.config.policy, now),
     )
 
 
-def sent_digests(sent: JobInput) -> dict[str, str]:
-    """Wire name → digest of what the row sends, but for the referenceId: by that the row was found."""
-    return {name: _digest(value) for name, value in sent.fields.items() if name != "referenceId"}
+def sent_digests(feed: Feed, sent: JobInput) -> dict[str, str] | None:
+    """What the row sends, for a feed that keeps people's edits; for any other nobody will ask."""
+    return field_digests(sent.fields) if _keeps_edits(feed) else None
 
 
-def _digest(value: object) -> str:
-    """Most values but titles and texts come again and again, so their digests are remembered."""
-    kind = type(value)
-    return digest(value) if kind is str or kind is dict else _remembered(kind, value)  # type: ignore[arg-type]
-
-
-@lru_cache(maxsize=16384)
-def _remembered(_kind: type, value: object) -> str:
-    return digest(value)
+def _keeps_edits(feed: Feed) -> bool:
+    return feed.config.policy.on_api_edit == "keep"
 
 
 def due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:

@@ -65,6 +65,8 @@ class FileRun:
     ) -> None:
         self._ctx, self._feed, self._source, self._run = ctx, feed, source, run
         self._rejects, self._approved = rejects, approved
+        # Where the rows stand already, what was found when they went in is what the run has to say.
+        self._finds = approved is None or run.holds is Holds.ALL
         self._dry = Planned(run) if dry else None
         self._warnings = Warnings()
         self._phases: dict[str, float] = {}
@@ -201,9 +203,10 @@ class FileRun:
         """All of it, or, where the other rows stand already, what archives."""
         everything = self._run.holds is Holds.ALL
         now = self._shown(stage, planner, shown.reason)
-        if (now.plan != shown.plan) if everything else (now.archives != shown.archives):
+        moved = shown.differs(now, everything=everything)
+        if moved is not None:
             hold = Hold(everything, "moved", shown.reason)
-            return self._end_held(stage, planner, hold, moved=True)
+            return self._end_held(stage, planner, hold, moved=moved)
         if everything:
             self._run.counts = self._fresh_counts(planner)
         part = Part.ALL if everything else Part.ARCHIVES
@@ -255,26 +258,34 @@ class FileRun:
 
         return self._end(RunState.SUCCEEDED if whole else RunState.PARTIAL, stage, also)
 
-    def _end_held(self, stage: Stage, planner: Planner, hold: Hold, *, moved: bool = False) -> Run:
+    def _end_held(self, stage: Stage, planner: Planner, hold: Hold, *, moved: str | None = None) -> Run:
         run = self._run
         if hold.all:
             run.counts = planner.counts
         run.counts.missing = planner.tally.missing
         self._note_hold(hold)
-        if moved:
+        if moved is not None:
             going = planner.tally.missing + planner.tally.expired_archives
-            run.reason = f"jobs moved since this was shown, {going} would be archived now; {hold.reason}"
-        shown = self._shown(stage, planner, hold.reason)
+            run.reason = f"{moved} since this was shown, {going} would be archived now; {hold.reason}"
+        payload = pending.dump(self._shown(stage, planner, hold.reason))
 
         def also(tx: Tx) -> None:
             feeds.confirm(tx, self._feed.id, [] if hold.all else planner.back)
-            runs.set_plan(tx, run.id, pending.dump(shown))
+            runs.set_plan(tx, run.id, payload)
 
         return self._end(RunState.HELD, stage, also)
 
     def _shown(self, stage: Stage, planner: Planner, reason: str) -> pending.Shown:
-        settings = self._feed.config.settings_digest
-        return pending.Shown(planner.digest(), stage.gone_digest(), settings, reason)
+        feed = self._feed
+        return pending.Shown(
+            planner.digest(),
+            stage.gone_digest(),
+            feed.config.settings_digest,
+            reason,
+            feed.fingerprint.hex(),
+            stage.going(expired=False),
+            stage.going(expired=True),
+        )
 
     def _note_hold(self, hold: Hold | None) -> None:
         self._run.holds = None if hold is None else Holds.ALL if hold.all else Holds.ARCHIVE
@@ -298,15 +309,14 @@ class FileRun:
         run, store = self._run, self._ctx.store
         if self._rejects is not None:
             self._rejects.close()
-        found = self._approved is None  # else they were found when the run was held
-        if found:
+        if self._finds:
             self._store_rejected(stage)
         run.state, run.ended_at = state, store.now().instant
         run.phases = {name: round(seconds, 6) for name, seconds in self._phases.items()}
 
         def end(tx: Tx) -> list[Run]:
             also(tx)
-            if found:
+            if self._finds:
                 runs.add_warnings(tx, run.id, self._warnings.all())
             if state is not RunState.HELD:
                 runs.set_plan(tx, run.id, None)
@@ -315,7 +325,7 @@ class FileRun:
 
         for waited in store.write(end):
             outcome.superseded(waited, run)
-        (outcome.reconciled if found else outcome.decided)(run)
+        (outcome.reconciled if self._approved is None else outcome.decided)(run)
         return run
 
     def _store_rejected(self, stage: Stage | None) -> None:

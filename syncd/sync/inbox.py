@@ -112,25 +112,30 @@ class Inbox:
             return None
         if not stat.S_ISREG(look.st_mode):
             return Stray(shown(name), f"{kind_of(look.st_mode)}: only regular files are taken")
-        why = self._by_marker(name, names) if self.marker else self._by_stillness(folder, name, look)
+        if self.marker:
+            why = self._by_marker(name, names) or self._by_opening(folder, name)
+        else:
+            why = self._by_stillness(folder, name, look)
         return why or Candidate(name, look.st_size, look.st_mtime_ns, (look.st_dev, look.st_ino))
 
     def _by_marker(self, name: str, names: set[str]) -> Waiting | None:
         marker = f"{name}{self.marker}"
         return None if marker in names else Waiting(shown(name), f"{shown(marker)} is not there")
 
-    def _by_stillness(self, folder: int, name: str, look: os.stat_result) -> Waiting | None:
+    def _by_stillness(self, folder: int, name: str, look: os.stat_result) -> Waiting | Stray | None:
         age = self._loose.age(name, look_of(look))
-        if early := self._early(shown(name), look.st_size, age):
-            return early
+        return self._early(shown(name), look.st_size, age) or self._by_opening(folder, name, age)
+
+    def _by_opening(self, folder: int, name: str, age: float | None = None) -> Waiting | Stray | None:
+        """Whether it can be read and, given its ``age``, whether nobody writes to it."""
         try:
             fd = os.open(name, FILE_FLAGS, dir_fd=folder)
         except FileNotFoundError:
             return Waiting(shown(name), "it has just gone", 0.0)
         except OSError as error:
-            return Waiting(shown(name), f"it cannot be opened: {error.strerror}")
+            return Stray(shown(name), f"it cannot be opened: {error.strerror}; syncd's user needs to read it")
         try:
-            return self._asked(shown(name), fd, age)
+            return self._asked(shown(name), fd, age) if age is not None else None
         finally:
             os.close(fd)
 

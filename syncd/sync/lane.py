@@ -13,6 +13,7 @@ import structlog
 
 from syncd.domain.run import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
+from syncd.logs import Event
 from syncd.store import Store, Tx, runs
 from syncd.sync.feed import Feed, Stopped
 from syncd.sync.files import Candidate, Claimed, Stray
@@ -243,7 +244,7 @@ class Lane:
             self._at("begun")
             if by is not None:
                 run = self._end(run, RunState.SUPERSEDED, f"a newer file was waiting: {by}")
-                log.info("feed.superseded", run=run.id, feed=run.feed, file=run.file, reason=run.reason)
+                log.info(Event.FEED_SUPERSEDED, run=run.id, feed=run.feed, file=run.file, reason=run.reason)
             elif deaths >= DEATHS:
                 run = self._end(
                     run,
@@ -268,7 +269,7 @@ class Lane:
             ),
             self._sleep,
         )
-        log.info("feed.claimed", run=run.id, feed=feed.name, file=claimed.name, size=claimed.size)
+        log.info(Event.FEED_CLAIMED, run=run.id, feed=feed.name, file=claimed.name, size=claimed.size)
         return run
 
     def _resume(self, run: Run) -> tuple[Run, int]:
@@ -279,7 +280,9 @@ class Lane:
             self._excused.discard(number)
             return run, 0
         run, deaths = patiently(lambda: self._store.write(lambda tx: runs.resume(tx, number)), self._sleep)
-        log.info("feed.claimed", run=run.id, feed=run.feed, file=run.file, size=run.size, attempt=run.attempt)
+        log.info(
+            Event.FEED_CLAIMED, run=run.id, feed=run.feed, file=run.file, size=run.size, attempt=run.attempt
+        )
         return run, deaths
 
     def _run(self, claimed: Claimed, run: Run) -> Run:
@@ -342,5 +345,5 @@ class Lane:
                 self._sleep,
             )
         except FileNotFoundError:
-            log.warning("feed.file_lost", run=run.id, feed=run.feed, file=run.file)
+            log.warning(Event.FEED_FILE_LOST, run=run.id, feed=run.feed, file=run.file)
         self._at("filed")

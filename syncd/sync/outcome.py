@@ -7,6 +7,7 @@ from dataclasses import asdict
 import structlog
 
 from syncd.domain.run import RejectedRow, Run, RunState
+from syncd.logs import Event
 
 log = structlog.get_logger("syncd.sync")
 
@@ -14,11 +15,11 @@ log = structlog.get_logger("syncd.sync")
 def reconciled(run: Run) -> None:
     """Logs ``feed.reconciled``: once a run, whatever its state. A held or failed one has an event of its
     own beside it."""
-    log.info("feed.reconciled", **figures(run))
+    log.info(Event.FEED_RECONCILED, **figures(run))
     if run.state is RunState.HELD:
-        log.warning("feed.held", run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
+        log.warning(Event.FEED_HELD, run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
     elif run.state is RunState.FAILED:
-        log.error("feed.failed", run=run.id, feed=run.feed, file=run.file, reason=run.reason)
+        log.error(Event.FEED_FAILED, run=run.id, feed=run.feed, file=run.file, reason=run.reason)
 
 
 def decided(run: Run) -> None:
@@ -26,22 +27,22 @@ def decided(run: Run) -> None:
     ``feed.held`` where it has to be looked at again. The run had its ``feed.reconciled`` when it was
     held."""
     if run.state is RunState.HELD:
-        log.warning("feed.held", run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
+        log.warning(Event.FEED_HELD, run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
     else:
-        event = "run.rejected" if run.state is RunState.REJECTED else "run.approved"
+        event = Event.RUN_REJECTED if run.state is RunState.REJECTED else Event.RUN_APPROVED
         log.info(event, **figures(run))
 
 
 def superseded(run: Run, by: Run) -> None:
     """Logs ``feed.superseded``: a later file came before anybody decided on a held run."""
-    log.info("feed.superseded", run=run.id, feed=run.feed, file=run.file, by=by.id)
+    log.info(Event.FEED_SUPERSEDED, run=run.id, feed=run.feed, file=run.file, by=by.id)
 
 
 def refused(run: Run, row: RejectedRow) -> None:
     """Logs ``row.rejected``, for whoever debugs a feed."""
     errors = [f"{p.pointer} {p.code}: {p.detail}" for p in row.errors]
     log.debug(
-        "row.rejected",
+        Event.ROW_REJECTED,
         run=run.id,
         feed=run.feed,
         record=row.record,

@@ -7,6 +7,7 @@ import marshal
 from collections.abc import Sequence
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from syncd.domain.job import JobInput, Location, Place, Status
@@ -57,6 +58,7 @@ def _plain_place(place: Place | Location) -> tuple[Any, ...]:
     return place.id, place.name, place.description, place.type
 
 
+@lru_cache(maxsize=16384)  # a feed's places are few
 def _place(values: tuple[Any, ...]) -> Place | Location:
     return Place(*values) if len(values) == 2 else Location(*values)
 

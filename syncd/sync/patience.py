@@ -10,6 +10,7 @@ import structlog
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 from syncd.errors import StoreBusy, StoreOverloaded
+from syncd.logs import Event
 
 log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
@@ -50,4 +51,4 @@ def pause(failures: int) -> float:
 
 def _tell(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
-    log.info("sync.retry", reason=str(error), attempt=state.attempt_number)
+    log.info(Event.SYNC_RETRY, reason=str(error), attempt=state.attempt_number)

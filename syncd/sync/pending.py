@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
 from syncd.domain.run import Run, RunState
 from syncd.store import Tx, runs
@@ -15,18 +16,29 @@ _LATEST = 1000
 @dataclass(frozen=True, slots=True)
 class Shown:
     """What a person decides about. ``plan``: digest of the whole plan; ``archives``: digest of the jobs
-    that would be archived (both hex); ``settings``: digest of the feed's settings then; ``reason``: why the
-    run is held."""
+    that would be archived; ``fingerprint`` and ``settings``: digests of what decides what a row maps to, and
+    of the feed's settings then (all hex); ``reason``: why the run is held. ``missing`` and ``expired``: the
+    ids of the jobs that would be archived, as missing and by their own rows."""
 
     plan: str
     archives: str
     settings: str
     reason: str
+    fingerprint: str = ""
+    missing: Sequence[int] = ()
+    expired: Sequence[int] = ()
+
+    def differs(self, now: Shown, *, everything: bool) -> str | None:
+        """What makes ``now`` another thing than what was shown, in words; None: it is the same."""
+        if now.fingerprint != self.fingerprint:
+            return "the feed's rows are read another way"
+        same = now.plan == self.plan if everything else now.archives == self.archives
+        return None if same else "jobs moved"
 
 
 def dump(shown: Shown) -> bytes:
     """As bytes, for ``runs.set_plan``."""
-    return json.dumps(asdict(shown)).encode()
+    return json.dumps({field.name: getattr(shown, field.name) for field in fields(shown)}).encode()
 
 
 def load(payload: bytes) -> Shown:

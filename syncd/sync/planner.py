@@ -36,12 +36,15 @@ _TAG = re.compile(r"<[^>]*>")
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
     """One line of a dry run. ``fields``: wire name → (before, after) of what an update changes; ``job_id``
-    None: to be made."""
+    None: to be made; ``title`` is the job's afterwards. ``archives``: None, or why the job would leave the
+    board: ``missing`` from the file, or by its own ``row``."""
 
     action: str
     reference_id: str | None
     job_id: int | None
     fields: dict[str, tuple[object, object]]
+    title: str
+    archives: str | None = None
 
 
 @dataclass(slots=True)
@@ -73,6 +76,9 @@ class Planner:
         self._on_change = on_change
         self._digest = hashlib.sha256()
         self._group: _Group | None = None
+        self._may_miss = (
+            False  # whether any job could turn out missing, and a new one to be it under another name
+        )
         self.tally = Tally(read=summary.read, rejected=summary.rejected)
         self.counts = Counts(read=summary.read, rejected=summary.rejected, unchanged=summary.known)
         self.waiting, self.back = array("q"), array("q")
@@ -85,6 +91,7 @@ class Planner:
 
     def rows(self) -> None:
         named = self._stage.name_known()
+        self._may_miss = self._summary.archives and bool(self._owned(0, limit=1))
         self.tally.named_active = self.tally.described = named
         done = 0
         for batch in self._stage.rows(BATCH):
@@ -112,7 +119,7 @@ class Planner:
     def _enter(self, row: Staged, found: Found) -> None:
         if self._group is not None and self._group.reference == row.reference:
             if self._group.last is not None:  # worked out only here: few references come twice
-                self._group.owner = Ownership(self._feed.id, sent_digests(self._group.last))
+                self._group.owner = Ownership(self._feed.id, sent_digests(self._feed, self._group.last))
             return
         self._leave()
         job = found.jobs.get(row.reference)
@@ -131,7 +138,7 @@ class Planner:
             self.tally.expired_archives += 1
             self._stage.add_gone([(group.job.id, group.job.version)], expired=True)
         if self._on_change is not None and isinstance(decision, Create | Update):
-            self._on_change(_planned(decided.action, group.job, decision))
+            self._on_change(_planned(decided, group.job, decision))
         group.job = decision.job
         if decided.owns:
             group.last = sent
@@ -147,7 +154,8 @@ class Planner:
         if group is None or group.job is None:
             return
         if group.original is None:
-            self._stage.add_fresh(_likeness(group.job))
+            if self._may_miss:
+                self._stage.add_fresh(_likeness(group.job))
             return
         self._stage.name([group.original.id])
         if group.original.status is Status.ACTIVE:
@@ -204,10 +212,10 @@ class Planner:
             lambda tx: feeds.recent_archives(tx, self._feed.id, since)
         )
 
-    def _owned(self, after: int) -> list[tuple[int, int]]:
+    def _owned(self, after: int, limit: int = _PAGE) -> list[tuple[int, int]]:
         feed = self._feed
         return self._ctx.store.read(
-            lambda tx: feeds.owned_active(tx, feed.id, after, _PAGE, employer_wide=feed.employer_wide)
+            lambda tx: feeds.owned_active(tx, feed.id, after, limit, employer_wide=feed.employer_wide)
         )
 
     def _page(self, page: list[tuple[int, int]]) -> None:
@@ -229,7 +237,9 @@ class Planner:
             self._digest.update(repr(("archive", job.id, job.version)).encode())
             if self._on_change is not None:
                 fields: dict[str, tuple[object, object]] = {"status": (Status.ACTIVE, Status.ARCHIVED)}
-                self._on_change(PlannedChange("archived", job.reference_id, job.id, fields))
+                self._on_change(
+                    PlannedChange("archived", job.reference_id, job.id, fields, job.title, "missing")
+                )
         self._stage.add_gone((job.id, job.version) for job in found.values())
 
 
@@ -242,7 +252,7 @@ def _length(description: str | None) -> int:
     return len(_TAG.sub("", description)) if description else 0
 
 
-def _planned(action: str, before: Job | None, decision: Create | Update) -> PlannedChange:
+def _planned(decided: RowDecision, before: Job | None, decision: Create | Update) -> PlannedChange:
     names = decision.changed if isinstance(decision, Update) else ()
     fields = {
         name: (getattr(before, attribute), getattr(decision.job, attribute))
@@ -250,4 +260,5 @@ def _planned(action: str, before: Job | None, decision: Create | Update) -> Plan
         if (attribute := ATTRIBUTES.get(name, "publish_date" if name == "publishDate" else ""))
     }
     job_id = before.id if before is not None and before.id else None
-    return PlannedChange(action, decision.job.reference_id, job_id, fields)
+    job, archives = decision.job, "row" if decided.archives else None
+    return PlannedChange(decided.action, job.reference_id, job_id, fields, job.title, archives)

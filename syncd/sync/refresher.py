@@ -16,6 +16,7 @@ import structlog
 from syncd.domain.job import Actor, ActorKind
 from syncd.domain.lifecycle import REFRESH_EVERY, close, refresh
 from syncd.domain.plan import Archive, Update
+from syncd.logs import Event
 from syncd.store import Store, Tx, jobs
 
 log = structlog.get_logger("syncd.sync")
@@ -49,7 +50,7 @@ class Refresher:
         closed = self._all(self._close) if self._archive_closed else 0
         result = RefreshResult(self._all(self._refresh), closed)
         if result != RefreshResult():
-            log.info("refresh.done", refreshed=result.refreshed, closed=result.closed)
+            log.info(Event.REFRESH_DONE, refreshed=result.refreshed, closed=result.closed)
         return result
 
     def _all(self, step: Callable[[Tx], int]) -> int:

@@ -37,6 +37,8 @@ _HELD = {
     "archive": ("wait", "The rows went in; archiving waits for your decision"),
     "all": ("wait", "Nothing was applied: the whole file waits for your decision"),
 }
+#: So many of the jobs that would be archived are shown to a person.
+LISTED = 500
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
@@ -58,6 +60,7 @@ def render_html(report: Mapping[str, Any]) -> str:
         tone=tone,
         headline=headline,
         errors=_errors(report["rejectedRows"]),
+        going=_going(report["wouldArchive"]),
         warnings=_warnings(report["warnings"]),
         changes=_changes(report["changes"]),
         counts={name: number for name, number in report["counts"].items() if number or name == "read"},
@@ -69,6 +72,15 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
     if report["state"] == "held":
         return _HELD[report["holds"] or "all"]
     return _STATES.get(report["state"], ("calm", str(report["state"])))
+
+
+def _going(would_archive: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The first of the jobs that would be archived, and how many more there are; None where none would."""
+    if not would_archive or not would_archive["total"]:
+        return None
+    shown = would_archive["jobs"][:LISTED]
+    total = would_archive["total"]
+    return {"total": total, "jobs": shown, "more": total - len(shown)}
 
 
 def _errors(rows: list[dict[str, Any]]) -> list[Group]:

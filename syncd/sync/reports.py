@@ -1,15 +1,16 @@
 """What a run has to say afterwards: ``report`` as data (``syncd.report/1``), and the two files beside the
 filed one.
 
-A report lists at most ``MOST`` rejected rows, warnings and changes each, so that neither memory nor a browser
-suffers from a bad file of a million rows; the counts tell how many there were in all.
+A report lists at most ``MOST`` rejected rows, warnings, changes and jobs that would be archived each, so that
+neither memory nor a browser suffers from a bad file of a million rows; the counts and ``wouldArchive.total``
+tell how many there were in all.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
@@ -17,9 +18,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from syncd.domain.run import RejectedRow, Run, Warning
+from syncd.domain.run import RejectedRow, Run, RunState, Warning
 from syncd.errors import Problem
-from syncd.store import Store, Tx, history, runs
+from syncd.store import Store, Tx, history, jobs, runs
+from syncd.sync import pending
 from syncd.sync.files import by_fd, opened_within
 from syncd.sync.names import DONE, FAILED, parse_filed
 from syncd.sync.report_html import render_html
@@ -29,6 +31,7 @@ FORMAT = "syncd.report/1"
 MOST = 10_000
 #: So many characters of an offending value are shown.
 VALUE = 300
+_BATCH = 500
 
 _T = TypeVar("_T")
 
@@ -54,9 +57,12 @@ def run_json(run: Run) -> dict[str, Any]:
     }
 
 
-def report(store: Store, run_id: int, most: int = MOST) -> dict[str, Any]:
-    """Everything that is known of a run. Raises NotFound."""
-    return store.read(lambda tx: _report(tx, run_id, most))
+def report(
+    store: Store, run_id: int, most: int = MOST, *, would_archive: int | None = MOST
+) -> dict[str, Any]:
+    """Everything that is known of a run: ``most`` things of each list, and ``would_archive`` (None: all) of
+    the jobs that wait to be archived. Raises NotFound."""
+    return store.read(lambda tx: _report(tx, run_id, most, would_archive))
 
 
 def write_reports(store: Store, run_id: int, filed: Path) -> None:
@@ -81,16 +87,51 @@ def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
                     write_reports(store, run_id, by_fd(fd, folder / sub) / name)
 
 
-def _report(tx: Tx, run_id: int, most: int) -> dict[str, Any]:
+def would_archive_json(
+    total: int, going: Iterator[tuple[int, str | None, str | None, str]]
+) -> dict[str, Any]:
+    """Jobs that would be archived, given as (id, referenceId, title, why): ``missing`` from the file, or by
+    their own ``row``."""
+    return {
+        "total": total,
+        "jobs": [
+            {"referenceId": reference, "title": title, "jobId": job_id, "why": why}
+            for job_id, reference, title, why in going
+        ],
+    }
+
+
+def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[str, Any]:
     run = runs.get(tx, run_id)
     return {
         "format": FORMAT,
         **run_json(run),
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
+        "wouldArchive": _would_archive(tx, run, would_archive),
         "rejectedRows": [_rejected(row) for row in _first(runs.rejected_rows(tx, run_id), most)],
         "warnings": [_warning(warning) for warning in _first(runs.warnings(tx, run_id), most)],
         "changes": [_change(change) for change in _first(runs.changes(tx, run_id), most)],
     }
+
+
+def _would_archive(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:
+    """What a held run waits to archive, None for any other run."""
+    payload = runs.plan(tx, run.id) if run.state is RunState.HELD else None
+    if payload is None:
+        return None
+    shown = pending.load(payload)
+    going = [*((job, "missing") for job in shown.missing), *((job, "row") for job in shown.expired)]
+    return would_archive_json(len(going), _titled(tx, going[:most]))
+
+
+def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str | None, str | None, str]]:
+    """With what each job is called now; nothing is known of one that was deleted meanwhile."""
+    for start in range(0, len(going), _BATCH):
+        batch = going[start : start + _BATCH]
+        found = jobs.by_ids(tx, [job_id for job_id, _ in batch])
+        for job_id, why in batch:
+            job = found.get(job_id)
+            yield job_id, job.reference_id if job else None, job.title if job else None, why
 
 
 def _rejected(row: RejectedRow) -> dict[str, Any]:

@@ -255,6 +255,11 @@ class Stage:
             yield batch
             after = batch[-1]
 
+    def going(self, *, expired: bool) -> list[int]:
+        """The ids of all that would be archived as missing, or by their own row, in order."""
+        query = "SELECT job FROM gone WHERE expired = ? ORDER BY job"
+        return [job for (job,) in self._db.execute(query, (expired,))]
+
     def gone_digest(self) -> str:
         """Over all jobs that would be archived, as they are now."""
         digest = hashlib.sha256()

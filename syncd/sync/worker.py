@@ -8,6 +8,7 @@ it came. What a run does is the importer's business.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,7 +17,8 @@ from pathlib import Path
 import structlog
 
 from syncd.domain.run import Run
-from syncd.errors import FeedError, StoreClosed
+from syncd.errors import FeedError, StoreClosed, SyncdError
+from syncd.logs import Event
 from syncd.store import Store
 from syncd.sync.context import Progress
 from syncd.sync.feed import Feed, Stopped
@@ -125,7 +127,7 @@ class Worker:
             self._contain(lane, error)
         else:
             if lane.waiting:
-                log.info("feed.resumed", feed=lane.feed.name)
+                log.info(Event.FEED_RESUMED, feed=lane.feed.name)
             lane.waiting, lane.failures = None, 0
         return True
 
@@ -140,11 +142,11 @@ class Worker:
     def _contain(self, lane: Lane, error: Exception) -> None:
         lane.failures += 1
         lane.rest(pause(lane.failures))
-        reason = f"{type(error).__name__}: {error}"
+        reason = _in_words(error, lane.feed.folder)
         if passing(error) or isinstance(error, OSError | FeedError):
-            log.warning("feed.waiting", feed=lane.feed.name, reason=reason, seconds=pause(lane.failures))
+            log.warning(Event.FEED_WAITING, feed=lane.feed.name, reason=reason, seconds=pause(lane.failures))
         else:
-            log.exception("feed.fault", feed=lane.feed.name, reason=reason)
+            log.exception(Event.FEED_FAULT, feed=lane.feed.name, reason=reason)
         lane.waiting = reason
 
     def _report_strays(self) -> None:
@@ -155,5 +157,14 @@ class Worker:
                 found |= {("", s.name): s.why for s in strays(self._drop, set(self.feeds))}
         for (feed, name), why in found.items():
             if (feed, name) not in self._told:
-                log.warning("feed.stray", feed=feed or None, file=name, reason=why)
+                log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=why)
         self._told = set(found)
+
+
+def _in_words(error: Exception, folder: Path) -> str:
+    """What an operator can act on; the name of its class only where nobody foresaw the error. The system
+    names files relative to the feed's ``folder``."""
+    if isinstance(error, OSError):
+        name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+        return f"{folder / name}: {error.strerror or error}"
+    return str(error) if isinstance(error, SyncdError) else f"{type(error).__name__}: {error}"

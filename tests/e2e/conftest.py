@@ -123,7 +123,7 @@ class Daemon:
         self.news = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.news.bind(str(installation.base / "notify"))
         self.log = installation.base / "serve.log"
-        self.words = []
+        self.words, self._events, self._read = [], [], 0
         arguments = ["serve", "--config", str(installation.config)]
         environ = {**clean_environ(), "NOTIFY_SOCKET": str(installation.base / "notify"), **(environ or {})}
         if real or wrapper:
@@ -152,8 +152,13 @@ class Daemon:
         return False
 
     def events(self, name=None):
-        found = [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
-        return [event for event in found if name in (None, event["event"])]
+        """What was logged, or all of one name; each line is read once."""
+        with self.log.open("rb") as log:
+            log.seek(self._read)
+            new, _, _ = log.read().rpartition(b"\n")
+        self._read += len(new) + 1 if new else 0
+        self._events += [json.loads(line) for line in new.splitlines() if line.startswith(b"{")]
+        return [event for event in self._events if name in (None, event["event"])]
 
     def wait_for_event(self, name, count=1):
         return wait_until(lambda: (found := self.events(name))[count - 1 :] and found, f"{name}: {self.log}")
@@ -211,6 +216,7 @@ def cli(capsys, monkeypatch):
         if name.startswith("SYNCD_"):
             monkeypatch.delenv(name)
     handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
+    on_reload = signal.getsignal(signal.SIGHUP)
 
     def call(*arguments):
         capsys.readouterr()
@@ -221,6 +227,7 @@ def cli(capsys, monkeypatch):
 
     yield call
     context.chosen_config = None
+    signal.signal(signal.SIGHUP, on_reload)
     structlog.reset_defaults()
     logging.getLogger().handlers[:] = handlers
     logging.getLogger().setLevel(level)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -207,6 +208,34 @@ def test_a_held_import_exits_3_and_waits_for_a_decision(acme, make_row):
     assert (twice.code, twice.err.count("\n")) == (1, 1)
 
 
+def test_a_held_run_and_its_plan_show_which_jobs_would_go(acme, make_row):
+    rows = [make_row(f"A-{n:02}", title=f"Welder {n}") for n in range(30)]
+    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
+    few = feed_file(acme, "few.csv", rows[:3])
+    planned = acme.run("plan", few, "--feed", "acme")
+    assert "- A-03 (job 4) archived: Welder 3" in planned.out
+    assert "this run would be held (archive)" in planned.out
+    would = acme.run("plan", few, "--feed", "acme", "--json").json["wouldArchive"]
+    assert would["total"] == len(would["jobs"]) == 27
+    assert would["jobs"][0] == {"referenceId": "A-03", "title": "Welder 3", "jobId": 4, "why": "missing"}
+    acme.run("import", few, "--feed", "acme")
+    assert acme.run("runs", "show", "2", "--json").json["wouldArchive"] == would
+    shown = acme.run("runs", "show", "2").out
+    assert "would be archived: 27" in shown
+    assert "  - A-03 (job 4): Welder 3\n" in shown
+    assert "… and 7 more: --json has them" in shown
+    assert "A-23" not in shown
+
+
+def test_a_plan_shows_what_would_go_however_much_else_would_change(acme, make_row):
+    rows = [make_row(f"A-{n:03}") for n in range(250)]
+    acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
+    changed = [make_row(f"A-{n:03}", title="Rigger") for n in range(249)]
+    out = acme.run("plan", feed_file(acme, "new.csv", changed), "--feed", "acme").out
+    assert "… and 49 more" in out
+    assert "- A-249 (job 250) archived" in out
+
+
 def test_a_held_run_that_is_declined_archives_nothing(acme, make_row):
     rows = [make_row(f"A-{n}") for n in range(10)]
     acme.run("import", feed_file(acme, "all.csv", rows), "--feed", "acme")
@@ -296,3 +325,41 @@ def test_root_becomes_the_owner_of_the_stores_folder(acme):
 def test_json_is_one_line(acme):
     assert json.loads(acme.run("employer", "list", "--json").out.rstrip("\n")) is not None
     assert acme.run("employer", "list", "--json").out.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda base: (base / "feeds").write_text("x"),
+         "drop.folder: {base}/feeds/drop: it, or something above it, is no folder"),
+        (lambda base: (base / "var").write_text("x"), "store.url: {base}/var: File exists"),
+        (lambda base: (base / "var").mkdir() or (base / "var" / "syncd.db").write_text("no database" * 999),
+         "store.url: {base}/var/syncd.db: the store is damaged or is no store (file is not a database); stop syncd"),
+        (lambda base: (base / "config/feeds.d/b.toml").write_text("employer ="), "b.toml: is not TOML: "),
+    ],
+    ids=["drop folder", "store's folder", "store", "feed"],
+)  # fmt: skip
+def test_check_names_what_is_in_the_way(installation, spoil, words):
+    (installation.feeds / "acme.toml").unlink()
+    spoil(installation.base)
+    result = installation.run("check")
+    (line,) = result.err.splitlines()
+    assert line.startswith("syncd: " + words.format(base=installation.base))
+    assert (result.code, result.out) == (1, "")
+
+
+def test_serve_does_not_begin_where_the_drop_folder_cannot_be(installation):
+    (installation.feeds / "acme.toml").unlink()
+    (installation.base / "feeds").write_text("x")
+    result = installation.run("serve")
+    assert result.code == 1
+    assert result.err.splitlines() == [
+        f"syncd: drop.folder: {installation.drop_folder}: it is no folder; choose another place or see `syncd check`"
+    ]
+
+
+def test_a_reload_that_comes_before_there_is_anything_to_reload_does_not_end_the_daemon(installation):
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+    installation.settings("nonsense = 1\n")
+    assert installation.run("serve").code == 1
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN

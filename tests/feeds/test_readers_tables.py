@@ -126,6 +126,42 @@ def test_a_faulty_xml_file_fails_with_its_reason_and_line(name):
     assert (error.code, error.line) == (code, line)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<jobs><job><id>a & b</id></job></jobs>", "a bare & (write &amp;)"),
+        ("<jobs><job><id>1 < 2</id></job></jobs>", "a bare < (write &lt;)"),
+        ("<jobs><job><id>\x01</id></job></jobs>", "the character with number 1, which XML does not allow"),
+        ("<jobs><job><id>&#2;</id></job></jobs>", "the character with number 2, which XML does not allow"),
+        ("<jobs><job><id><![CDATA[a\x0bb]]></id></job></jobs>", "the character with number 11, which XML does not allow"),
+        ("<jobs>\n<job><id>1</name></job></jobs>", "<id> is ended by </name>"),
+        ("<jobs><job><id>1", "the file ends inside <id>"),
+        ("<jobs/>junk", "there is something behind the end of the document"),
+        ("<jobs><job><id>" + "x" * 10_100_000, "a text or a name is longer than an XML parser takes (10,000,000 bytes)"),
+    ],
+    ids=lambda text: text[:30],
+)  # fmt: skip
+def test_what_is_wrong_with_an_xml_file_is_said_in_one_plain_line(text, words):
+    assert fault(text).detail == words
+
+
+def test_a_control_character_in_cdata_is_no_broken_limit():
+    assert fault("<jobs><job><id><![CDATA[a\x0bb]]></id></job></jobs>").code == "not_well_formed"
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"id,city\n1,\x90\n", "the byte 0x90 is not text in Windows-1252 (or the one-byte encoding that was named)"),
+        ("id,city\n1,a\n".encode("utf-16")[:-1], "the file ends within a character of UTF-16-LE"),
+        (b'{"id": 1}\n{"id": "2', "the last line has no end and does not parse: unterminated string starting at column 8"),
+    ],
+    ids=["no character", "half a character", "half a line"],
+)  # fmt: skip
+def test_what_is_wrong_with_a_text_is_said_in_words_and_not_in_a_codec_s(data, words):
+    assert fault(data).detail == words
+
+
 def test_too_much_text_in_an_xml_field_breaks_the_limit():
     for filler in ("x" * 11 * MB, "x> " * 4 * MB, "<![CDATA[" + "y> " * 4 * MB + "]]>", "<b/>" * 3 * MB):
         assert fault(f"<jobs><job><id>{filler}</id></job></jobs>").code == "limit_exceeded"

@@ -11,9 +11,15 @@ from syncd.service.watcher import OURS, Watcher, depth_of
 PATIENCE = 20
 
 
-@pytest.fixture(params=[False, True], ids=["told", "polling"])
-def watched(tmp_path, request):
+@pytest.fixture
+def watched(watcher):
     """(folder, event that a hint sets)."""
+    return watcher[:2]
+
+
+@pytest.fixture(params=[False, True], ids=["told", "polling"])
+def watcher(tmp_path, request):
+    """(folder, event that a hint sets, the watcher)."""
     for name in OURS:
         (tmp_path / "drop" / "acme" / name).mkdir(parents=True)
     hinted = threading.Event()
@@ -22,7 +28,7 @@ def watched(tmp_path, request):
     assert watcher.running.wait(PATIENCE)
     assert hinted.wait(PATIENCE), "a start is a hint"
     hinted.clear()
-    yield tmp_path / "drop", hinted
+    yield tmp_path / "drop", hinted, watcher
     watcher.stop()
     watcher.join(PATIENCE)
     assert not watcher.is_alive()
@@ -52,6 +58,18 @@ def test_a_new_feeds_folder_is_watched(watched):
     expect(hinted)
     (folder / "second" / "jobs.csv").write_text("x")
     expect(hinted)
+
+
+def test_beginning_anew_for_a_new_folder_it_was_never_down(watcher):
+    folder, hinted, thread = watcher
+    down = threading.Event()
+    thread.running.clear = down.set
+    (folder / "second").mkdir()
+    expect(hinted)
+    (folder / "second" / "jobs.csv").write_text("x")
+    expect(hinted)
+    assert thread.running.is_set()
+    assert not down.is_set()
 
 
 @pytest.mark.parametrize("which", ["acme", "."])

@@ -28,7 +28,7 @@ class Feed:
         self.id = self.store.write(lambda tx: feeds.feed_id(tx, name, board.employer.id))
 
     def row(self, job, **fields: object) -> FeedRow:
-        values = {"fingerprint": PRINT, "sent": None, "wrote": None, "due": None, **fields}
+        values = {"fingerprint": PRINT, "sent": None, "due": None, **fields}
         return FeedRow(job.id, job.reference_id, digest(job.reference_id), job_version=job.version, **values)
 
     def write(self, reference: str, *, row: dict | None = None, **fields: object):
@@ -179,17 +179,18 @@ def test_many_digests_are_asked_for_at_once(feed: Feed, board) -> None:
 
 
 def test_ownership_tells_the_owner_and_to_it_what_it_sent(feed: Feed, board, store: Store) -> None:
-    mine = feed.write("A", row={"sent": {"title": "=x"}, "wrote": {"title": "=y"}})
+    mine = feed.write("A", row={"sent": {"title": "=x"}})
     other = Feed(board, "other")
     theirs = other.write("B", row={"sent": {"title": "=z"}})
     free = board.create(reference_id="C")
-    found = store.read(lambda tx: feeds.ownership(tx, feed.id, [mine.id, theirs.id, free.id]))
-    assert found == {
-        mine.id: Ownership(feed.id, {"title": "=x"}, {"title": "=y"}),
-        theirs.id: Ownership(other.id),
-    }
+    asked = [mine.id, theirs.id, free.id]
+    found = store.read(lambda tx: feeds.ownership(tx, feed.id, asked, edits=True))
+    assert found == {mine.id: Ownership(feed.id, {"title": "=x"}), theirs.id: Ownership(other.id)}
+    found = store.read(lambda tx: feeds.ownership(tx, feed.id, asked))
+    assert found == {mine.id: Ownership(feed.id), theirs.id: Ownership(other.id)}
     feed.own(mine)
-    assert store.read(lambda tx: feeds.ownership(tx, feed.id, [mine.id])) == {mine.id: Ownership(feed.id)}
+    found = store.read(lambda tx: feeds.ownership(tx, feed.id, [mine.id], edits=True))
+    assert found == {mine.id: Ownership(feed.id)}
     assert store.read(lambda tx: feeds.ownership(tx, feed.id, [])) == {}
 
 

@@ -14,7 +14,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from syncd.errors import StoreError, StoreInUse, StoreTooNew
+from syncd.errors import StoreBusy, StoreError, StoreInUse, StoreTooNew
 from syncd.store import Store, employers, jobs, schema
 from syncd.store.tables import metadata
 
@@ -209,3 +209,27 @@ def test_both_ways_to_write_the_path_work(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     Store.open("sqlite:///var/s.db", timezone=TORONTO).close()
     assert (tmp_path / "var" / "s.db").is_file()
+
+
+def test_nothing_is_written_to_a_file_that_was_taken_away_until_it_is_back(tmp_path):
+    with Store.open(f"sqlite:///{tmp_path}/syncd.db", timezone=ZoneInfo("UTC")) as store:
+        store.write(lambda tx: employers.add(tx, "Before"))
+        (tmp_path / "syncd.db").rename(tmp_path / "aside.db")
+        with pytest.raises(StoreBusy, match=r"syncd.db is gone .*put it back, or stop syncd"):
+            store.write(lambda tx: employers.add(tx, "Lost"))
+        with pytest.raises(StoreBusy, match="is gone"):
+            store.health()
+        (tmp_path / "syncd.db").touch()
+        with pytest.raises(StoreBusy, match="another file took the place of the store"):
+            store.write(lambda tx: employers.add(tx, "Lost"))
+        (tmp_path / "aside.db").rename(tmp_path / "syncd.db")
+        store.write(lambda tx: employers.add(tx, "After"))
+        assert [found.name for found in store.read(employers.all)] == ["Before", "After"]
+
+
+def test_what_is_no_store_says_what_to_do(tmp_path):
+    (tmp_path / "syncd.db").write_bytes(b"no database" * 999)
+    with pytest.raises(
+        StoreError, match=r"damaged or is no store \(file is not a database\); stop syncd and put a backup"
+    ):
+        Store.open(f"sqlite:///{tmp_path}/syncd.db", timezone=ZoneInfo("UTC"))

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 import structlog
 
-from syncd.domain.job import ArchivedBy
+from syncd.domain import rules
+from syncd.domain.job import Actor, ActorKind, ArchivedBy
 from syncd.errors import FeedError, StoreBusy
-from syncd.store import feeds, jobs, runs
+from syncd.store import feeds, jobs, runs, upsert
 from syncd.sync.importer import Stopped
 from syncd.sync.rejects import RejectsWriter
 
@@ -123,6 +124,20 @@ def test_keep_leaves_a_person_s_edit_until_the_feed_s_own_value_changes(board: A
     assert board.job("a").title == "Edited"
     board.drop(feed, [board.row("a", title="Baker"), board.row("b")])
     assert (board.job("a").title, board.job("a").confidential) == ("Baker", True)
+
+
+def test_keep_holds_for_edits_from_before_it_was_configured(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    board.put({"referenceId": "a", "title": "Edited"})
+    feed = board.feed('on_api_edit = "keep"')
+    board.drop(feed, [board.row("a", confidential=True), board.row("b", title="Baker")])
+    assert (board.job("a").title, board.job("a").confidential) == ("Edited", True)
+    assert board.job("b").title == "Baker"
+    board.drop(feed, [board.row("a"), board.row("b")])
+    assert board.job("a").title == "Edited"
+    board.drop(feed, [board.row("a", title="Chef"), board.row("b")])
+    assert board.job("a").title == "Chef"
 
 
 def test_a_job_that_a_person_archived_stays_archived(board: Any) -> None:
@@ -271,6 +286,15 @@ def test_owns_employer_widens_that_to_all_of_the_employer_s_jobs(board: Any) -> 
     assert run.state == "held"  # all that were active would go
     board.importer.approve(run.id, feed)
     assert board.statuses() == {"api": "archived", "a": "active"}
+
+
+def test_the_same_bytes_are_read_again_where_others_jobs_may_be_missing(board: Any) -> None:
+    feed = board.feed('owns = "employer"')
+    rows = [board.row(f"r{n}") for n in range(8)]
+    board.drop(feed, rows)
+    board.put(board.row("api", status="active"))
+    assert board.drop(feed, rows).counts.archived == 1
+    assert board.statuses()["api"] == "archived"
 
 
 def test_a_row_for_another_feed_s_job_is_rejected_unless_it_may_take_over(board: Any) -> None:
@@ -487,6 +511,40 @@ def test_an_edit_between_plan_and_write_is_decided_on_anew(board: Any) -> None:
     assert (run.state, run.counts.updated, run.counts.archived) == ("succeeded", 1, 0)
     assert (board.job("a").title, board.job("a").confidential) == ("Chef", True)
     assert board.job("c").archived_by is ArchivedBy.PERSON
+
+
+def test_a_job_that_another_feed_takes_between_plan_and_archiving_is_left_to_it(board: Any) -> None:
+    feed, taker = board.feed(), board.feed("take_over = true", name="taker")
+    board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    source, taken = board.file([board.row("a"), board.row("b")]), []
+
+    def take(phase: str, done: int, total: int) -> None:
+        if phase == "planning" and not taken:
+            taken.append(board.drop(taker, [board.row("c")]))
+
+    run = board.make_importer(progress=take).run(feed, source, board.begin(feed, source))
+    assert (run.state, run.counts.missing, run.counts.archived) == ("succeeded", 1, 0)
+    assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
+
+
+def test_a_missing_job_that_is_given_a_named_reference_between_plan_and_write_stays(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("old")])
+    old, phases = board.job("old").id, []
+
+    def rename(phase: str, done: int, total: int) -> None:
+        phases.append(phase)
+        if phases.count("planning") == 2:  # rows and missing ones are planned
+            checked = rules.check({"referenceId": "new"}, board.catalog)
+            board.store.write(
+                lambda tx: upsert.update(tx, board.employer.id, old, checked, Actor(ActorKind.KEY, 1))
+            )
+
+    run = board.drop(feed, [board.row("a"), board.row("new")], importer=board.make_importer(progress=rename))
+    assert (run.counts.missing, run.counts.archived) == (1, 0)
+    assert [(job.id, job.reference_id, job.title, job.status) for job in board.jobs()][1:] == [
+        (old, "new", "Cook new", "active")
+    ]
 
 
 def test_a_write_that_waiting_does_not_mend_rejects_its_row_and_holds_the_archiving(

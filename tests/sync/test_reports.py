@@ -11,7 +11,7 @@ import pytest
 from syncd.domain.run import Holds, RejectedRow, RunState, Warning
 from syncd.errors import NotFound, Problem
 from syncd.store import runs
-from syncd.sync.report_html import render_html
+from syncd.sync.report_html import LISTED, render_html
 from syncd.sync.reports import refresh_reports, report, write_reports
 
 KEYS = (
@@ -29,7 +29,8 @@ KEYS = (
         "file",
         "size",
     ),
-    *("sha256", "claimedAt", "endedAt", "counts", "phases", "rejectedRows", "warnings", "changes"),
+    *("sha256", "claimedAt", "endedAt", "counts", "phases", "wouldArchive"),
+    *("rejectedRows", "warnings", "changes"),
 )
 COUNTS = (
     *(
@@ -167,6 +168,92 @@ def test_a_held_run_says_why_and_how_to_approve(board: Any, feed: Any) -> None:
     assert run.reason in words
     assert f"syncd runs approve {run.id}" in words
     assert f"syncd runs reject {run.id}" in words
+
+
+def test_a_held_run_lists_the_jobs_that_would_go(board: Any, feed: Any) -> None:
+    stay = [board.row("stays"), board.row("stays too")]
+    board.drop(
+        feed, [*stay, board.row("a", title="Chef"), board.row("b", title="<i>Baker</i>"), board.row("c")]
+    )
+    run = board.drop(feed, [*stay, board.row("c", closeDate="2026-11-01"), board.row(None)])
+    ids = {reference: board.job(reference).id for reference in "abc"}
+    data = report(board.store, run.id)
+    assert data["wouldArchive"] == {
+        "total": 3,
+        "jobs": [
+            {"referenceId": "a", "title": "Chef", "jobId": ids["a"], "why": "missing"},
+            {"referenceId": "b", "title": "<i>Baker</i>", "jobId": ids["b"], "why": "missing"},
+            {"referenceId": "c", "title": "Cook c", "jobId": ids["c"], "why": "row"},
+        ],
+    }
+    shown = page(board, run)
+    assert "Jobs that would be archived" in shown.words
+    assert "these 3 jobs leave the board" in shown.words
+    assert "<i>Baker</i>" in shown.words
+    assert "i" not in shown.tags
+    assert shown.words.count("not in the file") == 2
+    assert shown.words.count("its own row ends it") == 1
+    assert "more:" not in shown.words
+    assert "stays" not in shown.words
+
+
+def test_what_would_go_is_complete_in_the_data_and_bounded_on_the_page(
+    board: Any, feed: Any, tmp_path: Path
+) -> None:
+    number = LISTED + 2
+    board.drop(feed, [board.row(f"r{n:04}", title=f"Cook {n}") for n in range(number)])
+    run = board.drop(feed, [])
+    data = report(board.store, run.id)
+    assert data["wouldArchive"]["total"] == len(data["wouldArchive"]["jobs"]) == number
+    assert report(board.store, run.id, would_archive=None)["wouldArchive"] == data["wouldArchive"]
+    few = report(board.store, run.id, would_archive=3)["wouldArchive"]
+    assert (few["total"], [job["referenceId"] for job in few["jobs"]]) == (
+        number,
+        ["r0000", "r0001", "r0002"],
+    )
+    words = " ".join(page(board, run).words.split())
+    assert f"r{LISTED - 1:04}" in words
+    assert f"r{LISTED:04}" not in words
+    assert f"… and 2 more: syncd runs show {run.id} --json lists all of them." in words
+    write_reports(board.store, run.id, tmp_path / "2-jobs.json")
+    assert (
+        len(json.loads((tmp_path / "2-jobs.json.report.json").read_text())["wouldArchive"]["jobs"]) == number
+    )
+
+
+def test_only_a_run_that_waits_lists_what_would_go(board: Any, feed: Any) -> None:
+    assert report(board.store, board.drop(feed, [board.row("a")]).id)["wouldArchive"] is None
+    run = board.drop(feed, [])
+    board.importer.approve(run.id, feed)
+    data = report(board.store, run.id)
+    assert data["wouldArchive"] is None
+    assert [(change["action"], change["referenceId"]) for change in data["changes"]] == [("archived", "a")]
+    assert "Jobs that would be archived" not in page(board, run).words
+
+
+def test_what_would_go_is_listed_anew_when_a_run_is_shown_again(board: Any, feed: Any) -> None:
+    board.drop(feed, [board.row("a"), board.row("b")])
+    run = board.drop(feed, [])
+    board.put({"referenceId": "a", "title": "Edited"})
+    board.delete("b")
+    listed = report(board.store, run.id)["wouldArchive"]["jobs"]
+    assert [(job["referenceId"], job["title"]) for job in listed] == [("a", "Edited"), (None, None)]
+    assert "deleted meanwhile" in page(board, run).words
+    assert board.importer.approve(run.id, feed).state == "held"
+    listed = report(board.store, run.id)["wouldArchive"]
+    assert (listed["total"], listed["jobs"][0]["title"]) == (1, "Edited")
+
+
+def test_a_run_that_waits_with_everything_lists_what_would_go_too(board: Any, feed: Any) -> None:
+    board.drop(feed, [board.row(f"r{n}") for n in range(12)])
+    run = board.drop(feed, [board.row(f"x{n}", title=f"Cook r{n}") for n in range(12)])
+    assert run.holds is Holds.ALL
+    assert report(board.store, run.id)["wouldArchive"]["total"] == 12
+    kept = [board.row(f"r{n}", title="Montréal") for n in range(12)]
+    run = board.drop(feed, kept)
+    assert run.holds is Holds.ALL
+    assert report(board.store, run.id)["wouldArchive"] == {"total": 0, "jobs": []}
+    assert "Jobs that would be archived" not in page(board, run).words
 
 
 def test_both_reports_are_written_whole_beside_the_file(board: Any, feed: Any, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain.run import Run, RunState
-from syncd.errors import FeedError, StoreBusy
+from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
 from syncd.sync.feed import Feed, Stopped
 from syncd.sync.worker import Worker
@@ -322,7 +322,7 @@ def test_a_fault_that_stays_keeps_the_feed_waiting_and_costs_no_attempts(yard: Y
     yard.importer = Flaky(yard.board.importer, *[StoreBusy("the disk is full")] * 40)
     yard.restart()
     assert yard.work() == []
-    assert yard.worker.waiting == "acme: StoreBusy: the disk is full"
+    assert yard.worker.waiting == "acme: the disk is full"
     for _ in range(9):  # many more visits than deaths are allowed
         assert yard.worker.due is not None
         yard.ticker.now += yard.worker.due
@@ -678,3 +678,23 @@ def test_feeds_can_be_replaced_between_ticks(yard: Yard) -> None:
     yard.drop(feed, [yard.board.row("b")])
     yard.worker.feeds = {"b": feed}
     assert [run.feed for run in yard.work(wait=1)] == ["b"]
+
+
+def test_a_held_run_is_not_approved_before_its_file_has_arrived_where_it_stays(yard: Yard) -> None:
+    feed = yard.feed()
+    yard.drop(feed, [yard.board.row(name) for name in "abcdef"])
+    yard.work()
+    said: list[str] = []
+
+    def too_early(step: str) -> None:
+        if step == "run":
+            with pytest.raises(NotFound) as caught:
+                yard.board.importer.approve(yard.runs()[-1].id, feed)
+            said.append(str(caught.value))
+
+    yard.at = too_early
+    yard.drop(feed, [yard.board.row("a")], "less.json")
+    (held,) = yard.work()
+    assert held.state is RunState.HELD
+    assert said[0].endswith(f"it is just being moved to {feed.folder}/done; try again in a moment")
+    assert yard.board.importer.approve(held.id, feed).state is RunState.SUCCEEDED

@@ -4,6 +4,7 @@ truncated file.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 
@@ -65,13 +66,20 @@ class JsonLinesReader(BaseReader):
             raise bad_text(error, 0, self._line) from None
         except ValueError as error:
             if last:
-                detail = f"the last line has no end and does not parse: {error}"
+                detail = f"the last line has no end and does not parse: {_words(error)}"
                 raise FeedError("truncated", detail, line=self._line) from None
-            item, problem = None, Problem("", "invalid_json", f"the line is not JSON: {error}")
+            item, problem = None, Problem("", "invalid_json", f"the line is not JSON: {_words(error)}")
         if item is not None and "syncd_errors" in item:
             self.mended = True
         raw_value = partial(_same, raw.decode("utf-8", "replace") if item is None else item)
         return Record(self._number, self._line, None, digest, item, problem, raw_value)
+
+
+def _words(error: ValueError) -> str:
+    """What is wrong within the line; a decoder that saw nothing but the line calls it line 1."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at column {error.colno}"
+    return str(error)
 
 
 def _same(value: object) -> object:

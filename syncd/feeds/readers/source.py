@@ -27,6 +27,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_SPOKEN = {"charmap": "Windows-1252 (or the one-byte encoding that was named)"}
 _DECLARED = re.compile(rb"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
 
 
@@ -128,5 +129,15 @@ def _decode(decoder: codecs.IncrementalDecoder, raw: bytes, start: int, *, final
     try:
         return decoder.decode(raw, final).encode()
     except UnicodeError as error:
-        offset = start + error.start if isinstance(error, UnicodeDecodeError) else start
-        raise FeedError("bad_encoding", f"not valid text: {error}", offset=offset) from None
+        offset, what = start, "not valid text"
+        if isinstance(error, UnicodeDecodeError):
+            offset, what = start + error.start, _not_text(error, final=final)
+        raise FeedError("bad_encoding", what, offset=offset) from None
+
+
+def _not_text(error: UnicodeDecodeError, *, final: bool) -> str:
+    """In the reader's words: codecs call Windows-1252 ``charmap``, and count from the start of a chunk."""
+    name = _SPOKEN.get(error.encoding, error.encoding.upper())
+    if final:
+        return f"the file ends within a character of {name}"
+    return f"the byte 0x{error.object[error.start]:02X} is not text in {name}"

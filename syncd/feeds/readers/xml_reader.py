@@ -31,6 +31,7 @@ from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml_scout import Event, local, matches, names, new_parser, scout, signature
 from syncd.feeds.readers.xml_text import SUSPICIOUS, Lexer, Unknown, safe_cut, whole_text
+from syncd.feeds.readers.xml_words import forbidden_in, in_words
 from syncd.feeds.records import Format, Known, Record
 
 _AFTER_NAME = frozenset(b" \t\r\n/>")
@@ -225,9 +226,10 @@ class XmlReader(BaseReader):
             self._parser.feed(data)
         except etree.XMLSyntaxError as error:
             # Of a section that the file has not ended yet, "not finished" is libxml2's way to say that it
-            # is too big.
-            code = "limit_exceeded" if _code(error) in _UNCLOSED else "not_well_formed"
-            raise self._syntax(error, code) from None
+            # is too big, or has a control character in it.
+            words = forbidden_in(data) if _code(error) in _UNCLOSED else None
+            code = "limit_exceeded" if _code(error) in _UNCLOSED and words is None else "not_well_formed"
+            raise self._syntax(error, code, words) from None
 
     def _finish(self, tail: bytes) -> Iterator[Record]:
         """The end of the file. Markup that it cuts off is kept from the parser, whose complaints would
@@ -328,13 +330,13 @@ class XmlReader(BaseReader):
 
     # -- faults
 
-    def _syntax(self, error: etree.XMLSyntaxError, code: str) -> FeedError:
+    def _syntax(self, error: etree.XMLSyntaxError, code: str, words: str | None = None) -> FeedError:
         if _code(error) in _LIMIT_ERRORS:
             code = "limit_exceeded"
         elif _code(error) in _ENCODING_ERRORS:
             code = "bad_encoding"
         line, column = self._position(error)
-        return FeedError(code, str(error.msg or error), line=line, column=column or None)
+        return FeedError(code, words or in_words(error), line=line, column=column or None)
 
     def _position(self, error: etree.XMLSyntaxError) -> tuple[int, int]:
         line, column = cast("tuple[int | None, int | None]", error.position)

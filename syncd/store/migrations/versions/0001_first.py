@@ -174,8 +174,7 @@ def upgrade() -> None:
     op.create_table(
         "feed_sent",
         sa.Column("job_id", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("sent", sa.Text(), nullable=True),
-        sa.Column("wrote", sa.Text(), nullable=True),
+        sa.Column("sent", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["job_id"], ["job.id"], name=op.f("fk_feed_sent_job_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("job_id", name=op.f("pk_feed_sent")),
     )

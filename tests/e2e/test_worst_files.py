@@ -1,0 +1,567 @@
+"""The worst that lands in a drop folder: a real daemon says what to mend, goes on, and loses nothing."""
+
+import contextlib
+import errno
+import json
+import os
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+import pytest
+
+pytestmark = pytest.mark.slow
+BASE = "/api/v1.1"
+#: The content of a file outside of the drop folder, at which external entities point: no report may hold it.
+SECRET = "known-to-nobody"
+LONG = "x" * 10_000_000
+JOBS = 6
+DECLARED = '<?xml version="1.0" encoding="utf-8"?>'
+
+
+def job(reference, **fields):
+    return {
+        "referenceId": reference,
+        "title": "Welder",
+        "locations": [{"description": "Toronto, ON"}],
+        "categories": [{"id": 1}],
+        "positionType": {"id": 1},
+        "description": "<p>Steel.</p>",
+        "applicantRoutingType": {"id": 1},
+        "applicationEmail": "hr@acme.example",
+        **fields,
+    }
+
+
+def jobs(feed, **fields):
+    """All of a feed's jobs; ``fields`` are the third's."""
+    return [job(f"{feed}-{n}", **(fields if n == 3 else {})) for n in range(1, JOBS + 1)]
+
+
+def as_csv(items):
+    lines = [
+        "referenceId,title,locations,categories,positionType,description,applicantRoutingType,applicationEmail"
+    ]
+    for item in items:
+        cells = [item["referenceId"], item["title"], "Toronto, ON", "1", "1", item["description"]]
+        lines.append(
+            ",".join('"' + cell.replace('"', '""') + '"' for cell in [*cells, "1", "hr@acme.example"])
+        )
+    return "".join(line + "\n" for line in lines)
+
+
+def as_xml(items, head=""):
+    parts = []
+    for item in items:
+        title = item["title"] if item["title"].startswith("&") else escape(item["title"])
+        parts.append(
+            f"<job><referenceId>{item['referenceId']}</referenceId><title>{title}</title>"
+            "<locations><location>Toronto, ON</location></locations><categories><category>1</category></categories>"
+            f"<positionType>1</positionType><description>{escape(item['description'])}</description>"
+            "<applicantRoutingType>1</applicantRoutingType><applicationEmail>hr@acme.example</applicationEmail></job>\n"
+        )
+    return f"{head}<jobs>\n{''.join(parts)}</jobs>\n"
+
+
+def as_json(items):
+    return "[" + ",\n".join(json.dumps(item) for item in items) + "]"
+
+
+def as_lines(items):
+    return "".join(json.dumps(item) + "\n" for item in items)
+
+
+def bomb(feed):
+    levels = zip("abcdefghi", "bcdefghij", strict=True)
+    entities = "".join(f'<!ENTITY {new} "{f"&{old};" * 10}">' for old, new in levels)
+    return as_xml(jobs(feed, title="&j;"), f'<!DOCTYPE jobs [<!ENTITY a "ha">{entities}]>\n')
+
+
+def external(feed, target):
+    return as_xml(jobs(feed, title="&x;"), f'<!DOCTYPE jobs [<!ENTITY x SYSTEM "file://{target}">]>\n')
+
+
+def cut_in(text, mark):
+    """``text`` up to the middle of the last ``mark``."""
+    return text[: text.rindex(mark) + len(mark) // 2]
+
+
+def broken(text, encoding="utf-8"):
+    """Valid to the third job's title, which has one byte that is none of the encoding's."""
+    good, bad, rest = text.partition("BROKEN")
+    assert bad
+    return (good + "ééé").encode(encoding) + b"\xe9" + rest.encode(encoding)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A bad file: how it is called, its content for a feed, its run's state, and words of what is said of it."""
+
+    name: str
+    content: Callable[[str], str | bytes]
+    state: str
+    words: str
+
+
+def worst_files(secret):
+    """One for each feed of that name."""
+    noise = random.Random(4711).randbytes(5000)
+    longer = "the record is longer than 1048576 bytes"
+    mostly = "bad_encoding: mostly UTF-8, but the byte 0xE9 is not"
+    return {
+        "bomb": Case("jobs.xml", bomb, "failed", "forbidden_dtd: a document type with declarations is not accepted; line 1"),
+        "external": Case("jobs.xml", lambda f: external(f, secret), "failed", "forbidden_dtd: a document type with"),
+        "cut-csv": Case("jobs.csv", lambda f: cut_in(as_csv(jobs(f)), "Steel."), "failed",
+                        "truncated: the file ends inside a quoted cell; line 7; last good referenceId cut-csv-5"),
+        "cut-xml": Case("jobs.xml", lambda f: cut_in(as_xml(jobs(f)), "Steel."), "failed",
+                        "truncated: the file ends inside <description>; line 7, column"),
+        "cut-json": Case("jobs.json", lambda f: cut_in(as_json(jobs(f)), "Steel."), "failed",
+                         "truncated: the file ends before its array of records does; line 6; last good referenceId cut-json-5"),
+        "cut-lines": Case("jobs.jsonl", lambda f: cut_in(as_lines(jobs(f)), "Steel."), "failed",
+                          "truncated: the last line has no end and does not parse: unterminated string starting at column"),
+        "long-csv": Case("jobs.csv", lambda f: as_csv(jobs(f, description=LONG)), "partial", longer),
+        "long-xml": Case("jobs.xml", lambda f: as_xml(jobs(f, description=LONG)), "failed",
+                         "limit_exceeded: a text or a name is longer than an XML parser takes (10,000,000 bytes); line 4"),
+        "long-json": Case("jobs.json", lambda f: as_json(jobs(f, description=LONG)), "held", longer),
+        "long-lines": Case("jobs.jsonl", lambda f: as_lines(jobs(f, description=LONG)), "held", longer),
+        "byte-csv": Case("jobs.csv", lambda f: broken(as_csv(jobs(f, title="BROKEN"))), "failed", mostly),
+        "byte-xml": Case("jobs.xml", lambda f: broken(as_xml(jobs(f, title="BROKEN"))), "failed", mostly),
+        "byte-json": Case("jobs.json", lambda f: broken(as_json(jobs(f, title="BROKEN"))), "failed", mostly),
+        "byte-lines": Case("jobs.jsonl", lambda f: broken(as_lines(jobs(f, title="BROKEN"))), "failed", mostly),
+        "declared": Case("jobs.xml", lambda f: as_xml(jobs(f, title="\xe9"), DECLARED).encode("latin-1"), "failed",
+                         "bad_encoding: "),
+        "half-utf16": Case("jobs.csv", lambda f: as_csv(jobs(f)).encode("utf-16")[:-1], "failed",
+                           "bad_encoding: the file ends within a character of UTF-16-LE"),
+        "page": Case("jobs.csv", lambda f: "<!DOCTYPE html><html><body>Please sign in</body></html>", "failed",
+                     "not_a_feed: this is an HTML page, not a feed"),
+        "pdf": Case("jobs.xml", lambda f: b"%PDF-1.7\n%\xe2\xe3\n" + noise, "failed", "not_a_feed: this is a PDF document"),
+        "zip": Case("jobs.xml", lambda f: b"PK\x03\x04\x14\x00" + noise, "failed", "not_a_feed: this is a zip archive"),
+        "noise": Case("jobs.xml", lambda f: noise, "failed", "bad_encoding: the byte 0x90 is not text in Windows-1252"),
+        "zeros": Case("jobs.json", lambda f: bytes(5000), "failed", "not_a_feed: neither XML nor JSON"),
+        "nothing": Case("jobs.csv", lambda f: b"", "failed", "empty_file: the file has 0 bytes"),
+        "blanks": Case("jobs.csv", lambda f: b" \r\n" * 50, "failed", "empty_file: the file is empty"),
+    }  # fmt: skip
+
+
+def place(folder, name, content):
+    """As a careful partner does it: under another name first."""
+    data = content.encode() if isinstance(content, str) else content
+    (folder / ".incoming").write_bytes(data)
+    (folder / ".incoming").rename(folder / name)
+
+
+def deliveries(folder):
+    """What lies in a feed's folder, wherever, and is nobody's report."""
+    found = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    ours = (".lock", ".report.json", ".report.html")
+    return [path for path in found if not path.name.endswith(ours) and ".rejected." not in path.name]
+
+
+def at_rest(*folders):
+    """Whether every file that was taken lies where it stays: an outcome is told a moment before."""
+    return not any(path.name != ".lock" for folder in folders for path in (folder / ".claimed").iterdir())
+
+
+def serves(daemon):
+    assert daemon.request("GET", "/healthz")[0] == 200
+    status, state = daemon.request("GET", "/readyz")
+    assert (status, state["ready"]) == (200, True), state
+
+
+def total(daemon, key, status="active"):
+    return daemon.request("GET", f"{BASE}/jobs?status={status}", key)[1]["paging"]["total"]
+
+
+def ended(daemon, feed):
+    """The feed's runs, in order."""
+    return [event for event in daemon.events("feed.reconciled") if event["feed"] == feed]
+
+
+def folders_of(installation, until, *feeds):
+    """The feeds' folders, once the daemon has made them."""
+    found = [installation.drop_folder / feed for feed in feeds]
+    until(lambda: all((folder / ".claimed").is_dir() for folder in found), "the folders")
+    return found
+
+
+def said_of(file, state):
+    """What the partner reads beside the ``file``: the run's reason, or why its rows were rejected."""
+    report = json.loads(file.with_name(f"{file.name}.report.json").read_text())
+    rows = "; ".join(error["detail"] for row in report["rejectedRows"] for error in row["errors"])
+    return report["reason"] if state == "failed" else rows
+
+
+def test_the_worst_files_each_fail_in_words_and_the_next_good_one_is_run(installation, start, until):
+    (installation.base / "secret").write_text(SECRET)
+    worst = worst_files(installation.base / "secret")
+    (installation.feeds / "acme.toml").unlink()
+    for feed in worst:
+        more = (
+            'marker = ".ok"\n' if feed == "nothing" else ""
+        )  # without it 0 bytes are left alone for a minute
+        installation.feed(feed, f'employer = "Acme Ltd."\n{more}')
+    key = installation.employer_with_key()
+    daemon = start()
+    folders = dict(zip(worst, folders_of(installation, until, *worst), strict=True))
+
+    def drop(runs, files):
+        for feed, (name, content) in files.items():
+            place(folders[feed], name, content)
+            (folders[feed] / f"{name}.ok").touch() if feed == "nothing" else None
+        until(lambda: len(daemon.events("feed.reconciled")) == runs * len(worst), f"{runs} runs a feed")
+        until(lambda: at_rest(*folders.values()), "the files' places")
+        serves(daemon)
+
+    drop(1, {feed: ("one.csv", as_csv(jobs(feed))) for feed in worst})
+    drop(2, {feed: (case.name, case.content(feed)) for feed, case in worst.items()})
+    assert total(daemon, key) == JOBS * len(worst)
+    assert total(daemon, key, "archived") == 0
+    drop(3, {feed: ("three.csv", as_csv([*jobs(feed), job(f"{feed}-7")])) for feed in worst})
+    assert total(daemon, key) == (JOBS + 1) * len(worst)
+
+    unlike = {}
+    for feed, case in worst.items():
+        folder = folders[feed]
+        first, second, third = ended(daemon, feed)
+        assert (first["state"], third["state"]) == ("succeeded", "succeeded")
+        there = {str(path.relative_to(folder)) for path in deliveries(folder)}
+        bad = f"{'failed' if case.state == 'failed' else 'done'}/{second['run']}-{case.name}"
+        assert there == {f"done/{first['run']}-one.csv", bad, f"done/{third['run']}-three.csv"}
+        assert (folder / f"{bad}.report.html").is_file()
+        said = said_of(folder / bad, second["state"])
+        if (second["state"], case.words in said) != (case.state, True):
+            unlike[feed] = (second["state"], said)
+        written = [path for path in folder.rglob("*") if path.is_file() and path not in deliveries(folder)]
+        assert not [path for path in written if SECRET.encode() in path.read_bytes()]
+    assert not unlike
+    assert not daemon.events("feed.fault") + daemon.events("service.fault")
+    assert daemon.stop() == 0
+
+
+NAMES = (
+    b"caf\xe9.csv", b"-rf.csv", b"two\nlines.csv", b"it's \"quoted\".csv", b"$(touch pwned);`id`.csv", b"<b>bold.csv",
+    b"\x1b[31mred.csv", "\u202efdp.csv".encode(), b"%00.csv",
+    b"x.csv..", ("\u00e9" * 125 + ".csv").encode(), b"x" * 251 + b".csv",
+)  # fmt: skip
+
+
+def odd_things(folder, secret):
+    """Lays what is no regular file into ``folder``; name → what it is called in the log."""
+    (folder / "link.csv").symlink_to(secret)
+    (folder / "folder.csv").mkdir()
+    place(folder / "folder.csv", "inside.csv", as_csv(jobs("inside")))
+    os.mkfifo(folder / "pipe.csv")
+    here = os.getcwd()
+    os.chdir(folder)  # a socket's path may have 107 bytes only
+    with socket.socket(socket.AF_UNIX) as end:
+        end.bind("socket.csv")
+    os.chdir(here)
+    return {
+        "link.csv": "a symbolic link",
+        "folder.csv": "a folder",
+        "pipe.csv": "a FIFO",
+        "socket.csv": "a socket",
+    }
+
+
+def test_odd_names_things_that_are_no_files_slow_writers_and_500_at_once(installation, start, until, stack):
+    secret = installation.base / "secret"
+    secret.write_text(as_csv(jobs("secret")))
+    installation.feed("odd", 'employer = "Acme Ltd."\nmode = "delta"\n')
+    installation.feed("many")
+    installation.feed("slow")
+    key = installation.employer_with_key()
+    daemon = start()
+    odd, many, slow = folders_of(installation, until, "odd", "many", "slow")
+
+    text = as_csv(jobs("slow"))
+    writer = stack.enter_context((slow / "slow.csv").open("w"))
+    writer.write(text[:500])
+    writer.flush()
+    (slow / "empty.csv").touch()
+    began = time.monotonic()
+
+    things = odd_things(odd, secret)
+    for number, name in enumerate(NAMES):
+        place(odd, ".name", as_csv([job(f"odd-{number}")]))
+        os.rename(odd / ".name", os.path.join(os.fsencode(odd), name))
+    until(lambda: len(ended(daemon, "odd")) == len(NAMES), "the runs of the odd names")
+    until(lambda: at_rest(odd), "the last file's place")
+    assert {run["state"] for run in ended(daemon, "odd")} == {"succeeded"}
+    done = [path for path in os.listdir(os.fsencode(odd / "done")) if b".report." not in path]
+    assert len(done) == len(NAMES)
+    assert all(path.decode() for path in done), "the names are text by now"
+    for name, what in things.items():
+        said = [event["reason"] for event in daemon.events("feed.stray") if event["file"] == name]
+        assert said == [f"{what}: only regular files are taken"]
+        assert (
+            (odd / name).exists(follow_symlinks=False)
+            if sys.version_info >= (3, 12)
+            else os.path.lexists(odd / name)
+        )
+    assert secret.read_text() == as_csv(jobs("secret"))
+    assert (odd / "folder.csv" / "inside.csv").exists()
+    assert total(daemon, key) == len(NAMES), "nothing came through the link or out of the folder"
+
+    for number in range(500):
+        place(many, f"{number}.csv", as_csv(jobs("many", title=f"Title {number}")))
+    until(lambda: len(ended(daemon, "many")) == 500, "500 runs")
+    until(lambda: at_rest(many), "the last file's place")
+    assert {run["state"] for run in ended(daemon, "many")} <= {"superseded", "succeeded"}
+    assert ended(daemon, "many")[-1]["state"] == "succeeded"
+    assert ended(daemon, "many")[-1]["file"] == "499.csv"
+    assert sorted(path.name.partition("-")[2] for path in deliveries(many)) == sorted(
+        f"{n}.csv" for n in range(500)
+    )
+    status, page = daemon.request("GET", f"{BASE}/jobs?q=many-3", key)
+    assert (status, [found["title"] for found in page["data"]]) == (200, ["Title 499"])
+    serves(daemon)
+
+    while time.monotonic() - began < 10:
+        writer.write(text[500:501])
+        writer.flush()
+        text = text[:500] + text[501:]
+        time.sleep(0.5)
+    assert not ended(daemon, "slow"), "it was taken while somebody had it open"
+    assert (slow / "slow.csv").exists()
+    writer.write(text[500:])
+    writer.close()
+    (run,) = until(lambda: ended(daemon, "slow"), "the run of the slow file")
+    assert (run["state"], run["created"]) == ("succeeded", JOBS)
+    assert (slow / "empty.csv").exists(), "a file of 0 bytes may still be filled"
+    assert daemon.process.poll() is None
+
+
+@pytest.fixture
+def stack():
+    with contextlib.ExitStack() as entered:
+        yield entered
+
+
+def test_a_drop_folder_that_is_deleted_and_made_again_is_used_again(installation, start, until):
+    installation.employer_with_key()
+    installation.settings('rescan = "1h"\n')
+    daemon = start()
+    (folder,) = folders_of(installation, until, "acme")
+    place(folder, "one.csv", as_csv(jobs("acme")))
+    until(lambda: len(ended(daemon, "acme")) == 1, "the first run")
+    installation.drop_folder.rename(installation.base / "gone")
+    shutil.rmtree(installation.base / "gone")
+    (folder,) = folders_of(installation, until, "acme")
+    place(folder, "two.csv", as_csv([*jobs("acme"), job("acme-7")]))
+    (_, second) = until(lambda: (runs := ended(daemon, "acme"))[1:] and runs, "the second run")
+    assert (second["state"], second["created"], second["archived"]) == ("succeeded", 1, 0)
+    serves(daemon)
+
+
+def without_roots_rights():
+    """Root is refused nothing: a daemon of root's starts without that right."""
+    return ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
+
+
+def test_a_file_or_a_folder_that_the_daemon_may_not_use_is_named_and_used_once_it_may(
+    installation, start, until
+):
+    installation.feed("other")
+    installation.feed("marked", 'employer = "Acme Ltd."\nmarker = ".ok"\n')
+    installation.settings('rescan = "1s"\n')  # a change of rights is no event
+    installation.employer_with_key()
+    daemon = start(real=True, wrapper=without_roots_rights())
+    folder, other, marked = folders_of(installation, until, "acme", "other", "marked")
+    for place_of in (folder, marked):
+        place(place_of, ".secret.csv", as_csv(jobs(place_of.name)))
+        (place_of / ".secret.csv").chmod(0)
+        (place_of / ".secret.csv").rename(place_of / "secret.csv")
+    (marked / "secret.csv.ok").touch()
+    strays = daemon.wait_for_event("feed.stray", 2)
+    assert sorted((stray["feed"], stray["file"]) for stray in strays) == [
+        ("acme", "secret.csv"),
+        ("marked", "secret.csv"),
+    ]
+    why = "it cannot be opened: Permission denied; syncd's user needs to read it"
+    assert {stray["reason"] for stray in strays} == {why}
+    serves(daemon)
+    for place_of in (folder, marked):
+        (place_of / "secret.csv").chmod(0o644)
+        until(lambda f=place_of.name: ended(daemon, f), "the run of the file that can be read")
+
+    other.chmod(0o555)
+    try:
+        (other / "done").chmod(0o555)
+        place_in_read_only(other)
+        waiting = daemon.wait_for_event("feed.waiting")[0]
+        assert waiting["feed"] == "other"
+        assert waiting["reason"].startswith(str(other))
+        assert waiting["reason"].endswith("Permission denied")
+        status, state = daemon.request("GET", "/readyz")
+        assert (status, state["ready"]) == (503, False)
+        assert state["sync"] == f"other: {waiting['reason']}"
+        place(folder, "more.csv", as_csv([*jobs("acme"), job("acme-7")]))
+        until(lambda: len(ended(daemon, "acme")) == 2, "the run of another feed")
+    finally:
+        other.chmod(0o755)
+        (other / "done").chmod(0o755)
+    until(lambda: ended(daemon, "other"), "the run once the folder can be written to")
+    until(lambda: daemon.request("GET", "/readyz")[0] == 200, "readiness")
+    assert [event["feed"] for event in daemon.events("feed.resumed")] == ["other"]
+
+
+def place_in_read_only(folder):
+    """A file where the daemon may not rename: whoever delivers has the right for a moment."""
+    folder.chmod(0o755)
+    (folder / ".late").write_text(as_csv(jobs("other")))
+    (folder / ".late").rename(folder / "late.csv")
+    folder.chmod(0o555)
+
+
+#: A small disk of its own under the store and the drop folder, seen by the daemon alone and gone with it.
+SMALL_DISK = """
+set -e
+mkdir disk.kept && cp -a disk/. disk.kept/
+mount -t tmpfs -o size=24m none disk
+cp -a disk.kept/. disk/
+exec "$@"
+"""
+
+
+def on_a_small_disk(base):
+    rights = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+    return ("unshare", *rights, "--mount", "--wd", str(base), "sh", "-c", SMALL_DISK, "sh")
+
+
+def test_a_full_disk_stops_nothing_loses_nothing_and_is_got_over_without_help(installation, start, until):
+    installation.config.write_text(
+        '[api]\nlisten = "127.0.0.1:0"\n[operator]\nlisten = ""\n[store]\nurl = "sqlite:///disk/syncd.db"\n'
+        '[drop]\nfolder = "disk/drop"\nsettle = "100ms"\n'
+    )
+    key = installation.employer_with_key()
+    daemon = start(wrapper=on_a_small_disk(installation.base), real=True)
+    disk = installation.base.__class__(f"/proc/{daemon.process.pid}/root{installation.base}/disk")
+    folder = disk / "drop" / "acme"
+    until((folder / ".claimed").is_dir, "the feed's folder")
+    place(folder, "one.csv", as_csv(jobs("acme")))
+    until(lambda: ended(daemon, "acme"), "the first run")
+
+    place(
+        folder,
+        ".two.csv",
+        as_csv([job(f"acme-{n}", description="<p>" + "y" * 2000 + "</p>") for n in range(1, 400)]),
+    )
+    fill(disk)
+    (folder / ".two.csv").rename(folder / "two.csv")
+    daemon.wait_for_event("feed.waiting")
+    assert any(
+        word in daemon.events("feed.waiting")[0]["reason"] for word in ("disk is full", "No space left")
+    )
+    status, state = daemon.request("GET", "/readyz")
+    assert (status, state["sync"].startswith("acme: ")) == (503, True)
+    status, problem = daemon.request(
+        "PUT", f"{BASE}/jobs", key, job("API-1", description="<p>" + "z" * 200_000 + "</p>")
+    )
+    assert (status, problem["code"]) == (503, "overloaded")
+    assert daemon.request("GET", f"{BASE}/jobs", key)[1]["paging"]["total"] >= JOBS
+    assert daemon.request("GET", "/healthz")[0] == 200
+
+    (disk / "filler").unlink()
+    _, second = until(lambda: (runs := ended(daemon, "acme"))[1:] and runs, "the second run")
+    assert (second["state"], second["read"], second["archived"]) == ("succeeded", 399, 0)
+    until(lambda: daemon.request("GET", "/readyz")[0] == 200, "readiness")
+    assert daemon.request("PUT", f"{BASE}/jobs", key, job("API-1"))[0] == 201
+    until(lambda: at_rest(folder), "the file's place")
+    assert sorted(path.name for path in deliveries(folder)) == ["1-one.csv", "2-two.csv"]
+    assert (folder / "done" / "2-two.csv.report.json").is_file()
+
+
+def fill(disk):
+    with (disk / "filler").open("wb", buffering=0) as filler:
+        try:
+            while filler.write(bytes(4096)):
+                pass
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+
+
+def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, start, until):
+    key = installation.employer_with_key()
+    daemon = start()
+    (folder,) = folders_of(installation, until, "acme")
+    files = {}
+    for name in ("left", "right"):
+        files[name] = installation.base / f"{name}.csv"
+        files[name].write_text(
+            as_csv([job(f"acme-{n}", description=f"<p>From {name}.</p>") for n in range(300)])
+        )
+    place(
+        folder,
+        "dropped.csv",
+        as_csv([job(f"acme-{n}", description="<p>From dropped.</p>") for n in range(300)]),
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "syncd",
+        "--config",
+        str(installation.config),
+        "import",
+        "--feed",
+        "acme",
+        "--json",
+    ]
+    imports = [
+        subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE, text=True) for path in files.values()
+    ]
+    runs = [json.loads(process.communicate(timeout=60)[0]) for process in imports]
+    assert {process.returncode for process in imports} == {0}
+    until(lambda: ended(daemon, "acme") and at_rest(folder), "the daemon's own run")
+    listed = installation.run("runs", "--json").json
+    assert sorted(run["file"] for run in listed) == ["dropped.csv", "left.csv", "right.csv"]
+    assert {run["state"] for run in [*runs, *listed]} == {"succeeded"}
+    assert total(daemon, key) == 300
+    assert total(daemon, key, "archived") == 0
+    titles = {found["title"] for found in daemon.request("GET", f"{BASE}/jobs?pageSize=100", key)[1]["data"]}
+    assert len(titles) == 1, "one file after the other, never two at a time"
+    assert sorted(path.name.partition("-")[2] for path in deliveries(folder)) == [
+        "dropped.csv",
+        "left.csv",
+        "right.csv",
+    ]
+
+    # Held by the daemon, decided by hand.
+    some = [job(f"acme-{n}") for n in range(100)]
+    place(folder, "some.csv", as_csv(some))
+    held = daemon.wait_for_event("feed.held")[0]
+    assert "200 of 300 active jobs would be archived (66.7 %" in held["reason"]
+    until(lambda: at_rest(folder), "the place of the held run's file")
+    rejected = installation.run("runs", "reject", held["run"])
+    assert (rejected.code, total(daemon, key)) == (0, 300)
+    place(folder, "again.csv", as_csv([*some, job("acme-300")]))
+    held = daemon.wait_for_event("feed.held", 2)[1]
+    until(lambda: at_rest(folder), "the place of the held run's file")
+    approved = installation.run("runs", "approve", held["run"])
+    assert (approved.code, total(daemon, key), total(daemon, key, "archived")) == (0, 101, 200)
+    assert "only a held run can be approved" in installation.run("runs", "approve", held["run"]).err
+
+    # A row that breaks the rules, mended in the file of rejects and dropped back.
+    place(folder, "bad.csv", as_csv([*some, job("acme-300"), job("acme-301", title="")]))
+    run = until(lambda: [e for e in ended(daemon, "acme") if e["file"] == "bad.csv"], "the bad file")[0]
+    rejects = folder / "done" / f"{run['run']}-bad.csv.rejected.csv"
+    until(rejects.is_file, "the rejected rows")
+    place(
+        folder,
+        "mended.csv",
+        rejects.read_text()
+        .replace('acme-301,""', "acme-301,Mended")
+        .replace("acme-301,,", "acme-301,Mended,"),
+    )
+    run = until(lambda: [e for e in ended(daemon, "acme") if e["file"] == "mended.csv"], "the mended file")[0]
+    assert (run["state"], run["created"], run["archived"], total(daemon, key)) == ("succeeded", 1, 0, 102)
+    assert installation.run("runs").code == 0
+    serves(daemon)
+    assert daemon.process.poll() is None
