@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from syncd.api.problems import CODES
+from syncd.api.routes import ROUTES
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, Invalid
 from syncd.store import employers
@@ -252,6 +253,56 @@ async def test_a_web_address_needs_its_scheme_in_any_case(api: Api, scheme: str)
 async def test_every_address_under_the_base_asks_for_a_key(api: Api, path: str) -> None:
     answer = await api.get(path, headers={"API-Key": ""})
     assert (answer.status, answer.code) == (401, "unauthenticated")
+
+
+# --- every address
+
+#: Ids that are not 1.
+WHERE = {"/locations/1": "/locations/5913490"}
+
+
+def address(path: str) -> str:
+    found = path.replace("{id}", "1")
+    return WHERE.get(found, found)
+
+
+@pytest.mark.parametrize("path", ROUTES)
+async def test_every_address_answers_options_head_and_what_it_does_not_take(api: Api, path: str) -> None:
+    await api.create()
+    here, methods = address(path), set(ROUTES[path])
+    allowed = ", ".join(sorted({*methods, "OPTIONS", *({"HEAD"} if "GET" in methods else set())}))
+    options = await api("OPTIONS", here)
+    assert (options.status, options.headers["Allow"]) == (204, allowed)
+    for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"} - methods:
+        refused = await api(method, here)
+        assert (refused.code, refused.headers["Allow"]) == ("method_not_allowed", allowed)
+    if "GET" in methods:
+        read, head = await api.get(here), await api("HEAD", here)
+        assert (head.status, head.raw) == (200, b"")
+        changing = {"date", "x-request-id"}
+        kept = [
+            {k: v for k, v in answer.headers.items() if k.lower() not in changing} for answer in (read, head)
+        ]
+        assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/locations", "/jobs/1/history"])
+async def test_a_list_names_its_pages_in_a_link_header(api: Api, path: str) -> None:
+    job = await api.create()
+    for number in range(2):
+        await api.create()
+        await api.put(f"/jobs/{job['id']}", {"title": f"Title {number}"})
+    answer = await api.get(f"{path}?pageSize=1&page=2")
+    paging = answer.json["paging"]
+    named = dict(reversed(part.split("; rel=")) for part in answer.headers["Link"].split(", "))
+    assert named['"next"'] == f"<{paging['next']}>"
+    assert named['"prev"'] == f"<{paging['previous']}>"
+    assert named['"first"'] == f"<{paging['previous']}>"
+    assert named['"last"'].endswith(f"pageSize=1&page={paging['pages']}>")
+    first = (await api.get(f"{path}?pageSize=1")).headers["Link"]
+    assert '"prev"' not in first
+    beyond = (await api.get(f"{path}?page=99999")).headers["Link"]
+    assert '"next"' not in beyond
 
 
 # --- every code
