@@ -58,7 +58,7 @@ async def create_job(request: web.Request) -> web.Response:
     body = await read_object(request, request.app[CONTEXT].settings)
     if name is not None:
         with idempotency.once(request, name, body) as (this, before):
-            return before or await _create_once(request, body, address, this)
+            return before if before is not None else await _create_once(request, body, address, this)
     sent = _check(request, body, creating=True)
     conditions.allow_write(None)
     job = await _write(request, lambda tx: upsert.create(tx, who.employer.id, sent, who.actor))
