@@ -48,11 +48,19 @@ class Period:
 
 
 def _names(entries: Iterable[Entry | Period], synonyms: Mapping[int, tuple[str, ...]]) -> dict[str, int]:
-    """Key of a name → id. A proper name wins over a synonym, and neither belongs to a retired entry."""
+    """Key of a name → id. A proper name wins over a synonym, and neither belongs to a retired entry. Behind
+    "& " the same keys without "and": no other key has such a sign."""
     live = [entry for entry in entries if not entry.retired]
     found = {key(name): entry.id for entry in live for name in synonyms.get(entry.id, ())}
     found.update({key(entry.name): entry.id for entry in live})
+    for name, id in tuple(found.items()):
+        found.setdefault(f"& {_bare(name)}", id)
     return found
+
+
+def _bare(name_key: str) -> str:
+    """``name_key`` without "and": "Oil & Gas", "Oil and Gas" and "Oil, Gas" are one."""
+    return " ".join(word for word in name_key.split() if word not in ("and", "et"))
 
 
 @dataclass(frozen=True)
@@ -137,20 +145,27 @@ class Catalog:
     def find_category(self, name: str) -> int | None:
         """The id of the category with this name or a known synonym, without case and accents; None if there
         is none."""
-        return self._by_name["category"].get(key(name))
+        return self._find("category", name)
 
     def find_position_type(self, name: str) -> int | None:
         """The same for position types (``FULL_TIME``, ``temps plein``, ``Contractor`` …)."""
-        return self._by_name["position"].get(key(name))
+        return self._find("position", name)
 
     def find_period(self, name: str) -> int | None:
         """The same for salary periods, by name, unit or abbreviation (``Yearly``, ``HOUR``, ``an``,
         ``hr``)."""
-        return self._by_name["period"].get(key(name))
+        return self._find("period", name)
 
     def find_routing_type(self, name: str) -> int | None:
         """The same for routing types (``Email``, ``courriel``, ``URL``)."""
-        return self._by_name["routing"].get(key(name))
+        return self._find("routing", name)
+
+    def _find(self, kind: str, name: str) -> int | None:
+        names, wanted = self._by_name[kind], key(name)
+        found, bare = names.get(wanted), _bare(wanted)
+        if found is None and ("&" in name or bare != wanted):
+            return names.get(f"& {bare}")
+        return found
 
     def digest(self) -> bytes:
         """16 bytes over every id, name, unit and retirement: equal for equal catalogues, in any process."""

@@ -115,16 +115,17 @@ CATEGORY_SYNONYMS: dict[int, tuple[str, ...]] = {
     1: (
         "accounting", "finance", "accounting and finance", "accounting/finance",
         "finance and accounting", "accounting/auditing", "bookkeeping", "audit", "payroll",
-        "comptabilité", "comptabilité et finance",
+        "comptabilité", "comptabilité et finance", "finances",
     ),
     2: (
         "administration", "administrative", "admin", "administrative assistant",
         "administration and office", "office", "clerical", "admin/clerical", "secretarial",
-        "office support", "data entry", "bureau", "secrétariat", "soutien administratif",
+        "office support", "data entry", "office administration", "bureau", "secrétariat", "soutien administratif",
     ),
     3: (
         "agriculture", "farming", "forestry", "fishing", "environment", "environmental",
-        "horticulture", "agriculture and environment", "landscaping", "agroalimentaire",
+        "horticulture", "agriculture and environment", "landscaping", "agroalimentaire", "veterinary", "animal care",
+        "agriculture et environnement", "renewable energy",
         "environnement", "foresterie",
     ),
     4: (
@@ -151,7 +152,8 @@ CATEGORY_SYNONYMS: dict[int, tuple[str, ...]] = {
     ),
     9: (
         "education", "training", "education and training", "teaching", "teacher", "childcare",
-        "early childhood education", "academic", "library", "enseignement", "éducation",
+        "early childhood education", "academic", "early childhood",
+        "childcare/education", "library", "enseignement", "éducation",
         "formation", "éducation et formation", "services à l'enfance", "petite enfance",
     ),
     10: (
@@ -170,33 +172,35 @@ CATEGORY_SYNONYMS: dict[int, tuple[str, ...]] = {
         "services alimentaires", "restaurant and food service",
     ),
     13: (
-        "labour", "labor", "general labor", "labourer", "cleaning", "janitorial", "maintenance",
+        "labour", "labor", "general labor", "labourer", "cleaning", "janitorial", "maintenance", "main-d'œuvre", "manutention",
         "warehouse worker", "facilities", "manœuvre", "entretien", "entretien ménager",
         "travail général",
     ),
     14: (
         "government", "public service", "government and public service", "public sector",
         "public administration", "gouvernement", "fonction publique", "secteur public",
-        "administration publique", "military",
+        "administration publique", "military", "municipal",
     ),
     15: (
         "health care", "health", "medical", "nursing", "nurse", "health and medical",
-        "medical/health", "dental", "pharmacy", "pharmaceutical", "mental health", "physician",
+        "medical/health", "dental", "pharmacy", "pharmaceutical", "mental health", "physician", "healthcare and medical",
+        "support worker", "personal care",
         "health sciences", "santé", "soins de santé", "soins infirmiers", "médical",
     ),
     16: (
         "hospitality", "tourism", "hospitality and tourism", "hotel", "hotels", "travel",
-        "hospitality/hotel", "event planning", "hôtellerie", "tourisme", "hôtellerie et tourisme",
+        "hospitality/hotel", "event planning", "event management", "housekeeping",
+        "hôtellerie", "tourisme", "hôtellerie et tourisme",
         "tourisme et restauration",
     ),
     17: (
-        "hr", "recruiting", "recruitment", "human resource", "people", "talent acquisition",
+        "hr", "recruiting", "recruitment", "human resource", "people", "talent acquisition", "hr and recruitment",
         "ressources humaines", "RH", "recrutement", "staffing",
     ),
     18: (
         "it", "information technology", "software", "it and software",
         "information technology and software", "computer", "computers", "technology", "tech",
-        "software development", "software engineering", "it/software", "developer",
+        "software development", "software engineering", "it/software", "developer", "I.T.",
         "web development", "data science", "data", "internet", "telecommunications",
         "computer and it", "network", "cybersecurity", "informatique", "TI",
         "technologies de l'information", "technologie", "logiciel", "développement logiciel",
@@ -207,14 +211,14 @@ CATEGORY_SYNONYMS: dict[int, tuple[str, ...]] = {
         "notariat",
     ),
     20: (
-        "manufacturing and production", "production", "factory", "assembly", "quality assurance",
+        "manufacturing and production", "production", "factory", "manufacturing/production", "assembly", "quality assurance",
         "quality control", "operations", "industrial", "fabrication", "usine",
         "production industrielle", "opérations",
     ),
     21: (
         "marketing", "communications", "marketing and communications", "advertising",
         "public relations", "pr", "media", "communication", "marketing and pr", "digital marketing",
-        "social media", "journalism", "writing", "editorial", "publishing", "publicité",
+        "social media", "journalism", "writing", "translation", "traduction", "editorial", "publishing", "publicité",
         "relations publiques", "médias", "marketing et communications",
     ),
     22: (
@@ -232,7 +236,8 @@ CATEGORY_SYNONYMS: dict[int, tuple[str, ...]] = {
     ),
     25: (
         "sale", "sales and business development", "inside sales", "account management",
-        "sales representative", "business sales", "vente", "ventes", "représentant",
+        "sales representative", "business sales", "vente", "ventes", "représentant", "sales and marketing",
+        "ventes et marketing",
         "développement des affaires", "sales and retail",
     ),
     26: (
@@ -247,7 +252,8 @@ CATEGORY_SYNONYMS: dict[int, tuple[str, ...]] = {
     ),
     28: (
         "trades", "skilled trade", "construction/skilled trade", "construction and skilled trades",
-        "electrician", "plumbing", "plumber", "welding", "welder", "carpentry", "installation",
+        "electrician", "plumbing", "electrical", "maintenance and repair",
+        "plumber", "welding", "welder", "carpentry", "installation",
         "installation maintenance repair", "métiers", "métiers spécialisés", "électricien",
         "soudure", "mechanical trades",
     ),
@@ -263,7 +269,7 @@ CATEGORY_SYNONYMS: dict[int, tuple[str, ...]] = {
     ),
     31: (
         "transportation", "logistics", "transportation and logistics", "transport", "shipping",
-        "warehouse", "driver", "driving", "trucking", "delivery", "supply chain", "distribution",
+        "warehouse", "driver", "driving", "drivers", "truck driver", "trucking", "delivery", "supply chain", "distribution",
         "warehousing", "purchasing", "procurement", "aviation", "transport et logistique",
         "logistique", "chauffeur", "livraison", "entrepôt", "chaîne d'approvisionnement", "achats",
     ),

@@ -30,7 +30,7 @@ from syncd.feeds import transforms
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping import Mapping
 from syncd.feeds.options import POLICY_KEYS, duration, member, policy_of, read_spec, text
-from syncd.feeds.presets import load_preset, preset_names
+from syncd.feeds.presets import load_preset, overridden, preset_names
 from syncd.feeds.readers.spec import ReadSpec
 
 _SETTINGS = ("employer", "preset", "settle", "marker", "keep_files", "expect_every")
@@ -167,20 +167,11 @@ def _merged(values: Map[str, Any], scope: Scope) -> _Merged:
         if not isinstance(preset, str):
             scope.at("preset").fault("must be the name of a preset (text)")
             preset = None
-    fields = {**base.get("fields", {}), **own["fields"]}
-    fields = {
-        name: value
-        for name, value in fields.items()
-        if value is not False or name not in base.get("fields", {})
-    }
-    lookups = {**base.get("lookup", {}), **own["lookup"]}
-    for name in set(base.get("lookup", {})) & set(own["lookup"]):
-        if isinstance(own["lookup"][name], dict):
-            lookups[name] = {**base["lookup"][name], **own["lookup"][name]}
+    joined = overridden(base, own)
     native = preset is None and "fields" not in values
     if native and own["lookup"]:
         scope.at("lookup").fault("has no use: a feed in the service's own shape has no [fields]")
-    return _Merged(preset, {**base.get("read", {}), **own["read"]}, None if native else fields, lookups)
+    return _Merged(preset, joined["read"], None if native else joined["fields"], joined["lookup"])
 
 
 def _table(values: Map[str, Any], key: str, scope: Scope) -> dict[str, Any]:

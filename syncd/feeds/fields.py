@@ -19,10 +19,11 @@ from syncd.feeds.sources import NOTHING, SOURCE_KEYS, Build, Source, compile_sou
 
 @dataclass(slots=True)
 class Log:
-    """What was noticed about one row."""
+    """What was noticed about one row. ``unknown``: (field, value) of what no catalogue or lookup knows."""
 
     warnings: list[tuple[str, str]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    unknown: list[tuple[str, str]] = field(default_factory=list)
 
     def note(self, code: str, detail: str) -> None:
         self.warnings.append((code, detail))
@@ -48,12 +49,12 @@ class Context:
 @dataclass(frozen=True, slots=True)
 class Kind:
     """``options``: the keys that a field of this kind takes beside those of a source; ``compile`` reads
-    them. ``sourced`` False: the kind reads its table itself. ``field_default``: the kind applies
+    them. ``alone``: those with which a table has no source. ``field_default``: the kind applies
     ``default`` itself. ``bare``: its options alone, without any source, are enough."""
 
     compile: Compile
     options: tuple[str, ...] = ()
-    sourced: bool = True
+    alone: tuple[str, ...] = ()
     field_default: bool = False
     bare: bool = False
     prepare: Callable[[Context], Context] = lambda context: context
@@ -67,8 +68,8 @@ def compile_field(kind: Kind, expression: object, context: Context, scope: Scope
     context = kind.prepare(context)
     if not isinstance(expression, dict):
         return kind.compile({}, compile_source(expression, context.build, scope), context, scope)
-    alone = not kind.sourced and _own(kind, expression)
-    scope.keys(expression, kind.options if alone else (*SOURCE_KEYS, *kind.options))
+    alone = any(option in expression for option in kind.alone)
+    scope.keys(expression, kind.alone if alone else (*SOURCE_KEYS, *kind.options))
     own_keys = (*kind.options, "default") if kind.field_default else kind.options
     plain = {key: value for key, value in expression.items() if key not in own_keys}
     bare = kind.bare and _own(kind, expression) and not plain

@@ -6,13 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from syncd.domain.places import province_code
+from syncd.domain.text import fold
 from syncd.domain.text import key as name_key
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import Finder, catalogue_id, finders
 from syncd.feeds.faults import Scope
-from syncd.feeds.fields import DROPPED, Compile, Context, Field, Kind, Log
-from syncd.feeds.sources import Source, compile_source, compile_table, selector
-from syncd.feeds.transforms.places import is_canada, tidy
+from syncd.feeds.fields import DROPPED, Compile, Context, Field, Kind, Log, choice
+from syncd.feeds.sources import SOURCE_KEYS, Source, compile_source, compile_table, constants, selector
+from syncd.feeds.transforms.places import is_canada, is_nowhere, tidy
+from syncd.feeds.transforms.positions import position_of
 from syncd.feeds.transforms.text import spelled
 
 _MOST = 3
@@ -20,23 +23,51 @@ _MOST = 3
 
 def _locations(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
     """``country`` tells what lies outside Canada; beside ``each`` it is relative to each of its nodes.
-    Places abroad are left out; a job that has no other is a problem."""
+    Places abroad, and texts that name no place ("Remote"), are left out; a job that has no other has a
+    problem, or the ``default``."""
     values = _with_country(table, source, context, scope)
+    default = [tidy(spelled(value)) for value in constants(table.get("default", []), scope.at("default"))]
+    most = _limit(table, scope)
 
     def locations(node: Any, log: Log) -> object:
         found, abroad = values(node)
-        texts = dict.fromkeys(tidy(spelled(value)) for value in found)
-        items = [{"description": text} for text in texts if text]
-        if not abroad:
-            return _first_three(items, "locations", log) or None
-        detail = f"the location is outside Canada (country {abroad[:60]})"
-        if items:
-            log.note("location_abroad", detail)
-            return _first_three(items, "locations", log)
-        log.problems.append(Problem("/locations/0/description", "unknown_value", detail, abroad))
-        return DROPPED
+        texts = [tidy(spelled(value)) for value in found]
+        nowhere = next((text for text in texts if is_nowhere(text)), None)
+        items = _distinct([text for text in texts if text and not is_nowhere(text)])
+        if items and abroad:
+            log.note("location_abroad", _ABROAD.format(abroad[:60]))
+        elif abroad:
+            problem = Problem(
+                "/locations/0/description", "unknown_value", _ABROAD.format(abroad[:60]), abroad
+            )
+            log.problems.append(problem)
+            return DROPPED
+        if nowhere is not None:
+            log.note("location_nowhere", f"no place: {nowhere[:100]}")
+        if not items and nowhere is not None and not default:
+            detail = f"{nowhere[:100]!r} is no place; give [fields] locations a default"
+            log.problems.append(Problem("/locations", "required", detail, nowhere))
+            return DROPPED
+        return _first_few(items or _distinct(default), "locations", most, log) or None
 
     return locations
+
+
+_ABROAD = "the location is outside Canada (country {})"
+
+
+def _distinct(texts: list[str]) -> list[dict[str, str]]:
+    """One entry for each place, however it is spelled ("Ottawa, ON", "OTTAWA, Ontario")."""
+    found: dict[object, dict[str, str]] = {}
+    for text in texts:
+        city, _, province = text.partition(",")
+        found.setdefault((fold(city), province_code(province) or fold(province)), {"description": text})
+    return list(found.values())
+
+
+def _limit(table: Mapping[str, Any], scope: Scope) -> int | None:
+    """``too_many = "reject"``: all are sent, for the API's rules to refuse."""
+    return None if choice(table, "too_many", ("first", "reject"), scope) == "reject" else _MOST
 
 
 def _itself(node: Any) -> list[Any]:
@@ -54,10 +85,8 @@ def _with_country(
     parts: Callable[[Any], list[Any]] = _itself
     if "each" in table:
         found = selector(table["each"], context.build, scope.at("each"))
-        inner = {key: value for key, value in table.items() if key not in ("each", "country")}
-        places = compile_table(
-            {"from": ".", **inner} if not set(inner) - {"default"} else inner, context.build, scope
-        ).every
+        inner = {key: table[key] for key in SOURCE_KEYS if key in table and key not in ("each", "default")}
+        places = compile_table(inner or {"from": "."}, context.build, scope).every
         parts = found.nodes if found else parts
 
     def split(node: Any) -> tuple[list[object], str | None]:
@@ -74,25 +103,44 @@ def _with_country(
     return split
 
 
-def _first_three(items: list[Any], name: str, log: Log) -> list[Any]:
-    if len(items) > _MOST:
-        log.note(f"too_many_{name}", f"{len(items)} {name}; the first {_MOST} count")
-    return items[:_MOST]
+def _first_few(items: list[Any], name: str, most: int | None, log: Log) -> list[Any]:
+    if most is not None and len(items) > most:
+        log.note(f"too_many_{name}", f"{len(items)} {name}; the first {most} count")
+    return items[:most]
 
 
 def _catalogue(name: str, many: bool) -> Compile:
     """``categories`` (a list) or ``positionType`` (the first that is known)."""
 
     def compile_(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-        find = finders(context.catalog)[name]
+        find = _finder(name, context)
         default = _defaults(table, find, scope.at("default")) if "default" in table else []
         if "value" in table:
             _defaults({"default": table["value"]}, find, scope.at("value"))
         _check_lookup(table, find, context, scope.at("lookup"))
-        pick = _many if many else _one
-        return lambda node, log: pick(source.every(node), default, find, log)
+        if not many:
+            return lambda node, log: _one(source.every(node), default, find, log)
+        most = _limit(table, scope)
+        return lambda node, log: _many(source.every(node), default, find, most, log)
 
     return compile_
+
+
+def _finder(name: str, context: Context) -> Finder:
+    """A position type may also be described in several words."""
+    find = finders(context.catalog)[name]
+    if name != "positionType":
+        return find
+    live = {id for id, entry in context.catalog.position_types.items() if not entry.retired}
+
+    def by_name(text: str) -> int | None:
+        found = find.by_name(text)
+        if found is None:
+            described = position_of(text)
+            found = described if described in live else None
+        return found
+
+    return replace(find, by_name=by_name)
 
 
 def _defaults(table: Mapping[str, Any], find: Finder, scope: Scope) -> list[int]:
@@ -117,18 +165,16 @@ def _check_lookup(table: Mapping[str, Any], find: Finder, context: Context, scop
                 )
 
 
-def _many(values: list[object], default: list[int], find: Finder, log: Log) -> object:
+def _many(values: list[object], default: list[int], find: Finder, most: int | None, log: Log) -> object:
     ids = {id: {"id": id} for value in values if (id := catalogue_id(value, find)) is not None}
     unknown = [value for value in values if catalogue_id(value, find) is None]
+    _count_unknown(unknown, find, log)
     if unknown and not default:
         return _unknown(unknown[0], find, log)
     if unknown:
-        log.note(
-            f"unknown_{find.what.replace(' ', '_')}",
-            f"unknown {find.what}: {', '.join(map(spelled, unknown))[:200]}",
-        )
+        _note_unknown(unknown, find, log)
     chosen = list(ids.values()) or [{"id": id} for id in default]
-    return _first_three(chosen, find.pointer.strip("/"), log) or None
+    return _first_few(chosen, find.pointer.strip("/"), most, log) or None
 
 
 def _one(values: list[object], default: list[int], find: Finder, log: Log) -> object:
@@ -136,11 +182,21 @@ def _one(values: list[object], default: list[int], find: Finder, log: Log) -> ob
         id = catalogue_id(value, find)
         if id is not None:
             return {"id": id}
+    _count_unknown(values, find, log)
     if values and not default:
         return _unknown(values[0], find, log)
     if values:
-        log.note(f"unknown_{find.what.replace(' ', '_')}", f"unknown {find.what}: {spelled(values[0])[:200]}")
+        _note_unknown(values[:1], find, log)
     return {"id": default[0]} if default else None
+
+
+def _count_unknown(values: list[object], find: Finder, log: Log) -> None:
+    log.unknown.extend((find.pointer.strip("/"), spelled(value)[:200]) for value in values)
+
+
+def _note_unknown(values: list[object], find: Finder, log: Log) -> None:
+    code = f"unknown_{find.what.replace(' ', '_')}"
+    log.note(code, f"unknown {find.what}: {', '.join(map(spelled, values))[:200]}")
 
 
 def _unknown(value: object, find: Finder, log: Log) -> object:
@@ -174,12 +230,15 @@ def _keeping_names(field: str) -> Callable[[Context], Context]:
 
 
 LIST_KINDS: dict[str, Kind] = {
-    "locations": Kind(_locations, ("country",)),
+    "locations": Kind(_locations, ("country", "too_many"), field_default=True),
     "categories": Kind(
-        _catalogue("categories", True), field_default=True, prepare=_keeping_names("categories")
+        _catalogue("categories", True),
+        ("too_many",),
+        field_default=True,
+        prepare=_keeping_names("categories"),
     ),
     "positionType": Kind(
         _catalogue("positionType", False), field_default=True, prepare=_keeping_names("positionType")
     ),
-    "applicantRoutingType": Kind(_routing, ("prefer",), sourced=False, field_default=True),
+    "applicantRoutingType": Kind(_routing, ("prefer",), alone=("prefer",), field_default=True),
 }

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import ATTRIBUTES, Routing
-from syncd.domain.text import key as name_key
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.fields import DROPPED, Context, Field, Kind, Log, compile_field
@@ -21,7 +20,7 @@ from syncd.feeds.native import native_body
 from syncd.feeds.records import Format, Record
 from syncd.feeds.salary_field import KIND as SALARY
 from syncd.feeds.selectors import open_record
-from syncd.feeds.sources import Build, Values, constants
+from syncd.feeds.sources import Build, Table, constants
 from syncd.feeds.text_fields import TEXT_KINDS
 
 KINDS: dict[str, Kind] = {**TEXT_KINDS, **LIST_KINDS, "salary": SALARY}
@@ -36,12 +35,15 @@ Body = dict[str, object]
 class MappedRow:
     """``body``: what a client would send as JSON, without the fields that ``problems`` is about; None:
     there is none at all. With any problem the row is rejected. ``reference_id``: the row's id as far as it
-    is readable, trimmed. ``warnings``: (code, detail) of what was cut, cleaned, guessed or given up."""
+    is readable, trimmed. ``warnings``: (code, detail) of what was cut, cleaned, guessed or given up.
+    ``unknown``: (field, value as the feed has it) of each value that names no entry of a catalogue, whether
+    the row is rejected for it or a default stands in: what a lookup would have to say."""
 
     body: Body | None
     reference_id: str | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Mapping:
             )
         log = Log()
         body = self._body(record.item, actual, log)
-        return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings))
+        return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings), tuple(log.unknown))
 
     def _body(self, item: Any, form: Format, log: Log) -> Body:
         if self._fields is None:
@@ -171,17 +173,15 @@ def format_of(item: object) -> Format:
     return "json" if item is None or isinstance(item, list | str | int) else "xml"
 
 
-def _tables(lookups: Map[str, Map[str, object]], scope: Scope) -> dict[str, dict[str, Values]]:
+def _tables(lookups: Map[str, Map[str, object]], scope: Scope) -> dict[str, Table]:
     """Lookup tables by name; their keys without case, accents and punctuation."""
-    tables: dict[str, dict[str, Values]] = {}
+    tables: dict[str, Table] = {}
     for name, table in lookups.items():
         if not isinstance(table, dict):
             scope.at(name).fault('must be a table of "text in the feed" = "value"')
-            tables[name] = {}
+            tables[name] = Table({})
             continue
-        tables[name] = {
-            name_key(key): constants(value, scope.at(name).at(key)) for key, value in table.items()
-        }
+        tables[name] = Table({key: constants(value, scope.at(name).at(key)) for key, value in table.items()})
     return tables
 
 

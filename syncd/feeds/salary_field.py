@@ -9,13 +9,17 @@ from typing import Any
 
 from syncd.feeds.catalogue_values import Finder, catalogue_id, finders
 from syncd.feeds.faults import Scope
-from syncd.feeds.fields import Context, Field, Kind, Log
+from syncd.feeds.fields import Context, Field, Kind, Log, choice
 from syncd.feeds.sources import NOTHING, SOURCE_KEYS, Source, compile_source, constants
 from syncd.feeds.transforms import money
+from syncd.feeds.transforms.amounts import Locale
 from syncd.feeds.transforms.money import Infer, Pay
 from syncd.feeds.transforms.text import boolean, spelled
 
-_PARTS = ("text", "amount", "maxAmount", "period", "plusCommission", "currency", "infer_period", "default")
+_PARTS = (
+    *("text", "amount", "maxAmount", "period", "plusCommission", "currency"),
+    *("infer_period", "locale", "default"),
+)
 _NEEDED = {"text", "amount", "maxAmount", "plusCommission", *SOURCE_KEYS} - {"default", "split", "lookup"}
 
 
@@ -33,14 +37,15 @@ def _salary(table: Mapping[str, Any], source: Source, context: Context, scope: S
     if "text" in given and given & set(SOURCE_KEYS):
         scope.fault("text is the source already; the other one has no use")
     infer = _infer(table.get("infer_period"), scope.at("infer_period")) if "infer_period" in table else None
-    default = _default(table, infer, scope.at("default"))
+    locale = _locale(table, scope)
+    default = _default(table, infer, locale, scope.at("default"))
     find = finders(context.catalog)["period"]
 
     def salary(node: Any, log: Log) -> object:
-        pay = _paid_abroad(parts["currency"].first(node)) or _structured(node, parts, find, infer)
+        pay = _paid_abroad(parts["currency"].first(node)) or _structured(node, parts, find, infer, locale)
         if pay is None or (not pay.usable and not pay.notes):
             value = text.first(node)
-            pay = money.parse(spelled(value), infer) if value is not None else pay
+            pay = money.parse(spelled(value), infer, locale) if value is not None else pay
         for code, detail in pay.notes if pay else ():
             log.note(code, detail)
         chosen = pay if pay and pay.usable else default
@@ -49,11 +54,20 @@ def _salary(table: Mapping[str, Any], source: Source, context: Context, scope: S
     return salary
 
 
-def _default(table: Mapping[str, Any], infer: Infer | None, scope: Scope) -> Pay | None:
+def _locale(table: Mapping[str, Any], scope: Scope) -> Locale | None:
+    """``locale = "fr"``: a comma is the decimal mark and a point parts thousands where nothing else tells."""
+    if "locale" not in table:
+        return None
+    return "fr" if choice(table, "locale", ("en", "fr"), scope) == "fr" else "en"
+
+
+def _default(
+    table: Mapping[str, Any], infer: Infer | None, locale: Locale | None, scope: Scope
+) -> Pay | None:
     if "default" not in table:
         return None
     values = constants(table["default"], scope)
-    pay = money.parse(spelled(values[0]), infer) if values else None
+    pay = money.parse(spelled(values[0]), infer, locale) if values else None
     if pay is None or not pay.usable:
         scope.fault('must be a salary such as "$25 / hour"')
     return pay
@@ -93,7 +107,9 @@ def _paid_abroad(currency: object | None) -> Pay | None:
     )
 
 
-def _structured(node: Any, parts: Mapping[str, Source], find: Finder, infer: Infer | None) -> Pay | None:
+def _structured(
+    node: Any, parts: Mapping[str, Source], find: Finder, infer: Infer | None, locale: Locale | None
+) -> Pay | None:
     """What amount, maxAmount, period and plusCommission say; None if there is neither an amount nor a
     commission."""
     commission = boolean(parts["plusCommission"].first(node)) is True
@@ -104,9 +120,9 @@ def _structured(node: Any, parts: Mapping[str, Source], find: Finder, infer: Inf
     shown = " - ".join(spelled(v) for v in (amount, most) if v is not None) + (
         f" {spelled(period)}" if period else ""
     )
-    low, high = money.number(amount), money.number(most)
+    low, high = money.number(amount, locale), money.number(most, locale)
     if low is None and high is None:
-        found = money.parse(shown, infer)
+        found = money.parse(shown, infer, locale)
         return replace(found, plus_commission=commission or found.plus_commission)
     if (low or 0) < 0 or (high or 0) < 0:
         return Pay(

@@ -4,14 +4,18 @@ CSV: a column name. JSON: a path (``a.b`` ``a[0]`` ``a[*].b`` ``a[name=X].b`` ``
 an XPath relative to the record; a name without prefix matches any namespace, one with a prefix the name as
 the document writes it.
 
-What a selector is applied to is a *node*: a dict (CSV), any JSON value, or an XmlNode. ``open_record``
-makes the first."""
+A column is found by its name without case and surrounding space; where there is none, by its name without
+blanks, dashes and underscores too (``job title`` finds ``Job_Title``).
+
+What a selector is applied to is a *node*: a CsvRow, any JSON value, or an XmlNode. ``open_record`` makes the
+first."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from syncd.feeds.readers.spec import header_key
@@ -35,9 +39,51 @@ class Selector:
     outside: bool = False
 
 
+class CsvRow:
+    """A row by column, with what its file's header says about names."""
+
+    __slots__ = ("cells", "header")
+
+    def __init__(self, cells: dict[str, Any]) -> None:
+        self.cells = cells
+        self.header = _header(tuple(cells))
+
+
+class Header:
+    """The columns of a file, by name and by name without blanks and dashes. The same file, the same object."""
+
+    __slots__ = ("blind", "names")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = frozenset(names)
+        self.blind: dict[str, str] = {}
+        for name in names:
+            self.blind.setdefault(blind(name), name)
+
+    def find(self, name: str) -> str | None:
+        key = header_key(name)
+        return key if key in self.names else self.blind.get(blind(name))
+
+
+@lru_cache(maxsize=64)
+def _header(names: tuple[str, ...]) -> Header:
+    return Header(names)
+
+
+@lru_cache(maxsize=8192)
+def blind(name: str) -> str:
+    """A column's name without case, blanks, dashes, underscores and dots."""
+    return _BLIND.sub("", name).casefold()
+
+
+_BLIND = re.compile(r"[\s_\-.:]+")
+
+
 def open_record(item: object, form: Format) -> Node:
     """The node of a record's ``item``."""
-    return XmlNode(item) if form == "xml" else item
+    if form == "xml":
+        return XmlNode(item)
+    return CsvRow(item) if form == "csv" and isinstance(item, dict) else item
 
 
 def compile_selector(text: str, form: Format, *, markup: bool = False) -> Selector:
@@ -46,20 +92,33 @@ def compile_selector(text: str, form: Format, *, markup: bool = False) -> Select
     if not text.strip():
         raise ValueError("is empty")
     if form == "csv":
-        return _column(text)
+        return compile_columns([text])
     if form == "xml":
         return Selector(*compile_xpath(text.strip(), markup))
     return _json_path(text.strip())
 
 
-def _column(name: str) -> Selector:
-    key = header_key(name)
+def compile_columns(names: Sequence[str]) -> Selector:
+    """The first of some columns that has a value. Which of them a file has is found out once a file."""
+    known: tuple[Header | None, tuple[str, ...]] = (None, ())
+
+    def present(row: CsvRow) -> tuple[str, ...]:
+        nonlocal known
+        header, columns = known
+        if header is not row.header:
+            found = [column for name in names if (column := row.header.find(name)) is not None]
+            known = header, columns = row.header, tuple(dict.fromkeys(found))
+        return columns
 
     def first(node: Node) -> object | None:
-        return meant(node.get(key))
+        for column in present(node):
+            value = meant(node.cells[column])
+            if value is not None:
+                return value
+        return None
 
     def every(node: Node) -> list[object]:
-        value = meant(node.get(key))
+        value = first(node)
         return [] if value is None else [value]
 
     return Selector(first, every, every)

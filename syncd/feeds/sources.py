@@ -18,7 +18,7 @@ from typing import Any
 from syncd.domain.text import key as name_key
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.records import Format
-from syncd.feeds.selectors import Node, Selector, compile_selector
+from syncd.feeds.selectors import Node, Selector, compile_columns, compile_selector
 from syncd.feeds.transforms.text import spelled
 
 Values = list[object]
@@ -38,14 +38,40 @@ class Source:
     every: Callable[[Node], Values]
 
 
+class Table(dict[str, Values]):
+    """A lookup: name key → values. An entry that was written with a ``*`` at its end stands under its key with
+    that ``*``, and holds for every text that begins so; the longest one wins, and a whole name over any."""
+
+    def __init__(self, entries: Mapping[str, Values]) -> None:
+        super().__init__({_entry_key(text): values for text, values in entries.items()})
+        starts = (key[:-1] for key in self if key.endswith("*"))
+        self._starts = tuple(sorted(starts, key=len, reverse=True))
+
+    def find(self, text: str, default: Values) -> Values:
+        key = name_key(text[:_LONGEST])
+        found = self.get(key)
+        if found is None and self._starts:
+            found = next((self[f"{start}*"] for start in self._starts if key.startswith(start)), None)
+        return default if found is None else found
+
+
+def _entry_key(text: str) -> str:
+    """``29*`` holds for "29" and "2951"; ``29-*`` for "29-51", not for these."""
+    stem = text.rstrip()
+    if not stem.endswith("*"):
+        return name_key(text)
+    stem = stem[:-1]
+    return name_key(stem) + ("*" if stem[-1:].isalnum() else " *")
+
+
 @dataclass(slots=True)
 class Build:
-    """What compiling needs to know. ``lookups``: tables by name, their keys already name keys. ``whole``:
+    """What compiling needs to know. ``lookups``: tables by name. ``whole``:
     says of a text that it is one value although it holds a separator. ``outside`` gathers the selectors
     that leave the record."""
 
     form: Format
-    lookups: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+    lookups: Mapping[str, Table] = field(default_factory=dict)
     markup: bool = False
     whole: Callable[[str], bool] = field(default=lambda text: False)
     outside: list[str] = field(default_factory=list)
@@ -124,6 +150,10 @@ def _form(name: str, table: Mapping[str, Any], build: Build, scope: Scope) -> So
 
 
 def _alternatives(expressions: list[object], build: Build, scope: Scope) -> Source:
+    columns = [e for e in expressions if isinstance(e, str) and e.strip()]
+    if build.form == "csv" and columns and len(columns) == len(expressions):
+        found = compile_columns(columns)
+        return Source(found.first, found.every)
     sources = [compile_source(e, build, scope.at(i)) for i, e in enumerate(expressions, 1)]
     if not sources:
         scope.fault("a list of alternatives needs at least one")
@@ -231,12 +261,8 @@ def _lookup(name: object, source: Source, build: Build, scope: Scope) -> Source:
         return source
     if not table:
         return source
-    inner = source.every
-    return _from_every(
-        lambda node: [
-            new for value in inner(node) for new in table.get(name_key(spelled(value)[:_LONGEST]), (value,))
-        ]
-    )
+    inner, find = source.every, table.find
+    return _from_every(lambda node: [new for value in inner(node) for new in find(spelled(value), [value])])
 
 
 def _default(values: Values, source: Source) -> Source:

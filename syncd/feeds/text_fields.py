@@ -19,6 +19,7 @@ from syncd.feeds.transforms.html import clean, paragraphs
 from syncd.feeds.transforms.text import boolean, one_line, spelled, without_controls
 
 _TITLE_LIMIT = LIMITS["title"]
+_REFERENCE_LIMIT = LIMITS["referenceId"]
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,24}(?::\d+)?(?:[/?#]\S*)?\Z", re.IGNORECASE)
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 
@@ -26,12 +27,16 @@ _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 def _reference(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
     if "derive" in table:
         return _derived(table["derive"], context, scope.at("derive"))
+    hashed = choice(table, "too_long", ("reject", "hash"), scope) == "hash"
 
     def reference(node: Any, log: Log) -> object:
         value = source.first(node)
         if value is None:
             return None
         text = spelled(value)
+        if hashed and len(text) > _REFERENCE_LIMIT:
+            log.note("reference_hashed", f"the id has {len(text)} characters; its SHA-256 stands for it")
+            return _digest(text)
         if not _SCIENTIFIC.match(text):
             return text
         detail = f"{text} is a number in scientific notation: a spreadsheet has lost its digits"
@@ -54,9 +59,13 @@ def _derived(selectors: object, context: Context, scope: Scope) -> Field:
             return None
         log.note("derived_reference", "the referenceId is derived from other fields of the record")
         text = "\x1f".join("" if value is None else spelled(value) for value in values)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+        return _digest(text)
 
     return derived
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
 def _title(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
@@ -146,7 +155,12 @@ def _date(table: Mapping[str, Any], source: Source, context: Context, scope: Sco
 
     def close_date(node: Any, log: Log) -> object:
         value = source.first(node)
-        return None if value is None else parse(value) or spelled(value)
+        found = None if value is None else parse(value)
+        if value is None or found is not None or formats == ["iso"]:
+            return found or (None if value is None else spelled(value))
+        detail = f"{spelled(value)[:60]!r} is no date in any of the ways that this feed reads: {', '.join(formats)}"
+        log.problems.append(Problem("/closeDate", "invalid_date", detail, value))
+        return DROPPED
 
     return close_date
 
@@ -187,7 +201,7 @@ def _markup(context: Context) -> Context:
 
 
 TEXT_KINDS: dict[str, Kind] = {
-    "referenceId": Kind(_reference, ("derive",), sourced=False),
+    "referenceId": Kind(_reference, ("derive", "too_long"), alone=("derive",)),
     "title": Kind(_title, ("too_long",)),
     "closeDate": Kind(_date, ("date",)),
     "confidential": Kind(_boolean),

@@ -31,19 +31,31 @@ Compiled = tuple[
 
 class XmlNode:
     """An element and, made when first asked for, its children by local name: text, an element that has
-    children of its own, or a list of these where the name repeats. Valid as long as the element is."""
+    children of its own, or a list of these where the name repeats. Where no child has the very name, one
+    whose name differs in case only is meant. Valid as long as the element is."""
 
-    __slots__ = ("_children", "element")
+    __slots__ = ("_children", "_folded", "element")
 
     def __init__(self, element: Any) -> None:
         self.element = element
         self._children: dict[str, Any] | None = None
+        self._folded: dict[str, str] | None = None
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str, folded: str = "") -> Any:
         children = self._children
         if children is None:
             children = self._children = _by_name(self.element)
-        return children.get(name)
+        value = children.get(name)
+        return value if value is not None or not folded else children.get(self.called(folded))
+
+    def called(self, folded: str) -> str:
+        """The name of the child that is ``folded`` in lower case, "" if none is; the lower case itself is
+        preferred, then what comes first."""
+        if self._folded is None:
+            names = list(self.children())
+            self._folded = {child.lower(): child for child in reversed(names)}
+            self._folded |= {child: child for child in names if child.lower() == child}
+        return self._folded.get(folded, "")
 
     def children(self) -> dict[str, Any]:
         self.get("")
@@ -112,9 +124,10 @@ def compile_xpath(text: str, markup: bool) -> Compiled:
 
 def _child(name: str, markup: bool) -> Compiled:
     """The common case, a child's name: a look-up in a dict."""
+    folded = name.lower()
 
     def every(node: XmlNode) -> list[object]:
-        value = node.get(name)
+        value = node.get(name, folded)
         if value.__class__ is str:
             text = meant(value)
             return [] if text is None else [text]
@@ -124,13 +137,14 @@ def _child(name: str, markup: bool) -> Compiled:
         return [v for v in (meant(text_of(found, markup)) for found in values) if v is not None]
 
     def first(node: XmlNode) -> object | None:
-        value = node.get(name)
+        value = node.get(name, folded)
         if value.__class__ is str:
             return meant(value)
         return next(iter(every(node)), None)
 
     def nodes(node: XmlNode) -> list[Any]:
-        return [XmlNode(found) for found in node.element.iterfind("{*}" + name)]
+        actual = name if name in node.children() else node.called(folded)
+        return [XmlNode(found) for found in node.element.iterfind("{*}" + actual)] if actual else []
 
     return first, every, nodes, False
 

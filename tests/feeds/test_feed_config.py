@@ -9,7 +9,7 @@ from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Policy, Threshold
 from syncd.errors import ConfigError
 from syncd.feeds.config import FeedDefaults, load_feeds, parse_feed
-from syncd.feeds.presets import load_preset, preset_names
+from syncd.feeds.presets import load_preset, overridden, preset_names
 
 CATALOG = Catalog.default()
 EXAMPLES = Path(__file__).parents[2] / "config" / "feeds.d"
@@ -201,10 +201,38 @@ def test_what_the_mapping_needs_of_the_file_reaches_the_reader():
     assert feed(BASE + '[fields]\ntitle = "../publisher"').read.outside
 
 
+def test_what_extends_a_preset_says_only_what_is_different():
+    base = {
+        "about": "a",
+        "read": {"format": "xml"},
+        "fields": {"title": "t", "salary": "s"},
+        "lookup": {"c": {"x": 1, "y": 2}},
+    }
+    own = {
+        "about": "b",
+        "fields": {"title": "name", "salary": False, "status": False},
+        "lookup": {"c": {"y": 3}, "d": {}},
+    }
+    assert overridden(base, own) == {
+        "about": "b",
+        "read": {"format": "xml"},
+        "fields": {"title": "name", "status": False},
+        "lookup": {"c": {"x": 1, "y": 3}, "d": {}},
+    }
+
+
+def test_a_preset_starts_from_its_family():
+    family, preset = load_preset("indeed"), load_preset("jooble")
+    assert preset["fields"]["title"] == ["name", "title"]
+    assert preset["fields"]["salary"] == family["fields"]["salary"]
+    assert preset["lookup"]["status"]["published"] == ""
+    assert preset["read"]["format"] == "xml"
+
+
 @pytest.mark.parametrize("name", preset_names())
-def test_a_preset_is_one_line_of_words_and_the_three_tables(name):
+def test_a_preset_is_one_line_of_words_and_the_tables_of_a_preset(name):
     preset = load_preset(name)
-    assert set(preset) == {"about", "read", "fields", "lookup"}
+    assert set(preset) == {"about", "detect", "read", "fields", "lookup"}
     assert "\n" not in preset["about"]
     assert feed(f'employer = "A"\npreset = "{name}"').preset == name
 

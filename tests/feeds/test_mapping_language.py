@@ -57,6 +57,16 @@ def test_a_default_namespace_does_not_matter():
     assert value("a[b='x']/b", '<job xmlns="urn:q"><a><b>x</b></a></job>') == "x"
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("title", "t"), ("TITLE", "T"), ("Title", "t"), ("expirationdate", "x"), ("n", None)],
+)
+def test_a_name_that_no_child_has_is_found_in_another_case(name, expected):
+    xml = "<job><TITLE>T</TITLE><title>t</title><expirationDate>x</expirationDate></job>"
+    assert value(name, xml) == expected
+    assert value({"each": name, "from": "."}, xml) == expected
+
+
 JSON = {
     "a": {"b": "x"},
     "list": [{"name": "one", "v": 1}, {"name": "Job Type", "v": "Full"}],
@@ -290,10 +300,19 @@ def test_a_derived_reference_is_stable_and_said():
     assert row(fields, {}).reference_id is None
 
 
-def test_a_date_that_no_format_fits_is_passed_on_for_the_rules():
-    fields = {"closeDate": {"from": "d", "date": ["%d/%m/%Y"]}}
+def test_a_date_that_no_format_fits_is_a_problem_that_names_the_formats():
+    fields = {"closeDate": {"from": "d", "date": ["%d/%m/%Y", "rfc822"]}}
     assert row(fields, {"d": "13/07/2027"}).body == {"closeDate": "2027-07-13"}
-    assert row(fields, {"d": "07/13/2027"}).body == {"closeDate": "07/13/2027"}
+    refused = row(fields, {"d": "07/13/2027"})
+    assert refused.body == {}
+    assert [(p.pointer, p.code, p.value) for p in refused.problems] == [
+        ("/closeDate", "invalid_date", "07/13/2027")
+    ]
+    assert "%d/%m/%Y, rfc822" in refused.problems[0].detail
+
+
+def test_a_date_that_is_not_iso_is_left_to_the_rules_where_the_mapping_names_no_format():
+    assert row({"closeDate": "d"}, {"d": "07/13/2027"}).body == {"closeDate": "07/13/2027"}
 
 
 def test_alternatives_may_have_formats_of_their_own():

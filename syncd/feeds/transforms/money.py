@@ -11,6 +11,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
+from syncd.feeds.transforms.amounts import NUMBER, Locale, read
+from syncd.feeds.transforms.amounts import plain as plain_text
+
 #: What a text says about pay, it says in its first so many characters.
 _LONGEST = 500
 YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY = 1, 2, 3, 4, 5
@@ -42,7 +45,7 @@ class Infer:
 #: Unit words → period id and payments a year where there is no such id (then amounts become yearly).
 _UNITS: tuple[tuple[str, int, int], ...] = (
     (
-        r"bi[- ]?weekly|every (?:two|2) weeks|fortnight(?:ly)?|(?:aux|toutes les) (?:deux|2) semaines",
+        r"bi[- ]?weekly|every (?:two|2) weeks|fortnight(?:ly)?|(?:aux|toutes les) (?:deux|2) semaines|quinzaine",
         YEARLY,
         26,
     ),
@@ -60,21 +63,15 @@ _UNITS: tuple[tuple[str, int, int], ...] = (
 _UNIT = "|".join(f"(?P<u{i}>{words})" for i, (words, _, _) in enumerate(_UNITS))
 _PER = rf"(?:(?:/|per|an?|par|de l'|l'|each|every|chaque)\s*)?(?:{_UNIT})(?![\w])"
 _ANY_UNIT = re.compile(rf"(?<![\w]){_PER}")
-_WHOLE_UNIT = re.compile(rf"\s*{_PER}\.?\s*\Z")
+_WHOLE_UNIT = re.compile(rf"\s*(?:1 )?{_PER}\.?\s*\Z")
 
-_NUMBER = (
-    r"\d{1,3}(?:,\d{3})+(?:\.\d{1,4})?(?!\d)"
-    r"|\d{1,3}(?:[ '.]\d{3}){2,}(?:,\d{1,4})?(?!\d)"
-    r"|\d{1,3}(?:[ ']\d{3})+(?:[.,]\d{1,4})?(?!\d)"
-    r"|\d{1,3}(?:\.\d{3})+,\d{1,4}(?!\d)"
-    r"|\d{1,13}(?:[.,]\d{1,4})?(?!\d)"
-)
-_CURRENCY = r"(?:ca|c|can|us|u\.s\.|au|nz)?\s?\$|\b(?:cad|usd|eur|gbp|aud|inr)\b|[€£¥₹]"
+_ABROAD = "usd|eur|gbp|aud|nzd|inr|chf|jpy|cny|mxn|php|brl|pln|sek|nok|dkk|hkd|sgd|zar"
+_CURRENCY = rf"(?:ca|c|can|us|u\.s\.|au|nz)?\s?\$|\b(?:cad|{_ABROAD})\b|[€£¥₹]"
 
 
 def _amount(i: int) -> str:
     return (
-        rf"(?P<c{i}>{_CURRENCY})?\s?(?<![\d.,%])(?P<n{i}>{_NUMBER})\s?(?P<k{i}>k(?![a-z]))?(?!\s?%)"
+        rf"(?P<c{i}>{_CURRENCY})?\s?(?<![\d.,%])(?P<n{i}>{NUMBER})\s?(?P<k{i}>k(?![a-z]))?(?!\s?%)"
         rf"\s?(?P<d{i}>{_CURRENCY}|dollars?)?(?:\s?(?:cad|can))?"
     )
 
@@ -86,49 +83,35 @@ _BETWEEN = re.compile(
 _UP_TO = re.compile(r"(?:up to|jusqu'a|maximum(?: of| de)?|max\.?|as much as|no more than)\s*:?\s*\Z")
 #: Numbers that are not pay: working hours, shares, years of experience, times of day.
 _NOT_PAY = re.compile(
-    r"\d+(?:[.,]\d+)?\s*(?:(?:-|to|a)\s*\d+(?:[.,]\d+)?\s*)?(?:h|hrs?|hours?|heures?)\s*(?:/|per|a|par|weekly|each)\s*"
-    r"(?:week|wk|semaine|sem|day|jour|month|mois)\w*"
+    r"(?<![\d.,])(?:"
+    r"\d+(?:[.,]\d+)?\s*(?:(?:-|to|a)\s*\d+(?:[.,]\d+)?\s*)?(?:h|hrs?|hours?|heures?)\s*"
+    r"(?:/|per|a|par|weekly|each)\s*(?:week|wk|semaine|sem|day|jour|month|mois)\w*"
     r"|\d+(?:[.,]\d+)?\s*%|\d+\s*\+?\s*(?:years?|ans|months?|mois|weeks?|semaines|days?|jours)(?: of)?\s*"
-    r"(?:experience|d'experience|vacation|vacances|conge|leave|off|paid)|\b401\s?\(?k\)?"
-    r"|\d{1,2}:\d\d\s*(?:am|pm)?|\d+\s*(?:hours?|heures?|hrs)\b(?!\s*(?:rate|pay))"
+    r"(?:experience|d'experience|vacation|vacances|conge|leave|off|paid)|401\s?\(?k\)?"
+    r"|\d{1,2}:\d\d\s*(?:am|pm)?"
+    r"|\d+(?:[.,]\d+)?\s*(?:hours|heures|hrs|hour(?=[\s-]*(?:shift|day|week)))\b(?!\s*(?:rate|pay))"
+    r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:signing|sign[- ]on|retention|referral|hiring|welcome|car|vehicle)\s*"
+    r"(?:bonus|allowance))"
 )
 _MILLIONS = re.compile(r"\d\s*(?:million|mm?\b)")
 _COMMISSION = re.compile(r"\bcommissions?\b|\bote\b|\bon[- ]target earnings\b")
-_FOREIGN = re.compile(r"(?:us|u\.s\.|au|nz)\s?\$|\b(?:usd|eur|gbp|aud|inr)\b|[€£¥₹]")
+_FOREIGN = re.compile(rf"(?<![a-z])(?:(?:us|u\.s\.|au|nz)\s?|r|mx|hk|nt)\$|\b(?:{_ABROAD})\b|[€£¥₹]")
 #: Words that leave a text little else than its number.
 _FILLERS = re.compile(
     r"\b(?:salary|salaire|pay|rate|wage|from|starting(?: at)?|up to|a partir de|de|between|entre|base|max|min"
     r"|plus|commission)\b"
 )
-_SPACES = re.compile(r"[\s\u00a0\u2007\u2009\u200a\u202f]+")
-_PLAIN = str.maketrans(
-    {
-        "–": "-",
-        "—": "-",
-        "‒": "-",
-        "−": "-",
-        "‐": "-",
-        "‑": "-",
-        "~": "-",
-        "’": "'",
-        "à": "a",
-        "â": "a",
-        "é": "e",
-        "è": "e",
-        "ê": "e",
-    }
-)
 
 
-def parse(text: str, infer: Infer | None = None) -> Pay:
+def parse(text: str, infer: Infer | None = None, locale: Locale | None = None) -> Pay:
     """What ``text`` says about pay. An unusable text gives a Pay that is not ``usable``, whose notes say
     why."""
-    return _parse(text[:_LONGEST], infer)
+    return _parse(text[:_LONGEST], infer, locale)
 
 
 @lru_cache(maxsize=8192)
-def _parse(text: str, infer: Infer | None) -> Pay:
-    plain = _SPACES.sub(" ", text.lower().translate(_PLAIN)).strip()
+def _parse(text: str, infer: Infer | None, locale: Locale | None) -> Pay:
+    plain = plain_text(text)
     commission = bool(_COMMISSION.search(plain))
     if _MILLIONS.search(plain):
         return Pay(notes=(("salary_unclear", f"no amount in the salary: {shown(text)}"),))
@@ -139,7 +122,7 @@ def _parse(text: str, infer: Infer | None) -> Pay:
         notes = () if commission else (("salary_unclear", f"no amount in the salary: {shown(text)}"),)
         return Pay(plus_commission=commission, notes=notes)
     match, source = found
-    pay = replace(_amounts(match, source), plus_commission=commission)
+    pay = replace(_amounts(match, source, locale), plus_commission=commission)
     return settle(pay, _period(match, source), infer, text)
 
 
@@ -185,11 +168,11 @@ def fits(amount: Decimal | None) -> bool:
 
 def unit_of(text: str) -> tuple[int, int] | None:
     """Period id and factor of a unit by itself: ``HOUR``, ``per year``, ``Bi-weekly``, ``par mois``."""
-    found = _WHOLE_UNIT.match(_SPACES.sub(" ", text.lower().translate(_PLAIN).replace("_", " ")).strip())
+    found = _WHOLE_UNIT.match(plain_text(text).replace("_", " "))
     return _unit(found) if found else None
 
 
-def number(value: object) -> Decimal | None:
+def number(value: object, locale: Locale | None = None) -> Decimal | None:
     """One amount: a number, or text with nothing but one ("10,000.00", "45k", "$ 22,50"). None: it is
     none."""
     if isinstance(value, bool):
@@ -197,11 +180,11 @@ def number(value: object) -> Decimal | None:
     if isinstance(value, int | Decimal | float):
         found = Decimal(value)
         return found if found.is_finite() else None
-    text = _SPACES.sub(" ", str(value)[:100].lower().translate(_PLAIN)).strip()
+    text = plain_text(str(value)[:100])
     match = _BETWEEN.fullmatch(text)
     if match is None or match["n2"]:
         return None
-    return _read(match["n1"], bool(match["k1"]))
+    return read(match["n1"], bool(match["k1"]), locale)
 
 
 def shown(text: str) -> str:
@@ -224,29 +207,19 @@ def _bare(match: re.Match[str], plain: str) -> bool:
     return not _FILLERS.sub("", rest).strip(" .:;,+-/()")
 
 
-def _amounts(match: re.Match[str], plain: str) -> Pay:
-    first = _read(match["n1"], bool(match["k1"]))
+def _amounts(match: re.Match[str], plain: str, locale: Locale | None) -> Pay:
+    first = read(match["n1"], bool(match["k1"]), locale)
     if not match["n2"]:
         if _UP_TO.search(plain[: match.start()]):
             return Pay(first, notes=(("salary_up_to", "an upper limit alone is taken as the amount"),))
         return Pay(first)
-    second = _read(match["n2"], bool(match["k2"]))
-    if not match["k1"] and first < 1000 and (match["k2"] or 10_000 <= first * 1000 <= second):
+    second = read(match["n2"], bool(match["k2"]), locale)
+    if match["k1"] and not match["k2"] and second < 1000:
+        second *= 1000  # "60k - 80"
+    bare = not match["c1"] and not match["d1"] and 10_000 <= first * 1000 <= second
+    if not match["k1"] and first < 1000 and (match["k2"] or bare):
         first *= 1000  # "45-55k", "50 à 60 000 $"
     return Pay(first, second)
-
-
-def _read(digits: str, thousands: bool) -> Decimal:
-    """The value of a number in English or French writing."""
-    text = digits.replace(" ", "").replace("'", "")
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
-        text = text.replace(",", "")
-    elif re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}", text):
-        text = text.replace(".", "").replace(",", ".")
-    else:
-        text = text.replace(",", ".")
-    value = Decimal(text)
-    return value * 1000 if thousands else value
 
 
 def _period(match: re.Match[str], plain: str) -> tuple[int, int] | None:

@@ -1,18 +1,42 @@
 """A location as feeds write it, brought near to "City, Province". Whether it is one is judged by
-``domain.places``."""
+``domain.places``; what can be no place ("Remote", "Multiple locations") is told here."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
+from syncd.domain.places import PROVINCES, province_code
+from syncd.domain.text import fold
+
 #: What is longer is no location that the API takes.
 _LONGEST = 400
 _CANADA = frozenset(("ca", "can", "canada", "cdn"))
+_CODES = "|".join(PROVINCES)
 _COUNTRY_TAIL = re.compile(r"[,\s]+(?:canada|can|\(canada\))\.?\Z", re.IGNORECASE)
 _CODE_TAIL = re.compile(r"(,\s*[A-Za-z.\u00c0-\u024f' -]+),\s*CA\Z")
 _POSTAL = re.compile(r"[,\s]+[A-CEGHJ-NPR-TVXY]\d[A-Z][ -]?\d[A-Z]\d\Z", re.IGNORECASE)
-_CODE_FIRST = re.compile(r"(?:CA-)?(AB|BC|MB|NB|NL|NS|NT|NU|ON|PE|QC|SK|YT)-(?=[^\W\d])")
+#: How one works, where it stands beside a place.
+_MODE = (
+    r"(?:fully |100 ?% )?(?:remote|hybrid|hybride|on-?site|in[- ]office|in[- ]person|work from home|wfh|telework"
+    r"|télétravail|teletravail|à distance|sur place|en personne|en présentiel)"
+)
+_MODE_FIRST = re.compile(rf"(?:{_MODE}[ /]+)*{_MODE}\s*(?:[:,/|(]|-\s|\bin\b|\bà\b)\s*", re.IGNORECASE)
+_MODE_LAST = re.compile(rf"\s*(?:[,/|]\s*|\s-\s*|\s)\(?{_MODE}\)?\Z|\s*\({_MODE}\)\Z", re.IGNORECASE)
+#: Texts of which this is all are no place.
+_NOWHERE = re.compile(
+    r"(?=.*[a-z])(?:\b(?:fully|100|remote|remotely|hybrid|hybride|work(?:ing)? from home|wfh|home ?based|telework(?:ing)?"
+    r"|telecommut(?:e|ing)|teletravail|a distance|virtual|virtuel|online|en ligne|anywhere|n'importe ou|partout"
+    r"|nationwide|across|au|in|within|from|dans|le|multiples?|various|several|plusieurs|divers|locations?|places?"
+    r"|cities|sites?|lieux|villes|endroits|canada|can|to be determined|tbd|tba|a determiner)\b|[\W_\d])+\Z"
+)
+_CODE_FIRST = re.compile(
+    rf"(?:(?:CA|CAN|Canada)\s*[-,/>]\s*)?({_CODES})\s*[-,/>]\s*(?=[^\W\d])(.+)\Z", re.DOTALL
+)
+_NAME_FIRST = re.compile(r"(?:(?:CA|CAN|Canada)\s*[-,/>]\s*)([^-,/>]{3,40})\s*[-,/>]\s*(.+)\Z", re.DOTALL)
+_CODE_LAST = re.compile(rf"([^,]*[^\W\d][^,]*?)(?:\s*[-/]\s*|\s+)({_CODES})\Z")
+_BRACKETS = re.compile(r"([^,()]+?)\s*\(([^()]+)\)\Z")
+_MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
 
 
 def is_canada(country: str) -> bool:
@@ -20,20 +44,63 @@ def is_canada(country: str) -> bool:
     return country[:20].strip().strip(".").casefold() in _CANADA
 
 
+def is_nowhere(text: str) -> bool:
+    """Whether ``text`` names no place at all: "Remote - Canada", "Télétravail", "Multiple
+    locations", a province's code alone."""
+    bare = text.strip()
+    return bare in PROVINCES or (len(bare) <= _LONGEST and _NOWHERE.match(fold(bare)) is not None)
+
+
 def tidy(text: str) -> str:
-    """Underscores as blanks, postal code and country cut off, ``CA-BC-Vancouver`` turned round.
-    Idempotent."""
+    """Underscores as blanks; postal code, country and "(Hybrid)" cut off; ``CA-BC-Vancouver`` and ``Montréal
+    (QC)`` as city and province; a street before them left out. Idempotent."""
     return _tidy(text) if len(text) <= _LONGEST else text
 
 
 @lru_cache(maxsize=16384)
 def _tidy(text: str) -> str:
-    place = " ".join(text.replace("_", " ").split())
-    while True:
-        shorter = _COUNTRY_TAIL.sub("", _POSTAL.sub("", place))
-        shorter = _CODE_TAIL.sub(r"\1", shorter).strip(" ,") or place
-        if shorter == place:
+    place = " ".join(text.replace("_", " ").replace("–", "-").replace("—", "-").split())
+    for _ in range(_LONGEST):
+        better = " ".join(_step(place).split()) or place
+        if better == place:
             break
-        place = shorter
-    code = _CODE_FIRST.match(place)
-    return f"{place[code.end() :].strip()}, {code[1]}" if code and "," not in place else place
+        place = better
+    return place
+
+
+def _step(place: str) -> str:
+    if is_nowhere(place):
+        return place
+    place = _MODE_FIRST.sub("", _MODE_LAST.sub("", place), count=1) or place
+    place = place.replace(")", "") if "(" not in place else place
+    place = _COUNTRY_TAIL.sub("", _POSTAL.sub("", place)) or place
+    place = _CODE_TAIL.sub(r"\1", place).strip(" ,") or place
+    return _arranged(place)
+
+
+def _arranged(place: str) -> str:
+    """City and province in their order, if the text has both."""
+    first = _CODE_FIRST.match(place) or _NAME_FIRST.match(place)
+    if first and province_code(first[1]) and not province_code(first[2]) and not is_nowhere(first[2]):
+        return f"{first[2].split(',')[-1].strip()}, {first[1].strip()}"
+    brackets = _BRACKETS.match(place)
+    if brackets and province_code(brackets[2]):
+        return f"{brackets[1].strip()}, {brackets[2].strip()}"
+    last = _CODE_LAST.match(place)
+    if last and not province_code(last[1]):
+        return f"{last[1].strip(' -/')}, {last[2]}"
+    return _shortened(place)
+
+
+def _shortened(place: str) -> str:
+    """``123 Main St, Toronto, ON`` and ``Toronto, ON - Downtown`` as "Toronto, ON"."""
+    parts = [part.strip() for part in place.split(",")]
+    code = province_code(parts[-1])
+    if len(parts) > 2 and code and province_code(parts[-2]) == code:
+        return ", ".join(parts[:-1])
+    if len(parts) > 2 and code and parts[-2] and not province_code(parts[-2]):
+        return f"{parts[-2]}, {parts[-1]}"
+    more = _MORE.match(place)
+    if more and province_code(more[1].rpartition(",")[2]):
+        return more[1]
+    return place

@@ -1,0 +1,129 @@
+"""The samples of the presets, read and mapped as a run does it, and the evidence that a look at them gives."""
+
+import csv
+import json
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from syncd.domain import rules
+from syncd.domain.catalog import Catalog
+from syncd.domain.job import Moment, Status
+from syncd.domain.lifecycle import new_job
+from syncd.domain.merged import check_merged
+from syncd.domain.policy import Limits
+from syncd.errors import Invalid
+from syncd.feeds.config import FeedDefaults, parse_feed
+from syncd.feeds.detect import Evidence, tally
+from syncd.feeds.readers import open_reader
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).parent / "golden"
+CATALOG = Catalog.default()
+NOW = Moment(datetime(2026, 11, 21, tzinfo=UTC), date(2026, 11, 21))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The sample of one preset. ``extra``: what a feed's own file says besides, as TOML."""
+
+    preset: str
+    extra: str = ""
+
+    @property
+    def path(self):
+        (found,) = (ROOT / "feeds" / "samples").glob(f"{self.preset}.*")
+        return found
+
+    def feed(self):
+        return parse_feed(
+            "f", f'employer = "A"\npreset = "{self.preset}"\n{self.extra}', CATALOG, FeedDefaults()
+        )
+
+    def records(self):
+        return open_reader(self.path, self.feed().read, Limits())
+
+    def outcome(self):
+        """The bodies that a new job would be made of, the rejected records and the warnings, as plain data."""
+        mapping = self.feed().mapping
+        out = {"jobs": [], "rejected": [], "warnings": []}
+        for record in self.records():
+            row = mapping.row(record)
+            problems = [*row.problems, *refused(row.body, bool(row.problems))]
+            if problems:
+                told = [[p.pointer, p.code, p.detail] for p in problems]
+                out["rejected"].append(
+                    {"record": record.number, "referenceId": row.reference_id, "problems": told}
+                )
+            else:
+                out["jobs"].append(plain(row.body))
+            out["warnings"] += [[record.number, code, detail] for code, detail in row.warnings]
+        return out
+
+    def evidence(self):
+        """What a first look gives: every place where records may stand, with the names in them."""
+        form = {".xml": "xml", ".json": "json", ".csv": "csv"}[self.path.suffix]
+        data = self.path.read_bytes()
+        text = data.decode("utf-16" if data[:2] == b"\xff\xfe" else "utf-8")
+        return Evidence(form, tuple(tally(path, items, form) for path, items in PLACES[form](text)))
+
+
+def refused(body, already):
+    """What the API's rules say of a body that makes a new, active job; ``already``: the mapping refuses it,
+    so the job as a whole is not judged."""
+    try:
+        sent = rules.check(body, CATALOG, reference_required=True)
+    except Invalid as invalid:
+        return invalid.problems
+    fields = {"status": Status.ACTIVE, **sent.fields}
+    return [] if already else check_merged(new_job(fields, NOW, 1), {}, NOW)
+
+
+def plain(value):
+    """Amounts as JSON numbers, the rest as it is."""
+    return json.loads(json.dumps(value, default=lambda n: int(n) if n == int(n) else float(n)))
+
+
+def xml_places(text):
+    root = etree.fromstring(text.encode())
+    places = {}
+    for element in root.iter(etree.Element):
+        path = "/" + "/".join(
+            etree.QName(e).localname for e in [*reversed(list(element.iterancestors())), element]
+        )
+        places.setdefault(path, []).append(element)
+    return [(path, found) for path, found in places.items() if any(len(e) for e in found)]
+
+
+def json_places(text):
+    value = json.loads(text)
+    if isinstance(value, list):
+        return [("", value)]
+    return [(name, found) for name, found in value.items() if isinstance(found, list)]
+
+
+def csv_places(text):
+    mark = max("\t;,|", key=text.partition("\n")[0].count)
+    header, *rows = csv.reader(text.lstrip("\ufeff").splitlines(keepends=True), delimiter=mark)
+    return [("", [dict(zip(header, row, strict=False)) for row in rows])]
+
+
+PLACES = {"xml": xml_places, "json": json_places, "csv": csv_places}
+
+
+@pytest.fixture
+def sample():
+    return Sample
+
+
+@pytest.fixture
+def golden():
+    """The reviewed outcome of a preset's sample: {"with": extra TOML, "jobs", "rejected", "warnings"}."""
+
+    def load(preset):
+        return json.loads((GOLDEN / f"{preset}.json").read_text(encoding="utf-8"))
+
+    return load
