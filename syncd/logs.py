@@ -48,6 +48,7 @@ class Event(StrEnum):
     SERVICE_READY = "service.ready"
     SERVICE_RELOADED = "service.reloaded"
     SERVICE_FAULT = "service.fault"
+    SERVICE_FEW_FILES = "service.few_files"
     SERVICE_STOPPING = "service.stopping"
     SERVICE_STOPPED = "service.stopped"
 

@@ -1,12 +1,13 @@
-"""Absolute addresses for Location and paging: the configured public one, else what the request says."""
+"""Addresses: the absolute ones for Location and paging (the configured public one, else what the request says),
+and the client's own."""
 
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address, ip_network
 
 from aiohttp import web
 
+from syncd.api.peers import Proxies
 from syncd.api.problems import Refusal
 from syncd.api.settings import ApiSettings
 
@@ -21,29 +22,25 @@ class Addresses:
     def __init__(self, settings: ApiSettings) -> None:
         self._base_path = settings.base_path
         self._public = settings.public_url
-        self._proxies = tuple(ip_network(proxy, strict=False) for proxy in settings.trusted_proxies)
+        self._proxies = Proxies(settings.trusted_proxies)
 
     def of(self, request: web.Request, path: str) -> str:
         """The absolute address of ``path`` (which starts with a slash) under the base path."""
         return f"{self._public or self._origin(request)}{self._base_path}{path}"
 
+    def client(self, request: web.Request) -> str:
+        """Whose request it is, as limits by address count: behind proxies the address that they report."""
+        return self._proxies.client(request.remote, request.headers.getall("X-Forwarded-For", ()))
+
     def _origin(self, request: web.Request) -> str:
         scheme, host = request.scheme, request.headers.get("Host") or _local(request)
-        if self._proxies and self._trusted(request.remote):
+        if self._proxies.trusts(request.remote):
             proto = _first(request, "X-Forwarded-Proto").lower()
             scheme = proto if proto in _SCHEMES else scheme
             host = _first(request, "X-Forwarded-Host") or host
         if not _HOST.fullmatch(host):
             raise Refusal("malformed_request", "the Host header names no host", close=True)
         return f"{scheme}://{host}"
-
-    def _trusted(self, remote: str | None) -> bool:
-        try:
-            address = ip_address(remote or "")
-        except ValueError:
-            return False
-        mapped = getattr(address, "ipv4_mapped", None) or address
-        return any(mapped in network for network in self._proxies)
 
 
 def _first(request: web.Request, name: str) -> str:

@@ -13,8 +13,8 @@ from syncd.api import docs
 from syncd.api.addresses import Addresses
 from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, Context
+from syncd.api.guards import failed_keys, guarded
 from syncd.api.jsonld import JsonLd
-from syncd.api.middleware import MIDDLEWARES
 from syncd.api.openapi import document
 from syncd.api.payloads import Renderer, encode
 from syncd.api.routes import ROUTES, add_endpoint, add_routes
@@ -28,8 +28,8 @@ Readiness = Callable[[], Awaitable[dict[str, Any]]]
 def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Application:
     """The API over an open ``store``, which stays the caller's to close, after the application's cleanup.
     The log has to be set up before."""
-    app = web.Application(middlewares=MIDDLEWARES, client_max_size=settings.max_body)
-    keys = KeyRing(store)
+    app = guarded(settings)
+    keys = KeyRing(store, failures=failed_keys(settings))
     log = structlog.get_logger().bind()
     app[CONTEXT] = Context(
         store=store,

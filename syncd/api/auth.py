@@ -18,6 +18,7 @@ from hashlib import sha256
 import structlog
 from aiohttp import web
 
+from syncd.api.limits import FailedKeys
 from syncd.api.problems import Refusal
 from syncd.domain.job import Actor, ActorKind, Employer
 from syncd.errors import StoreError
@@ -47,22 +48,37 @@ class Principal:
 class KeyRing:
     """Answers for API keys. Lives on the event loop's thread; ``monotonic`` gives seconds."""
 
-    def __init__(self, store: Store, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._store = store
+    def __init__(
+        self,
+        store: Store,
+        monotonic: Callable[[], float] = time.monotonic,
+        failures: FailedKeys | None = None,
+    ) -> None:
+        self._store, self._failures = store, failures
         self._monotonic = monotonic
         self._good: dict[bytes, tuple[Principal, float]] = {}
         self._used: dict[int, datetime] = {}
 
-    def principal(self, sent: Sequence[str]) -> Principal:
+    def principal(self, sent: Sequence[str], address: Callable[[], str] = lambda: "") -> Principal:
         """Whose key the API-Key headers ``sent`` carry. ``unauthenticated`` unless it is exactly one live
-        key; the answer is the same for a missing, repeated, unknown, expired and revoked one."""
+        key; the answer is the same for a missing, repeated, unknown, expired and revoked one.
+
+        ``address`` gives the client's: one that sent too many wrong keys gets ``rate_limited`` for every
+        key but those that were good a moment ago, so that nobody locks out a neighbour who works."""
         if len(sent) != 1 or not sent[0].isascii():
             raise refused()
         digest, now = sha256(sent[0].encode()).digest(), self._monotonic()
         known = self._good.get(digest)
         if known is not None and now < known[1]:
             return known[0]
-        return self._look_up(sent[0], digest, now)
+        if known is None and self._failures is not None:
+            self._failures.check(address())
+        try:
+            return self._look_up(sent[0], digest, now)
+        except Refusal:
+            if self._failures is not None:
+                self._failures.note(address())
+            raise
 
     def _look_up(self, plain: str, digest: bytes, now: float) -> Principal:
         found = self._store.read(lambda tx: _find(tx, plain))

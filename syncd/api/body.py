@@ -22,6 +22,8 @@ from syncd.api.settings import ApiSettings
 
 #: How deep objects and arrays may nest, the outermost counted.
 MAX_DEPTH = 64
+#: Bytes up to which a compressed body may expand whatever its ratio.
+SMALL = 64 * 1024
 _COMPRESSED = frozenset({"gzip", "x-gzip", "deflate"})
 _ENCODINGS = _COMPRESSED | {"", "identity"}
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -38,7 +40,7 @@ async def read_object(request: web.Request, settings: ApiSettings) -> dict[str, 
         raise _too_large(settings.max_body)
     raw = await _read(request, settings)
     encoding = _encoding(request)
-    return parse(_expand(raw, encoding, settings.max_body) if encoding in _COMPRESSED else raw)
+    return parse(_expand(raw, encoding, settings) if encoding in _COMPRESSED else raw)
 
 
 def _check_media_type(request: web.Request) -> None:
@@ -46,16 +48,21 @@ def _check_media_type(request: web.Request) -> None:
         raise Refusal("unsupported_media_type", "Content-Type has to start with application/json")
     if _encoding(request) not in _ENCODINGS:
         raise Refusal(
-            "unsupported_media_type", "Content-Encoding can be gzip, deflate or identity", close=True
+            "unsupported_media_type",
+            "Content-Encoding can be gzip, deflate or identity",
+            headers={"Accept-Encoding": "gzip, deflate"},  # RFC 9110, 12.5.3: this is what it was about
+            close=True,
         )
 
 
 def _encoding(request: web.Request) -> str:
-    return request.headers.get("Content-Encoding", "").strip().lower()
+    return ",".join(request.headers.getall("Content-Encoding", ())).strip().lower()
 
 
-def _expand(raw: bytes, encoding: str, limit: int) -> bytes:
-    """Decompress to the end mark and no further. What is cut off, or has more behind it, is malformed."""
+def _expand(raw: bytes, encoding: str, settings: ApiSettings) -> bytes:
+    """Decompress to the end mark and no further. What is cut off, or has more behind it, is malformed; what
+    grows beyond the size or the ratio that is allowed is given up there."""
+    limit = min(settings.max_body, max(SMALL, len(raw) * settings.max_ratio))
     bare = (
         encoding == "deflate" and raw[:1] and raw[0] & 0x0F != zlib.DEFLATED
     )  # some send it without its frame
@@ -65,7 +72,7 @@ def _expand(raw: bytes, encoding: str, limit: int) -> bytes:
     except zlib.error:
         raise _malformed(f"the body is not {encoding}") from None
     if len(text) > limit:
-        raise _too_large(limit)
+        raise _too_large(settings.max_body) if limit == settings.max_body else _too_dense(settings.max_ratio)
     if not stream.eof or stream.unused_data:
         raise _malformed(f"the body is not one whole {encoding} stream")
     return text
@@ -86,6 +93,10 @@ async def _read(request: web.Request, settings: ApiSettings) -> bytes:
         raise _too_large(settings.max_body) from None
     except web.RequestPayloadError:
         raise _malformed("the body broke off or is encoded wrongly", close=True) from None
+    except RuntimeError as error:
+        if request.transport is not None:
+            raise
+        raise ConnectionResetError("the client left before its body was read") from error
 
 
 async def say_continue(request: web.Request) -> None:
@@ -174,3 +185,7 @@ def _malformed(detail: str, *, close: bool = False) -> Refusal:
 
 def _too_large(limit: int) -> Refusal:
     return Refusal("body_too_large", f"a body may have {limit} bytes", close=True)
+
+
+def _too_dense(ratio: int) -> Refusal:
+    return Refusal("body_too_large", f"a body may expand to {ratio} times its compressed size", close=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,8 @@ class Context:
     """``document`` is the OpenAPI one. ``open_paths`` need no key although they may lie under the base;
     ``quiet_paths`` are not logged. ``in_flight``: API key id and Idempotency-Key of what is being served.
     ``log`` is bound once: to look its settings up for every request would cost as much as the rest of the
-    line."""
+    line. Once ``stopping`` is set, nothing more is begun.
+    """
 
     store: Store
     settings: ApiSettings
@@ -34,6 +36,7 @@ class Context:
     log: Any
     open_paths: set[str] = field(default_factory=set)
     quiet_paths: set[str] = field(default_factory=set)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_flight: set[tuple[int, str]] = field(default_factory=set)
 
     def needs_key(self, path: str) -> bool:

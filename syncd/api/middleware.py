@@ -1,6 +1,6 @@
 """What surrounds every handler, outermost first: the envelope (request id, problems, log line), then the key.
 
-``MIDDLEWARES`` is the whole list; each costs every request, so there are few.
+Each costs every request, so there are few; what the settings may add between and within them is in ``guards``.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from syncd.api.routes import effective_method
 from syncd.logs import Event
 
 _SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
+#: Statuses whose line in the log names the client's address, for whoever has to find out who it is.
+_SUSPICIOUS = frozenset({401, 429})
 #: Answers are for one key only, and a client that keeps one has to ask whether it still holds.
 _FIXED_HEADERS = {
     "Server": "syncd",
@@ -60,15 +62,20 @@ async def envelope(request: web.Request, handler: Handler) -> web.StreamResponse
     except Exception as error:
         response = problems.render(error, request_id)
     dress(response, request_id)
-    _close_if_unread(request, response)
+    _close_if_useless(request, response)
     _log(request, response.status, started)
     return response
 
 
-def _close_if_unread(request: web.Request, response: web.StreamResponse) -> None:
-    """A client told to wait for 100 that got its final answer may or may not send the body: the connection is
-    of no use."""
-    if "Expect" in request.headers and not request.content.is_eof():
+def _close_if_useless(request: web.Request, response: web.StreamResponse) -> None:
+    """A client told to wait for 100 that got its final answer may or may not send the body; one that asked for
+    another protocol may speak it already (and of what came along aiohttp loses a part); a server that stops reads
+    nothing more: the connection is of no use."""
+    if (
+        ("Expect" in request.headers and not request.content.is_eof())
+        or request._message.upgrade
+        or request.app[CONTEXT].stopping.is_set()
+    ):
         response.force_close()
 
 
@@ -85,6 +92,7 @@ def _log(request: web.Request, status: int, started: float) -> None:
         ms=round((perf_counter() - started) * 1000, 2),
         key=who.key_id if who else None,
         request_id=request[REQUEST_ID],
+        **({"client": context.addresses.client(request)} if status in _SUSPICIOUS else {}),
     )
 
 
@@ -99,8 +107,8 @@ async def authenticate(request: web.Request, handler: Handler) -> web.StreamResp
     """Under the base nothing is done or told, not even what exists, without a key."""
     context = request.app[CONTEXT]
     if context.needs_key(request.path):
-        request[PRINCIPAL] = context.keys.principal(request.headers.getall("API-Key", ()))
+        if context.stopping.is_set():
+            raise problems.Refusal("shutting_down", "the service is stopping; try again shortly", close=True)
+        sent = request.headers.getall("API-Key", ())
+        request[PRINCIPAL] = context.keys.principal(sent, lambda: context.addresses.client(request))
     return await handler(request)
-
-
-MIDDLEWARES = (envelope, authenticate)

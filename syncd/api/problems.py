@@ -44,6 +44,8 @@ CODES: Mapping[str, tuple[int, str]] = {
     "unsupported_media_type": (415, "The body has the wrong media type"),
     "idempotency_key_reused": (422, "The Idempotency-Key was used for another request"),
     "validation_failed": (422, "The body breaks the rules"),
+    "rate_limited": (429, "Too many requests"),
+    "head_too_large": (431, "The head of the request is too large"),
     "internal_error": (500, "Something went wrong on our side"),
     "overloaded": (503, "Too busy for the moment"),
     "shutting_down": (503, "The service is stopping"),
@@ -137,11 +139,10 @@ GENERIC: Mapping[str, str] = {
 
 
 def _headers(error: BaseException, code: str) -> dict[str, str]:
-    if isinstance(error, Refusal):
-        return error.headers
-    if CODES[code][0] == 503:
-        return {"Retry-After": str(getattr(error, "retry_after", RETRY_AFTER))}
-    return {}
+    headers = error.headers if isinstance(error, Refusal) else {}
+    if CODES[code][0] == 503 and "Retry-After" not in headers:
+        return {**headers, "Retry-After": str(getattr(error, "retry_after", RETRY_AFTER))}
+    return headers
 
 
 def _members(error: BaseException) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from aiohttp import web
 
 from syncd.api import catalogues, docs, handlers, history
 from syncd.api.problems import Refusal
-from syncd.errors import NotFound
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -73,7 +72,7 @@ def effective_method(request: web.Request) -> str:
 
 
 async def nothing_here(_request: web.Request) -> web.StreamResponse:
-    raise NotFound("address", "", "")
+    raise web.HTTPNotFound
 
 
 async def no_interim_answer(_request: web.Request) -> None:

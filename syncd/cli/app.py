@@ -12,13 +12,18 @@ import typer
 from syncd import __version__
 from syncd.config.kinds import duration
 
+#: The largest number that a store can hold.
+LARGEST = 2**63 - 1
+
 Config = Annotated[Path | None, typer.Option("--config", metavar="PATH", help="The settings file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FeedName = Annotated[
     str, typer.Option("--feed", metavar="NAME", help="The feed whose mapping and rules apply.")
 ]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A feed file.", show_default=False)]
-Number = Annotated[int, typer.Argument(metavar="N", help="The run's number.", min=1, show_default=False)]
+Number = Annotated[
+    int, typer.Argument(metavar="N", help="The run's number.", min=1, max=LARGEST, show_default=False)
+]
 
 OPTIONS = {"no_args_is_help": True, "add_completion": False, "rich_markup_mode": None}
 app = typer.Typer(**OPTIONS, pretty_exceptions_enable=False, help="Job feeds become job postings.")  # type: ignore[arg-type]
@@ -127,6 +132,33 @@ def key_create(
     create_key(config, as_json, employer, label, expires)
 
 
+@keys.command("rotate")
+def key_rotate(
+    key_id: Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_default=False)],
+    grace: Annotated[
+        timedelta | None,
+        typer.Option(
+            metavar="TIME",
+            parser=duration,
+            help="How long the old key goes on. 0: not at all.",
+            show_default="24h",
+        ),
+    ] = None,
+    expires: Annotated[
+        timedelta | None,
+        typer.Option(
+            metavar="TIME", parser=lasting, help="When the new one ends. Else as the old one was made."
+        ),
+    ] = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Makes a successor of a key and prints it, this once; both work until the old one ends."""
+    from syncd.cli.people import rotate_key
+
+    rotate_key(config, as_json, key_id, grace, expires)
+
+
 @keys.command("list")
 def key_list(config: Config = None, as_json: Json = False) -> None:
     """Lists the keys; not the keys themselves, which nobody has kept."""
@@ -137,7 +169,7 @@ def key_list(config: Config = None, as_json: Json = False) -> None:
 
 @keys.command("revoke")
 def key_revoke(
-    key_id: Annotated[int, typer.Argument(metavar="ID", show_default=False)],
+    key_id: Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_default=False)],
     config: Config = None,
     as_json: Json = False,
 ) -> None:

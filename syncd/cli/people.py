@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from syncd.cli.context import opened_store, settings_of
-from syncd.cli.output import instant, print_json, print_table, remark
+from syncd.cli.output import cell, instant, print_json, print_table, remark
 from syncd.domain.job import Employer
 from syncd.store import employers, keys
 from syncd.store.keys import KeyInfo
+
+#: How long a key goes on beside its successor, unless told.
+GRACE = timedelta(hours=24)
 
 
 def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
@@ -40,6 +43,24 @@ def create_key(
         owner = store.read(lambda tx: employers.find(tx, employer))
         ends = store.now().instant + expires if expires else None
         info, plain = store.write(lambda tx: keys.create(tx, owner.id, label, ends))
+    _show_new(as_json, info, plain)
+
+
+def rotate_key(
+    config: Path | None, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
+) -> None:
+    spared = GRACE if grace is None else grace
+    with opened_store(settings_of(config)) as store:
+        ends = store.now().instant + expires if expires else None
+        info, plain = store.write(lambda tx: keys.rotate(tx, key_id, spared, ends))
+        old = store.read(lambda tx: keys.get(tx, key_id))
+    _show_new(as_json, info, plain)
+    if not as_json:
+        remark(f"key {old.id} works until {cell(old.expires_at)}; change every client to the new one before")
+
+
+def _show_new(as_json: bool, info: KeyInfo, plain: str) -> None:
+    """The key alone, for a pipe; what else there is to say only to a person."""
     if as_json:
         print_json({**_key(info), "key": plain})
         return
@@ -56,8 +77,7 @@ def list_keys(config: Path | None, as_json: bool) -> None:
         print_json([_key(info) for info in found])
         return
     rows = [
-        (k.id, k.employer, k.label, _state(k, k.live(now)), k.created_at, k.last_used_at, k.expires_at)
-        for k in found
+        (k.id, k.employer, k.label, k.state(now), k.created_at, k.last_used_at, k.expires_at) for k in found
     ]
     headings = ("id", "employer", "label", "state", "created", "last used", "expires")
     print_table(headings, rows, "no keys yet; make one: syncd key create EMPLOYER")
@@ -74,12 +94,6 @@ def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
 
 def _plan(employer: Employer) -> str:
     return "unlimited" if employer.unlimited else "standard"
-
-
-def _state(info: KeyInfo, live: bool) -> str:
-    if live:
-        return "live"
-    return "revoked" if info.revoked_at else "expired"
 
 
 def _employer(employer: Employer) -> dict[str, Any]:

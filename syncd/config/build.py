@@ -29,7 +29,7 @@ def build(
         api=Api(**_section(values, "api")),
         catalog=_catalog(_section(values, "catalogues"), faults),
         operator=Operator(values["operator.listen"], token),
-        store=StoreSettings(_absolute_store(values["store.url"], base), values["store.keep_history"]),
+        store=_store(values, base),
         drop=Drop(**{**_section(values, "drop"), "folder": base / values["drop.folder"]}),
         sync=_policy(values),
         refresh=Refresh(**_section(values, "refresh")),
@@ -41,6 +41,7 @@ def build(
         sources=dict(sources),
     )
     _check_operator(settings, faults)
+    _check_api(settings, faults)
     return None if faults else settings
 
 
@@ -70,6 +71,11 @@ def _policy(values: Mapping[str, Any]) -> Policy:
         expired=sync["expired"],
         on_api_edit=sync["on_api_edit"],
     )
+
+
+def _store(values: Mapping[str, Any], base: Path) -> StoreSettings:
+    section = _section(values, "store")
+    return StoreSettings(**{**section, "url": _absolute_store(section["url"], base)})
 
 
 def _absolute_store(url: str, base: Path) -> str:
@@ -102,3 +108,11 @@ def _check_operator(settings: Settings, faults: list[str]) -> None:
         faults.append(
             f'operator.listen: {where} is the API\'s address too; to share it write operator.listen = ""'
         )
+
+
+def _check_api(settings: Settings, faults: list[str]) -> None:
+    api = settings.api
+    if api.max_head < api.max_line:
+        faults.append("api.max_head: must be at least api.max_line, which is a part of it")
+    if api.rate_limit and api.rate_window.total_seconds() < 1:
+        faults.append("api.rate_window: must be at least 1s; clients are told in whole seconds")

@@ -19,6 +19,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 UNITS_OF_TIME = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 UNITS_OF_SIZE = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)\Z")
+_ORIGIN = re.compile(
+    r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"
+)
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9_.-]*)):(?P<port>\d{1,5})\Z")
 
 
@@ -189,6 +192,24 @@ def networks(value: object) -> tuple[str, ...]:
     return tuple(items)
 
 
+def origins(value: object) -> tuple[str, ...]:
+    """Web origins as browsers write them: scheme and host, a port where it is not the usual one."""
+    items = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+    if not isinstance(items, list):
+        raise ValueError(f"must be a list of origins such as https://app.example.ca, not {shown(value)}")
+    for item in items:
+        if not isinstance(item, str) or not _is_origin(item):
+            raise ValueError(f"has {shown(item)}, which is not an origin such as https://app.example.ca")
+    return tuple(items)
+
+
+def _is_origin(text: str) -> bool:
+    """Exactly what a browser would send, because it is compared as text."""
+    found = _ORIGIN.fullmatch(text)
+    usual = {"http": "80", "https": "443"}
+    return found is not None and found["port"] != usual[found["scheme"]] and int(found["port"] or 1) < 65536
+
+
 def names_by_id(value: object) -> dict[int, str]:
     """Catalogue entries: a table of id and name; as text, a JSON object."""
     value = _json(value, dict, '{ 33 = "Film & Television" }')
@@ -250,6 +271,7 @@ PREFIX = Kind("path prefix", "", prefix)
 PUBLIC_URL = Kind("address", "URL", public_url)
 STORE_URL = Kind("store address", "URL", store_url)
 NETWORKS = Kind("list of networks", "", networks)
+ORIGINS = Kind("list of origins", "", origins)
 NAMES_BY_ID = Kind("table of id and name", "", names_by_id)
 IDS = Kind("list of ids", "", ids)
 ZONE = Kind("time zone", "IANA name", zone)
@@ -257,6 +279,16 @@ ZONE = Kind("time zone", "IANA name", zone)
 
 def number(low: int, high: int, unit: str) -> Kind:
     return Kind("whole number", unit, whole(low, high))
+
+
+def size_between(name: str, low: int, high: int) -> Kind:
+    def parse(value: object) -> int:
+        found = size(value)
+        if not low <= found <= high:
+            raise ValueError(f"must be from {low} to {high} bytes, not {shown(value)}")
+        return found
+
+    return Kind(name, SIZE.unit, parse)
 
 
 def choice(*choices: str) -> Kind:

@@ -15,16 +15,31 @@ from syncd.domain.policy import Limits, Policy
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """``max_body`` in bytes."""
+    """Sizes in bytes; 0 switches a cap or limit off."""
 
     listen: Address
     base_path: str
     public_url: str
+    trusted_proxies: tuple[str, ...]
+    max_line: int
+    max_headers: int
+    max_head: int
     max_body: int
+    max_ratio: int
+    head_timeout: timedelta
     read_timeout: timedelta
+    write_timeout: timedelta
     keepalive: timedelta
     max_connections: int
-    trusted_proxies: tuple[str, ...]
+    max_connections_per_address: int
+    rate_limit: int
+    rate_window: timedelta
+    failed_keys: int
+    failed_keys_window: timedelta
+    compress: bool
+    compress_min: int
+    cors_origins: tuple[str, ...]
+    cors_max_age: timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +56,7 @@ class StoreSettings:
 
     url: str = field(repr=False)
     keep_history: timedelta
+    max_waiting: int
 
     @property
     def path(self) -> Path | None:

@@ -12,6 +12,7 @@ from syncd.config.kinds import (
     IDS,
     NAMES_BY_ID,
     NETWORKS,
+    ORIGINS,
     PATH,
     PERCENT,
     PREFIX,
@@ -23,6 +24,7 @@ from syncd.config.kinds import (
     Kind,
     choice,
     number,
+    size_between,
 )
 
 
@@ -55,6 +57,8 @@ class Setting:
 
 
 _ROWS = number(0, 10_000_000, "rows")
+_COUNT = number(0, 10_000_000, "")
+_LINE = size_between("line", 1024, 64 * 1024)
 
 SETTINGS: tuple[Setting, ...] = (
     Setting("timezone", ZONE, "America/Toronto", "decides the calendar date of publishDate and closeDate"),
@@ -67,16 +71,47 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         "the outside address when behind a proxy; empty: as the request says",
     ),
-    Setting("api.max_body", SIZE, "1MiB", "the longest request body that is read", positive=True),
-    Setting("api.read_timeout", DURATION, "30s", "how long a client may take to send a body", positive=True),
-    Setting("api.keepalive", DURATION, "75s", "how long an idle connection is kept open", positive=True),
+    Setting("api.trusted_proxies", NETWORKS, [], "proxies whose X-Forwarded-For, -Proto, -Host are believed"),
+    Setting("api.max_line", _LINE, "8KiB", "the longest request line or header line"),
+    Setting("api.max_headers", number(10, 1_000, "lines"), 100, "the most header lines of one request"),
+    Setting("api.max_head", SIZE, "64KiB", "the longest head of a request, all its lines", positive=True),
+    Setting("api.max_body", SIZE, "1MiB", "the longest request body that is read, expanded", positive=True),
     Setting(
-        "api.max_connections",
-        number(1, 100_000, "connections"),
-        2_000,
-        "more connections at once are answered with 503",
+        "api.max_ratio",
+        number(2, 10_000, "times"),
+        100,
+        "a compressed body that expands to more than this, and 64 KiB, is refused",
     ),
-    Setting("api.trusted_proxies", NETWORKS, [], "proxies whose X-Forwarded-Proto and -Host are believed"),
+    Setting("api.head_timeout", DURATION, "10s", "how long the head of a request may take", positive=True),
+    Setting("api.read_timeout", DURATION, "30s", "how long a client may take to send a body", positive=True),
+    Setting(
+        "api.write_timeout",
+        DURATION,
+        "30s",
+        "a client that reads nothing of its answer for so long is hung up on",
+        positive=True,
+    ),
+    Setting("api.keepalive", DURATION, "75s", "an idle connection is closed after this", positive=True),
+    Setting("api.max_connections", _COUNT, 2_000, "open at once, further ones are refused; 0: no cap"),
+    Setting(
+        "api.max_connections_per_address",
+        _COUNT,
+        500,
+        "of these from one address (IPv6: one /64), trusted proxies excepted; 0: no cap",
+    ),
+    Setting("api.rate_limit", _COUNT, 0, "requests that one key may send in rate_window; 0: no limit"),
+    Setting("api.rate_window", DURATION, "1m", "the time that rate_limit is for", positive=True),
+    Setting(
+        "api.failed_keys",
+        _COUNT,
+        60,
+        "wrong keys from one address in failed_keys_window before it has to wait; 0: no limit",
+    ),
+    Setting("api.failed_keys_window", DURATION, "1m", "the time that failed_keys is for", positive=True),
+    Setting("api.compress", FLAG, True, "answer in gzip where the client prefers it"),
+    Setting("api.compress_min", SIZE, "1KiB", "smaller answers are not compressed"),
+    Setting("api.cors_origins", ORIGINS, [], "origins whose pages may call the API from a browser"),
+    Setting("api.cors_max_age", DURATION, "2h", "how long a browser may remember that it may"),
     # --- what jobs are sorted by
     Setting(
         "catalogues.position_types",
@@ -117,6 +152,12 @@ SETTINGS: tuple[Setting, ...] = (
         "400d",
         "how long runs and past values of jobs are kept",
         positive=True,
+    ),
+    Setting(
+        "store.max_waiting",
+        number(100, 1_000_000, "writes"),
+        10_000,
+        "more writes that wait are refused with a 503",
     ),
     # --- the drop folder
     Setting("drop.folder", PATH, "feeds/drop", "its folders, one for each feed, are where files are dropped"),

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from syncd.domain.places import province_code
-from syncd.domain.text import fold
 from syncd.domain.text import key as name_key
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import Finder, catalogue_id, finders
 from syncd.feeds.faults import Scope
 from syncd.feeds.fields import DROPPED, Compile, Context, Field, Kind, Log, choice
 from syncd.feeds.sources import SOURCE_KEYS, Source, compile_source, compile_table, constants, selector
-from syncd.feeds.transforms.places import is_canada, is_nowhere, tidy
+from syncd.feeds.transforms.places import Read, is_canada, read_place
 from syncd.feeds.transforms.positions import position_of
 from syncd.feeds.transforms.text import spelled
 
@@ -26,14 +24,16 @@ def _locations(table: Mapping[str, Any], source: Source, context: Context, scope
     Places abroad, and texts that name no place ("Remote"), are left out; a job that has no other has a
     problem, or the ``default``."""
     values = _with_country(table, source, context, scope)
-    default = [tidy(spelled(value)) for value in constants(table.get("default", []), scope.at("default"))]
+    default = [
+        read_place(spelled(value)) for value in constants(table.get("default", []), scope.at("default"))
+    ]
     most = _limit(table, scope)
 
     def locations(node: Any, log: Log) -> object:
         found, abroad = values(node)
-        texts = [tidy(spelled(value)) for value in found]
-        nowhere = next((text for text in texts if is_nowhere(text)), None)
-        items = _distinct([text for text in texts if text and not is_nowhere(text)])
+        places = [read_place(spelled(value)) for value in found]
+        nowhere = next((place.text for place in places if place.nowhere), None)
+        items = _distinct(place for place in places if place.text and not place.nowhere)
         if items and abroad:
             log.note("location_abroad", _ABROAD.format(abroad[:60]))
         elif abroad:
@@ -56,12 +56,11 @@ def _locations(table: Mapping[str, Any], source: Source, context: Context, scope
 _ABROAD = "the location is outside Canada (country {})"
 
 
-def _distinct(texts: list[str]) -> list[dict[str, str]]:
-    """One entry for each place, however it is spelled ("Ottawa, ON", "OTTAWA, Ontario")."""
-    found: dict[object, dict[str, str]] = {}
-    for text in texts:
-        city, _, province = text.partition(",")
-        found.setdefault((fold(city), province_code(province) or fold(province)), {"description": text})
+def _distinct(places: Iterable[Read]) -> list[dict[str, str]]:
+    """One entry for each place; of several spellings the first."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for place in places:
+        found.setdefault(place.identity, {"description": place.text})
     return list(found.values())
 
 
@@ -166,14 +165,15 @@ def _check_lookup(table: Mapping[str, Any], find: Finder, context: Context, scop
 
 
 def _many(values: list[object], default: list[int], find: Finder, most: int | None, log: Log) -> object:
-    ids = {id: {"id": id} for value in values if (id := catalogue_id(value, find)) is not None}
-    unknown = [value for value in values if catalogue_id(value, find) is None]
-    _count_unknown(unknown, find, log)
-    if unknown and not default:
-        return _unknown(unknown[0], find, log)
+    named = [(value, catalogue_id(value, find)) for value in values]
+    unknown = [value for value, id in named if id is None]
     if unknown:
+        _count_unknown(unknown, find, log)
+        if not default:
+            return _unknown(unknown[0], find, log)
         _note_unknown(unknown, find, log)
-    chosen = list(ids.values()) or [{"id": id} for id in default]
+    ids = dict.fromkeys(id for _, id in named if id is not None) or default
+    chosen = [{"id": id} for id in ids]
     return _first_few(chosen, find.pointer.strip("/"), most, log) or None
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -39,7 +40,7 @@ class XmlNode:
     def __init__(self, element: Any) -> None:
         self.element = element
         self._children: dict[str, Any] | None = None
-        self._folded: dict[str, str] | None = None
+        self._folded: Mapping[str, str] | None = None
 
     def get(self, name: str, folded: str = "") -> Any:
         children = self._children
@@ -52,14 +53,18 @@ class XmlNode:
         """The name of the child that is ``folded`` in lower case, "" if none is; the lower case itself is
         preferred, then what comes first."""
         if self._folded is None:
-            names = list(self.children())
-            self._folded = {child.lower(): child for child in reversed(names)}
-            self._folded |= {child: child for child in names if child.lower() == child}
+            self._folded = _by_folded(tuple(self.children()))
         return self._folded.get(folded, "")
 
     def children(self) -> dict[str, Any]:
         self.get("")
         return self._children or {}
+
+
+@lru_cache(maxsize=1024)  # records of a feed have few shapes
+def _by_folded(names: tuple[str, ...]) -> dict[str, str]:
+    found = {name.lower(): name for name in reversed(names)}
+    return found | {name: name for name in names if name.lower() == name}
 
 
 def local_name(tag: str) -> str:

@@ -11,13 +11,15 @@ import os
 import signal
 import threading
 from collections.abc import Coroutine
+from dataclasses import fields, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import structlog
 from aiohttp import web
 
-from syncd.api import ApiSettings, add_health, make_app, make_runner
+from syncd.api import ApiSettings, add_health, make_app, make_runner, retire
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
@@ -28,6 +30,7 @@ from syncd.service.memory import settle_memory
 from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
+from syncd.service.room import make_room, tell_lack_of_files_once
 from syncd.service.sockets import inherited, listen
 from syncd.service.syncer import Heart, Syncer
 from syncd.service.timers import keep_doing, keep_telling
@@ -67,16 +70,14 @@ def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, 
 
 
 def api_settings(settings: Settings) -> ApiSettings:
-    api = settings.api
+    """``[api]`` as the application wants it: times in seconds."""
     return ApiSettings(
-        base_path=api.base_path,
-        public_url=api.public_url,
-        max_body=api.max_body,
-        read_timeout=api.read_timeout.total_seconds(),
-        keepalive=api.keepalive.total_seconds(),
-        max_connections=api.max_connections,
-        trusted_proxies=api.trusted_proxies,
+        **{field.name: _seconds(getattr(settings.api, field.name)) for field in fields(ApiSettings)}
     )
+
+
+def _seconds(value: Any) -> Any:
+    return value.total_seconds() if isinstance(value, timedelta) else value
 
 
 def _make_drop(folder: Path) -> None:
@@ -150,12 +151,13 @@ class Daemon:
         """Bind both addresses; the addresses as bound."""
         sockets = inherited()
         settings = api_settings(self._settings)
+        settings = replace(settings, max_connections=make_room(settings.max_connections))
         app = make_app(self._store, settings, self._catalog)
         add_health(app, self._readiness)
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         bound = {"api": await self._bind(runner, "api.listen", self._settings.api.listen, sockets.get("api"))}
         if self._settings.operator.listen is not None:
-            runner = web.AppRunner(make_operator_app(self._readiness), access_log=None, shutdown_timeout=1.0)
+            runner = make_runner(make_operator_app(self._readiness), settings, shutdown_timeout=1.0)
             where = self._settings.operator.listen
             bound["operator"] = await self._bind(runner, "operator.listen", where, sockets.get("operator"))
         return bound
@@ -174,6 +176,7 @@ class Daemon:
 
     def _listen_to_signals(self) -> None:
         loop = asyncio.get_running_loop()
+        tell_lack_of_files_once(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop, number)
         loop.add_signal_handler(signal.SIGHUP, lambda: self._keep(self._reload()))
@@ -205,7 +208,7 @@ class Daemon:
         self._watcher.stop()
         self._syncer.stop()
         for runner in self._runners:
-            await runner.cleanup()
+            await retire(runner)
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -23,7 +23,12 @@ def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
     """The store, made or migrated where needed. ``exclusive``: for the daemon. Raises StoreError, OSError."""
     if settings.store.path is not None:
         settings.store.path.parent.mkdir(parents=True, exist_ok=True)
-    return Store.open(settings.store.url, timezone=settings.timezone, exclusive=exclusive)
+    return Store.open(
+        settings.store.url,
+        timezone=settings.timezone,
+        exclusive=exclusive,
+        queue_limit=settings.store.max_waiting,
+    )
 
 
 def catalog_of(store: Store, settings: Settings, *, remember: bool = False) -> Catalog:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 
-from syncd.errors import NotFound
+from syncd.errors import Conflict, NotFound
 from syncd.store.rows import instant_of, micros, optional_instant
 from syncd.store.tx import Row, Tx
 
@@ -34,6 +34,12 @@ class KeyInfo:
 
     def live(self, now: datetime) -> bool:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+    def state(self, now: datetime) -> str:
+        """``live``, ``revoked`` or ``expired``."""
+        if self.live(now):
+            return "live"
+        return "revoked" if self.revoked_at else "expired"
 
 
 def create(
@@ -94,6 +100,20 @@ def revoke(tx: Tx, key_id: int) -> KeyInfo:
         (micros(tx.now.instant), key_id),
     )
     return get(tx, key_id)
+
+
+def rotate(tx: Tx, key_id: int, grace: timedelta, expires_at: datetime | None = None) -> tuple[KeyInfo, str]:
+    """A successor with the employer and label of a live key, which itself ends after ``grace`` (never later
+    than it would have). Without ``expires_at`` the successor lasts as long as its predecessor was made for.
+    Raises NotFound, Conflict (the key is expired or revoked)."""
+    old, now = get(tx, key_id), tx.now.instant
+    if not old.live(now):
+        raise Conflict(f"key {key_id} is {old.state(now)}; make a new one: syncd key create")
+    if expires_at is None and old.expires_at is not None:
+        expires_at = now + (old.expires_at - old.created_at)
+    ends = min(now + grace, old.expires_at or now + grace)
+    tx.run("UPDATE api_key SET expires_at = ? WHERE id = ?", (micros(ends), key_id))
+    return create(tx, old.employer_id, old.label, expires_at)
 
 
 def _digest(plain: str) -> bytes:

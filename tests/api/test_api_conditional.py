@@ -59,7 +59,7 @@ async def test_a_read_answers_304_to_whoever_has_it(api: Api, named: str, status
     for method in ("GET", "HEAD"):
         answer = await api(method, path, headers={"If-None-Match": header})
         assert answer.status == status
-        assert answer.headers["ETag"] == tag
+        assert answer.headers["ETag"].replace("-gzip", "") == tag
         assert "Accept" in answer.headers["Vary"]
         assert not (status == 304 and answer.raw)
 

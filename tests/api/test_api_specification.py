@@ -364,6 +364,7 @@ async def producers(api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch) -> di
         "idempotency_in_progress": while_it_is_served,
         "precondition_failed": lambda: api.put(path, {"title": "x"}, headers={"If-Match": '"old"'}),
         "body_too_large": too_large,
+        "head_too_large": lambda: api.get("/jobs", headers={"X-Long": "x" * 20_000}),
         "unsupported_media_type": lambda: api.post(api.body(), headers={"Content-Type": "text/json"}),
         "idempotency_key_reused": lambda: api.post(api.body(title="Other"), headers=named),
         "validation_failed": lambda: api.post({}),

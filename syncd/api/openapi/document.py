@@ -10,7 +10,7 @@ from syncd.api.openapi import examples
 from syncd.api.openapi.bodies import bodies
 from syncd.api.openapi.operations import OPERATIONS, Answer, Operation
 from syncd.api.openapi.schemas import Schema, answers, ref
-from syncd.api.openapi.shared import ERROR_HEADERS, OPTIONAL_HEADERS, headers, parameters
+from syncd.api.openapi.shared import ALWAYS, ERROR_HEADERS, OPTIONAL_HEADERS, headers, parameters
 from syncd.api.problems import CODES
 from syncd.api.settings import ApiSettings
 from syncd.domain.catalog import Catalog
@@ -132,9 +132,7 @@ def _error(status: int, codes: list[str]) -> Schema:
 def _headers(names: Iterable[str]) -> Schema:
     """References to shared headers; those that always come are required."""
     shared = headers()
-    return {
-        name: {**shared[name], "required": name not in OPTIONAL_HEADERS} for name in ("X-Request-Id", *names)
-    }
+    return {name: {**shared[name], "required": name not in OPTIONAL_HEADERS} for name in (*ALWAYS, *names)}
 
 
 def of_status(status: int, codes: Iterable[str]) -> list[str]:

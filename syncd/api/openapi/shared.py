@@ -81,6 +81,8 @@ def headers() -> dict[str, Schema]:
             "Vary": "Which request headers decide what is answered.",
             "Allow": "The methods of this address.",
             "Retry-After": "Seconds to wait.",
+            "RateLimit": "What the key has left, where requests are limited (draft-ietf-httpapi-ratelimit-headers).",
+            "RateLimit-Policy": "The limit on the key's requests, where there is one.",
             "WWW-Authenticate": "That an API-Key is wanted.",
             REPLAYED: "`true`: this is the answer that the first request with this Idempotency-Key got.",
         }.items()
@@ -95,4 +97,6 @@ ERROR_HEADERS: dict[int, tuple[str, ...]] = {
     503: ("Retry-After",),
 }
 #: Headers that an answer may lack although its operation names them.
-OPTIONAL_HEADERS = frozenset({REPLAYED, "Link"})
+OPTIONAL_HEADERS = frozenset({REPLAYED, "Link", "RateLimit", "RateLimit-Policy"})
+#: Headers that every answer can carry.
+ALWAYS = ("X-Request-Id", "RateLimit", "RateLimit-Policy")

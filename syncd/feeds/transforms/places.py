@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from syncd.domain.places import PROVINCES, province_code
 from syncd.domain.text import fold
@@ -51,14 +52,34 @@ def is_nowhere(text: str) -> bool:
     return bare in PROVINCES or (len(bare) <= _LONGEST and _NOWHERE.match(fold(bare)) is not None)
 
 
+class Read(NamedTuple):
+    """A location's text, tidied; whether it names no place at all; and what is the same for every spelling of
+    one place ("Ottawa, ON", "OTTAWA, Ontario")."""
+
+    text: str
+    nowhere: bool
+    identity: tuple[str, str]
+
+
+def read_place(text: str) -> Read:
+    """``text`` as it goes to the rules. A feed's places are few, so they are remembered."""
+    return _known(text) if len(text) <= _LONGEST else _read(text)
+
+
+def _read(text: str) -> Read:
+    tidied = tidy(text)
+    city, _, province = tidied.partition(",")
+    return Read(tidied, is_nowhere(tidied), (fold(city), province_code(province) or fold(province)))
+
+
+_known = lru_cache(maxsize=16384)(_read)
+
+
 def tidy(text: str) -> str:
     """Underscores as blanks; postal code, country and "(Hybrid)" cut off; ``CA-BC-Vancouver`` and ``Montréal
     (QC)`` as city and province; a street before them left out. Idempotent."""
-    return _tidy(text) if len(text) <= _LONGEST else text
-
-
-@lru_cache(maxsize=16384)
-def _tidy(text: str) -> str:
+    if len(text) > _LONGEST:
+        return text
     place = " ".join(text.replace("_", " ").replace("–", "-").replace("—", "-").split())
     for _ in range(_LONGEST):
         better = " ".join(_step(place).split()) or place
