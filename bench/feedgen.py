@@ -6,9 +6,12 @@ HTML that it refuses. ``--changed``: 2 % of the rows have another title and text
 
 from __future__ import annotations
 
-import random
 import sys
 from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+import random
 
 _SYLLABLES = "ka ro mi ten sal vor il une dra pe lo gan tu sha ber qui nor ad el fi".split()
 _VOCABULARY = random.Random(11)

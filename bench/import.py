@@ -10,21 +10,23 @@ import's time goes.
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
 import argparse
 import json
 import resource
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
-HERE = Path(__file__).parent
 STEPS = ("first", "again", "2 % changed")
 FEED = 'employer = "Bench"\npreset = "indeed"\n[fields]\ndescription = { from = "description", html = "reject" }\n'
 
@@ -64,7 +66,7 @@ def _options() -> argparse.Namespace:
 
 def _series(who: str, folder: Path, rows: int, *, profile: bool = False) -> list[dict[str, Any]]:
     """The three steps, each in its own process, on a store that starts empty."""
-    from feedgen import write
+    from bench.feedgen import write
 
     feed = write(folder / f"{rows}.xml", rows)
     changed = write(folder / f"{rows}-changed.xml", rows, changed=True)
@@ -93,7 +95,7 @@ def _process(who: str, feed: Path, store: Path, *, profile: bool) -> dict[str, A
 
 def _work(who: str, feed: str, store: str, *, profile: bool) -> dict[str, Any]:
     if who == "reference":
-        import reference_import
+        from bench import reference_import
 
         start = time.perf_counter(), time.process_time()
         reference_import.run(Path(feed), Path(store))
@@ -182,5 +184,4 @@ def _memory(folder: Path, rows: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(HERE), str(HERE.parent)]
     main()

@@ -7,6 +7,11 @@ Figures compare within one run only. Each measure runs in its own child process;
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
 import argparse
 import csv
 import json
@@ -14,16 +19,12 @@ import os
 import random
 import resource
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import ijson
 from lxml import etree
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from syncd.feeds.readers import Limits, ReadSpec, open_reader
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TextIO
 
@@ -15,6 +16,9 @@ import msgspec
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+_encode = msgspec.json.Encoder(enc_hook=str).encode
+#: Methods of a logger whose level has another name.
+_LEVELS = {"exception": "error", "warn": "warning"}
 bind_context = structlog.contextvars.bound_contextvars
 
 
@@ -71,20 +75,28 @@ def set_up(form: str = "auto", level: str = "info", stream: TextIO | None = None
 
 
 def _processors(form: str, stream: TextIO) -> list[Processor]:
-    common: list[Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
     if form == "console":
-        return [*common, structlog.dev.ConsoleRenderer(colors=stream.isatty())]
-    return [*common, structlog.processors.format_exc_info, _render_json]
+        return [
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.dev.ConsoleRenderer(colors=stream.isatty()),
+        ]
+    return [_json_line]
 
 
-def _render_json(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
-    """One line, the three fields that everyone looks for in front."""
-    first = {name: event.pop(name) for name in ("timestamp", "level", "event") if name in event}
-    return msgspec.json.encode({**first, **event}, enc_hook=str).decode()
+def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
+    """One line, the three fields that everyone looks for in front. All in one step: every request writes a
+    line, and a chain of small processors costs more than what they do."""
+    line: EventDict = {
+        "timestamp": datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z",
+        "level": _LEVELS.get(method, method),
+        "event": event.pop("event", None),
+    }
+    if "exc_info" in event:
+        event = structlog.processors.format_exc_info(logger, method, event)
+    line.update(event)
+    return _encode(structlog.contextvars.merge_contextvars(logger, method, line)).decode()
 
 
 class _Forward(logging.Handler):

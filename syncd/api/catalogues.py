@@ -61,7 +61,7 @@ async def list_locations(request: web.Request) -> web.Response:
 async def get_location(request: web.Request) -> web.Response:
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     place_id = path_id(request, "location")
-    place = context.store.read(lambda tx: places.get(tx, employer.id, place_id))
+    place = context.store.look_up(lambda tx: places.get(tx, employer.id, place_id))
     if place is None:
         raise NotFound("location", place_id)
     return answer(request, context.render.location(place), _HEADERS)

@@ -68,7 +68,7 @@ def once(request: web.Request, name: str, body: object) -> Iterator[tuple[Once, 
 
 def _replay(request: web.Request, this: Once) -> web.Response | None:
     store = request.app[CONTEXT].store
-    kept = store.read(lambda tx: replies.find(tx, this.key_id, this.name, tx.now.instant - replies.KEPT))
+    kept = store.look_up(lambda tx: replies.find(tx, this.key_id, this.name, tx.now.instant - replies.KEPT))
     if kept is None:
         return None
     if kept.request_digest != this.digest:

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from syncd.api.payloads import exact
 from syncd.domain.catalog import Catalog
+from syncd.domain.fields import exact
 from syncd.domain.job import Employer, Job, Location, Routing, Salary
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode

@@ -6,12 +6,12 @@ Catalogue objects are made once and shared between answers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from typing import Any
 
 import msgspec
 
 from syncd.domain.catalog import Catalog, Entry, Period
+from syncd.domain.fields import exact
 from syncd.domain.job import Employer, Job, Location, Routing, Salary
 from syncd.store.jobs import Header
 
@@ -90,14 +90,6 @@ class Renderer:
             "period": None if salary.period is None else self._periods[salary.period],
             "plusCommission": salary.plus_commission,
         }
-
-
-def exact(value: Decimal | None) -> Decimal | int | None:
-    """The same number, free of trailing zeros and in a form that is never written with an exponent."""
-    if value is None:
-        return None
-    whole = int(value)
-    return whole if value == whole else value.normalize()
 
 
 def _header(job: Header, owner: Shape) -> Shape:

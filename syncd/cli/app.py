@@ -187,6 +187,37 @@ def feed_list(config: Config = None, as_json: Json = False) -> None:
     list_feeds(config, as_json)
 
 
+@feeds.command("new")
+def feed_new(
+    *,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new feed's name.", show_default=False)],
+    file: Annotated[Path, typer.Option("--from", metavar="FILE", help="A real file of the feed.")],
+    employer: Annotated[
+        str | None, typer.Option("--employer", metavar="E", help="Name or id; else the only one there is.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Write over an existing feed's file.")] = False,
+    config: Config = None,
+    as_json: Json = False,
+) -> int:
+    """Looks at FILE and writes a commented mapping to config/feeds.d/NAME.toml."""
+    from syncd.cli.feed_new import new_feed
+
+    return new_feed(config, as_json, name=name, file=file, employer=employer, force=force)
+
+
+@feeds.command("check")
+def feed_check(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)],
+    file: File,
+    config: Config = None,
+    as_json: Json = False,
+) -> int:
+    """Lists every row of FILE that a run would reject, and why. Exit code 1 if there is one, else 0."""
+    from syncd.cli.feed_check import check_file
+
+    return check_file(config, as_json, name, file)
+
+
 @app.command()
 def plan(
     file: File,
@@ -267,3 +298,28 @@ def jobs(
     from syncd.cli.jobs import list_jobs
 
     list_jobs(config, as_json, employer, q, status)
+
+
+@app.command()
+def export(
+    *,
+    employer: Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")],
+    form: Annotated[
+        Literal["json", "xml", "csv", "jsonld", "indeed"],
+        typer.Option(
+            "--format", help="json, xml, csv: the service's own shape. The others: active jobs only."
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Else standard output.")
+    ] = None,
+    status: Annotated[
+        Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
+    ] = None,
+    config: Config = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON about the file written.")] = False,
+) -> int:
+    """Writes an employer's jobs as a feed; says how many it left out for want of a referenceId."""
+    from syncd.cli.export import export
+
+    return export(config, as_json, employer=employer, form=form, status=status, output=output)

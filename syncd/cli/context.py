@@ -39,18 +39,45 @@ def opened_store(settings: Settings) -> Iterator[Store]:
         store.close()
 
 
+@contextmanager
+def lent_store(settings: Settings) -> Iterator[Store]:
+    """The store as its owner sees it; behind it root is root again, to write where only root may."""
+    from syncd.service.wiring import open_store
+
+    owner = _owner(settings)
+    user, group = os.geteuid(), os.getegid()
+    if owner is not None:
+        os.setegid(owner.st_gid)
+        os.seteuid(owner.st_uid)
+    try:
+        store = open_store(settings)
+        try:
+            yield store
+        finally:
+            store.close()
+    finally:
+        os.seteuid(user)
+        os.setegid(group)
+
+
 def become_owner(settings: Settings) -> None:
     """As root: go on as the owner of the store's folder, so that nothing is made there that the daemon cannot open.
     Import first what is needed: the program may lie where only root can read."""
-    if os.geteuid() != 0 or settings.store.path is None:
-        return
-    folder = next((place for place in settings.store.path.parents if place.exists()), None)
-    owner = folder.stat() if folder else None
-    if owner is None or owner.st_uid == 0:
+    owner = _owner(settings)
+    if owner is None:
         return
     os.setgroups(_groups(owner.st_uid, owner.st_gid))
     os.setgid(owner.st_gid)
     os.setuid(owner.st_uid)
+
+
+def _owner(settings: Settings) -> os.stat_result | None:
+    """Who root should be for the store's sake; None: nobody else."""
+    if os.geteuid() != 0 or settings.store.path is None:
+        return None
+    folder = next((place for place in settings.store.path.parents if place.exists()), None)
+    owner = folder.stat() if folder else None
+    return None if owner is None or owner.st_uid == 0 else owner
 
 
 def _groups(uid: int, gid: int) -> list[int]:

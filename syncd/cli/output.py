@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
 
 
 def print_json(value: object) -> None:
@@ -42,6 +45,12 @@ def clean(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
+def quoted(value: object, most: int = 80) -> str:
+    """A value of a feed for one line: in quotes, cut."""
+    words = clean(str(value))
+    return f'"{words[:most]}"' + (f"… ({len(str(value))} characters)" if len(words) > most else "")
+
+
 def bold(text: str) -> str:
     return f"\x1b[1m{text}\x1b[0m" if sys.stdout.isatty() else text
 
@@ -55,6 +64,25 @@ def instant(value: datetime | None) -> str | None:
     if value is None:
         return None
     return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that has its name only when it is whole: written beside it, made durable, renamed. What is no
+    regular file (``/dev/stdout``, a pipe) is written to as it is. Raises OSError."""
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with draft.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def system_fault(error: OSError) -> str:

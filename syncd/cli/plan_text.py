@@ -7,10 +7,9 @@ from typing import Any
 from syncd.cli.output import bold, clean
 from syncd.cli.runs import counts_of
 from syncd.domain.job import Location, Salary
-from syncd.domain.run import RejectedRow
 from syncd.sync.importer import Planned
 from syncd.sync.planner import PlannedChange
-from syncd.sync.reports import FORMAT, run_json, would_archive_json
+from syncd.sync.reports import FORMAT, rejected_json, run_json, would_archive_json
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 #: So many lines of each kind, and characters of a value, are shown to a person.
@@ -29,7 +28,7 @@ def plan_json(planned: Planned) -> dict[str, Any]:
             len(going := _going(planned)),
             ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
         ),
-        "rejectedRows": [_rejected(row) for row in planned.rejected],
+        "rejectedRows": [rejected_json(row) for row in planned.rejected],
         "warnings": [
             {"code": w.code, "detail": w.detail, "record": w.record, "referenceId": w.reference_id}
             for w in planned.warnings
@@ -44,19 +43,6 @@ def plan_json(planned: Planned) -> dict[str, Any]:
 def _going(planned: Planned) -> list[PlannedChange]:
     """What would leave the board."""
     return [change for change in planned.changes if change.archives]
-
-
-def _rejected(row: RejectedRow) -> dict[str, Any]:
-    errors = [
-        {
-            "pointer": p.pointer,
-            "code": p.code,
-            "detail": p.detail,
-            "value": None if p.value is None else str(p.value),
-        }
-        for p in row.errors
-    ]
-    return {"record": row.record, "line": row.line, "referenceId": row.reference_id, "errors": errors}
 
 
 def print_plan(planned: Planned) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from syncd.cli.context import opened_store, settings_of
 from syncd.cli.entry import DONE, FAILED
-from syncd.cli.output import bold, cell, clean, print_json, print_table
+from syncd.cli.output import bold, cell, clean, print_json, print_table, quoted
+from syncd.cli.report_text import print_kinds
 from syncd.config import Settings
 from syncd.domain.run import Counts, Run, RunState
 from syncd.store import Store, runs
+from syncd.sync.checking import field_of
 from syncd.sync.reports import refresh_reports, report, run_json
 
 #: So many rejected rows, warnings and changes are shown to a person; `--json` has them all.
@@ -42,6 +45,7 @@ def show_run(config: Path | None, as_json: bool, number: int) -> None:
         print(f"  {name:9} {value}")
     if going := found["wouldArchive"]:
         _section("would be archived", going["jobs"], _going, total=going["total"])
+    print_kinds("rejected, by kind", _kinds(found["rejectedRows"]))
     _section("rejected rows", found["rejectedRows"], _rejected)
     _section("warnings", found["warnings"], _warning)
     _section("changes", found["changes"], _change)
@@ -137,10 +141,26 @@ def _going(job: dict[str, Any]) -> str:
     return f"- {job['referenceId'] or 'no referenceId'} (job {job['jobId']}): {title}{why}"
 
 
+def _kinds(rows: list[dict[str, Any]]) -> list[tuple[int, str, str, str]]:
+    """How many rows have an error of a field and code, and the first one's words; the most frequent first."""
+    examples: dict[tuple[str, str], str] = {}
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        kinds = {(field_of(error["pointer"]), error["code"]): error["detail"] for error in row["errors"]}
+        counts.update(kinds.keys())
+        examples = kinds | examples
+    return [(count, *kind, examples[kind]) for kind, count in counts.most_common()]
+
+
 def _rejected(row: dict[str, Any]) -> str:
     where = f"record {row['record']}" + (f", line {row['line']}" if row["line"] else "")
-    reasons = "; ".join(f"{error['pointer'] or '/'}: {error['detail']}" for error in row["errors"])
+    reasons = "; ".join(map(_reason, row["errors"]))
     return f"{where} ({row['referenceId'] or 'no referenceId'}): {reasons}"
+
+
+def _reason(error: dict[str, Any]) -> str:
+    value = "" if error["value"] is None else f" [{quoted(error['value'])}]"
+    return f"{error['pointer'] or '/'}: {error['detail']}{value}"
 
 
 def _warning(warning: dict[str, Any]) -> str:

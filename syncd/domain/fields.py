@@ -246,3 +246,11 @@ def url_fault(url: str) -> str | None:
 def _is_host(host: str) -> bool:
     labels = host.removesuffix(".").split(".")
     return len(host) <= 253 and all(_HOST_LABEL.fullmatch(label) for label in labels)
+
+
+def exact(value: Decimal | None) -> Decimal | int | None:
+    """The same number without trailing zeros, in a form that is never written with an exponent."""
+    if value is None:
+        return None
+    whole = int(value)
+    return whole if value == whole else value.normalize()

@@ -36,6 +36,7 @@ from syncd.feeds.readers.spec import ReadSpec
 _SETTINGS = ("employer", "preset", "settle", "marker", "keep_files", "expect_every")
 _TABLES = ("read", "fields", "lookup")
 KEYS = (*_SETTINGS, *POLICY_KEYS, *_TABLES)
+_NAMES = "a feed's name is letters, digits, dots, dashes and underscores, at most 100"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 
@@ -88,6 +89,12 @@ def load_feeds(folder: Path, catalog: Catalog, defaults: FeedDefaults) -> dict[s
     return feeds
 
 
+def check_name(name: str) -> None:
+    """Raises ConfigError for what cannot be the name of a feed."""
+    if not _NAME.match(name):
+        raise ConfigError([f"{name!r}: {_NAMES}"])
+
+
 def parse_feed(name: str, source: str, catalog: Catalog, defaults: FeedDefaults) -> FeedConfig:
     """One feed out of the text of its file. Raises ConfigError with all of its faults."""
     scope = Scope(f"{name}.toml")
@@ -116,7 +123,7 @@ def _parse(
         scope.fault(f"is not TOML: {error}")
         return None
     if not _NAME.match(name):
-        scope.fault("a feed's name is letters, digits, dots, dashes and underscores, at most 100")
+        scope.fault(_NAMES)
     return _build(name, values, catalog, defaults, scope)
 
 

@@ -96,6 +96,10 @@ class Mapping:
         body = self._body(record.item, actual, log)
         return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings), tuple(log.unknown))
 
+    def lookup_of(self, field: str) -> str | None:
+        """The name of the lookup that a field uses, the first if it uses several. None: none, or native."""
+        return _lookup_in((self._fields or {}).get(field))
+
     def _body(self, item: Any, form: Format, log: Log) -> Body:
         if self._fields is None:
             return native_body(item, form, self._catalog, log)
@@ -171,6 +175,16 @@ def format_of(item: object) -> Format:
         flat = all(value.__class__ is str and key == key.casefold() for key, value in item.items())
         return "csv" if flat else "json"
     return "json" if item is None or isinstance(item, list | str | int) else "xml"
+
+
+def _lookup_in(expression: object) -> str | None:
+    if isinstance(expression, dict):
+        if isinstance(expression.get("lookup"), str):
+            return str(expression["lookup"])
+        expression = list(expression.values())
+    if not isinstance(expression, list):
+        return None
+    return next((found for part in expression if (found := _lookup_in(part)) is not None), None)
 
 
 def _tables(lookups: Map[str, Map[str, object]], scope: Scope) -> dict[str, Table]:

@@ -101,6 +101,7 @@ def _entry(value: object, find: Finder, pointer: str, log: Log) -> object:
     id = catalogue_name(name, find)
     if id is None:
         detail = f"{name[:100]!r} is no {find.what} of the catalogue{find.hint(name)}"
+        log.unknown.append((find.pointer.strip("/"), name[:200]))
         log.problems.append(Problem(pointer, "unknown_value", detail, name))
         return None
     return {"id": id}

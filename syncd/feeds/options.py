@@ -19,8 +19,8 @@ POLICY_KEYS = (
     *("mode", "max_archive", "max_rejected", "max_rekeyed", "max_retitled", "max_shrunk"),
     *("grace", "expired", "on_api_edit", "owns", "take_over", "renew"),
 )
-_READ_KEYS = ("format", "records", "encoding", "delimiter", "recover")
-_FORMATS = ("csv", "xml", "json", "jsonl")
+READ_KEYS = ("format", "records", "encoding", "delimiter", "recover")
+FORMATS = ("csv", "xml", "json", "jsonl")
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
@@ -143,8 +143,8 @@ def _threshold(value: object, base: Threshold, count: str, scope: Scope) -> Thre
 
 def read_spec(table: Mapping[str, Any], scope: Scope) -> ReadSpec:
     """The ``[read]`` section."""
-    scope.keys(table, _READ_KEYS)
-    form = member(table, "format", one_of(*_FORMATS), None, scope)
+    scope.keys(table, READ_KEYS)
+    form = member(table, "format", one_of(*FORMATS), None, scope)
     records = member(table, "records", text, None, scope)
     recover = member(table, "recover", flag, False, scope) or False
     if records is not None:

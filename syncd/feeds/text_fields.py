@@ -120,18 +120,19 @@ def _url(table: Mapping[str, Any], source: Source, context: Context, scope: Scop
     return url
 
 
-_STATUSES = {
+_STATUS_WORDS = {
     "active": "active published publish open live true t yes 1 ouvert actif",
     "draft": "draft pending unpublished brouillon",
     "archived": "archived archive closed expired filled inactive cancelled canceled deleted removed false f no 0",
 }
-_STATUS = {word: status for status, words in _STATUSES.items() for word in words.split()}
+#: What feeds call a status → the status.
+STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in words.split()}
 
 
 def _status(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
     def status(node: Any, log: Log) -> object:
         value = source.first(node)
-        return None if value is None else _STATUS.get(name_key(spelled(value)[:100]), value)
+        return None if value is None else STATUSES.get(name_key(spelled(value)[:100]), value)
 
     return status
 

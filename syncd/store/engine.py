@@ -70,12 +70,15 @@ def translated(error: BaseException) -> BaseException:
     return error
 
 
+DRIVER_ERRORS = (sqlite3.Error, DBAPIError)
+
+
 @contextmanager
 def store_errors() -> Iterator[None]:
     """Driver errors leave as StoreErrors."""
     try:
         yield
-    except (sqlite3.Error, DBAPIError) as error:
+    except DRIVER_ERRORS as error:
         raise translated(error) from error
 
 
@@ -123,7 +126,7 @@ class Session:
         return self.driver.total_changes
 
     def close(self) -> None:
-        with suppress(sqlite3.Error, DBAPIError):
+        with suppress(*DRIVER_ERRORS):
             self.rollback()
         self._core.close()
 

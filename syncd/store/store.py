@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 from syncd.domain.job import Moment
 from syncd.errors import StoreClosed, StoreError
 from syncd.store import gazetteer, schema
-from syncd.store.engine import Database, Session, database_path, store_errors
+from syncd.store.engine import DRIVER_ERRORS, Database, Session, database_path, store_errors, translated
 from syncd.store.rows import micros
 from syncd.store.tx import Tx
 from syncd.store.writer import Writer
@@ -114,9 +114,21 @@ class Store:
         StoreClosed."""
         session = self._reader()
         try:
-            with store_errors():
-                session.begin()
-                return fn(self._tx(session))
+            session.begin()
+            return fn(self._tx(session))
+        except DRIVER_ERRORS as error:
+            raise translated(error) from error
+        finally:
+            self._give_back(session)
+
+    def look_up(self, fn: Callable[[Tx], T]) -> T:
+        """``read`` for a function that runs one statement: it is a snapshot by itself, so it is spared the
+        BEGIN and the ROLLBACK. (A second statement would see another moment.)"""
+        session = self._reader()
+        try:
+            return fn(self._tx(session))
+        except DRIVER_ERRORS as error:
+            raise translated(error) from error
         finally:
             self._give_back(session)
 

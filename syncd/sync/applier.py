@@ -35,11 +35,13 @@ from syncd.sync.context import Context
 from syncd.sync.deciding import NOBODY, decide, located, look_up, problems_of, written
 from syncd.sync.feed import Feed, Stopped
 from syncd.sync.packing import pack_problems, unpack
-from syncd.sync.planner import BATCH
 from syncd.sync.stage import Stage, Staged
 
 log = structlog.get_logger(__name__)
 Row = tuple[Staged, JobInput]
+
+#: Rows in one write, which an API write that comes meanwhile has to wait for: about 10 ms.
+BATCH = 100
 
 
 @dataclass(slots=True)

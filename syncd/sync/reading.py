@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from syncd.domain import rules
+from syncd.domain.catalog import Catalog
 from syncd.domain.job import JobInput
 from syncd.errors import FeedError, Invalid, Problem
+from syncd.feeds.mapping import Mapping
 from syncd.feeds.readers import open_reader
 from syncd.feeds.records import FeedReader, Format, Known, Record
 from syncd.store import feeds
@@ -38,12 +40,13 @@ class Summary:
 
 class Judged(NamedTuple):
     """A record after mapping and the rules for what was sent: ``sent`` or ``problems``, and its id where it
-    is readable."""
+    is readable. ``unknown``: (field, value) of what no catalogue and no lookup has."""
 
     reference: str | None
     sent: JobInput | None
     problems: tuple[Problem, ...]
     warnings: tuple[tuple[str, str], ...]
+    unknown: tuple[tuple[str, str], ...] = ()
 
 
 class Reading:
@@ -156,7 +159,7 @@ class Reading:
     # -- other records -------------------------------------------------------------------------------------
 
     def _take(self, record: Record) -> None:
-        judged = judge(self._feed, self._ctx, record, self._format)
+        judged = judge(self._feed.config.mapping, self._ctx.catalog, record, self._format)
         self.summary.read += 1
         for code, detail in judged.warnings:
             self._warnings.add(code, detail, record.number, judged.reference)
@@ -190,20 +193,21 @@ class Reading:
             )
 
 
-def judge(feed: Feed, ctx: Context, record: Record, form: Format | None) -> Judged:
+def judge(mapping: Mapping, catalog: Catalog, record: Record, form: Format | None) -> Judged:
     """Maps a record and checks what it sends, by the API's own rules."""
-    mapped = feed.config.mapping.row(record, form)
+    mapped = mapping.row(record, form)
     problems = mapped.problems
+    noticed = mapped.warnings, mapped.unknown
     if mapped.body is None:
         reference = _readable(mapped.reference_id)
-        return Judged(reference, None, problems or (_NO_OBJECT,), mapped.warnings)
+        return Judged(reference, None, problems or (_NO_OBJECT,), *noticed)
     try:
-        sent = rules.check(mapped.body, ctx.catalog, reference_required=True)
+        sent = rules.check(mapped.body, catalog, reference_required=True)
     except Invalid as invalid:
         problems = _joined(problems, invalid.problems)
     if problems:
-        return Judged(_readable(mapped.reference_id), None, problems, mapped.warnings)
-    return Judged(sent.reference_id, sent, (), mapped.warnings)
+        return Judged(_readable(mapped.reference_id), None, problems, *noticed)
+    return Judged(sent.reference_id, sent, (), *noticed)
 
 
 _NO_OBJECT = Problem("", "wrong_type", "a record must be an object")

@@ -5,6 +5,7 @@ Only shows what ``reports.report`` found; ``templates/report.html.j2`` has the w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,24 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+#: So many rows of one kind are on the page; the JSON report has more.
+PER_KIND = 1000
+#: What changes the direction of writing, cannot be seen, or steers a terminal that shows the source.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def visible(value: object) -> object:
+    """Text with such characters spelled out (``\\u202e``); other values as they are."""
+    if not isinstance(value, str) or (value.isascii() and value.isprintable()):
+        return value
+    shown = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
+    return type(value)(shown)
+
+
 _ENV = Environment(
+    finalize=visible,
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
     autoescape=True,
     undefined=StrictUndefined,
@@ -44,12 +62,19 @@ _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 @dataclass(slots=True)
 class Group:
-    """Things of one kind: ``title`` says which, ``example`` what is wrong with the first."""
+    """Things of one kind: ``title`` says which, ``example`` what is wrong with the first; ``rows`` the first of
+    ``count``."""
 
     title: str
     code: str
     example: str
     rows: list[dict[str, Any]] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.count += 1
+        if self.count <= PER_KIND:
+            self.rows.append(row)
 
 
 def render_html(report: Mapping[str, Any]) -> str:
@@ -90,23 +115,23 @@ def _errors(rows: list[dict[str, Any]]) -> list[Group]:
         for error in row["errors"]:
             key = (_field(error["pointer"]), error["code"])
             group = groups.setdefault(key, Group(key[0], key[1], error["detail"]))
-            group.rows.append({**row, "error": error})
-    return sorted(groups.values(), key=lambda group: -len(group.rows))
+            group.add({**row, "error": error})
+    return sorted(groups.values(), key=lambda group: -group.count)
 
 
 def _warnings(warnings: list[dict[str, Any]]) -> list[Group]:
     groups: dict[str, Group] = {}
     for warning in warnings:
         code = warning["code"]
-        groups.setdefault(code, Group(code, code, warning["detail"])).rows.append(warning)
-    return sorted(groups.values(), key=lambda group: -len(group.rows))
+        groups.setdefault(code, Group(code, code, warning["detail"])).add(warning)
+    return sorted(groups.values(), key=lambda group: -group.count)
 
 
 def _changes(changes: list[dict[str, Any]]) -> list[Group]:
     groups: dict[str, Group] = {}
     for change in changes:
         action = change["action"]
-        groups.setdefault(action, Group(action, action, "")).rows.append(change)
+        groups.setdefault(action, Group(action, action, "")).add(change)
     return list(groups.values())
 
 

@@ -108,7 +108,7 @@ def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[s
         **run_json(run),
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
         "wouldArchive": _would_archive(tx, run, would_archive),
-        "rejectedRows": [_rejected(row) for row in _first(runs.rejected_rows(tx, run_id), most)],
+        "rejectedRows": [rejected_json(row) for row in _first(runs.rejected_rows(tx, run_id), most)],
         "warnings": [_warning(warning) for warning in _first(runs.warnings(tx, run_id), most)],
         "changes": [_change(change) for change in _first(runs.changes(tx, run_id), most)],
     }
@@ -134,7 +134,8 @@ def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str
             yield job_id, job.reference_id if job else None, job.title if job else None, why
 
 
-def _rejected(row: RejectedRow) -> dict[str, Any]:
+def rejected_json(row: RejectedRow) -> dict[str, Any]:
+    """A rejected row as reports and ``--json`` have it."""
     return {
         "record": row.record,
         "line": row.line,
@@ -145,9 +146,9 @@ def _rejected(row: RejectedRow) -> dict[str, Any]:
 
 def _problem(problem: Problem) -> dict[str, Any]:
     return {
-        "pointer": problem.pointer,
+        "pointer": _shortened(problem.pointer),
         "code": problem.code,
-        "detail": problem.detail,
+        "detail": _shortened(problem.detail, 2 * VALUE),
         "value": _shortened(problem.value),
     }
 
@@ -178,12 +179,12 @@ def _first(things: Iterator[_T], most: int) -> list[_T]:
     return found
 
 
-def _shortened(value: object) -> object:
+def _shortened(value: object, most: int = VALUE) -> object:
     """The value itself where it is short and plain, else the beginning of its text."""
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value if isinstance(value, str) else str(value)
-    return text if len(text) <= VALUE else f"{text[:VALUE]}… ({len(text)} characters)"
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
 def _instant(moment: datetime | None) -> str | None:

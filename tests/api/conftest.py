@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import shutil
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -283,6 +284,23 @@ class Api:
             Wire(*await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0)))
         )
         return self.wires[-1]
+
+    @asynccontextmanager
+    async def writer_held(self) -> AsyncIterator[None]:
+        """Writes wait until the end of the block."""
+        held, let_go = threading.Event(), threading.Event()
+
+        def hold(_tx: object) -> None:
+            held.set()
+            let_go.wait(30)
+
+        blocker = asyncio.ensure_future(self.store.write_async(hold))
+        await asyncio.to_thread(held.wait, 30)
+        try:
+            yield
+        finally:
+            let_go.set()
+            await blocker
 
     @property
     def port(self) -> int:

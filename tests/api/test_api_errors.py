@@ -340,7 +340,7 @@ async def test_what_nobody_foresaw_is_a_500_in_json_that_tells_nothing(
     def broken(*_: object) -> None:
         raise RuntimeError("the secret")
 
-    monkeypatch.setattr(api.store, "read", broken)
+    monkeypatch.setattr(api.store, "look_up", broken)
     answer = await api.get("/jobs/1")
     assert (answer.status, answer.code) == (500, "internal_error")
     assert b"secret" not in answer.raw

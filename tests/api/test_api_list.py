@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
+
+from syncd.store import jobs
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api
@@ -35,6 +39,36 @@ async def test_the_latest_published_comes_first_also_within_a_day(api: Api) -> N
     api.clock.forward(days=1)
     await api.put(f"/jobs/{draft['id']}", {"status": "active"})
     assert await listed(api) == ["draft", "newest", "third", "second", "first"]
+
+
+async def test_what_was_acknowledged_is_read_at_once(api: Api) -> None:
+    async def edit_and_look(reference: str) -> None:
+        for turn in range(10):
+            body = api.body(referenceId=reference, title=f"{reference} {turn}")
+            job = (await api.put("/jobs", body)).json
+            assert (await api.get(f"/jobs/{job['id']}")).json == job
+            assert job["title"] in await listed(api)
+
+    await asyncio.gather(*(edit_and_look(f"R{number}") for number in range(8)))
+
+
+@pytest.mark.parametrize("query", ["?q=cook", "?page=2000"])
+async def test_a_long_search_holds_nobody_up(api: Api, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+    job = await api.create()
+    searching, found = threading.Event(), threading.Event()
+
+    def search(*_: object, **__: object) -> tuple[int, list[object]]:
+        searching.set()
+        assert found.wait(10)
+        return 0, []
+
+    monkeypatch.setattr(jobs, "page", search)
+    answer = asyncio.ensure_future(api.get(f"/jobs{query}"))
+    assert await asyncio.to_thread(searching.wait, 10)
+    assert (await api.get(f"/jobs/{job['id']}")).status == 200
+    assert not answer.done()
+    found.set()
+    assert (await answer).status == 200
 
 
 async def test_jobs_of_one_instant_come_by_descending_id(api: Api) -> None:

@@ -226,7 +226,7 @@ async def test_other_lines_of_a_request_can_carry_its_id(api: Api, monkeypatch: 
         return await real(fn)
 
     monkeypatch.setattr(api.store, "read_async", spy)
-    answers = [await api.get("/jobs"), await api.get("/jobs")]
+    answers = [await api.get("/jobs?q=cook"), await api.get("/jobs?page=2000")]
     assert seen == [answer.headers["X-Request-Id"] for answer in answers]
 
 

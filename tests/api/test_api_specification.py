@@ -316,10 +316,13 @@ async def producers(api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch) -> di
     await api.post(api.body(), headers=named)
 
     async def while_it_is_served() -> Any:
-        answers = await asyncio.gather(
-            *(api.post(api.body(), headers={"Idempotency-Key": "w"}) for _ in range(8))
-        )
-        return next(answer for answer in answers if answer.status != 201)
+        async with api.writer_held():
+            first = asyncio.ensure_future(api.post(api.body(), headers={"Idempotency-Key": "w"}))
+            while not api.store.waiting_writes:
+                await asyncio.sleep(0.01)
+            second = await api.post(api.body(), headers={"Idempotency-Key": "w"})
+        assert (await first).status == 201
+        return second
 
     async def too_slow() -> Any:
         async with serve(read_timeout=0.2) as impatient:
@@ -345,6 +348,7 @@ async def producers(api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch) -> di
 
         with monkeypatch.context() as patch:
             patch.setattr(api.store, "read", broken)
+            patch.setattr(api.store, "look_up", broken)
             return await api.get(path)
 
     async def while_it_stops() -> Any:

@@ -5,9 +5,11 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
 from syncd.store import Store, Tx, employers
@@ -152,7 +154,11 @@ def test_a_function_sees_what_was_written_before_it(store: Store) -> None:
     assert store.read(lambda tx: employers.get(tx, added.id)) == added
 
 
-def test_reads_go_on_while_a_write_is_under_way(store: Store) -> None:
+@pytest.mark.parametrize("door", ["read", "look_up"])
+def test_reads_go_on_while_a_write_is_under_way_and_see_it_once_it_is_acknowledged(
+    store: Store, door: str
+) -> None:
+    ask = getattr(store, door)
     written, looked = threading.Event(), threading.Event()
 
     def slow(tx: Tx) -> None:
@@ -163,10 +169,35 @@ def test_reads_go_on_while_a_write_is_under_way(store: Store) -> None:
     thread = threading.Thread(target=store.write, args=(slow,))
     thread.start()
     assert written.wait(10)
-    assert store.read(employers.all) == []
+    assert ask(employers.all) == []
     looked.set()
     thread.join()
-    assert [e.name for e in store.read(employers.all)] == ["Slow"]
+    assert [e.name for e in ask(employers.all)] == ["Slow"]
+
+
+def test_a_look_up_leaves_no_transaction_open(store: Store) -> None:
+    """Else the next one on its connection would see an old moment, and the log could not be folded in."""
+    for count in range(3):
+        assert (
+            len(store.look_up(lambda tx: tx.connection.execute(sa.text("SELECT 1 FROM employer")).all()))
+            == count
+        )
+        assert store.look_up(lambda tx: tx.one("SELECT 1 FROM employer")) == ((1,) if count else None)
+        store.write(lambda tx, n=count: employers.add(tx, f"Number {n}"))
+    with closing(sqlite3.connect(store.path)) as other:
+        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+
+
+@pytest.mark.parametrize("door", ["read", "look_up"])
+def test_an_error_of_the_driver_leaves_as_one_of_the_store(store: Store, door: str) -> None:
+    def locked(_tx: Tx) -> None:
+        error = sqlite3.OperationalError("database is locked")
+        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise error
+
+    with pytest.raises(StoreBusy):
+        getattr(store, door)(locked)
+    assert store.read(employers.all) == []
 
 
 def test_a_read_sees_one_moment(store: Store) -> None:

@@ -274,3 +274,33 @@ def test_reports_are_written_anew_only_where_they_still_are(board: Any, feed: An
     (done / "1-jobs.json.report.json").write_text("{}")
     refresh_reports(board.store, feed.folder, run.id)
     assert json.loads((done / "1-jobs.json.report.json").read_text())["id"] == run.id
+
+
+def test_what_hides_or_turns_text_round_is_spelled_out(board: Any, feed: Any) -> None:
+    run = board.drop(
+        feed, [board.row("a"), board.row("b", closeDate="\u202egnp.exe\u2066 \u05e9\u05dc\u05d5\u05dd")]
+    )
+    html = render_html(report(board.store, run.id))
+    assert "\\u202egnp.exe\\u2066 \u05e9\u05dc\u05d5\u05dd" in html
+    assert not set(html) & set("\u202e\u2066")
+
+
+def test_a_megabyte_in_a_name_or_a_value_does_not_get_into_the_report(board: Any, feed: Any) -> None:
+    run = board.drop(
+        feed, [board.row("a"), board.row("b", title="x" * 900_000), board.row("c", **{"y" * 900_000: 1})]
+    )
+    data = report(board.store, run.id)
+    assert data["counts"]["rejected"] == 2
+    assert len(json.dumps(data)) < 20_000
+    assert len(render_html(data)) < 40_000
+
+
+def test_a_page_of_ten_thousand_errors_stays_small_and_says_what_it_leaves_out(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row("a"), board.row("b", title=None)])
+    data = report(board.store, run.id)
+    [row] = data["rejectedRows"]
+    data["rejectedRows"] = [{**row, "record": n} for n in range(10_000)]
+    html = render_html(data)
+    assert "The first 1 000 of 10 000; the report in JSON" in " ".join(Page(html).words.split())
+    assert len(html) < 1_000_000
+    assert "<details>" in html  # long lists are closed: a phone shows the kinds, not ten thousand rows

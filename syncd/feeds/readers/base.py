@@ -25,6 +25,11 @@ class BaseReader:
         self._number = 0
         self._line = 1
 
+    @property
+    def source(self) -> Source:
+        """The bytes that are read: their encoding, and the start of the file in UTF-8."""
+        return self._source
+
     def __iter__(self) -> Iterator[Record]:
         raise NotImplementedError
 

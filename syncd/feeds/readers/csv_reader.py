@@ -42,6 +42,11 @@ class CsvReader(BaseReader):
         self._waiting = b""
         self._digest: Callable[[bytes], bytes] | None = None
 
+    @property
+    def delimiter(self) -> str:
+        """What parts the cells."""
+        return self._dialect.delimiter
+
     def __iter__(self) -> Iterator[Record]:
         tail = b""
         self._line += 1 if self._dialect.skip else 0

@@ -73,6 +73,11 @@ class Envelope:
         self.offset = 0
         self.declared: int | None = None
 
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Where the records are, as far as it is known."""
+        return self._path or ()
+
     def feed(self, data: bytes) -> int:
         """Takes ``data`` up to where the records begin; how many bytes that were."""
         done = 0

@@ -47,6 +47,11 @@ class JsonReader(BaseReader):
         self._offset = 0
         self._between: bytes | None = None
 
+    @property
+    def records_path(self) -> tuple[str, ...]:
+        """The members that lead to the records; none where these stand at the root, or are not found yet."""
+        return self._envelope.path
+
     def __iter__(self) -> Iterator[Record]:
         chunks = self._chunks()
         buf = b""

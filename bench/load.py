@@ -1,0 +1,149 @@
+"""API writes while the daemon imports a large feed: how long a durable PUT takes idle, and during the import.
+
+    .venv/bin/python bench/load.py [--rows 100000] [--rate 200] [--connections 32] [--seconds 10] [--folder DIR]
+
+``syncd serve`` runs as it is delivered. Per case: PUTs by referenceId over ``--jobs`` jobs for some seconds while
+nothing else happens, then the same PUTs while an Indeed feed of ``--rows`` new rows (about 3.5 KB each) is
+dropped and imported. First paced (``--rate`` a second in all; the time of a PUT counts from when it was due),
+then as many as will go. No PUT may fail: the script ends with 1 if one does, or if a job is missing at the end.
+The client is a Python process on the same cores.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+import argparse
+import asyncio
+import json
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import perf_counter
+
+from bench import clients, feedgen, servers
+from bench.clients import Request, Tally
+from bench.servers import Server
+
+Drive = Callable[[asyncio.Event], Awaitable[Tally]]
+
+
+@dataclass
+class Case:
+    """PUTs idle and during the import; seconds that each phase and the import's phases took."""
+
+    name: str
+    idle: Tally
+    idle_seconds: float
+    loaded: Tally
+    loaded_seconds: float
+    run: dict[str, object]
+
+
+def main() -> None:
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="syncd-bench-", dir=options.folder) as folder:
+        feed = feedgen.write((options.folder or Path(folder)) / f"load-{options.rows}.xml", options.rows)
+        cases = [_case(options, Path(folder) / name, feed, name) for name in options.cases]
+    _show(options, cases)
+    if any(case.idle.bad or case.loaded.bad for case in cases):
+        raise SystemExit("some PUTs failed")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--jobs", type=int, default=10_000, help="that the PUTs are about")
+    parser.add_argument("--rate", type=float, default=200.0, help="PUTs a second, all connections together")
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of the idle phase")
+    parser.add_argument("--folder", type=Path, help="where databases and the feed go; the feed is kept")
+    parser.add_argument("--cases", nargs="+", choices=("paced", "unpaced"), default=["paced", "unpaced"])
+    return parser.parse_args()
+
+
+def _case(options: argparse.Namespace, folder: Path, feed: Path, name: str) -> Case:
+    folder.mkdir()
+    key = servers.prepare(folder, options.jobs)
+    server = Server.syncd(folder, servers.free_port())
+    try:
+        what = clients.request(key, "/jobs", options.jobs, "PUT", servers.put_template())
+        case = asyncio.run(_drive(options, server, what, folder, feed=feed, name=name))
+        total = json.loads(server.get(key, "/jobs"))["paging"]["total"]
+    finally:
+        server.stop()
+    assert total == options.jobs + case.run["created"], (total, case.run)
+    shutil.rmtree(folder)
+    return case
+
+
+async def _drive(
+    options: argparse.Namespace, server: Server, what: Request, folder: Path, *, feed: Path, name: str
+) -> Case:
+    def start(until: asyncio.Event) -> Awaitable[Tally]:
+        if name == "paced":
+            return clients.pace(server.port, what, options.connections, options.rate, until)
+        return clients.keep_asking(server.port, what, options.connections, until)
+
+    async with _timed(start) as idle:
+        await asyncio.sleep(options.seconds)
+    async with _timed(start) as loaded:
+        drop = folder / "feeds" / "drop" / servers.FEED
+        await asyncio.to_thread(shutil.copy, feed, drop / ".feed.tmp")
+        (drop / ".feed.tmp").rename(drop / "feed.xml")
+        began = perf_counter()
+        run = await _reconciled(folder / "log")
+        run["seconds"] = perf_counter() - began
+    return Case(name, idle[0], idle[1], loaded[0], loaded[1], run)
+
+
+@asynccontextmanager
+async def _timed(start: Drive) -> AsyncIterator[tuple[Tally, float]]:
+    """Drives while the body runs."""
+    until, found = asyncio.Event(), []
+    began, task = perf_counter(), asyncio.ensure_future(start(until))
+    try:
+        yield found  # type: ignore[misc]
+    finally:
+        until.set()
+        found += [await task, perf_counter() - began]
+
+
+async def _reconciled(log: Path) -> dict[str, object]:
+    """The log's line about the run, once it is there."""
+    with log.open() as lines:
+        while True:
+            for line in lines:
+                if '"feed.reconciled"' in line:
+                    return json.loads(line)
+            await asyncio.sleep(0.2)
+
+
+def _show(options: argparse.Namespace, cases: list[Case]) -> None:
+    print(f"{options.rows:,} rows, {options.connections} connections; times in ms\n")
+    print("| PUTs | while | PUT/s | p50 | p99 | longest | failed | import |")
+    print("|---|---|---|---|---|---|---|---|")
+    for case in cases:
+        phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in case.run["phases"].items())  # type: ignore[attr-defined]
+        told = (
+            f"{case.run['state']}, {case.run['created']:,} created in {case.run['seconds']:.1f} s ({phases})"
+        )
+        for when, tally, seconds, note in (
+            ("idle", case.idle, case.idle_seconds, ""),
+            ("import", case.loaded, case.loaded_seconds, told),
+        ):
+            print(
+                f"| {case.name} | {when} | {len(tally.times) / seconds:,.0f} | {tally.late(50):.1f} | {tally.late(99):.1f} "
+                f"| {max(tally.times) * 1e3:.0f} | {tally.bad} | {note} |"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""The servers of the HTTP benches, each a process of its own on 127.0.0.1: ``syncd serve`` as it is delivered,
+a bare aiohttp handler, and the FastAPI peer. They hold the same jobs."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from bench.clients import BASE, ROOT
+
+EMPLOYER, FEED = "Bench", "bench"
+DESCRIPTION = "<p>We will train you and <strong>support</strong> the team on every shift.</p>" * 36
+TITLES = ("Line Cook", "Dishwasher", "Pâtissier", "Shift Manager", "Warehouse Clerk", "Infirmière", "Driver")
+PLACES = ("Calgary, AB", "Montréal, QC", "Halifax, NS")
+
+
+def body(number: int) -> dict[str, Any]:
+    """A whole job of about 3 KB."""
+    return {
+        "referenceId": f"R-{number:06d}",
+        "title": f"{TITLES[number % len(TITLES)]} {number}",
+        "status": "active",
+        "locations": [{"description": PLACES[number % 3]}],
+        "categories": [{"id": 1 + number % 20}],
+        "positionType": {"id": 1 + number % 5},
+        "salary": {"amount": 20 + number % 30, "maxAmount": 60, "period": {"id": 5}},
+        "description": DESCRIPTION,
+        "applicantRoutingType": {"id": 1},
+        "applicationEmail": "jobs@example.com",
+    }
+
+
+def bodies(count: int) -> Iterator[dict[str, Any]]:
+    return map(body, range(1, count + 1))
+
+
+def put_template() -> str:
+    """A whole body for any job: ``%06d`` is its number, then a salt in the title."""
+    whole = {**body(0), "referenceId": "R-@", "title": "Line Cook @"}
+    return json.dumps(whole).replace("%", "%%").replace("@", "%06d", 2)
+
+
+# --- what they serve ---------------------------------------------------------------------------------------
+
+
+def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
+    """An installation of syncd with ``jobs`` jobs in ``folder``; a key for them."""
+    from syncd.domain.catalog import Catalog
+    from syncd.domain.job import Actor, ActorKind
+    from syncd.domain.rules import check
+    from syncd.store import Store, employers, keys, upsert
+
+    catalog, actor, config = Catalog.default(), Actor(ActorKind.OPERATOR), folder / "config"
+    (config / "feeds.d").mkdir(parents=True)
+    (config / "feeds.d" / f"{FEED}.toml").write_text(f'employer = "{EMPLOYER}"\npreset = "indeed"\n')
+    (config / "syncd.toml").write_text(
+        '[api]\nlisten = "127.0.0.1:0"\n[operator]\nlisten = ""\n[drop]\nsettle = "100ms"\n'
+        f'[log]\nformat = "json"\nlevel = "{log_level}"\n'
+    )
+    (folder / "var").mkdir()
+    with Store.open(f"sqlite:///{folder}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
+        employer = store.write(lambda tx: employers.add(tx, EMPLOYER))
+        inputs = [check(one, catalog) for one in bodies(jobs)]
+        for start in range(0, jobs, 1_000):
+            some = inputs[start : start + 1_000]
+            store.write(lambda tx, some=some: [upsert.create(tx, employer.id, i, actor) for i in some])
+        return store.write(lambda tx: keys.create(tx, employer.id, "bench", None))[1]
+
+
+def serve_bare(port: int, answers: dict[str, bytes]) -> None:
+    """aiohttp and nothing else: the bytes of one job and of one list, whatever is asked; a body is read."""
+    from aiohttp import web
+
+    def always(content: bytes) -> Any:
+        async def answer(request: web.Request) -> web.Response:
+            if request.body_exists:
+                await request.read()
+            return web.Response(body=content, headers={"Content-Type": "application/json"})
+
+        return answer
+
+    app = web.Application()
+    app.router.add_get(BASE + "/jobs/{id}", always(answers["one"]))
+    app.router.add_get(BASE + "/jobs", always(answers["list"]))
+    app.router.add_put(BASE + "/jobs", always(answers["one"]))
+    web.run_app(app, host="127.0.0.1", port=port, print=None, access_log=None)
+
+
+# --- the processes -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Server:
+    process: subprocess.Popen[bytes]
+    port: int
+
+    @classmethod
+    def syncd(cls, folder: Path, port: int) -> Server:
+        """The daemon, as an operator starts it; its log goes to a file."""
+        environ = {**os.environ, "SYNCD_API__LISTEN": f"127.0.0.1:{port}"}
+        command = [sys.executable, "-m", "syncd", "serve", "--config", str(folder / "config" / "syncd.toml")]
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log)
+        return cls(process, port)._up()
+
+    @classmethod
+    def of_bench(cls, what: str, folder: Path, key: str, port: int) -> Server:
+        """``bare`` or ``fastapi``."""
+        command = [sys.executable, "-m", "bench.servers", what, str(folder), key, str(port)]
+        with (folder / f"{what}.log").open("wb") as log:
+            process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+        return cls(process, port)._up()
+
+    def _up(self) -> Server:
+        for _ in range(600):
+            if self.process.poll() is not None:
+                break
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return self
+            except OSError:
+                time.sleep(0.05)
+        self.stop()
+        raise SystemExit("a server did not start; see its log")
+
+    def get(self, key: str, path: str) -> bytes:
+        """The body of a 200."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", BASE + path, headers={"API-Key": key})
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        assert answer.status == 200, content
+        return content
+
+    def cpu(self) -> float:
+        """Seconds of CPU used so far, all threads."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(60)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def main() -> None:
+    what, folder, key, port = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    if what == "bare":
+        serve_bare(port, {name: (folder / name).read_bytes() for name in ("one", "list")})
+    else:
+        from bench import fastapi_peer
+
+        fastapi_peer.serve(folder, key, port)
+
+
+if __name__ == "__main__":
+    main()

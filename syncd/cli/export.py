@@ -1,0 +1,105 @@
+"""``syncd export``: an employer's jobs as a feed, to a file (whole or not at all) or to standard output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import typer
+
+from syncd.cli.context import opened_store, settings_of
+from syncd.cli.entry import DONE
+from syncd.cli.output import print_json, remark, whole_file
+from syncd.domain.job import Employer, Job, Status
+from syncd.feeds.export import EXPORTS, ExportFormat
+from syncd.service.wiring import catalog_of
+from syncd.store import Store, employers, jobs
+
+#: Few enough that jobs of a megabyte each fit into memory.
+PAGE = 100
+
+
+@dataclass(slots=True)
+class _Tally:
+    """``late``: active although their close date has passed; an import would archive them."""
+
+    exported: int = 0
+    without_reference: int = 0
+    not_active: int = 0
+    late: int = 0
+
+
+def export(
+    config: Path | None, as_json: bool, *, employer: str, form: str, status: str | None, output: Path | None
+) -> int:
+    """Raises NotFound (employer), OSError, typer.BadParameter."""
+    if as_json and output is None:
+        raise typer.BadParameter("--json tells about a file: name it with -o")
+    wanted = Status(status) if status else None
+    tally = _Tally()
+    settings = settings_of(config)
+    with opened_store(settings) as store:
+        owner = store.read(lambda tx: employers.find(tx, employer))
+        found = _jobs(store, owner, wanted, EXPORTS[form], tally)
+        pieces = EXPORTS[form].write(found, owner, catalog_of(store, settings))
+        if output is None:
+            _write(sys.stdout.buffer.write, pieces)
+        else:
+            with whole_file(output) as file:
+                _write(_writer(file), pieces)
+    _tell(tally, as_json, owner, form, output)
+    return DONE
+
+
+def _jobs(
+    store: Store, owner: Employer, status: Status | None, form: ExportFormat, tally: _Tally
+) -> Iterator[Job]:
+    """Page by page: no lock is held while the text is written, and memory stays flat."""
+    today = store.read(lambda tx: tx.now.today)
+    last = 0
+    while page := store.read(lambda tx, after=last: jobs.after(tx, owner.id, after, PAGE, status=status)):  # type: ignore[misc]
+        for job in page:
+            if job.reference_id is None:
+                tally.without_reference += 1
+            elif form.published_only and job.status is not Status.ACTIVE:
+                tally.not_active += 1
+            else:
+                tally.exported += 1
+                tally.late += job.status is Status.ACTIVE and job.close_date < today
+                yield job
+        last = page[-1].id
+
+
+def _writer(file: IO[bytes]) -> Callable[[bytes], object]:
+    return file.write
+
+
+def _write(write: Callable[[bytes], object], pieces: Iterator[str]) -> None:
+    for piece in pieces:
+        write(piece.encode())
+
+
+def _tell(tally: _Tally, as_json: bool, owner: Employer, form: str, output: Path | None) -> None:
+    if as_json:
+        print_json(
+            {
+                "employer": owner.name,
+                "format": form,
+                "file": str(output),
+                "exported": tally.exported,
+                "withoutReferenceId": tally.without_reference,
+                "notActive": tally.not_active,
+                "pastCloseDate": tally.late,
+            }
+        )
+        return
+    left = [f"{tally.without_reference} without a referenceId"] if tally.without_reference else []
+    left += [f"{tally.not_active} not active"] if tally.not_active else []
+    remark(
+        f"syncd: {tally.exported} jobs of {owner.name}" + (f"; left out: {', '.join(left)}" if left else "")
+    )
+    if tally.late:
+        remark(f"syncd: {tally.late} active past their closeDate: importing this file would archive them")

@@ -1,0 +1,139 @@
+"""``syncd feed new``: drafts a feed's file from a real file of the feed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from syncd.cli.context import lent_store, settings_of
+from syncd.cli.entry import DONE
+from syncd.cli.feeds import FileUnusable
+from syncd.cli.output import clean, print_json, remark, whole_file
+from syncd.config import Settings
+from syncd.domain.catalog import Catalog
+from syncd.domain.job import Moment
+from syncd.errors import Conflict, FeedError, NotFound
+from syncd.feeds.config import check_name
+from syncd.feeds.drafting import Draft, Drafter
+from syncd.feeds.survey import RECORDS
+from syncd.store import employers
+from syncd.sync.checking import Checker, Findings
+
+
+def new_feed(
+    config: Path | None, as_json: bool, *, name: str, file: Path, employer: str | None, force: bool
+) -> int:
+    """Raises ConfigError (no name for a feed), Conflict (there is that feed), NotFound (employer),
+    FileUnusable, OSError."""
+    check_name(name)
+    settings = settings_of(config)
+    target = settings.feeds / f"{name}.toml"
+    _check_free(target, force)
+    owner, known, now = _owner(settings, employer)
+    catalog = settings.catalog
+    try:
+        draft = Drafter(
+            file, name, employer=owner, catalog=catalog, limits=settings.limits, today=now.today.isoformat()
+        ).draft()
+    except FeedError as error:
+        raise FileUnusable(file, error) from error
+    findings = _checked(draft, file, catalog, settings, now)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(target) as out:
+        out.write(draft.text.encode())
+    known = known or draft.config.employer in _names(settings)
+    if as_json:
+        print_json(_json(draft, target, findings, known))
+    else:
+        _tell(draft, target, file, findings, known)
+    return DONE
+
+
+def _check_free(target: Path, force: bool) -> None:
+    alike = [p.name for p in target.parent.glob("*.toml") if p.name.casefold() == target.name.casefold()]
+    if target.name in alike and not force:
+        raise Conflict(f"{target} exists and was left as it is; --force writes it anew")
+    if alike and target.name not in alike:
+        raise Conflict(f"there is {alike[0]} already; two feeds must differ in more than case")
+
+
+def _owner(settings: Settings, employer: str | None) -> tuple[str | None, bool, Moment]:
+    """The name of the employer asked for, or of the only one there is; else None. Raises NotFound."""
+    with lent_store(settings) as store:
+        now = store.read(lambda tx: tx.now)
+        if employer is not None:
+            try:
+                return store.read(lambda tx: employers.find(tx, employer)).name, True, now
+            except NotFound as error:
+                hint = error.hint or f'add it first: syncd employer add "{employer}"'
+                raise NotFound("employer", employer, hint) from None
+        found = store.read(employers.all)
+        return (found[0].name, True, now) if len(found) == 1 else (None, False, now)
+
+
+def _names(settings: Settings) -> set[str]:
+    with lent_store(settings) as store:
+        return {found.name for found in store.read(employers.all)}
+
+
+def _checked(draft: Draft, file: Path, catalog: Catalog, settings: Settings, now: Moment) -> Findings | str:
+    """What the draft makes of the file's first records; or why reading ends."""
+    findings = Findings()
+    checker = Checker(draft.config, catalog, settings.limits, now, most=RECORDS)
+    try:
+        for _ in checker.check(file, findings):
+            pass
+    except FeedError as error:
+        return error.detail + (f" ({error.where()})" if error.where() else "")
+    return findings
+
+
+def _json(draft: Draft, target: Path, findings: Findings | str, known: bool) -> dict[str, Any]:
+    found = draft.survey
+    counts = None
+    if isinstance(findings, Findings):
+        counts = {
+            "read": findings.read,
+            "good": findings.good,
+            "rejected": findings.rejected,
+            "expired": findings.expired,
+        }
+    return {
+        "feed": draft.config.name,
+        "file": str(target),
+        "employer": draft.config.employer,
+        "employerExists": known,
+        "fileFormat": found.format,
+        "encoding": "ascii" if found.encoding == "guess" else found.encoding,
+        "delimiter": found.delimiter,
+        "records": found.path or None,
+        "preset": draft.preset,
+        "recordsRead": found.records,
+        "counts": counts,
+        "failure": findings if isinstance(findings, str) else None,
+    }
+
+
+def _tell(draft: Draft, target: Path, file: Path, findings: Findings | str, known: bool) -> None:
+    found, name = draft.survey, draft.config.name
+    where = f" at {clean(found.path)}" if found.path else ""
+    print(f"wrote {target}")
+    print(f"found {found.format}, {found.records:,}{'+' if found.more else ''} records{where}")
+    print(
+        f"mapping: {f'preset {draft.preset}' if draft.preset else 'guessed from names and values, or native'}"
+    )
+    if isinstance(findings, str):
+        remark(f"syncd: the file cannot be used as it is: {clean(findings)}")
+    else:
+        expired = f", {findings.expired} have expired" if findings.expired else ""
+        print(
+            f"of {findings.read:,} records {findings.good:,} would go in, {findings.rejected:,} would be rejected{expired}"
+        )
+        for kind in findings.by_frequency()[:5]:
+            print(f"  {kind.rows:,} × {clean(kind.field)} {kind.code}: {clean(kind.detail)[:120]}")
+    if not known:
+        employer = clean(draft.config.employer)
+        remark(
+            f'syncd: there is no employer "{employer}" yet: correct the file, or: syncd employer add "{employer}"'
+        )
+    print(f"next: read the file, then syncd feed check {name} {file}")

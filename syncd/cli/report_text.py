@@ -1,0 +1,39 @@
+"""Kinds of errors and warnings on a terminal: a table that fits it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from syncd.cli.output import bold, clean
+
+#: Columns of a report that goes to a file or a pipe.
+WIDTH = 160
+
+
+def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> None:
+    """``kinds``: (how many, field, code, an example of what is wrong), the most frequent first."""
+    if not kinds:
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    print(bold(heading))
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_column(overflow="fold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for count, field, code, detail in kinds:
+        cells = (f"  {count:,} ×", field, code, _cut(detail))
+        table.add_row(*(Text(clean(cell)) for cell in cells))
+    width = None if sys.stdout.isatty() else WIDTH
+    console = Console(width=width, highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _cut(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

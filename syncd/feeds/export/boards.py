@@ -1,0 +1,166 @@
+"""What others read: Indeed XML, and schema.org JobPosting as JSON-LD.
+
+Both are for the public. A confidential job does not name its employer. What these formats have no place for
+(autoRefresh, drafts, the second application address) is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from syncd.domain.catalog import Catalog
+from syncd.domain.fields import exact
+from syncd.domain.job import Employer, Job, Location, Routing, Salary
+
+_JSON = msgspec.json.Encoder(decimal_format="number")
+
+#: Position type id → schema.org employmentType · Indeed jobtype.
+_TYPES = {
+    1: ("FULL_TIME", "fulltime"),
+    2: ("PART_TIME", "parttime"),
+    3: ("CONTRACTOR", "contract"),
+    4: ("TEMPORARY", "temporary"),
+    5: ("VOLUNTEER", "volunteer"),
+}
+#: Salary period id → schema.org unitText · words behind an amount.
+_UNITS = {
+    1: ("YEAR", "per year"),
+    2: ("MONTH", "per month"),
+    3: ("WEEK", "per week"),
+    4: ("DAY", "per day"),
+    5: ("HOUR", "per hour"),
+}
+
+
+def jsonld(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterator[str]:
+    """One object whose ``@graph`` has a JobPosting for each job."""
+    lead = '{"@context": "https://schema.org", "@graph": [\n'
+    start = lead
+    for job in jobs:
+        yield lead + _JSON.encode(_posting(job, employer, catalog)).decode()
+        lead = ",\n"
+    yield start + "]}\n" if lead is start else "\n]}\n"
+
+
+def _posting(job: Job, employer: Employer, catalog: Catalog) -> dict[str, Any]:
+    identifier = {"@type": "PropertyValue", "value": job.reference_id}
+    posting: dict[str, Any] = {
+        "@type": "JobPosting",
+        "identifier": identifier if job.confidential else identifier | {"name": employer.name},
+        "title": job.title,
+        "description": job.description,
+        "datePosted": job.publish_date.isoformat(),
+        "validThrough": job.close_date.isoformat(),
+        "employmentType": _type(job, catalog, 0, "OTHER"),
+        "hiringOrganization": "confidential" if job.confidential else _organization(employer),
+        "jobLocation": [_place(location) for location in job.locations],
+        "occupationalCategory": _categories(job, catalog),
+        "baseSalary": None if job.salary is None or job.salary.amount is None else _base_salary(job.salary),
+        "incentiveCompensation": "commission" if job.salary and job.salary.plus_commission else None,
+    }
+    if job.routing == Routing.URL:
+        posting["url"] = job.application_url
+    elif job.routing == Routing.EMAIL:
+        posting["applicationContact"] = {"@type": "ContactPoint", "email": job.application_email}
+    return {name: value for name, value in posting.items() if value is not None}
+
+
+def _organization(employer: Employer) -> dict[str, str]:
+    return {"@type": "Organization", "name": employer.name}
+
+
+def _place(location: Location) -> dict[str, Any]:
+    city, province = _city_and_province(location)
+    address = {"@type": "PostalAddress", "addressLocality": city, "addressRegion": province}
+    known = {name: value for name, value in address.items() if value}
+    return {"@type": "Place", "address": known | {"addressCountry": "CA"}}
+
+
+def _base_salary(salary: Salary) -> dict[str, Any]:
+    value: dict[str, Any] = {"@type": "QuantitativeValue"}
+    if salary.max_amount is None:
+        value["value"] = exact(salary.amount)
+    else:
+        value |= {"minValue": exact(salary.amount), "maxValue": exact(salary.max_amount)}
+    if salary.period in _UNITS:
+        value["unitText"] = _UNITS[salary.period][0]
+    return {"@type": "MonetaryAmount", "currency": "CAD", "value": value}
+
+
+def indeed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterator[str]:
+    """``<source><job>``: one for each location, as the format wants it. The first has the job's own
+    referenceId as ``referencenumber``, the others ``REFERENCE~2`` and ``~3``; all have it as
+    ``requisitionid``."""
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<source>\n'
+    yield f"<publisher>{_cdata(employer.name)}</publisher>\n"
+    for job in jobs:
+        common = _common(job, employer, catalog)
+        for number, location in enumerate(job.locations, 1):
+            reference = f"{job.reference_id}~{number}" if number > 1 else str(job.reference_id)
+            city, province = _city_and_province(location)
+            where = {"city": city, "state": province or "", "country": "CA"}
+            own = {"title": job.title, "referencenumber": reference, **where, **common}
+            yield "<job>\n" + "".join(f"  <{k}>{_cdata(v)}</{k}>\n" for k, v in own.items() if v) + "</job>\n"
+    yield "</source>\n"
+
+
+def _common(job: Job, employer: Employer, catalog: Catalog) -> dict[str, str]:
+    by_url, by_mail = job.routing == Routing.URL, job.routing == Routing.EMAIL
+    return {
+        "requisitionid": str(job.reference_id),
+        "date": job.publish_date.isoformat(),
+        "expirationdate": job.close_date.isoformat(),
+        "company": "" if job.confidential else employer.name,
+        "jobtype": _type(job, catalog, 1, "") or "",
+        "category": ", ".join(_categories(job, catalog)),
+        "salary": _pay(job.salary),
+        "url": (job.application_url or "") if by_url else "",
+        "email": (job.application_email or "") if by_mail else "",
+        "description": job.description or "",
+    }
+
+
+def _pay(salary: Salary | None) -> str:
+    """``$25.50 - $30 per hour + commission``."""
+    if salary is None:
+        return ""
+    amounts = [_dollars(n) for n in (salary.amount, salary.max_amount) if n is not None]
+    unit = _UNITS[salary.period][1] if salary.period in _UNITS else ""
+    words = f"{' - '.join(amounts)} {unit}".strip() if amounts else ""
+    if not salary.plus_commission:
+        return words
+    return f"{words} + commission" if words else "commission"
+
+
+def _dollars(amount: Decimal) -> str:
+    """``$52000``, ``$25.50``, ``$25.1234``: nothing is rounded."""
+    number = exact(amount)
+    if isinstance(number, Decimal):
+        return f"${number.quantize(Decimal('0.01')) if number * 100 % 1 == 0 else number:f}"
+    return f"${number}"
+
+
+def _type(job: Job, catalog: Catalog, column: int, other: str) -> str | None:
+    """The word for a shipped position type; for one of the operator's own ``other``, or its name."""
+    if job.position_type is None:
+        return None
+    if job.position_type in _TYPES:
+        return _TYPES[job.position_type][column]
+    entry = catalog.position_types.get(job.position_type)
+    return other or (entry.name if entry else None)
+
+
+def _categories(job: Job, catalog: Catalog) -> list[str]:
+    return [catalog.categories[id].name for id in job.categories if id in catalog.categories]
+
+
+def _city_and_province(location: Location) -> tuple[str, str | None]:
+    city, comma, province = location.description.rpartition(", ")
+    return (city, province) if comma else (location.description, None)
+
+
+def _cdata(text: str) -> str:
+    return "<![CDATA[" + text.replace("]]>", "]]]]><![CDATA[>") + "]]>"

@@ -1,0 +1,163 @@
+"""What employers call the fields of a job, in English and French, the likeliest first.
+
+Compared without case, accents, articles and all that is neither letter nor digit. The last step of a path counts
+(``location/city`` is ``city``), or two steps together (``locationcity``)."""
+
+from __future__ import annotations
+
+from syncd.domain.text import key
+
+Names = tuple[str, ...]
+
+
+#: Words that change nothing: "titre du poste" is "titreposte".
+_EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
+
+
+def blind(name: str) -> str:
+    words = key(name).split()
+    return "".join(word for word in words if word not in _EMPTY) or "".join(words)
+
+
+def _names(words: str) -> Names:
+    return tuple(dict.fromkeys(blind(word) for word in words.split()))
+
+
+NAMES: dict[str, Names] = {
+    "referenceId": _names(
+        "referenceid referencenumber reference ref refid refnumber referencecode jobreference jobref"
+        " jobrefno jobcode"
+        " jobid jobnumber jobno partnerjobid requisitionid requisitionnumber requisition reqid reqno req"
+        " hitkey"
+        " vacancyid vacancynumber positionid postingid postingnumber advertid adid offerid externalid"
+        " sourceid"
+        " jobopeningid identifier.value identifiervalue identifier shortcode jobkey noemploi noposte"
+        " numeroposte"
+        " numerooffre numeroreference numero offreid idoffre idemploi codeposte uid uuid slug id guid key"
+    ),
+    "title": _names(
+        "title jobtitle positiontitle postingtitle vacancytitle businesstitle advertisedtitle roletitle"
+        " joboffer jobname titre"
+        " titreposte titreemploi titreoffre intitule intituleposte nomposte poste position"
+        " role jobposition"
+        " name text headline job vacancy designation occupation emploi libelle"
+    ),
+    "description": _names(
+        "description jobdescription descriptionhtml fulldescription htmldescription longdescription"
+        " jobdescriptionhtml"
+        " descriptionposte detailsoffre detailsposte offreemploi taches exigences"
+        " descriptif body content contentencoded encoded jobbody"
+        " adverttext jobadvert"
+        " jobadtext details jobdetails text summary shortdescription jobsummary resume snippet"
+        " responsibilities duties requirements missions profil contenu"
+    ),
+    "closeDate": _names(
+        "closedate closingdate dateclosing expirationdate expirydate expiry expiration expire expires"
+        " expiresat expireson"
+        " validthrough validuntil enddate applicationdeadline deadline applyby postuntil closingon"
+        " closeson dateexpiration"
+        " datefermeture dateferm datelimite datefin datefinaffichage dateecheance dateclosed"
+        " closes endson postingenddate"
+    ),
+    "city": _names(
+        "city joblocationcity locationcity town ville municipalite municipality localite locality"
+        " addresslocality cityname"
+        " jobcity commune worklocationcity"
+    ),
+    "province": _names(
+        "state province region provincestate stateprovince provinceterritory provincecode statecode"
+        " state_code addressregion"
+        " joblocationstate locationstate joblocationprovince locationprovince jobstate jobprovince county"
+        " countrysubdivisioncode"
+    ),
+    "location": _names(
+        "location joblocation locations worklocation officelocation primarylocation locationname lieu"
+        " lieutravail"
+        " emplacement localisation place workplace office address jobaddress adresse locationdescription"
+        " area joblocations"
+        " citystate geo site region city"
+    ),
+    "country": _names("country countrycode pays addresscountry countryname joblocationcountry codepays"),
+    "categories": _names(
+        "category categories jobcategory jobcategories categorie categorieemploi jobfunction function"
+        " industry sector secteur"
+        " secteuractivite domaine field jobfield department departments departement discipline specialty"
+        " family jobfamily"
+        " occupationalcategory team tags categoryname jobsector activite service"
+    ),
+    "positionType": _names(
+        "jobtype employmenttype positiontype type typeemploi typeemploi contracttype contrattype"
+        " typecontrat typecontrat"
+        " contrat worktype jobstatus employmentstatus hours schedule workinghours commitment employment"
+        " jobtypes"
+        " timetype contract contracttime tempstravail horaire typeofemployment regime fulltimeparttime"
+        " fulltime"
+    ),
+    "salary": _names(
+        "salary salarytext salaryrange compensation pay payrate wage salaire remuneration salairehoraire"
+        " echellesalariale"
+        " salarydescription basesalary rate jobsalary salarydisplay compensationsummary renumeration"
+        " wages estimatedsalary"
+    ),
+    "amount": _names(
+        "salarymin minsalary salaryminimum minimumsalary salarylow salaryfrom salaryrangefrom"
+        " salaryamount minimum salairemin"
+        " salaireminimum payminimum minpay paymin wagemin minvalue salarystart lowend compensationmin"
+        " salaryrangemin"
+    ),
+    "maxAmount": _names(
+        "salarymax maxsalary salarymaximum maximumsalary salaryhigh salaryto salaryrangeto maximum"
+        " salairemax"
+        " salairemaximum paymaximum maxpay paymax wagemax maxvalue salaryend highend compensationmax"
+        " salaryrangemax"
+    ),
+    "period": _names(
+        "salaryperiod salaryper salarytype salaryunit payperiod salaryfrequency salaryschedule unittext"
+        " periodesalaire salaryinterval"
+        " payfrequency paytype salarytimeunit wageper wageunit salaryrangeunit interval frequence"
+    ),
+    "currency": _names("salarycurrency currency devise currencycode compensationcurrency"),
+    "applicationUrl": _names(
+        "applyurl applicationurl applyurllink applylink applicationlink urlapply joburl applyat"
+        " howtoapplyurl detailurl url link"
+        " lien lienpostuler urlpostuler urloffre absoluteurl hostedurl jobpageurl jobposturl"
+        " careersapplyurl careersurl"
+        " redirecturl applyuri uri permalink weburl externalurl joblink deeplink offerurl href website sourceurl"
+        " guid"
+    ),
+    "applicationEmail": _names(
+        "applicationemail applyemail contactemail email emailaddress courriel adressecourriel mail"
+        " recruiteremail jobemail"
+        " hremail emailto replyemail mailboxemail couriel"
+    ),
+    "status": _names(
+        "status jobstatus state poststate publicationstatus islisted ispublished published statut etat active"
+    ),
+    "confidential": _names("confidential isconfidential confidentiel anonymous hidecompany"),
+    "company": _names(
+        "company companyname employer employername organization organisation hiringorganizationname"
+        " entreprise employeur client brand"
+    ),
+}
+#: Words inside a name that speak against a field.
+AGAINST: dict[str, Names] = {
+    "referenceId": _names(
+        "company employer client user recruiter category location parent image sector industry city"
+        " country lang feed"
+    ),
+    "title": _names(
+        "company employer recruiter contact seo meta page url code id category department"
+        " organization location category"
+    ),
+    "description": _names("company employer meta seo location salary category short about"),
+    "applicationUrl": _names(
+        "logo image img photo picture company employer organization facebook twitter linkedin video"
+        " banner icon source sameas tracking pixel"
+    ),
+    "location": _names("id url type geo latitude longitude lat lng lon code country remote"),
+    "applicationEmail": _names("support privacy"),
+    "categories": _names("id code url"),
+    "positionType": _names("id code url location remote"),
+    "closeDate": _names("start created posted publish update modif"),
+    "salary": _names("currency period unit type frequency id code"),
+}

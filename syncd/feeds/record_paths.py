@@ -1,0 +1,74 @@
+"""Where the records of a file may stand whose shape nobody has told: repeated elements, arrays of objects.
+
+Looks at the file's start only. Guesses; whoever uses a guess shows it to a person."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+
+import ijson
+from lxml import etree
+
+from syncd.feeds.readers.xml_scout import local, names, new_parser
+
+#: So many repetitions are proof enough; what comes more often is a list inside of records.
+_ENOUGH = 20
+_MOST_PATHS = 2000
+
+
+def xml_paths(head: bytes) -> list[str]:
+    """Element paths (``/root/list/item``), the likeliest first. ``head`` in UTF-8."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    parts: dict[tuple[str, ...], set[str]] = {}
+    parser = new_parser(None, recover=True)
+    for at in range(0, len(head), 1 << 16):
+        with suppress(etree.XMLSyntaxError):
+            parser.feed(head[at : at + (1 << 16)])
+        for event, element in parser.read_events():
+            if event == "start" and len(seen) < _MOST_PATHS:
+                path = names(element)  # type: ignore[arg-type]
+                seen[path] += 1
+                parts.setdefault(path[:-1], set()).add(local(element))  # type: ignore[arg-type]
+    found = {path: _worth(seen[path], len(parts[path])) for path in parts if len(path) > 1}
+    return ["/" + "/".join(path) for path in _best(found)]
+
+
+def json_paths(head: bytes) -> list[str]:
+    """Member paths (``data.jobs``; "" is the root), the likeliest first. ``head`` in UTF-8."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    parts: dict[tuple[str, ...], set[str]] = {}
+    for path, key in _object_keys(head):
+        if key is None:
+            seen[path] += 1
+        else:
+            parts.setdefault(path, set()).add(key)
+    found = {path: _worth(seen[path], len(parts.get(path, ()))) for path in seen}
+    return [".".join(path) for path in _best(found)]
+
+
+def _object_keys(head: bytes) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    """(path of an array of objects, None) for each object in it, and (path, name) for each of its members.
+    Paths with another array above are none that a reader could follow."""
+    events = ijson.sendable_list()
+    parser = ijson.parse_coro(events)
+    with suppress(ijson.JSONError, UnicodeDecodeError, StopIteration):
+        parser.send(head)
+    for prefix, event, value in events[:500_000]:
+        steps = tuple(prefix.split(".")) if prefix else ()
+        if not steps or steps[-1] != "item" or steps.count("item") != 1:
+            continue
+        if event == "start_map":
+            yield steps[:-1], None
+        elif event == "map_key":
+            yield steps[:-1], value
+
+
+def _worth(times: int, members: int) -> int:
+    return min(times, _ENOUGH) * members if members > 1 else 0
+
+
+def _best(found: dict[tuple[str, ...], int]) -> list[tuple[str, ...]]:
+    likely = [path for path, worth in found.items() if worth]
+    return sorted(likely, key=lambda path: (-found[path], len(path)))[:10]

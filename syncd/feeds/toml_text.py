@@ -1,0 +1,85 @@
+"""Values as TOML text, for files that people are to read and go on writing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+
+#: Longer values are texts, not names.
+_LONGEST = 200
+_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def text(value: str) -> str:
+    """A basic string; what cannot be seen, or would change the direction of writing, is escaped."""
+    return '"' + "".join(_character(char) for char in value) + '"'
+
+
+def _character(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if 0xD800 <= code <= 0xDFFF:
+        return "\\uFFFD"
+    return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+
+
+def key(name: str) -> str:
+    return name if _BARE.match(name) else text(name)
+
+
+def value(thing: object) -> str:
+    """Text, numbers, booleans, lists and (inline) tables of these."""
+    if isinstance(thing, str):
+        return text(thing)
+    if isinstance(thing, bool):
+        return "true" if thing else "false"
+    if isinstance(thing, Mapping):
+        return "{ " + ", ".join(f"{key(name)} = {value(part)}" for name, part in thing.items()) + " }"
+    if isinstance(thing, list | tuple):
+        return "[" + ", ".join(map(value, thing)) + "]"
+    return str(thing)
+
+
+def comment(words: str, width: int = 100) -> list[str]:
+    """``# `` lines of at most about ``width`` characters."""
+    lines: list[str] = []
+    line = "#"
+    for word in words.split():
+        if len(line) + 1 + len(word) > width and line != "#":
+            lines.append(line)
+            line = "#"
+        line += " " + word
+    return [*lines, line]
+
+
+def shown(thing: object, most: int = 60) -> str:
+    """A sample value for a comment: quoted, on one line, cut."""
+    words = str(thing)
+    return text(words[:most]) + (f"… ({len(words)} characters)" if len(words) > most else "")
+
+
+def plain(thing: object, most: int = 120) -> str:
+    """The same without quotes, for words of the file inside a comment."""
+    words = str(thing)
+    return text(words[:most])[1:-1] + ("…" if len(words) > most else "")
+
+
+def lookup_lines(values: Counter[str], hints: Mapping[str, str], most: int = 200) -> list[str]:
+    """``"value" = ""  # 12 rows``: one line for each value, the most frequent first."""
+    lines = []
+    fit = [(name, count) for name, count in values.most_common() if len(name) <= _LONGEST]
+    for name, count in fit[:most]:
+        hint = f"; {hints[name]}?" if name in hints else ""
+        lines.append(f'{text(name)} = ""  # {count} row{"s" if count != 1 else ""}{hint}')
+    if len(fit) > most:
+        lines.append(f"# … and {len(fit) - most} more values")
+    if len(values) > len(fit):
+        lines.append(
+            f"# {len(values) - len(fit)} values are longer than {_LONGEST} characters: no lookup is for them"
+        )
+    return lines

@@ -1,0 +1,97 @@
+"""``syncd export``: to a file or to standard output, whole or not at all, and honest about what it left out."""
+
+import json
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from syncd.domain import rules
+from syncd.domain.catalog import Catalog
+from syncd.domain.job import Actor, ActorKind
+from syncd.store import Store, upsert
+
+JOB = {
+    "title": "Welder",
+    "locations": [{"description": "Toronto, ON"}],
+    "categories": [{"id": 1}],
+    "positionType": {"id": 1},
+    "description": "<p>Steel.</p>",
+    "applicantRoutingType": {"id": 1},
+    "applicationEmail": "hr@acme.example",
+}
+
+
+@pytest.fixture
+def acme(installation):
+    """An employer with an active job, a draft, and a job that nobody gave a referenceId."""
+    installation.employer_with_key()
+    url = f"sqlite:///{installation.base}/var/syncd.db"
+    with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
+        for extra in ({"referenceId": "A", "status": "active"}, {"referenceId": "B"}, {}):
+            sent = rules.check({**JOB, **extra}, Catalog.default())
+            store.write(lambda tx, sent=sent: upsert.create(tx, 1, sent, Actor(ActorKind.KEY, 1)))
+    return installation
+
+
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [("json", "[\n{"), ("xml", "<?xml"), ("csv", "\ufeffreferenceId,"), ("indeed", "<?xml")],
+)
+def test_an_export_goes_to_standard_output_and_what_was_left_out_to_standard_error(acme, form, start):
+    result = acme.run("export", "--employer", "Acme Ltd.", "--format", form)
+    assert result.code == 0
+    assert result.out.startswith(start)
+    left = "1 without a referenceId" + (", 1 not active" if form == "indeed" else "")
+    number = 1 if form == "indeed" else 2
+    assert result.err == f"syncd: {number} jobs of Acme Ltd.; left out: {left}\n"
+
+
+def test_a_file_is_whole_or_not_there_and_json_tells_about_it(acme):
+    target = acme.base / "out.json"
+    result = acme.run("export", "--employer", "1", "--format", "json", "-o", str(target), "--json")
+    assert result.json == {
+        "employer": "Acme Ltd.",
+        "format": "json",
+        "file": str(target),
+        "exported": 2,
+        "withoutReferenceId": 1,
+        "notActive": 0,
+        "pastCloseDate": 0,
+    }
+    assert [job["referenceId"] for job in json.loads(target.read_text())] == ["A", "B"]
+    assert [path.name for path in acme.base.glob(".out*")] == []
+
+
+def test_only_one_status_is_exported_where_one_is_named(acme):
+    result = acme.run("export", "--employer", "1", "--format", "json", "--status", "draft")
+    assert [job["referenceId"] for job in result.json] == ["B"]
+
+
+def test_a_failing_export_leaves_the_old_file(acme, monkeypatch):
+    target = acme.base / "out.xml"
+    target.write_text("old")
+    monkeypatch.setattr("syncd.cli.export.PAGE", 1)
+    monkeypatch.setattr("syncd.store.jobs.after", _failing_after_the_first)
+    result = acme.run("export", "--employer", "1", "--format", "xml", "-o", str(target))
+    assert result.code == 1
+    assert target.read_text() == "old"
+    assert [path.name for path in acme.base.glob(".out*")] == []
+
+
+def _failing_after_the_first(tx, employer_id, job_id, limit, *, status=None):
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("export --employer 9 --format csv", 1, "no employer '9'"),
+        ("export --employer 1 --format pdf", 2, "is not one of"),
+        ("export --employer 1 --format csv --json", 2, "name it with -o"),
+        ("export --employer 1 --format csv -o /nowhere/at/all.csv", 1, "No such file or directory"),
+    ],
+)
+def test_a_mistake_is_one_line(acme, line, code, words):
+    result = acme.run(*line.split())
+    assert words in result.err
+    assert (result.code, result.out, result.err.count("\n")) == (code, "", 1)

@@ -1,0 +1,223 @@
+"""``syncd feed new`` and ``syncd feed check``: from an unknown file to a working feed, and every fault of a file named."""
+
+import csv
+import io
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
+
+
+@pytest.fixture
+def acme(installation):
+    installation.employer_with_key()
+    return installation
+
+
+def rows(acme, *lines):
+    path = acme.base / "jobs.csv"
+    out = io.StringIO(newline="")
+    header = ["Ref", "Job Title", "City", "Province", "Sector", "Description", "Apply Email", "Closing Date"]
+    csv.writer(out).writerows([header, *lines])
+    path.write_text(out.getvalue())
+    return path
+
+
+def row(reference, title="Welder", sector="Welding things", closing="2099-12-31", province="ON"):
+    return [
+        reference,
+        title,
+        "Toronto",
+        province,
+        sector,
+        "<h2>Steel</h2><p>Weld it.</p>",
+        "hr@acme.example",
+        closing,
+    ]
+
+
+def test_from_an_unknown_file_to_the_first_run(acme):
+    file = rows(acme, row("1"), row("2"), row("3"))
+    new = acme.run("feed", "new", "welders", "--from", str(file))
+    assert (new.code, new.err) == (0, "")
+    assert "of 3 records 3 would go in, 0 would be rejected" in new.out
+    target = acme.feeds / "welders.toml"
+    assert tomllib.loads(target.read_text())["employer"] == "Acme Ltd."
+    assert acme.run("feed", "check", "welders", str(file)).code == 0
+    assert acme.run("import", str(file), "--feed", "welders").code == 0
+    assert len(acme.run("jobs", "--employer", "1", "--json").json) == 3
+
+
+@pytest.mark.parametrize("sample", ["maple.xml", "harbour.json", "northern.csv"])
+def test_json_tells_what_was_found(acme, sample):
+    told = acme.run("feed", "new", "x", "--from", str(SAMPLES / sample), "--employer", "1", "--json").json
+    assert told["file"] == str(acme.feeds / "x.toml")
+    assert told["fileFormat"] == sample.rpartition(".")[2]
+    assert (told["employer"], told["employerExists"]) == ("Acme Ltd.", True)
+    assert told["counts"]["read"] == told["recordsRead"] >= 8
+
+
+def test_an_existing_feed_stays_unless_forced(acme):
+    file, target = rows(acme, row("1")), acme.feeds / "acme.toml"
+    before = target.read_text()
+    result = acme.run("feed", "new", "acme", "--from", str(file))
+    assert (result.code, target.read_text()) == (1, before)
+    assert "--force" in result.err
+    assert acme.run("feed", "new", "acme", "--from", str(file), "--force").code == 0
+    assert target.read_text() != before
+    assert [path.name for path in acme.feeds.iterdir()] == ["acme.toml"]
+
+
+def test_without_employers_the_draft_says_which_one_it_needs(installation):
+    result = installation.run("feed", "new", "maple", "--from", str(SAMPLES / "maple.xml"))
+    assert result.code == 0
+    assert 'syncd employer add "Maple Care Homes"' in result.err
+    check = installation.run("feed", "check", "maple", str(SAMPLES / "maple.xml"))
+    assert check.code == 1
+    assert "10 records: 9 would go in, 1 rejected" in check.out
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("feed new a/b --from FILE", 1, "a feed's name is letters"),
+        ("feed new ACME --from FILE", 1, "more than case"),
+        ("feed new x --from none.csv", 1, "No such file"),
+        ("feed new x --from PAGE", 1, "this is an HTML page, not a feed"),
+        ("feed new x --from FILE --employer Acne", 1, "no employer 'Acne'"),
+        ("feed new x", 2, "Missing option '--from'"),
+        ("feed check none FILE", 1, "no feed 'none'; known: acme"),
+        ("feed check acme PAGE", 1, "this is an HTML page, not a feed"),
+        ("feed check acme", 2, "Missing argument 'FILE'"),
+    ],
+)
+def test_a_mistake_is_one_line_and_writes_nothing(acme, line, code, words):
+    page = acme.base / "page.csv"
+    page.write_text("<!doctype html><html></html>")
+    file = rows(acme, row("1"))
+    arguments = [part.replace("FILE", str(file)).replace("PAGE", str(page)) for part in line.split()]
+    result = acme.run(*arguments)
+    assert words in result.err
+    assert (result.code, result.out, result.err.count("\n")) == (code, "", 1)
+    assert [path.name for path in acme.feeds.iterdir()] == ["acme.toml"]
+
+
+@pytest.fixture
+def broken(acme):
+    """A feed, and a file of it with a fault of each kind."""
+    good = rows(acme, row("1"), row("2"))
+    assert acme.run("feed", "new", "welders", "--from", str(good)).code == 0
+    return rows(
+        acme,
+        row("1"),
+        row("2", title=""),
+        row("3", closing="soon \u202e"),
+        row("4", province="Texas"),
+        row("5", closing="2020-01-31"),
+        row("1", sector="Alchemy"),
+    )
+
+
+def test_check_names_every_rejected_row_with_place_field_code_reason_and_value(acme, broken):
+    told = acme.run("feed", "check", "welders", str(broken), "--json")
+    assert told.code == 1
+    found = told.json
+    assert found["format"] == "syncd.check/1"
+    assert found["counts"] == {
+        "read": 6,
+        "good": 2,
+        "rejected": 3,
+        "expired": 1,
+        "repeated": 1,
+        "warnings": 12,
+    }
+    places = [
+        (r["record"], r["line"], r["referenceId"], r["errors"][0]["pointer"], r["errors"][0]["code"])
+        for r in found["rejectedRows"]
+    ]
+    assert places == [
+        (2, 3, "2", "/title", "required"),
+        (3, 4, "3", "/closeDate", "invalid_date"),
+        (4, 5, "4", "/locations/0/description", "unknown_province"),
+    ]
+    assert [r["errors"][0]["value"] for r in found["rejectedRows"]] == [None, "soon \u202e", "Toronto, Texas"]
+    assert {kind["code"]: kind["rows"] for kind in found["kinds"]} == {
+        "required": 1,
+        "invalid_date": 1,
+        "unknown_province": 1,
+    }
+    assert found["unknownValues"]["categories"] == [
+        {"value": "Welding things", "rows": 5},
+        {"value": "Alchemy", "rows": 1},
+    ]
+
+
+def test_what_check_prints_for_lookups_can_be_pasted_as_it_is(acme, broken):
+    target = acme.feeds / "welders.toml"
+    text = target.read_text()
+    target.write_text(re.sub(r"\[lookup\.\w+\]\n(#.*\n)*", "", text))
+    toml = acme.run("feed", "check", "welders", str(broken), "--json").json["lookupToml"]
+    pasted = toml.replace('"Welding things" = ""', '"Welding things" = "Skilled Trades"').replace(
+        '"Alchemy" = ""', '"Alchemy" = "Other"'
+    )
+    pasted = pasted.replace('"Toronto, Texas" = ""', '"Toronto, Texas" = "Toronto, ON"')
+    target.write_text(f"{target.read_text()}\n{pasted}\n")
+    found = acme.run("feed", "check", "welders", str(broken), "--json").json
+    assert (found["unknownValues"], found["counts"]["rejected"]) == ({}, 2)
+
+
+def test_people_read_the_summary_first_and_nothing_steers_their_terminal(acme, broken):
+    result = acme.run("feed", "check", "welders", str(broken))
+    lines = result.out.splitlines()
+    assert lines[1].startswith("6 records: 2 would go in, 3 rejected, 1 expired")
+    assert lines.index("rejected, by kind") < lines.index("rejected rows: 3")
+    assert "  record 2, line 3 (2): /title required: a job needs a title" in lines
+    assert any(line.startswith("[lookup.") or "go into [lookup." in line for line in lines)
+    assert "\u202e" not in result.out
+    assert "\x1b" not in result.out
+
+
+def test_a_row_that_only_lacks_what_a_new_job_needs_is_no_fault_for_an_existing_job(acme):
+    acme.feed("few", 'employer = "Acme Ltd."\n[fields]\nreferenceId = "ref"\ntitle = "title"\n')
+    assert acme.run("import", str(rows(acme, row("1"))), "--feed", "acme").code in (0, 3)
+    body = {
+        "referenceId": "A",
+        "title": "Old",
+        "locations": "Toronto, ON",
+        "categories": "1",
+        "positionType": "1",
+        "description": "<p>x</p>",
+        "applicantRoutingType": "1",
+        "applicationEmail": "hr@acme.example",
+    }
+    native = acme.base / "native.json"
+    native.write_text(
+        json.dumps(
+            [
+                {
+                    **body,
+                    "locations": [{"description": "Toronto, ON"}],
+                    "categories": [{"id": 1}],
+                    "positionType": {"id": 1},
+                    "applicantRoutingType": {"id": 1},
+                }
+            ]
+        )
+    )
+    assert acme.run("import", str(native), "--feed", "acme").code == 0
+    few = acme.base / "few.csv"
+    few.write_text("ref,title\nA,New\nB,New\n")
+    found = acme.run("feed", "check", "few", str(few), "--json").json
+    assert [row["referenceId"] for row in found["rejectedRows"]] == ["B"]
+
+
+def test_a_run_is_shown_by_kind_of_error_before_its_rows(acme, broken):
+    acme.run("import", str(broken), "--feed", "welders")
+    lines = acme.run("runs", "show", "1").out.splitlines()
+    assert lines.index("rejected, by kind") < lines.index("rejected rows: 3")
+    assert any(re.match(r"  1 ×  /closeDate +invalid_date +\S", line) for line in lines)
+    assert any("[" in line and '"Toronto, Texas"' in line for line in lines)

@@ -1,0 +1,93 @@
+"""While a feed is imported the API goes on: every write is taken, none is lost, and none waits for the end of the run."""
+
+import http.client
+import json
+import threading
+
+import pytest
+
+pytestmark = pytest.mark.slow
+ROWS, CLIENTS, BASE = 3_000, 8, "/api/v1.1"
+
+
+class Client(threading.Thread):
+    """One connection that sends PUT after PUT: own jobs, and every third time one of the feed's."""
+
+    def __init__(self, number, address, key):
+        super().__init__(daemon=True)
+        self.number, self.address, self.key = number, address, key
+        self.halt, self.statuses, self.titles, self.confidential = threading.Event(), [], {}, set()
+
+    def run(self):
+        connection = http.client.HTTPConnection(self.address, timeout=30)
+        count = 0
+        while not self.halt.is_set():
+            count += 1
+            if count % 3:
+                self.own(connection, f"API-{self.number}-{count % 5}", f"Title {count}")
+            else:
+                self.feeds(connection, f"F-{(count * CLIENTS + self.number) % ROWS:04}")
+        connection.close()
+
+    def own(self, connection, reference, title):
+        body = {
+            "title": title,
+            "locations": [{"description": "Halifax, NS"}],
+            "categories": [{"id": 1}],
+            "status": "draft",
+        }
+        if self.put(connection, {"referenceId": reference, **body}) in (200, 201):
+            self.titles[reference] = title
+
+    def feeds(self, connection, reference):
+        """A field that the feed does not send; the job is there from the first delivery."""
+        if self.put(connection, {"referenceId": reference, "confidential": True}) == 200:
+            self.confidential.add(reference)
+
+    def put(self, connection, body):
+        headers = {"API-Key": self.key, "Content-Type": "application/json"}
+        connection.request("PUT", BASE + "/jobs", json.dumps(body), headers)
+        answer = connection.getresponse()
+        answer.read()
+        self.statuses.append(answer.status)
+        return answer.status
+
+
+def test_writes_during_an_import_all_succeed_and_all_stand_afterwards(installation, start, make_row, until):
+    key = installation.employer_with_key()
+    daemon = start()
+    until((installation.drop_folder / "acme" / ".claimed").is_dir, "the feed's folder")
+    installation.drop("first.csv", [make_row(f"F-{n:04}", f"Job {n}") for n in range(ROWS)])
+    until(lambda: installation.done(1, "first.csv").exists(), "the first run")
+
+    clients = [Client(number, daemon.address(), key) for number in range(CLIENTS)]
+    installation.drop("second.csv", [make_row(f"F-{n:04}", f"Job {n}", "<p>New.</p>") for n in range(ROWS)])
+    for client in clients:
+        client.start()
+    _, run = daemon.wait_for_event("feed.reconciled", 2)
+    for client in clients:
+        client.halt.set()
+        client.join(30)
+
+    assert (run["state"], run["updated"]) == ("succeeded", ROWS)
+    assert {status for client in clients for status in client.statuses} <= {200, 201}
+    assert all(len(client.statuses) >= 10 for client in clients), "each had its turn during the run"
+    found = everything(daemon, key)
+    assert len(found) == ROWS + sum(len(client.titles) for client in clients)
+    for client in clients:
+        assert client.confidential
+        assert {ref: found[ref]["title"] for ref in client.titles} == client.titles
+        assert all(found[ref]["confidential"] for ref in client.confidential)
+    sample = daemon.request("GET", f"{BASE}/jobs/{found['F-0007']['id']}", key)[1]
+    assert sample["description"] == "<p>New.</p>"
+    assert daemon.stop() == 0
+
+
+def everything(daemon, key):
+    """Every job header by referenceId."""
+    found, page, pages = {}, 1, 1
+    while page <= pages:
+        answer = daemon.request("GET", f"{BASE}/jobs?pageSize=100&page={page}", key)[1]
+        found |= {job["referenceId"]: job for job in answer["data"]}
+        page, pages = page + 1, answer["paging"]["pages"]
+    return found

@@ -1,0 +1,49 @@
+"""The benches start, and a script named like a module of the standard library shadows nothing."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = ("http", "import", "load", "readers")
+
+
+def run(script: str, *arguments: str) -> str:
+    command = [sys.executable, str(ROOT / "bench" / f"{script}.py"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_script_says_how_it_is_used(script: str) -> None:
+    assert f"{script}.py" in run(script, "--help")
+
+
+@pytest.mark.slow
+def test_the_http_bench_measures_every_operation_without_a_failure(tmp_path: Path) -> None:
+    options = ("--jobs", "50", "--seconds", "1", "--rounds", "1", "--no-peer", "--folder", str(tmp_path))
+    rows = [line.split("|") for line in run("http", *options).splitlines() if line.startswith("| ")][1:]
+    assert {row[1].strip() for row in rows} == {"GET one", "list of 10", "PUT"}
+    assert {row[3].strip() for row in rows} == {"syncd", "bare aiohttp"}
+    assert {row[9].strip() for row in rows} == {"0"}
+
+
+@pytest.mark.slow
+def test_the_load_bench_loses_no_write(tmp_path: Path) -> None:
+    options = (
+        "--rows",
+        "500",
+        "--seconds",
+        "0.5",
+        "--jobs",
+        "100",
+        "--cases",
+        "paced",
+        "--folder",
+        str(tmp_path),
+    )
+    rows = [line.split("|") for line in run("load", *options).splitlines() if line.startswith("| paced")]
+    assert [(row[2].strip(), row[7].strip()) for row in rows] == [("idle", "0"), ("import", "0")]
