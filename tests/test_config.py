@@ -36,7 +36,7 @@ def faults(path=None, environ=None):
 
 def leaves(table, above=""):
     for name, value in table.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:
             yield from leaves(value, f"{above}{name}.")
         else:
             yield above + name, value
@@ -221,6 +221,44 @@ def test_sizes(value, count):
 def test_no_sizes(value):
     with pytest.raises(ValueError, match="must"):
         size(value)
+
+
+def test_catalogues_can_be_extended_renamed_and_retired(home):
+    path = write(
+        home,
+        '[catalogues]\nposition_types = { 6 = "Seasonal" }\nretired_categories = [7]\n'
+        '[catalogues.categories]\n33 = "Film & Television"\n1 = "Books"\n',
+    )
+    catalog = load_settings(path, {}).catalog
+    assert catalog.position_type(6).name == "Seasonal"
+    assert (catalog.category(33).name, catalog.category(1).name) == ("Film & Television", "Books")
+    assert catalog.category(7).retired
+    named = {
+        "SYNCD_CATALOGUES__CATEGORIES": '{"34": "Mining, Oil"}',
+        "SYNCD_CATALOGUES__RETIRED_CATEGORIES": "[34]",
+    }
+    assert load_settings(None, named).catalog.category(34).retired
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            'position_types = { 6 = "Seasonal work" }',
+            "catalogues.position_types.6: 'Seasonal work' has 13 characters",
+        ),
+        ('position_types = { 6 = "" }', "a name must not be empty"),
+        ('categories = { 0 = "Zero" }', "an id must be 1 to 2147483647"),
+        ('categories = { 40 = "Retail" }', "'Retail' is the name of both 24 and 40"),
+        ("retired_categories = [99]", "99 cannot be retired"),
+        ('categories = { a = "A" }', 'must have whole numbers and names, not "a" = "A"'),
+        ('categories = { 01 = "A", 1 = "B" }', "has 1 twice"),
+        ("categories = [1]", "must be like"),
+        ('retired_categories = ["1"]', 'must be a list of whole numbers, not of "1"'),
+    ],
+)
+def test_a_catalogue_that_cannot_be_is_refused_by_name(home, line, said):
+    assert any(said in fault for fault in faults(write(home, f"[catalogues]\n{line}\n"))), line
 
 
 @pytest.mark.parametrize(

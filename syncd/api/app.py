@@ -9,12 +9,15 @@ import msgspec
 import structlog
 from aiohttp import web
 
+from syncd.api import docs
 from syncd.api.addresses import Addresses
 from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, Context
 from syncd.api.guards import failed_keys, guarded
-from syncd.api.payloads import Renderer
-from syncd.api.routes import add_endpoint, add_routes
+from syncd.api.jsonld import JsonLd
+from syncd.api.openapi import document
+from syncd.api.payloads import Renderer, encode
+from syncd.api.routes import ROUTES, add_endpoint, add_routes
 from syncd.api.settings import ApiSettings
 from syncd.domain.catalog import Catalog
 from syncd.store import Store
@@ -28,10 +31,29 @@ def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Appli
     app = guarded(settings)
     keys = KeyRing(store, failures=failed_keys(settings))
     log = structlog.get_logger().bind()
-    app[CONTEXT] = Context(store, settings, catalog, keys, Renderer(catalog), Addresses(settings), log)
+    app[CONTEXT] = Context(
+        store=store,
+        settings=settings,
+        catalog=catalog,
+        keys=keys,
+        render=Renderer(catalog),
+        json_ld=JsonLd(catalog),
+        addresses=Addresses(settings),
+        document=encode(document(settings, catalog, ROUTES)),
+        log=log,
+    )
     app.cleanup_ctx.append(keys.keep_flushing)
+    add_docs(app, settings.base_path)
     add_routes(app, settings.base_path)
     return app
+
+
+def add_docs(app: web.Application, base_path: str) -> None:
+    """The page at ``/docs``. It and the document that it shows need no key."""
+    add_endpoint(app, "/docs", {"GET": docs.page})
+    add_endpoint(app, "/docs/{file}", {"GET": docs.asset})
+    open_paths = app[CONTEXT].open_paths
+    open_paths |= {f"{base_path}/openapi.json", "/docs", *(f"/docs/{name}" for name in docs.FILES)}
 
 
 def add_health(app: web.Application, readiness: Readiness) -> None:

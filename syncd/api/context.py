@@ -10,6 +10,7 @@ from aiohttp import web
 
 from syncd.api.addresses import Addresses
 from syncd.api.auth import KeyRing, Principal
+from syncd.api.jsonld import JsonLd
 from syncd.api.payloads import Renderer
 from syncd.api.settings import ApiSettings
 from syncd.domain.catalog import Catalog
@@ -18,7 +19,8 @@ from syncd.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """``open_paths`` need no key although they may lie under the base; ``quiet_paths`` are not logged.
+    """``document`` is the OpenAPI one. ``open_paths`` need no key although they may lie under the base;
+    ``quiet_paths`` are not logged. ``in_flight``: API key id and Idempotency-Key of what is being served.
     ``log`` is bound once: to look its settings up for every request would cost as much as the rest of the
     line. Once ``stopping`` is set, nothing more is begun.
     """
@@ -28,11 +30,14 @@ class Context:
     catalog: Catalog
     keys: KeyRing
     render: Renderer
+    json_ld: JsonLd
     addresses: Addresses
+    document: bytes
     log: Any
     open_paths: set[str] = field(default_factory=set)
     quiet_paths: set[str] = field(default_factory=set)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    in_flight: set[tuple[int, str]] = field(default_factory=set)
 
     def needs_key(self, path: str) -> bool:
         """Whether ``path`` lies under the base address (specification, section 5), known or not."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
 from aiohttp import web
 
+from syncd.api import idempotency
 from syncd.api.body import read_object
+from syncd.api.conditional import NONE, answer, conditions_of, tag_of
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.paging import ListQuery, paging
+from syncd.api.ids import path_id
+from syncd.api.negotiation import JSON, JSON_LD, wants_json_ld
+from syncd.api.paging import ListQuery, links, paging
 from syncd.domain.job import Job, JobInput
 from syncd.domain.rules import check, check_reference
 from syncd.errors import NotFound
@@ -18,18 +21,21 @@ from syncd.store import Tx, jobs, upsert
 
 T = TypeVar("T")
 
-_INT32 = re.compile(r"0|-?[1-9][0-9]{0,9}")
-_JSON = {"Content-Type": "application/json"}
+_JSON = {"Content-Type": JSON}
+_NEGOTIATED = {**_JSON, "Vary": "Accept"}
+_JSON_LD = {"Content-Type": JSON_LD, "Vary": "Accept"}
 
 
 async def get_job(request: web.Request) -> web.Response:
     """4.1. A read by key is quicker on this thread than the way to another."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
-    job_id = path_id(request)
+    job_id = path_id(request, "job")
     job = context.store.look_up(lambda tx: jobs.get(tx, employer.id, job_id))
     if job is None:
         raise NotFound("job", job_id)
-    return _job(request, job)
+    if wants_json_ld(request):
+        return answer(request, context.json_ld.job(job, employer), _JSON_LD)
+    return answer(request, context.render.job(job, employer), _NEGOTIATED)
 
 
 async def list_jobs(request: web.Request) -> web.Response:
@@ -46,66 +52,109 @@ async def list_jobs(request: web.Request) -> web.Response:
     store = context.store
     total, found = store.read(look) if query.quick else await store.read_async(look)
     body = context.render.page(found, employer, paging(query, total, address))
-    return web.Response(body=body, headers=_JSON)
+    return web.Response(body=body, headers={**_JSON, **links(query, total, address)})
 
 
 async def create_job(request: web.Request) -> web.Response:
     """4.2."""
-    address = _address(request)
-    sent = await _sent(request, creating=True)
-    who = request[PRINCIPAL]
+    address, name = _address(request), idempotency.name_of(request)
+    conditions, who = conditions_of(request), request[PRINCIPAL]
+    body = await read_object(request, request.app[CONTEXT].settings)
+    if name is not None:
+        with idempotency.once(request, name, body) as (this, before):
+            return before if before is not None else await _create_once(request, body, address, this)
+    sent = _check(request, body, creating=True)
+    conditions.allow_write(None)
     job = await _write(request, lambda tx: upsert.create(tx, who.employer.id, sent, who.actor))
     return _created(request, job, address)
 
 
+async def _create_once(
+    request: web.Request, body: dict[str, object], address: str, this: idempotency.Once
+) -> web.Response:
+    """Create, and keep the answer with what it answers."""
+    context, who = request.app[CONTEXT], request[PRINCIPAL]
+    sent = _check(request, body, creating=True)
+    conditions_of(request).allow_write(None)
+
+    def work(tx: Tx) -> tuple[bytes, dict[str, str]]:
+        job = upsert.create(tx, who.employer.id, sent, who.actor)
+        shown = context.render.job(job, who.employer)
+        headers = {**_JSON, "ETag": tag_of(shown), "Location": f"{address}/{job.id}"}
+        this.keep(tx, 201, headers, shown)
+        return shown, headers
+
+    shown, headers = await _write(request, work)
+    return web.Response(body=shown, status=201, headers=headers)
+
+
 async def update_job(request: web.Request) -> web.Response:
     """4.3."""
-    job_id = path_id(request)
+    job_id, check_job = path_id(request, "job"), _precondition(request)
     sent = await _sent(request)
     who = request[PRINCIPAL]
-    job = await _write(request, lambda tx: upsert.update(tx, who.employer.id, job_id, sent, who.actor))
+    job = await _write(
+        request, lambda tx: upsert.update(tx, who.employer.id, job_id, sent, who.actor, check=check_job)
+    )
     return _job(request, job)
 
 
 async def put_job_by_reference(request: web.Request) -> web.Response:
     """4.4."""
-    address = _address(request)
+    address, check_job = _address(request), _precondition(request)
     sent = await _sent(request, by_reference=True)
     who = request[PRINCIPAL]
-    job, created = await _write(request, lambda tx: upsert.put(tx, who.employer.id, sent, who.actor))
+    job, created = await _write(
+        request, lambda tx: upsert.put(tx, who.employer.id, sent, who.actor, check=check_job)
+    )
     return _created(request, job, address) if created else _job(request, job)
 
 
 async def delete_job(request: web.Request) -> web.Response:
     """4.5."""
-    job_id = path_id(request)
+    job_id, check_job = path_id(request, "job"), _precondition(request)
     who = request[PRINCIPAL]
-    await _write(request, lambda tx: upsert.delete(tx, who.employer.id, job_id, who.actor))
+    await _write(request, lambda tx: upsert.delete(tx, who.employer.id, job_id, who.actor, check=check_job))
     return web.Response(status=204)
 
 
 async def delete_job_by_reference(request: web.Request) -> web.Response:
     """4.6."""
     context, who = request.app[CONTEXT], request[PRINCIPAL]
+    check_job = _precondition(request)
     reference = check_reference(await read_object(request, context.settings))
-    await _write(request, lambda tx: upsert.delete_reference(tx, who.employer.id, reference, who.actor))
+    await _write(
+        request,
+        lambda tx: upsert.delete_reference(tx, who.employer.id, reference, who.actor, check=check_job),
+    )
     return web.Response(status=204)
 
 
-def path_id(request: web.Request) -> int:
-    """The ``{id}`` of the path. What is not a plain Int32 (``007``, ``+7``, ``1.0``) names no job."""
-    text = request.match_info["id"]
-    if _INT32.fullmatch(text) and -(2**31) <= (number := int(text)) < 2**31:
-        return number
-    raise NotFound("job", text[:50])
+async def _sent(request: web.Request, *, by_reference: bool = False) -> JobInput:
+    body = await read_object(request, request.app[CONTEXT].settings)
+    return _check(request, body, by_reference=by_reference)
 
 
-async def _sent(request: web.Request, *, creating: bool = False, by_reference: bool = False) -> JobInput:
+def _check(
+    request: web.Request, body: dict[str, object], *, creating: bool = False, by_reference: bool = False
+) -> JobInput:
     """The checked body. Every fault of it is told at once; of a body that is to make a job also what it lacks."""
     context = request.app[CONTEXT]
-    body = await read_object(request, context.settings)
     moment = context.store.now() if creating else None
     return check(body, context.catalog, creating=moment, reference_required=by_reference)
+
+
+def _precondition(request: web.Request) -> Callable[[Job | None], None]:
+    """What a write asks of the job as it is when the write is done: If-Match and If-None-Match."""
+    conditions = conditions_of(request)
+    if conditions is NONE:
+        return upsert.no_check
+    render, employer = request.app[CONTEXT].render, request[PRINCIPAL].employer
+
+    def check_job(job: Job | None) -> None:
+        conditions.allow_write(None if job is None else lambda: tag_of(render.job(job, employer)))
+
+    return check_job
 
 
 async def _write(request: web.Request, work: Callable[[Tx], T]) -> T:
@@ -114,7 +163,7 @@ async def _write(request: web.Request, work: Callable[[Tx], T]) -> T:
 
 def _job(request: web.Request, job: Job, status: int = 200, headers: dict[str, str] = _JSON) -> web.Response:
     body = request.app[CONTEXT].render.job(job, request[PRINCIPAL].employer)
-    return web.Response(body=body, status=status, headers=headers)
+    return web.Response(body=body, status=status, headers={**headers, "ETag": tag_of(body)})
 
 
 def _address(request: web.Request) -> str:

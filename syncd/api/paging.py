@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
@@ -10,8 +11,11 @@ from syncd.api.problems import Refusal
 from syncd.domain.job import Status
 
 DEFAULT_PAGE_SIZE = 10
+#: Characters of a Link header; many clients take lines of 8 KiB at most.
+MAX_LINK = 6_000
 MAX_PAGE_SIZE = 100
-_NAMES = frozenset({"q", "status", "pageSize", "page"})
+#: The parameters of a list of jobs; other lists have fewer.
+PARAMETERS = frozenset({"q", "status", "pageSize", "page"})
 _INTEGER = re.compile(r"-?[0-9]{1,10}")
 _INT32_MAX = 2**31 - 1
 #: Entries of the index that are skipped for a page near the front: 1,000 take about as long as one job to render.
@@ -28,10 +32,10 @@ class ListQuery:
     page: int = 1
 
     @classmethod
-    def parse(cls, raw: str) -> ListQuery:
-        """From the raw query string. ``invalid_parameter`` for a repeated or unusable one; unknown ones are
+    def parse(cls, raw: str, names: Set[str] = PARAMETERS) -> ListQuery:
+        """Those in ``names``, from the raw query string. ``invalid_parameter`` for a repeated or unusable one; unknown ones are
         ignored."""
-        values = _values(raw)
+        values = _values(raw, names)
         return cls(
             q=values.get("q") or None,
             status=_status(values.get("status", "")),
@@ -66,14 +70,27 @@ def paging(query: ListQuery, total: int, address: str) -> dict[str, object]:
     }
 
 
-def _values(raw: str) -> dict[str, str]:
+def links(query: ListQuery, total: int, address: str) -> dict[str, str]:
+    """The Link header (RFC 8288): the first and last page, and the neighbours that there are. Left out if a long ``q``
+    would make it longer than clients take; the paging object has the same addresses."""
+    pages = -(-total // query.page_size)
+    places = {"first": 1, "last": max(pages, 1)}
+    if query.page > 1:
+        places["prev"] = max(1, min(query.page - 1, pages))
+    if query.page < pages:
+        places["next"] = query.page + 1
+    value = ", ".join(f'<{address}?{query.string(page)}>; rel="{name}"' for name, page in places.items())
+    return {"Link": value} if len(value) <= MAX_LINK else {}
+
+
+def _values(raw: str, names: Set[str]) -> dict[str, str]:
     try:
         pairs = parse_qsl(raw, keep_blank_values=True, errors="strict", max_num_fields=100)
     except UnicodeDecodeError:
         raise _invalid("the query is not UTF-8") from None
     except ValueError:
         raise _invalid("the query has too many parameters") from None
-    known = [(name, value) for name, value in pairs if name in _NAMES]
+    known = [(name, value) for name, value in pairs if name in names]
     values = dict(known)
     if len(values) != len(known):
         raise _invalid("a parameter is there twice")

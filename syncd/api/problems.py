@@ -31,16 +31,18 @@ log = structlog.get_logger()
 CODES: Mapping[str, tuple[int, str]] = {
     "malformed_request": (400, "The request is not well-formed HTTP"),
     "malformed_json": (400, "The body is not an acceptable JSON object"),
-    "invalid_parameter": (400, "A query parameter is not acceptable"),
+    "invalid_parameter": (400, "A parameter or a header is not acceptable"),
     "unauthenticated": (401, "A valid API key is needed"),
     "not_found": (404, "There is no such thing"),
     "method_not_allowed": (405, "The method is not allowed here"),
     "request_timeout": (408, "The request took too long to arrive"),
     "duplicate_reference": (409, "The referenceId is already in use"),
     "illegal_transition": (409, "The status cannot change in this way"),
+    "idempotency_in_progress": (409, "The first request with this Idempotency-Key is still being served"),
     "precondition_failed": (412, "The job is not the version that was named"),
     "body_too_large": (413, "The body is too large"),
     "unsupported_media_type": (415, "The body has the wrong media type"),
+    "idempotency_key_reused": (422, "The Idempotency-Key was used for another request"),
     "validation_failed": (422, "The body breaks the rules"),
     "rate_limited": (429, "Too many requests"),
     "head_too_large": (431, "The head of the request is too large"),
@@ -124,10 +126,11 @@ def _detail(error: BaseException, code: str) -> str:
         return f"{count} {'thing has' if count == 1 else 'things have'} to be put right; see errors"
     if isinstance(error, SyncdError) and not isinstance(error, StoreError) and code != "internal_error":
         return str(error)
-    return _GENERIC.get(code, CODES[code][1])
+    return GENERIC.get(code, CODES[code][1])
 
 
-_GENERIC: Mapping[str, str] = {
+#: What is told where the exception is none of our own.
+GENERIC: Mapping[str, str] = {
     "internal_error": "the failure was logged under this requestId",
     "not_found": "there is nothing at this address",
     "overloaded": "the store cannot serve right now; try again shortly",

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 
-from syncd.api import handlers
+from syncd.api import catalogues, docs, handlers, history
 from syncd.api.problems import Refusal
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -24,6 +24,18 @@ ROUTES: Mapping[str, Mapping[str, Handler]] = {
         "PUT": handlers.update_job,
         "DELETE": handlers.delete_job,
     },
+    "/jobs/{id}/history": {"GET": history.list_history},
+    "/positiontypes": {"GET": catalogues.list_of("positiontypes")},
+    "/positiontypes/{id}": {"GET": catalogues.entry_of("positiontypes")},
+    "/categories": {"GET": catalogues.list_of("categories")},
+    "/categories/{id}": {"GET": catalogues.entry_of("categories")},
+    "/salaryperiods": {"GET": catalogues.list_of("salaryperiods")},
+    "/salaryperiods/{id}": {"GET": catalogues.entry_of("salaryperiods")},
+    "/applicantroutingtypes": {"GET": catalogues.list_of("applicantroutingtypes")},
+    "/applicantroutingtypes/{id}": {"GET": catalogues.entry_of("applicantroutingtypes")},
+    "/locations": {"GET": catalogues.list_locations},
+    "/locations/{id}": {"GET": catalogues.get_location},
+    "/openapi.json": {"GET": docs.openapi},
 }
 
 _OVERRIDES = frozenset({"PUT", "DELETE"})

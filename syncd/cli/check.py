@@ -16,6 +16,7 @@ from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
 
 if TYPE_CHECKING:
+    from syncd.domain.catalog import Catalog
     from syncd.feeds.config import FeedConfig
     from syncd.store import Store
 
@@ -67,14 +68,13 @@ def _folder(key: str, folder: Path) -> Iterator[str]:
 
 def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     """Whether a daemon runs on this store, and what is wrong with store and feed files."""
-    from syncd.domain.catalog import Catalog
     from syncd.service import wiring
 
     found: list[str] = []
     configs: dict[str, FeedConfig] = {}
     running = False
     try:
-        configs = wiring.feed_configs(settings, Catalog.default())
+        configs = wiring.feed_configs(settings, _catalog(settings))
     except ConfigError as error:
         found.extend(error.faults)
     try:
@@ -89,6 +89,18 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     except OSError as error:
         found.append(f"store.url: {system_fault(error)}")
     return running, found
+
+
+def _catalog(settings: Settings) -> Catalog:
+    """What feeds are read with: also what was configured once, where the store can tell."""
+    from syncd.service import wiring
+
+    try:
+        _, store = _open(settings)
+        with store:
+            return wiring.catalog_of(store, settings)
+    except (SyncdError, OSError):  # the store's own check says so
+        return settings.catalog
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:

@@ -17,7 +17,6 @@ from syncd.cli.feeds import FileUnusable
 from syncd.cli.output import bold, clean, quoted
 from syncd.cli.report_text import print_kinds
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
 from syncd.domain.job import Job, Moment
 from syncd.errors import FeedError, NotFound
 from syncd.feeds.config import FeedConfig
@@ -33,9 +32,10 @@ FORMAT = "syncd.check/1"
 def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int:
     """1 if a row would be rejected, or the file is no use as a whole; else 0. Raises NotFound (feed),
     FileUnusable, ConfigError."""
-    settings, catalog = settings_of(config), Catalog.default()
-    found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
+    settings = settings_of(config)
     with opened_store(settings) as store:
+        catalog = wiring.catalog_of(store, settings)
+        found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         checker = Checker(found, catalog, settings.limits, _now(store), _current(store, found))
         return report_check(checker, file, as_json, _lookups(settings, name))
 

@@ -30,7 +30,7 @@ def new_feed(
     target = settings.feeds / f"{name}.toml"
     _check_free(target, force)
     owner, known, now = _owner(settings, employer)
-    catalog = Catalog.default()
+    catalog = settings.catalog
     try:
         draft = Drafter(
             file, name, employer=owner, catalog=catalog, limits=settings.limits, today=now.today.isoformat()

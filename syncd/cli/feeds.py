@@ -14,7 +14,6 @@ from syncd.cli.output import clean, print_json, print_table, remark
 from syncd.cli.plan_text import plan_json, print_plan
 from syncd.cli.runs import counts_of, state_of, summary
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
 from syncd.domain.run import Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.config import FeedConfig
@@ -30,8 +29,8 @@ Progress = Callable[[str, int, int], None]
 
 def list_feeds(config: Path | None, as_json: bool) -> None:
     settings = settings_of(config)
-    configs = wiring.feed_configs(settings, Catalog.default())
     with opened_store(settings) as store:
+        configs = wiring.feed_configs(settings, wiring.catalog_of(store, settings))
         last = {name: _last(store, name) for name in configs}
     if as_json:
         print_json([_feed(found, settings, last[name]) for name, found in configs.items()])
@@ -73,9 +72,9 @@ def _feed(found: FeedConfig, settings: Settings, run: Run | None) -> dict[str, A
 
 def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: bool) -> int:
     settings = settings_of(config)
-    catalog = Catalog.default()
-    found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
     with opened_store(settings) as store, _progress(as_json) as progress:
+        catalog = wiring.catalog_of(store, settings)
+        found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         feed = wiring.resolve_dry(store, found, settings)
         settle_memory()
         try:
@@ -105,10 +104,9 @@ class FileUnusable(FeedError):
 
 def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> int:
     settings = settings_of(config)
-    catalog = Catalog.default()
-    configs = wiring.feed_configs(settings, catalog)
-    chosen = wiring.choose_feed(configs, name)
     with opened_store(settings) as store, _progress(as_json) as progress:
+        catalog = wiring.catalog_of(store, settings, remember=True)
+        chosen = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         feeds = wiring.resolve(store, {name: chosen}, settings)
         settle_memory()
         run = wiring.make_worker(store, settings, catalog, feeds, progress=progress).import_file(

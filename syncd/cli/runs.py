@@ -72,10 +72,9 @@ def _decide(config: Path | None, as_json: bool, number: int, *, approved: bool) 
 
 def decided(store: Store, settings: Settings, number: int, *, approved: bool) -> Run:
     """The run after the decision. Raises NotFound, Conflict (it does not wait, or is not what was shown)."""
-    from syncd.domain.catalog import Catalog
-    from syncd.service.wiring import load_all, make_importer
+    from syncd.service.wiring import catalog_of, load_all, make_importer
 
-    catalog = Catalog.default()
+    catalog = catalog_of(store, settings, remember=True)
     importer = make_importer(store, settings, catalog, load_all(store, settings, catalog))
     run = importer.approve(number) if approved else importer.reject(number)
     refresh_reports(store, settings.drop.folder / run.feed, run.id)

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from syncd.config.settings import Api, Drop, Log, Operator, Refresh, Settings, StoreSettings
+from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Limits, Policy, Threshold
+from syncd.errors import ConfigError
 
 
 def build(
@@ -25,6 +27,7 @@ def build(
     settings = Settings(
         timezone=values["timezone"],
         api=Api(**_section(values, "api")),
+        catalog=_catalog(_section(values, "catalogues"), faults),
         operator=Operator(values["operator.listen"], token),
         store=_store(values, base),
         drop=Drop(**{**_section(values, "drop"), "folder": base / values["drop.folder"]}),
@@ -45,6 +48,14 @@ def build(
 def _section(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     head = name + "."
     return {key.removeprefix(head): value for key, value in values.items() if key.startswith(head)}
+
+
+def _catalog(changes: Mapping[str, Any], faults: list[str]) -> Catalog:
+    try:
+        return Catalog.default().extended(**changes)
+    except ConfigError as error:
+        faults.extend(f"catalogues.{fault}" for fault in error.faults)
+        return Catalog.default()
 
 
 def _policy(values: Mapping[str, Any]) -> Policy:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -209,6 +210,40 @@ def _is_origin(text: str) -> bool:
     return found is not None and found["port"] != usual[found["scheme"]] and int(found["port"] or 1) < 65536
 
 
+def names_by_id(value: object) -> dict[int, str]:
+    """Catalogue entries: a table of id and name; as text, a JSON object."""
+    value = _json(value, dict, '{ 33 = "Film & Television" }')
+    assert isinstance(value, dict)
+    found: dict[int, str] = {}
+    for id, name in value.items():
+        if not re.fullmatch(r"[0-9]{1,10}", str(id)) or not isinstance(name, str):
+            raise ValueError(f"must have whole numbers and names, not {shown(id)} = {shown(name)}")
+        if int(id) in found:
+            raise ValueError(f"has {int(id)} twice")
+        found[int(id)] = name
+    return found
+
+
+def ids(value: object) -> tuple[int, ...]:
+    """A list of ids; as text, a JSON array."""
+    value = _json(value, list, "[7, 12]")
+    assert isinstance(value, list)
+    for item in value:
+        if not isinstance(item, int) or isinstance(item, bool):
+            raise ValueError(f"must be a list of whole numbers, not of {shown(item)}")
+    return tuple(value)
+
+
+def _json(value: object, kind: type, example: str) -> object:
+    """``value`` or, where it came as text, the JSON that it is."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    if not isinstance(value, kind):
+        raise ValueError(f"must be like {example}, not {shown(value)}")
+    return value
+
+
 def zone(value: object) -> ZoneInfo:
     try:
         return ZoneInfo(text(value))
@@ -237,6 +272,8 @@ PUBLIC_URL = Kind("address", "URL", public_url)
 STORE_URL = Kind("store address", "URL", store_url)
 NETWORKS = Kind("list of networks", "", networks)
 ORIGINS = Kind("list of origins", "", origins)
+NAMES_BY_ID = Kind("table of id and name", "", names_by_id)
+IDS = Kind("list of ids", "", ids)
 ZONE = Kind("time zone", "IANA name", zone)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from syncd.config.kinds import Address
+from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Limits, Policy
 
 
@@ -87,11 +88,12 @@ class Log:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """``file`` is what was read (None: all defaults), ``base`` where relative paths start, ``feeds`` the
-    folder of feed files. ``sources``: key → where its value came from, for every key that is not a
-    default."""
+    folder of feed files. ``catalog``: the shipped entries as ``[catalogues]`` changes them. ``sources``:
+    key → where its value came from, for every key that is not a default."""
 
     timezone: ZoneInfo
     api: Api
+    catalog: Catalog
     operator: Operator
     store: StoreSettings
     drop: Drop

@@ -9,6 +9,8 @@ from syncd.config.kinds import (
     ADDRESS_OR_NONE,
     DURATION,
     FLAG,
+    IDS,
+    NAMES_BY_ID,
     NETWORKS,
     ORIGINS,
     PATH,
@@ -110,6 +112,21 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("api.compress_min", SIZE, "1KiB", "smaller answers are not compressed"),
     Setting("api.cors_origins", ORIGINS, [], "origins whose pages may call the API from a browser"),
     Setting("api.cors_max_age", DURATION, "2h", "how long a browser may remember that it may"),
+    # --- what jobs are sorted by
+    Setting(
+        "catalogues.position_types",
+        NAMES_BY_ID,
+        {},
+        "position types added or renamed: id = name, at most 10 characters",
+    ),
+    Setting(
+        "catalogues.categories",
+        NAMES_BY_ID,
+        {},
+        "categories added or renamed: id = name, at most 40 characters",
+    ),
+    Setting("catalogues.retired_position_types", IDS, [], "position types that are no longer offered"),
+    Setting("catalogues.retired_categories", IDS, [], "categories that are no longer offered"),
     # --- the operator's address
     Setting(
         "operator.listen",

@@ -9,8 +9,14 @@ from syncd.domain.job import ATTRIBUTES, Job, Moment, Routing, Salary, Status
 from syncd.errors import Problem
 
 _ORDER = {name: place for place, name in enumerate(ATTRIBUTES)}
-#: Wire name → attribute → what is asked for, for a job to be active.
-_NEEDED_TO_BE_ACTIVE = (
+#: What every job needs: wire name → what is said where it lacks.
+NEEDED_ALWAYS: Mapping[str, str] = {
+    "title": "a job needs a title",
+    "locations": "a job needs 1 to 3 locations",
+    "categories": "a job needs 1 to 3 categories",
+}
+#: Wire name and attribute of what a job needs beside that to be active.
+NEEDED_TO_BE_ACTIVE = (
     ("positionType", "position_type"),
     ("description", "description"),
     ("applicantRoutingType", "routing"),
@@ -23,12 +29,9 @@ def check_merged(job: Job, sent_fields: Mapping[str, object], now: Moment) -> li
     ``sent_fields`` decides only whether the close date is judged: it is, if the body has ``status`` or
     ``closeDate``."""
     problems: list[Problem] = []
-    if not job.title:
-        problems.append(Problem("/title", "required", "a job needs a title"))
-    if not job.locations:
-        problems.append(Problem("/locations", "required", "a job needs 1 to 3 locations"))
-    if not job.categories:
-        problems.append(Problem("/categories", "required", "a job needs 1 to 3 categories"))
+    for name, detail in NEEDED_ALWAYS.items():
+        if not getattr(job, name):
+            problems.append(Problem(f"/{name}", "required", detail))
     if job.status is Status.ACTIVE:
         _check_active(job, sent_fields, now, problems)
     if job.salary is not None:
@@ -57,7 +60,7 @@ def member(problem: Problem) -> str:
 
 
 def _check_active(job: Job, sent_fields: Mapping[str, object], now: Moment, problems: list[Problem]) -> None:
-    for name, attribute in _NEEDED_TO_BE_ACTIVE:
+    for name, attribute in NEEDED_TO_BE_ACTIVE:
         if getattr(job, attribute) is None:
             problems.append(Problem(f"/{name}", "required", f"an active job needs {name}"))
     if job.close_date < now.today and ("status" in sent_fields or "closeDate" in sent_fields):

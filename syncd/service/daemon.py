@@ -51,9 +51,9 @@ SWITCH = 0.0001
 
 def serve(settings: Settings) -> int:
     """Run until told to stop; the exit code. Raises ConfigError, StoreError, OSError while starting."""
-    catalog = Catalog.default()
     store = wiring.open_store(settings, exclusive=True)
     try:
+        catalog = wiring.catalog_of(store, settings, remember=True)
         feeds = load_feeds(store, settings, catalog)
         settle_memory()
         _share_the_interpreter()

@@ -15,8 +15,6 @@ log = structlog.get_logger("syncd.service")
 
 #: Seconds between two ticks; rows in one transaction, so that API writes get their turn.
 HOUSE, BATCH = 60.0, 1_000
-#: How long the answer to an idempotency key is kept (API contract).
-REPLIES = timedelta(hours=24)
 
 
 class House:
@@ -34,7 +32,7 @@ class House:
             self._look(feed, now)
         self._forget(lambda tx: history.prune(tx, now - self._keep, BATCH))
         self._forget(lambda tx: runs.prune(tx, now - self._keep, BATCH))
-        self._store.write(lambda tx: replies.prune(tx, now - REPLIES))
+        self._store.write(lambda tx: replies.prune(tx, now - replies.KEPT))
 
     def _forget(self, prune: Callable[[Tx], int]) -> None:
         while self._store.write(prune) >= BATCH:

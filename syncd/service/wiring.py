@@ -11,7 +11,7 @@ from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
 from syncd.errors import ConfigError, NotFound
 from syncd.feeds.config import FeedConfig, FeedDefaults, load_feeds
-from syncd.store import Store, employers
+from syncd.store import Store, catalogue, employers
 from syncd.store import feeds as stored_feeds
 from syncd.sync.context import Progress
 from syncd.sync.feed import Feed
@@ -29,6 +29,15 @@ def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
         exclusive=exclusive,
         queue_limit=settings.store.max_waiting,
     )
+
+
+def catalog_of(store: Store, settings: Settings, *, remember: bool = False) -> Catalog:
+    """The configured catalogue with, retired, what was configured before. ``remember``: jobs may now be written
+    with it."""
+    catalog = store.read(lambda tx: catalogue.complete(tx, settings.catalog))
+    if remember:
+        store.write(lambda tx: catalogue.remember(tx, catalog))
+    return catalog
 
 
 def feed_configs(settings: Settings, catalog: Catalog) -> dict[str, FeedConfig]:

@@ -4,19 +4,27 @@ old."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from syncd.domain.job import Actor, ActorKind
+from syncd.domain.job import Actor, ActorKind, Job
+from syncd.store import jobs
 from syncd.store.rows import PRIVATE, attributes_of, instant_of, micros
 from syncd.store.tx import Row, Tx
 
 _SELECT = (
     "SELECT id, job_id, employer_id, reference_id, version, at, actor, actor_id, run_id, action, before"
     " FROM history"
+)
+#: The same, and the label of the key or the name of the feed.
+_SELECT_STEPS = (
+    "SELECT history.id, job_id, history.employer_id, reference_id, version, at, actor, actor_id, run_id, action,"
+    " before, label, feed.name FROM history"
+    " LEFT JOIN api_key ON actor = 'key' AND api_key.id = actor_id"
+    " LEFT JOIN run ON run.id = run_id LEFT JOIN feed ON feed.id = run.feed_id"
 )
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -45,6 +53,47 @@ def of_job(tx: Tx, employer_id: int, job_id: int, limit: int = 100) -> list[Entr
     """The newest changes first; also of a job that was deleted."""
     sql = f"{_SELECT} WHERE job_id = ? AND employer_id = ? ORDER BY id DESC LIMIT ?"
     return [_entry(row) for row in tx.all(sql, (job_id, employer_id, limit))]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change with the job on either side of it: no ``before`` of a create, no ``after`` of a delete.
+    ``by``: the label of the key, or the name of the feed whose run it was; None for others, and for what was
+    removed meanwhile."""
+
+    entry: Entry
+    before: Job | None
+    after: Job | None
+    by: str | None
+
+
+def page(tx: Tx, employer_id: int, job_id: int, *, page: int, page_size: int) -> tuple[int, list[Step]]:
+    """(how many, those of ``page``, from 1), newest first; also of a job that was deleted. The job on either side
+    of a change follows from what it is now and the old values of every change since."""
+    row = tx.one("SELECT count(*) FROM history WHERE job_id = ? AND employer_id = ?", (job_id, employer_id))
+    total, skip = (row[0] if row else 0), (page - 1) * page_size
+    if skip >= total:
+        return total, []
+    sql = f"{_SELECT_STEPS} WHERE job_id = ? AND history.employer_id = ? ORDER BY history.id DESC LIMIT ?"
+    steps: list[Step] = []
+    now = jobs.get(tx, employer_id, job_id)
+    for found in tx.execute(sql, (job_id, employer_id, skip + page_size)):
+        steps.append(_step(found, now))
+        now = steps[-1].before
+    return total, steps[skip:]
+
+
+def _step(row: Row, after: Job | None) -> Step:
+    entry, by = _entry(row), row[11] if row[11] is not None else row[12]
+    if entry.before is None:
+        before = None
+    elif after is None:
+        before = Job(
+            id=entry.job_id, employer_id=entry.employer_id, version=entry.version - 1, **entry.attributes
+        )
+    else:
+        before = replace(after, version=entry.version - 1, **entry.attributes)
+    return Step(entry, before, after, by)
 
 
 def of_run(tx: Tx, run_id: int) -> Iterator[Entry]:

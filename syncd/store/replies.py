@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
 from syncd.store.rows import micros, to_json
 from syncd.store.tx import Tx
+
+#: How long an answer is kept.
+KEPT = timedelta(hours=24)
 
 _headers = msgspec.json.Decoder(dict[str, str]).decode
 

@@ -18,8 +18,8 @@ from syncd.store.tx import Tx
 Check = Callable[[Job | None], None]
 
 
-def _no_check(_job: Job | None) -> None:
-    return None
+def no_check(_job: Job | None) -> None:
+    """Nothing is asked of the job."""
 
 
 def create(tx: Tx, employer_id: int, sent: JobInput, actor: Actor) -> Job:
@@ -28,7 +28,7 @@ def create(tx: Tx, employer_id: int, sent: JobInput, actor: Actor) -> Job:
 
 
 def put(
-    tx: Tx, employer_id: int, sent: JobInput, actor: Actor, *, check: Check = _no_check
+    tx: Tx, employer_id: int, sent: JobInput, actor: Actor, *, check: Check = no_check
 ) -> tuple[Job, bool]:
     """Update the job with the referenceId of ``sent``, or create it: (job, created). Raises Invalid,
     IllegalTransition."""
@@ -44,7 +44,7 @@ def put(
 
 
 def update(
-    tx: Tx, employer_id: int, job_id: int, sent: JobInput, actor: Actor, *, check: Check = _no_check
+    tx: Tx, employer_id: int, job_id: int, sent: JobInput, actor: Actor, *, check: Check = no_check
 ) -> Job:
     """Change the fields sent. Raises NotFound, Invalid (also for the id of another job), IllegalTransition,
     DuplicateReference."""
@@ -54,13 +54,13 @@ def update(
     return _settle(tx, employer_id, current, sent, actor, free=current.reference_id)
 
 
-def delete(tx: Tx, employer_id: int, job_id: int, actor: Actor, *, check: Check = _no_check) -> None:
+def delete(tx: Tx, employer_id: int, job_id: int, actor: Actor, *, check: Check = no_check) -> None:
     """Raises NotFound."""
     _remove(tx, _existing(jobs.get(tx, employer_id, job_id), job_id), actor, check)
 
 
 def delete_reference(
-    tx: Tx, employer_id: int, reference_id: str, actor: Actor, *, check: Check = _no_check
+    tx: Tx, employer_id: int, reference_id: str, actor: Actor, *, check: Check = no_check
 ) -> None:
     """Raises NotFound."""
     _remove(tx, _existing(jobs.by_reference(tx, employer_id, reference_id), reference_id), actor, check)

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import BaseTestServer, TestClient
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 from yarl import URL
 
 from syncd.api import ApiSettings, add_health, make_app, make_runner
+from syncd.api.context import CONTEXT
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
 from syncd.store import Store, employers, keys
@@ -68,6 +77,89 @@ class Answer:
         """(pointer, code) of every fault of a 422."""
         assert (self.status, self.code) == (422, "validation_failed"), self.raw
         return [(fault["pointer"], fault["code"]) for fault in self.json["errors"]]
+
+
+class Contract:
+    """The served OpenAPI document, held against answers: a status, body, type or header that it does not tell of is
+    a failure, and so is a member of an object that it does not name."""
+
+    def __init__(self, document: Any) -> None:
+        self._paths = document["paths"]
+        self._codes = document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"]
+        resource = DRAFT202012.create_resource(closed(document))
+        self._registry: Any = Registry().with_resource("urn:document", resource)
+        self._known: dict[str, Draft202012Validator] = {}
+        self._templates = {
+            template: re.compile(re.sub(r"\\{\w+\\}", "[^/]*", re.escape(template)))
+            for template in self._paths
+        }
+
+    def check(self, method: str, path: str, sent: Mapping[str, str], answer: Answer) -> None:
+        if method == "POST" and (wanted := sent.get("X-HTTP-Method-Override", "").strip().upper()) in (
+            "PUT",
+            "DELETE",
+        ):
+            method = wanted
+        template = next(
+            (t for t, pattern in self._templates.items() if pattern.fullmatch(path.partition("?")[0])), ""
+        )
+        operation = self._paths.get(template, {}).get("get" if method == "HEAD" else method.lower())
+        where = f"{method} {path}: {answer.status}"
+        assert answer.headers["X-Request-Id"], where
+        if operation is None:
+            self._elsewhere(method, template, where, answer)
+            return
+        responses = operation["responses"]
+        assert str(answer.status) in responses, f"{where} is not documented: {answer.raw!r}"
+        response = responses[str(answer.status)]
+        for name, header in response.get("headers", {}).items():
+            assert name in answer.headers or not header["required"], f"{where}: no {name}"
+        pointer = f"/paths/{template.replace('/', '~1')}/{'get' if method == 'HEAD' else method.lower()}"
+        self._body(method, f"{pointer}/responses/{answer.status}", response.get("content"), where, answer)
+
+    def _elsewhere(self, method: str, template: str, where: str, answer: Answer) -> None:
+        """What is no operation: OPTIONS, a 405, an address that is not there."""
+        if method == "OPTIONS" and answer.status == 204:
+            assert "Allow" in answer.headers or "Access-Control-Allow-Methods" in answer.headers, where
+            return
+        expected = {401, 404, 429, 503, *({405} if template else set())}
+        assert answer.status in expected, where
+        self._validate("/components/schemas/Problem", answer, where)
+
+    def _body(self, method: str, pointer: str, content: Any, where: str, answer: Answer) -> None:
+        if not content or method == "HEAD":
+            assert not answer.raw, where
+            return
+        media = answer.headers["Content-Type"].partition(";")[0]
+        assert media in content, f"{where}: {media} is not documented"
+        self._validate(f"{pointer}/content/{media.replace('/', '~1')}/schema", answer, where)
+
+    def _validate(self, pointer: str, answer: Answer, where: str) -> None:
+        validator = self._known.get(pointer)
+        if validator is None:
+            schema = {"$ref": f"urn:document#{quote(pointer, safe='/~')}"}
+            checker = Draft202012Validator.FORMAT_CHECKER
+            validator = Draft202012Validator(schema, registry=self._registry, format_checker=checker)
+            self._known[pointer] = validator
+        fault = best_match(validator.iter_errors(answer.json))
+        assert fault is None, f"{where}: {fault.message} at {list(fault.absolute_path)}: {answer.raw!r}"
+
+
+def closed(schema: Any) -> Any:
+    """A copy in which an object has no members but those that it names."""
+    if isinstance(schema, list):
+        return [closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    copy = {name: closed(value) for name, value in schema.items()}
+    if copy.get("type") == "object" and isinstance(copy.get("properties"), dict):
+        copy.setdefault("additionalProperties", False)
+    return copy
+
+
+@cache
+def contract_of(document: bytes) -> Contract:
+    return Contract(json.loads(document))
 
 
 #: Seconds that a raw connection waits for what has to come.
@@ -130,6 +222,7 @@ class Api:
     clock: Clock
     employer: Employer
     key: str
+    contract: Contract
     extra: dict[str, str] = field(default_factory=dict)
     wires: list[Wire] = field(default_factory=list)
 
@@ -155,7 +248,9 @@ class Api:
             headers={k: v for k, v in sent.items() if v},
             skip_auto_headers=("Content-Type",),
         ) as reply:
-            return Answer(reply.status, reply.headers, await reply.read())
+            answer = Answer(reply.status, reply.headers, await reply.read())
+        self.contract.check(method, path, sent, answer)
+        return answer
 
     def get(self, path: str, **kwargs: Any) -> Awaitable[Answer]:
         return self("GET", path, **kwargs)
@@ -189,6 +284,23 @@ class Api:
             Wire(*await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0)))
         )
         return self.wires[-1]
+
+    @asynccontextmanager
+    async def writer_held(self) -> AsyncIterator[None]:
+        """Writes wait until the end of the block."""
+        held, let_go = threading.Event(), threading.Event()
+
+        def hold(_tx: object) -> None:
+            held.set()
+            let_go.wait(30)
+
+        blocker = asyncio.ensure_future(self.store.write_async(hold))
+        await asyncio.to_thread(held.wait, 30)
+        try:
+            yield
+        finally:
+            let_go.set()
+            await blocker
 
     @property
     def port(self) -> int:
@@ -258,9 +370,9 @@ def serve(store: Store, clock: Clock) -> Start:
     employer, key = new_employer(store, "Maple Kitchens")
 
     @asynccontextmanager
-    async def start(**settings: Any) -> AsyncIterator[Api]:
+    async def start(catalog: Catalog | None = None, **settings: Any) -> AsyncIterator[Api]:
         api_settings = ApiSettings(**settings)
-        app = make_app(store, api_settings, Catalog.default())
+        app = make_app(store, api_settings, catalog or Catalog.default())
 
         async def readiness() -> dict[str, Any]:
             await asyncio.to_thread(store.health)
@@ -268,7 +380,7 @@ def serve(store: Store, clock: Clock) -> Start:
 
         add_health(app, readiness)
         async with TestClient(ApiServer(app, api_settings)) as client:
-            api = Api(client, store, clock, employer, key)
+            api = Api(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
             try:
                 yield api
             finally:

@@ -170,6 +170,22 @@ def test_a_plan_says_what_an_import_then_does(acme, make_row):
     assert "updated job 1 (A-1): title" in acme.run("runs", "show", "2").out
 
 
+def test_rows_are_read_anew_when_the_catalogue_changes(acme, make_row):
+    """A known row is not even parsed again, unless what it would come to may differ."""
+    path = feed_file(acme, "jobs.csv", [make_row("A-1")])
+    path.write_text(path.read_text().replace("General Labour", "Film Crew"))
+    acme.settings('[catalogues]\ncategories = { 33 = "Film Crew" }\n')
+    assert "1 created" in acme.run("import", path, "--feed", "acme").out
+    assert acme.run("plan", path, "--feed", "acme", "--exit-code").code == 0
+
+    acme.settings('[catalogues]\ncategories = { 33 = "Film & Television" }\n')
+    renamed = acme.run("plan", path, "--feed", "acme", "--json").json
+    assert renamed["counts"]["rejected"] == 1
+    acme.settings()  # it left the configuration: retired, so still no name that a feed may use
+    gone = acme.run("plan", path, "--feed", "acme", "--json").json
+    assert gone["counts"]["rejected"] == 1
+
+
 def test_a_plan_as_json_is_a_run_that_is_planned(acme, make_row):
     path = feed_file(acme, "jobs.csv", [make_row("A-1")])
     planned = acme.run("plan", path, "--feed", "acme", "--json").json

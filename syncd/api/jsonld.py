@@ -1,0 +1,95 @@
+"""A job as schema.org JobPosting in JSON-LD, with the members that search engines ask for.
+
+What it says is for the open web: a confidential job names neither its employer nor where applications go. Times
+are of the service's own zone: a posting is valid through its last day.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from syncd.domain.catalog import Catalog
+from syncd.domain.fields import exact
+from syncd.domain.job import Employer, Job, Location, Routing, Salary
+
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+CURRENCY = "CAD"
+#: Position type id → schema.org employmentType; one that is not here is OTHER.
+EMPLOYMENT_TYPES = {1: "FULL_TIME", 2: "PART_TIME", 3: "CONTRACTOR", 4: "TEMPORARY", 5: "VOLUNTEER"}
+
+Shape = dict[str, Any]
+
+
+class JsonLd:
+    """Renders with the names of one catalogue."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def job(self, job: Job, employer: Employer) -> bytes:
+        """One JobPosting; what the job lacks is left out."""
+        places = [_place(place) for place in job.locations]
+        shape = {
+            "@context": "https://schema.org",
+            "@type": "JobPosting",
+            "title": job.title,
+            "description": job.description,
+            "identifier": _identifier(job, employer),
+            "datePosted": job.publish_date.isoformat(),
+            "validThrough": f"{job.close_date.isoformat()}T23:59:59",
+            "employmentType": _employment(job.position_type),
+            "hiringOrganization": _organization(job, employer),
+            "jobLocation": places[0] if len(places) == 1 else places,
+            "occupationalCategory": self._categories(job),
+            "baseSalary": self._salary(job.salary),
+            "incentiveCompensation": "Commission" if job.salary and job.salary.plus_commission else None,
+            "applicationContact": _contact(job),
+        }
+        return _encode({name: value for name, value in shape.items() if value is not None})
+
+    def _categories(self, job: Job) -> list[str]:
+        found = (self._catalog.category(id) for id in job.categories)
+        return [entry.name for entry in found if entry is not None]
+
+    def _salary(self, salary: Salary | None) -> Shape | None:
+        if salary is None or salary.amount is None:
+            return None
+        period = self._catalog.period(salary.period or 0)
+        amount, most = exact(salary.amount), exact(salary.max_amount)
+        value: Shape = {"value": amount} if most is None else {"minValue": amount, "maxValue": most}
+        if period is not None:
+            value["unitText"] = period.unit.upper()
+        value = {"@type": "QuantitativeValue", **value}
+        return {"@type": "MonetaryAmount", "currency": CURRENCY, "value": value}
+
+
+def _employment(position_type: int | None) -> str | None:
+    return None if position_type is None else EMPLOYMENT_TYPES.get(position_type, "OTHER")
+
+
+def _identifier(job: Job, employer: Employer) -> Shape:
+    owner = {} if job.confidential else {"name": employer.name}
+    return {"@type": "PropertyValue", **owner, "value": job.reference_id or str(job.id)}
+
+
+def _organization(job: Job, employer: Employer) -> Shape | str:
+    return "confidential" if job.confidential else {"@type": "Organization", "name": employer.name}
+
+
+def _place(place: Location) -> Shape:
+    province = place.description.removeprefix(place.name).removeprefix(", ")
+    region = {"addressRegion": province} if province else {}
+    address = {"@type": "PostalAddress", "addressLocality": place.name, **region, "addressCountry": "CA"}
+    return {"@type": "Place", "address": address}
+
+
+def _contact(job: Job) -> Shape | None:
+    if job.confidential or job.routing is None:
+        return None
+    name, value = (
+        ("email", job.application_email) if job.routing == Routing.EMAIL else ("url", job.application_url)
+    )
+    return {"@type": "ContactPoint", "contactType": "applications", name: value}

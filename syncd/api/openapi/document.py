@@ -1,0 +1,147 @@
+"""Puts the document together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from syncd import __version__
+from syncd.api.openapi import examples
+from syncd.api.openapi.bodies import bodies
+from syncd.api.openapi.operations import OPERATIONS, Answer, Operation
+from syncd.api.openapi.schemas import Schema, answers, ref
+from syncd.api.openapi.shared import ALWAYS, ERROR_HEADERS, OPTIONAL_HEADERS, headers, parameters
+from syncd.api.problems import CODES
+from syncd.api.settings import ApiSettings
+from syncd.domain.catalog import Catalog
+
+PROBLEM = "application/problem+json"
+#: Codes that only some operations can have: those that some operation names, and those of no operation at all.
+_NAMED = frozenset(code for operation in OPERATIONS.values() for code in operation.codes)
+_ELSEWHERE = frozenset({"method_not_allowed", "unauthenticated"})
+COMMON = tuple(code for code in CODES if code not in _NAMED | _ELSEWHERE)
+
+_INTRODUCTION = """\
+Job postings of the employer whose key is sent in `API-Key`.
+
+* A client that cannot send `PUT` or `DELETE` sends `POST` with `X-HTTP-Method-Override: PUT` (or `DELETE`): such a
+  request is what the header says, in every respect.
+* `HEAD` works wherever `GET` does, `OPTIONS` answers `Allow`. Another method is `405`, an address that is not here `404`.
+* Bodies are JSON (`Content-Type` starts with `application/json`), may be sent with `Content-Encoding: gzip` or `deflate`,
+  and are strict: an unknown or repeated member is refused. All faults of a body are told in one answer.
+* Every error is `application/problem+json` (RFC 9457) with a stable `code`.
+"""
+_TAGS = {
+    "jobs": "Job postings of the employer.",
+    "catalogues": "What a job may have.",
+    "about": "The service itself.",
+}
+
+
+def document(settings: ApiSettings, catalog: Catalog, routes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+    """The document for ``routes`` (path under the base → methods). Raises LookupError if operations and routes are
+    not the same."""
+    wanted = {(method, path) for path, methods in routes.items() for method in methods}
+    if wanted != set(OPERATIONS):
+        raise LookupError(f"routes and operations differ: {sorted(wanted ^ set(OPERATIONS))}")
+    shown = examples.answers(catalog)
+    paths: dict[str, Any] = {}
+    for (method, path), operation in OPERATIONS.items():
+        own = ("id",) if "{id}" in path else ()
+        paths.setdefault(path, {})[method.lower()] = _operation(operation, own, shown)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Job Posting Service",
+            "version": "1.1",
+            "description": _INTRODUCTION,
+            "x-syncd": __version__,
+        },
+        "servers": [{"url": (settings.public_url + settings.base_path) or "/"}],
+        "security": [{"key": []}],
+        "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "API-Key"}},
+            "parameters": parameters(),
+            "headers": headers(),
+            "responses": {
+                str(status): _error(status, of_status(status, CODES)) for status in _statuses(CODES)
+            },
+            "schemas": {**answers(catalog), **bodies(catalog), "Document": {"type": "object"}},
+        },
+    }
+
+
+def _operation(operation: Operation, own: tuple[str, ...], shown: Mapping[str, Any]) -> Schema:
+    """``own``: the parameters of its path. They stand here because viewers do not all look them up there."""
+    codes = [*COMMON, *operation.codes, *([] if operation.open else ["unauthenticated"])]
+    found: Schema = {
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        **({"description": operation.description} if operation.description else {}),
+        "parameters": [_shared("parameters", name) for name in (*own, *operation.parameters)],
+        "responses": {
+            **{str(status): _answer(answer, shown) for status, answer in operation.answers.items()},
+            **{str(status): _error(status, of_status(status, codes)) for status in _statuses(codes)},
+        },
+    }
+    if operation.body:
+        content = {"schema": ref(operation.body), "example": examples.BODIES[operation.body]}
+        found["requestBody"] = {"required": True, "content": {"application/json": content}}
+    if operation.open:
+        found["security"] = []
+    return found
+
+
+def _answer(answer: Answer, shown: Mapping[str, Any]) -> Schema:
+    found: Schema = {"description": answer.description, "headers": _headers(answer.headers)}
+    if answer.media:
+        found["content"] = {
+            media: {"schema": ref(name), **({"example": shown[name]} if name in shown else {})}
+            for media, name in answer.media.items()
+        }
+    if "Job" in answer.media.values():
+        found["links"] = {name: _link(name) for name in _FOLLOWING}
+    return found
+
+
+#: What can be asked next of a job that was answered.
+_FOLLOWING = ("getJob", "updateJob", "deleteJob", "listJobHistory")
+
+
+def _link(operation: str) -> Schema:
+    return {"operationId": operation, "parameters": {"id": "$response.body#/id"}}
+
+
+def _error(status: int, codes: list[str]) -> Schema:
+    """One error status of an operation, with an example of each code that it can have."""
+    narrowed = {"code": {"enum": codes}, "status": {"const": status}}
+    content = {
+        "schema": {"allOf": [ref("Problem"), {"properties": narrowed}]},
+        "examples": {code: {"summary": CODES[code][1], "value": examples.error(code)} for code in codes},
+    }
+    return {
+        "description": " · ".join(f"`{code}`: {CODES[code][1]}" for code in codes),
+        "headers": _headers(ERROR_HEADERS.get(status, ())),
+        "content": {PROBLEM: content},
+    }
+
+
+def _headers(names: Iterable[str]) -> Schema:
+    """References to shared headers; those that always come are required."""
+    shared = headers()
+    return {name: {**shared[name], "required": name not in OPTIONAL_HEADERS} for name in (*ALWAYS, *names)}
+
+
+def of_status(status: int, codes: Iterable[str]) -> list[str]:
+    return [code for code in codes if CODES[code][0] == status]
+
+
+def _statuses(codes: Iterable[str]) -> list[int]:
+    return sorted({CODES[code][0] for code in codes})
+
+
+def _shared(kind: str, name: str) -> Schema:
+    return {"$ref": f"#/components/{kind}/{name}"}

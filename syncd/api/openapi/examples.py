@@ -1,0 +1,169 @@
+"""Examples, made by the code that makes the real answers, so that they cannot go stale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from syncd.api import problems
+from syncd.api.history import shown
+from syncd.api.jsonld import JsonLd
+from syncd.api.paging import ListQuery, paging
+from syncd.api.payloads import Renderer
+from syncd.api.problems import Refusal
+from syncd.domain.catalog import Catalog
+from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Location, Routing, Salary, Status
+from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
+from syncd.store.history import Entry, Step
+from syncd.store.jobs import Header
+
+_ADDRESS = "https://jobs.example.ca/api/v1.1"
+_REQUEST_ID = "9f2c1e7ab0d34c55"
+_EMPLOYER = Employer(7, "Harbour Clinics")
+_CALGARY = Location(5913490, "Calgary", "Calgary, AB")
+_JOB = Job(
+    id=4711,
+    employer_id=_EMPLOYER.id,
+    reference_id="HC-101",
+    title="Registered Nurse, Night Shift",
+    published_at=datetime(2027, 1, 15, 14, 30, tzinfo=UTC),
+    publish_date=date(2027, 1, 15),
+    close_date=date(2027, 3, 16),
+    close_origin=CloseOrigin.DEFAULT,
+    confidential=False,
+    auto_refresh=True,
+    status=Status.ACTIVE,
+    locations=(_CALGARY,),
+    categories=(15,),
+    position_type=1,
+    salary=Salary(Decimal("38.5"), Decimal("47.25"), 5),
+    description="<p>Care for <strong>30 residents</strong> on a team of six.</p>",
+    routing=Routing.EMAIL,
+    application_email="jobs@harbour.example",
+    application_url=None,
+    version=1,
+)
+
+#: A body for each shape that the service takes.
+BODIES: Mapping[str, Any] = {
+    "JobCreate": {
+        "referenceId": "HC-101",
+        "title": "Registered Nurse, Night Shift",
+        "status": "active",
+        "closeDate": "2099-12-31",
+        "locations": [{"description": "Calgary, AB"}],
+        "categories": [{"id": 15}],
+        "positionType": {"id": 1},
+        "salary": {"amount": 38.5, "maxAmount": 47.25, "period": {"id": 5}},
+        "description": "<p>Care for <strong>30 residents</strong> on a team of six.</p>",
+        "applicantRoutingType": {"id": 1},
+        "applicationEmail": "jobs@harbour.example",
+    },
+    "JobUpdate": {"title": "Registered Nurse, Day Shift", "salary": {"maxAmount": 49}},
+    "JobPut": {"referenceId": "HC-101", "status": "archived"},
+    "JobReference": {"referenceId": "HC-101"},
+}
+
+#: Code → what brings it about; any other is shown with its title.
+_ERRORS: Mapping[str, Exception] = {
+    "malformed_json": Refusal("malformed_json", "line 3, column 12: Expecting ',' delimiter"),
+    "malformed_request": Refusal("malformed_request", "the Host header names no host"),
+    "invalid_parameter": Refusal("invalid_parameter", "page has to be a whole number from 1 to 2147483647"),
+    "unauthenticated": Refusal("unauthenticated", "send a valid key in the API-Key header"),
+    "not_found": NotFound("job", 4711),
+    "method_not_allowed": Refusal("method_not_allowed", "this address takes DELETE, GET, HEAD, OPTIONS, PUT"),
+    "duplicate_reference": DuplicateReference("HC-101", 4711),
+    "illegal_transition": IllegalTransition("active", "draft", ("archived",)),
+    "precondition_failed": PreconditionFailed(
+        "the job has changed since: its ETag is none of those in If-Match"
+    ),
+    "validation_failed": Invalid(
+        [
+            Problem("/salary/period", "required", "a salary with an amount needs a period"),
+            Problem("/titel", "unknown_field", "there is no such field; title is meant?"),
+        ]
+    ),
+}
+
+
+def error(code: str) -> Any:
+    """A problem with this code."""
+    found = _ERRORS.get(code)
+    if found is None:
+        return msgspec.json.decode(
+            problems.body(code, problems.GENERIC.get(code, problems.CODES[code][1]), _REQUEST_ID)
+        )
+    body = problems.render(found, _REQUEST_ID).body
+    assert isinstance(body, bytes)
+    return msgspec.json.decode(body)
+
+
+def answers(catalog: Catalog) -> dict[str, Any]:
+    """An example of each shape that the service answers with, by the name of its schema."""
+    render = Renderer(catalog)
+    return {
+        "Job": _plain(render.job(_JOB, _EMPLOYER)),
+        "JobPosting": _plain(JsonLd(catalog).job(_JOB, _EMPLOYER)),
+        "JobHeaderList": _plain(render.page([_header()], _EMPLOYER, _paging("/jobs", 12))),
+        "HistoryEntryList": {
+            "data": [_plain(msgspec.json.encode(shown(step, render, _EMPLOYER))) for step in _steps()],
+            "paging": _paging("/jobs/4711/history", 2),
+        },
+        "Location": _plain(render.location(_CALGARY)),
+        "LocationList": _plain(render.locations([_CALGARY], _paging("/locations", 1))),
+        **_catalogues(render, catalog),
+    }
+
+
+def _catalogues(render: Renderer, catalog: Catalog) -> dict[str, Any]:
+    kinds: dict[str, tuple[str, Iterable[int]]] = {
+        "PositionType": ("positiontypes", catalog.position_types),
+        "Category": ("categories", catalog.categories),
+        "SalaryPeriod": ("salaryperiods", catalog.periods),
+        "ApplicantRoutingType": ("applicantroutingtypes", catalog.routing_types),
+    }
+    found: dict[str, Any] = {}
+    for name, (kind, ids) in kinds.items():
+        found[f"{name}List"] = _plain(render.catalogue(kind))
+        found[name] = _plain(render.catalogue_entry(kind, next(iter(ids))) or b"null")
+    return found
+
+
+def _plain(body: bytes) -> Any:
+    return msgspec.json.decode(body)
+
+
+def _paging(path: str, total: int) -> dict[str, object]:
+    return paging(ListQuery(), total, _ADDRESS + path)
+
+
+def _header() -> Header:
+    job = _JOB
+    return Header(
+        job.id,
+        job.reference_id,
+        job.employer_id,
+        job.title,
+        job.publish_date,
+        job.locations,
+        job.confidential,
+        job.status,
+    )
+
+
+def _steps() -> list[Step]:
+    """A retitled job."""
+    first = replace(_JOB, title="Nurse")
+    key, run = Actor(ActorKind.KEY, 3), Actor(ActorKind.RUN, 42)
+    changed = Entry(
+        1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}, {}
+    )
+    created = Entry(
+        1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None, {}
+    )
+    return [Step(changed, first, _JOB, "hr-system"), Step(created, None, first, "harbour")]

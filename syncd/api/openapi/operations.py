@@ -1,0 +1,190 @@
+"""What can be asked for: one entry for each method of each route, in words and names of schemas.
+
+``document`` refuses to be built if a route has no entry here or an entry no route.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from syncd.api.negotiation import JSON, JSON_LD
+
+_LIST = ("Link",)
+_TAGGED = ("ETag",)
+_WRITE_FAULTS = (
+    "malformed_json",
+    "invalid_parameter",
+    "body_too_large",
+    "unsupported_media_type",
+    "validation_failed",
+    "precondition_failed",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A good answer. ``media``: type → name of its schema; none for an empty body."""
+
+    description: str
+    media: Mapping[str, str]
+    headers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """``parameters``: names of shared ones beside the path's own. ``codes``: the errors of its own, beside those
+    that every operation can have. ``open``: no key is needed."""
+
+    id: str
+    tag: str
+    summary: str
+    answers: Mapping[int, Answer]
+    description: str = ""
+    parameters: tuple[str, ...] = ()
+    body: str | None = None
+    codes: tuple[str, ...] = ()
+    open: bool = False
+
+
+def _json(schema: str, description: str, headers: tuple[str, ...] = ()) -> Answer:
+    return Answer(description, {JSON: schema}, headers)
+
+
+_CREATED = _json("Job", "The new job.", ("Location", "ETag"))
+_NOTHING = Answer("It is gone.", {})
+_SAME = Answer("The client has this representation already.", {}, _TAGGED)
+_CONDITIONAL = ("If-Match", "If-None-Match")
+
+
+def _catalogue(path: str, name: str, schema: str, what: str) -> dict[tuple[str, str], Operation]:
+    return {
+        ("GET", f"/{path}"): Operation(
+            f"list{name}",
+            "catalogues",
+            f"List {what}",
+            {200: _json(f"{schema}List", "Those that a new job may have.", _TAGGED), 304: _SAME},
+            "Retired entries are left out.",
+            parameters=("If-None-Match",),
+            codes=("invalid_parameter",),
+        ),
+        ("GET", f"/{path}/{{id}}"): Operation(
+            f"get{schema}",
+            "catalogues",
+            f"Read one of the {what}",
+            {200: _json(schema, "The entry, also a retired one.", _TAGGED), 304: _SAME},
+            parameters=("If-None-Match",),
+            codes=("not_found", "invalid_parameter"),
+        ),
+    }
+
+
+#: (method, path under the base) → what it is.
+OPERATIONS: Mapping[tuple[str, str], Operation] = {
+    ("GET", "/jobs"): Operation(
+        "listJobs",
+        "jobs",
+        "List job headers",
+        {200: _json("JobHeaderList", "One page, latest publication first.", _LIST)},
+        "The jobs of the key's employer.",
+        parameters=("q", "status", "pageSize", "page"),
+        codes=("invalid_parameter",),
+    ),
+    ("POST", "/jobs"): Operation(
+        "createJob",
+        "jobs",
+        "Create a job",
+        {201: Answer("The new job.", {JSON: "Job"}, ("Location", "ETag", "Idempotent-Replayed"))},
+        "With an `Idempotency-Key` a repeat within 24 hours gets the first answer again instead of a second job.",
+        parameters=("Idempotency-Key",),
+        body="JobCreate",
+        codes=(*_WRITE_FAULTS, "duplicate_reference", "idempotency_in_progress", "idempotency_key_reused"),
+    ),
+    ("PUT", "/jobs"): Operation(
+        "putJob",
+        "jobs",
+        "Create or update the job with a referenceId",
+        {200: _json("Job", "The job as it is now.", _TAGGED), 201: _CREATED},
+        "Idempotent: the same request again changes nothing. `If-None-Match: *` makes it create only.",
+        parameters=_CONDITIONAL,
+        body="JobPut",
+        codes=(*_WRITE_FAULTS, "illegal_transition"),
+    ),
+    ("DELETE", "/jobs"): Operation(
+        "deleteJobByReference",
+        "jobs",
+        "Delete the job with a referenceId",
+        {204: _NOTHING},
+        parameters=_CONDITIONAL,
+        body="JobReference",
+        codes=(*_WRITE_FAULTS, "not_found"),
+    ),
+    ("GET", "/jobs/{id}"): Operation(
+        "getJob",
+        "jobs",
+        "Read a job",
+        {200: Answer("The job.", {JSON: "Job", JSON_LD: "JobPosting"}, ("ETag", "Vary")), 304: _SAME},
+        "`Accept` decides between the two; where it leaves the choice, or takes neither, the answer is JSON.",
+        parameters=_CONDITIONAL,
+        codes=("not_found", "precondition_failed", "invalid_parameter"),
+    ),
+    ("PUT", "/jobs/{id}"): Operation(
+        "updateJob",
+        "jobs",
+        "Update a job",
+        {200: _json("Job", "The job as it is now.", _TAGGED)},
+        "Only what is sent changes. An active job can be archived, an archived one made active, a draft either.",
+        parameters=_CONDITIONAL,
+        body="JobUpdate",
+        codes=(*_WRITE_FAULTS, "not_found", "duplicate_reference", "illegal_transition"),
+    ),
+    ("DELETE", "/jobs/{id}"): Operation(
+        "deleteJob",
+        "jobs",
+        "Delete a job",
+        {204: _NOTHING},
+        parameters=_CONDITIONAL,
+        codes=("not_found", "precondition_failed", "invalid_parameter"),
+    ),
+    ("GET", "/jobs/{id}/history"): Operation(
+        "listJobHistory",
+        "jobs",
+        "List what became of a job",
+        {200: _json("HistoryEntryList", "One page, latest change first.", _LIST)},
+        "For every key of the job's employer, also after the job was deleted, for as long as past values are kept.",
+        parameters=("pageSize", "page"),
+        codes=("not_found", "invalid_parameter"),
+    ),
+    **_catalogue("positiontypes", "PositionTypes", "PositionType", "position types"),
+    **_catalogue("categories", "Categories", "Category", "job categories"),
+    **_catalogue("salaryperiods", "SalaryPeriods", "SalaryPeriod", "salary periods"),
+    **_catalogue(
+        "applicantroutingtypes", "ApplicantRoutingTypes", "ApplicantRoutingType", "applicant routing types"
+    ),
+    ("GET", "/locations"): Operation(
+        "listLocations",
+        "catalogues",
+        "Find locations",
+        {200: _json("LocationList", "One page, shortest name first.", _LIST)},
+        "Shipped places, and those that the employer's own jobs have added.",
+        parameters=("q", "pageSize", "page"),
+        codes=("invalid_parameter",),
+    ),
+    ("GET", "/locations/{id}"): Operation(
+        "getLocation",
+        "catalogues",
+        "Read a location",
+        {200: _json("Location", "The location.", _TAGGED), 304: _SAME},
+        parameters=("If-None-Match",),
+        codes=("not_found", "invalid_parameter"),
+    ),
+    ("GET", "/openapi.json"): Operation(
+        "getDocument",
+        "about",
+        "Read this document",
+        {200: _json("Document", "OpenAPI 3.1.", _TAGGED), 304: _SAME},
+        parameters=("If-None-Match",),
+        codes=("invalid_parameter",),
+        open=True,
+    ),
+}

@@ -1,0 +1,56 @@
+"""The catalogue entries that were ever configured: one that the configuration drops again lives on, retired,
+because jobs may have its id (API contract, "Catalogues")."""
+
+from __future__ import annotations
+
+import msgspec
+
+from syncd.domain.catalog import Catalog
+from syncd.store.rows import to_json
+from syncd.store.tx import Tx
+
+_SETTING = "catalogue"
+_decode = msgspec.json.Decoder(dict[str, dict[int, str]]).decode
+
+
+def complete(tx: Tx, configured: Catalog) -> Catalog:
+    """``configured`` and, retired, what the store remembers beyond it."""
+    known = _remembered(tx)
+    gone = {
+        kind: {id: name for id, name in known.get(kind, {}).items() if id not in entries}
+        for kind, entries in _kinds(configured).items()
+    }
+    return configured.extended(
+        categories=gone["categories"],
+        position_types=gone["position_types"],
+        retired_categories=gone["categories"],
+        retired_position_types=gone["position_types"],
+    )
+
+
+def remember(tx: Tx, catalog: Catalog) -> None:
+    """Keep every entry that does not ship, under its present name."""
+    shipped = _kinds(Catalog.default())
+    added = {
+        kind: {id: name for id, name in entries.items() if id not in shipped[kind]}
+        for kind, entries in _kinds(catalog).items()
+    }
+    if added == _remembered(tx) or not (any(added.values()) or _remembered(tx)):
+        return
+    tx.run(
+        "INSERT INTO setting (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        (_SETTING, to_json(added)),
+    )
+
+
+def _kinds(catalog: Catalog) -> dict[str, dict[int, str]]:
+    return {
+        "position_types": {entry.id: entry.name for entry in catalog.position_types.values()},
+        "categories": {entry.id: entry.name for entry in catalog.categories.values()},
+    }
+
+
+def _remembered(tx: Tx) -> dict[str, dict[int, str]]:
+    row = tx.one("SELECT value FROM setting WHERE name = ?", (_SETTING,))
+    return _decode(row[0]) if row else {}

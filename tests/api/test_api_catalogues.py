@@ -1,0 +1,138 @@
+"""The catalogues: what a job may have, for whom, in which order, and what becomes of what is retired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from syncd.domain.catalog import Catalog
+
+if TYPE_CHECKING:
+    from tests.api.conftest import Api
+
+PERIODS = [
+    (1, "Yearly", "Year"),
+    (2, "Monthly", "Month"),
+    (3, "Weekly", "Week"),
+    (4, "Daily", "Day"),
+    (5, "Hourly", "Hour"),
+]
+
+
+async def test_the_fixed_catalogues_are_those_of_the_specification(api: Api) -> None:
+    periods = (await api.get("/salaryperiods")).json
+    assert periods == {"data": [{"id": i, "name": name, "unit": unit} for i, name, unit in PERIODS]}
+    routes = (await api.get("/applicantroutingtypes")).json
+    assert routes == {"data": [{"id": 1, "name": "Email"}, {"id": 2, "name": "URL"}]}
+    types = (await api.get("/positiontypes")).json
+    assert [entry["name"] for entry in types["data"]] == [
+        "Full Time",
+        "Part Time",
+        "Contract",
+        "Temp",
+        "Volunteer",
+    ]
+
+
+async def test_about_thirty_categories_ship_with_ids_from_1(api: Api) -> None:
+    found = (await api.get("/categories")).json["data"]
+    assert [entry["id"] for entry in found] == list(range(1, len(found) + 1))
+    assert 25 <= len(found) <= 40
+    assert all(len(entry["name"]) <= 40 for entry in found)
+
+
+@pytest.mark.parametrize("kind", ["positiontypes", "categories", "salaryperiods", "applicantroutingtypes"])
+async def test_each_entry_has_an_address(api: Api, kind: str) -> None:
+    for entry in (await api.get(f"/{kind}")).json["data"]:
+        assert (await api.get(f"/{kind}/{entry['id']}")).json == entry
+    for id in ("0", "999", "007", "x", "-1", "2147483648"):
+        assert (await api.get(f"/{kind}/{id}")).code == "not_found"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "positiontypes",
+        "categories/1",
+        "locations",
+        "locations/5913490",
+        "salaryperiods",
+        "applicantroutingtypes/2",
+    ],
+)
+async def test_a_catalogue_needs_a_key_and_is_only_read(api: Api, path: str) -> None:
+    assert (await api.get(f"/{path}", headers={"API-Key": ""})).code == "unauthenticated"
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        answer = await api(method, f"/{path}", {})
+        assert (answer.code, answer.headers["Allow"]) == ("method_not_allowed", "GET, HEAD, OPTIONS")
+    assert (await api("OPTIONS", f"/{path}")).headers["Allow"] == "GET, HEAD, OPTIONS"
+    assert (await api("HEAD", f"/{path}")).raw == b""
+
+
+async def test_a_location_of_a_job_is_found_by_its_id(api: Api) -> None:
+    place = (await api.create(locations=[{"description": "montreal, qc"}]))["locations"][0]
+    assert place["description"] == "Montréal, QC"
+    assert (await api.get(f"/locations/{place['id']}")).json == place
+
+
+async def test_locations_match_part_of_the_name_shortest_first(api: Api) -> None:
+    found = (await api.get("/locations?q=TORONTO&pageSize=5")).json
+    names = [place["name"] for place in found["data"]]
+    assert names[0] == "Toronto"
+    assert [len(name) for name in names] == sorted(len(name) for name in names)
+    assert all("toronto" in name.lower() for name in names)
+    accents = (await api.get("/locations?q=levis")).json["data"]
+    assert "Lévis" in [place["name"] for place in accents]
+
+
+async def test_locations_come_in_pages_with_links(api: Api) -> None:
+    first = await api.get("/locations?q=saint&pageSize=7")
+    seen, page = [], first.json
+    while True:
+        seen += [place["id"] for place in page["data"]]
+        if page["paging"]["next"] is None:
+            break
+        assert page["paging"]["next"].startswith(str(api.client.make_url("/api/v1.1/locations?q=saint&")))
+        page = (await api.get(page["paging"]["next"].partition("/api/v1.1")[2])).json
+    assert len(seen) == len(set(seen)) == first.json["paging"]["total"]
+    assert first.json["paging"]["pages"] == -(-len(seen) // 7)
+    assert 'rel="next"' in first.headers["Link"]
+
+
+@pytest.mark.parametrize("query", ["page=0", "pageSize=x", "page=1&page=2", "q=a&q=b"])
+async def test_a_bad_parameter_of_locations_is_a_400(api: Api, query: str) -> None:
+    assert (await api.get(f"/locations?{query}")).code == "invalid_parameter"
+
+
+async def test_status_is_no_parameter_of_locations(api: Api) -> None:
+    assert (await api.get("/locations?status=nonsense")).status == 200
+
+
+async def test_an_added_place_is_listed_for_its_employer_alone(api: Api) -> None:
+    place = (await api.create(locations=[{"description": "Zzyzx Corner, SK"}]))["locations"][0]
+    assert place["id"] >= 1_000_000_000
+    assert (await api.get("/locations?q=zzyzx")).json["data"] == [place]
+    assert (await api.get(f"/locations/{place['id']}")).json == place
+    other = api.as_employer("Other Ltd.")
+    assert (await other.get("/locations?q=zzyzx")).json["data"] == []
+    assert (await other.get(f"/locations/{place['id']}")).code == "not_found"
+
+
+async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> None:
+    """Served with another configuration, as after a restart."""
+    names: Any = {"position_types": {6: "Seasonal"}, "categories": {33: "Film"}}
+    extended = Catalog.default().extended(**names)
+    retired = extended.extended(retired_position_types=[6], retired_categories=[33])
+    async with serve(catalog=extended) as before:
+        job = await before.create(positionType={"id": 6}, categories=[{"id": 33}], salary=None)
+        assert job["positionType"] == {"id": 6, "name": "Seasonal"}
+        assert {"id": 33, "name": "Film"} in (await before.get("/categories")).json["data"]
+    async with serve(catalog=retired) as after:
+        assert (await after.get(f"/jobs/{job['id']}")).json == job
+        for kind, id in (("positiontypes", 6), ("categories", 33)):
+            assert id not in [entry["id"] for entry in (await after.get(f"/{kind}")).json["data"]]
+            assert (await after.get(f"/{kind}/{id}")).json["id"] == id
+        assert (await after.put(f"/jobs/{job['id']}", job)).json == job
+        again = {name: value for name, value in job.items() if name not in ("id", "referenceId")}
+        assert (await after.post(again)).status == 201

@@ -1,0 +1,453 @@
+"""Three tables that have to be whole: section 8 of the specification, its sentences that are easy to miss, and the
+codes of the contract, each brought about over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from syncd.api.problems import CODES
+from syncd.api.routes import ROUTES
+from syncd.domain.catalog import Catalog
+from syncd.errors import ConfigError, Invalid
+from syncd.store import employers
+from syncd.sync.refresher import Refresher
+
+if TYPE_CHECKING:
+    from tests.api.conftest import Api
+
+ROCKET = "\U0001f680"  # outside the Basic Multilingual Plane
+HAN = "\U00020000"  # a letter there
+URL = {"applicantRoutingType": {"id": 2}}
+LONG_NAME = "Newfoundland and Labrador"
+
+
+def places(count: int) -> list[dict[str, str]]:
+    return [{"description": name} for name in ("Calgary, AB", "Ottawa, ON", "Halifax, NS", "Toronto, ON")][
+        :count
+    ]
+
+
+def ids(count: int) -> list[dict[str, int]]:
+    return [{"id": number} for number in range(1, count + 1)]
+
+
+def email(length: int, letter: str = "a") -> str:
+    return letter * (length - len("@example.com")) + "@example.com"
+
+
+def url(length: int, letter: str = "p") -> str:
+    return "https://x.example/" + letter * (length - len("https://x.example/"))
+
+
+def place(length: int) -> list[dict[str, str]]:
+    """A location description of so many characters: spaces inside count, and are dropped after."""
+    city = "C" * 100
+    return [{"description": f"{city},{' ' * (length - len(city) - 1 - len(LONG_NAME))}{LONG_NAME}"}]
+
+
+#: Row of section 8 → bodies, and whether each is accepted: below, at and above the limit, and in characters of four bytes.
+BODIES: dict[str, list[tuple[dict[str, Any], bool]]] = {
+    "Locations per job": [({"locations": places(n)}, 1 <= n <= 3) for n in range(5)],
+    "Categories per job": [({"categories": ids(n)}, 1 <= n <= 3) for n in range(5)],
+    "referenceId": [({"referenceId": c * n}, n <= 50) for n in (49, 50, 51) for c in ("r", ROCKET)],
+    "title": [({"title": c * n}, n <= 256) for n in (255, 256, 257) for c in ("t", ROCKET)],
+    "applicationEmail": [
+        ({"applicationEmail": email(n, c)}, n <= 50) for n in (49, 50, 51) for c in ("a", HAN)
+    ],
+    "applicationUrl": [
+        ({**URL, "applicationUrl": url(n, c)}, n <= 200) for n in (199, 200, 201) for c in ("p", ROCKET)
+    ],
+    "status": [
+        ({"status": s}, s in ("active", "archived", "draft"))
+        for s in ("active", "archived", "draft", "archivedxx")
+    ],
+    "location name": [
+        ({"locations": [{"description": c * n + ", AB"}]}, n <= 256)
+        for n in (255, 256, 257)
+        for c in ("C", HAN)
+    ],
+    "location description": [({"locations": place(n)}, n <= 300) for n in (299, 300, 301)],
+}
+CASES = [(row, change, good) for row, cases in BODIES.items() for change, good in cases]
+
+
+@pytest.mark.parametrize(("row", "change", "good"), CASES, ids=lambda value: str(value)[:40])
+async def test_a_limit_holds_below_at_and_above_it(
+    api: Api, row: str, change: dict[str, Any], good: bool
+) -> None:
+    answer = await api.post(api.body(**change))
+    assert (answer.status == 201) == good, (row, answer.raw)
+    if not good:
+        (fault,) = {pointer.split("/")[1] for pointer, _ in answer.faults}
+        assert fault in change
+        return
+    back = (await api.get(f"/jobs/{answer.json['id']}")).json
+    for name in change.keys() & {"referenceId", "title", "applicationEmail", "applicationUrl", "status"}:
+        assert back[name] == change[name]
+    if row == "location name":
+        assert back["locations"][0]["name"] == change["locations"][0]["description"].removesuffix(", AB")
+    if row == "location description":
+        assert back["locations"][0]["description"] == "C" * 100 + ", NL"
+
+
+@pytest.mark.parametrize(("asked", "used"), [("", 10), ("1", 1), ("99", 99), ("100", 100), ("101", 100)])
+async def test_a_page_has_at_most_100(api: Api, asked: str, used: int) -> None:
+    """Rows: List pageSize, List page."""
+    paging = (await api.get(f"/jobs?pageSize={asked}")).json["paging"]
+    assert (paging["pageSize"], paging["page"]) == (used, 1)
+
+
+async def test_the_default_lifetime_is_60_days_from_publication(api: Api) -> None:
+    """Row: Default job lifetime. The last live day is the sixtieth after."""
+    job = await api.create(closeDate=...)
+    assert (job["publishDate"], job["closeDate"]) == ("2026-11-16", "2027-01-15")
+    refresher = Refresher(api.store, every=timedelta(days=7), archive_closed=True)
+    for days, status in ((59, "active"), (1, "active"), (1, "archived")):
+        api.clock.forward(days=days)
+        refresher.tick()
+        assert (await api.get(f"/jobs/{job['id']}")).json["status"] == status
+
+
+@pytest.mark.parametrize(("seconds", "published"), [(-1, "2026-11-16"), (0, "2026-11-23"), (1, "2026-11-23")])
+async def test_the_publish_date_is_refreshed_after_7_days(api: Api, seconds: int, published: str) -> None:
+    """Row: Auto-refresh interval."""
+    job = await api.create(autoRefresh=True)
+    api.clock.forward(days=7, seconds=seconds)
+    Refresher(api.store, every=timedelta(days=7), archive_closed=True).tick()
+    assert (await api.get(f"/jobs/{job['id']}")).json["publishDate"] == published
+
+
+@pytest.mark.parametrize("letter", ["E", ROCKET])
+async def test_an_employers_name_has_at_most_128(api: Api, letter: str) -> None:
+    """Row: employer name."""
+    for length in (127, 128):
+        job = await api.as_employer(letter * length).create()
+        assert job["employer"]["name"] == letter * length
+    with pytest.raises(Invalid):
+        api.store.write(lambda tx: employers.add(tx, letter * 129))
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "limit"), [("categories", "categories", 40), ("position_types", "positiontypes", 10)]
+)
+@pytest.mark.parametrize("letter", ["N", HAN])
+async def test_names_of_catalogues_have_their_limits(
+    serve: Any, kind: str, path: str, limit: int, letter: str
+) -> None:
+    """Rows: category name, position type name."""
+    names: Any = {kind: {100: letter * (limit - 1), 101: letter * limit}}
+    async with serve(catalog=Catalog.default().extended(**names)) as api:
+        for id, name in names[kind].items():
+            assert (await api.get(f"/{path}/{id}")).json == {"id": id, "name": name}
+    too_long: Any = {kind: {102: letter * (limit + 1)}}
+    with pytest.raises(ConfigError, match=f"at most {limit}"):
+        Catalog.default().extended(**too_long)
+
+
+async def test_fixed_names_are_within_their_limits(api: Api) -> None:
+    """Rows: salary period name and unit, applicant routing type name, location type: what ships."""
+    for kind in ("salaryperiods", "applicantroutingtypes"):
+        for entry in (await api.get(f"/{kind}")).json["data"]:
+            assert all(1 <= len(entry[name]) <= 50 for name in entry.keys() - {"id"})
+    found = (await api.get("/locations?pageSize=100")).json["data"]
+    assert {entry["type"] for entry in found} == {"city"}
+
+
+# --- sentences that are easy to miss
+
+NONE = ["", None]
+
+
+@pytest.mark.parametrize("none", NONE)
+async def test_both_forms_of_no_reference_are_none_everywhere(api: Api, none: str | None) -> None:
+    first, second = [await api.create(referenceId=none) for _ in range(2)]
+    assert first["referenceId"] is None
+    assert first["id"] != second["id"]
+    for answer in (
+        await api.put("/jobs", api.body(referenceId=none)),
+        await api.delete("/jobs", {"referenceId": none}),
+    ):
+        assert answer.faults == [("/referenceId", "required")]
+    named = await api.create(referenceId="R")
+    assert (await api.put(f"/jobs/{named['id']}", {"referenceId": none})).json["referenceId"] is None
+
+
+@pytest.mark.parametrize("sent", [{"title": "Only this"}, {"status": "archived"}])
+async def test_a_body_with_one_field_is_valid_for_both_puts(api: Api, sent: dict[str, str]) -> None:
+    job = await api.create(referenceId="R")
+    assert (await api.put(f"/jobs/{job['id']}", sent)).json == {**job, **sent}
+    assert (await api.put("/jobs", {"referenceId": "R", **sent})).json == {**job, **sent}
+
+
+async def test_a_put_that_has_to_create_lists_what_lacks(api: Api) -> None:
+    answer = await api.put("/jobs", {"referenceId": "R", "status": "active"})
+    lacking = ("title", "locations", "categories", "positionType", "description", "applicantRoutingType")
+    assert sorted(answer.faults) == sorted((f"/{name}", "required") for name in lacking)
+
+
+@pytest.mark.parametrize(("method", "path", "wanted", "status"), [
+    ("GET", "/jobs/1", "DELETE", 200),
+    ("PUT", "/jobs/1", "DELETE", 200),
+    ("DELETE", "/jobs/1", "PUT", 204),
+    ("POST", "/jobs", "PATCH", 201),
+    ("POST", "/jobs", "GET", 201),
+    ("POST", "/jobs/1", "PATCH", 405),
+    ("POST", "/jobs/1", "put", 200),
+    ("POST", "/jobs/1", "Delete", 204),
+])  # fmt: skip
+async def test_the_override_is_for_post_and_for_put_and_delete_alone(
+    api: Api, method: str, path: str, wanted: str, status: int
+) -> None:
+    await api.create()
+    body = None if method in ("GET", "DELETE") or wanted == "Delete" else api.body()
+    answer = await api(method, path, body, headers={"X-HTTP-Method-Override": wanted})
+    assert answer.status == status, answer.raw
+
+
+async def test_a_refresh_moves_a_job_to_the_top(api: Api) -> None:
+    first = await api.create(autoRefresh=True)
+    api.clock.forward(days=6)
+    second = await api.create()
+    assert [job["id"] for job in (await api.get("/jobs")).json["data"]] == [second["id"], first["id"]]
+    api.clock.forward(days=1)
+    Refresher(api.store, every=timedelta(days=7), archive_closed=True).tick()
+    assert [job["id"] for job in (await api.get("/jobs")).json["data"]] == [first["id"], second["id"]]
+
+
+async def test_the_same_put_twice_leaves_the_same(api: Api) -> None:
+    first = await api.put("/jobs", api.body(referenceId="R"))
+    api.clock.forward(days=3)
+    second = await api.put("/jobs", api.body(referenceId="R"))
+    assert (first.status, second.status) == (201, 200)
+    assert first.raw == second.raw
+    assert first.headers["ETag"] == second.headers["ETag"]
+
+
+@pytest.mark.parametrize("base", ["/api/v1.1", ""])
+async def test_the_address_of_a_new_job_is_absolute_also_behind_a_proxy(serve: Any, base: str) -> None:
+    forwarded = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "jobs.example.ca"}
+    async with serve(trusted_proxies=("127.0.0.1",)) as api:
+        post = await api.post(api.body(), headers=forwarded)
+        put = await api.put("/jobs", api.body(referenceId="R"), headers=forwarded)
+        for answer in (post, put):
+            assert answer.headers["Location"] == f"https://jobs.example.ca/api/v1.1/jobs/{answer.json['id']}"
+
+
+@pytest.mark.parametrize("scheme", ["http://", "https://", "HTTP://", "hTTps://"])
+async def test_a_web_address_needs_its_scheme_in_any_case(api: Api, scheme: str) -> None:
+    sent = {**URL, "applicationUrl": f"{scheme}x.example/apply"}
+    assert (await api.create(**sent))["applicationUrl"] == sent["applicationUrl"]
+    bare = await api.post(api.body(**URL, applicationUrl="www.x.example/apply"))
+    assert bare.faults == [("/applicationUrl", "invalid_url")]
+
+
+@pytest.mark.parametrize(
+    "path", ["/jobs", "/positiontypes", "/locations/1", "/jobs/1/history", "/unheard/of", ""]
+)
+async def test_every_address_under_the_base_asks_for_a_key(api: Api, path: str) -> None:
+    answer = await api.get(path, headers={"API-Key": ""})
+    assert (answer.status, answer.code) == (401, "unauthenticated")
+
+
+# --- every address
+
+#: Ids that are not 1.
+WHERE = {"/locations/1": "/locations/5913490"}
+
+
+def address(path: str) -> str:
+    found = path.replace("{id}", "1")
+    return WHERE.get(found, found)
+
+
+@pytest.mark.parametrize("path", ROUTES)
+async def test_every_address_answers_options_head_and_what_it_does_not_take(api: Api, path: str) -> None:
+    await api.create()
+    here, methods = address(path), set(ROUTES[path])
+    allowed = ", ".join(sorted({*methods, "OPTIONS", *({"HEAD"} if "GET" in methods else set())}))
+    options = await api("OPTIONS", here)
+    assert (options.status, options.headers["Allow"]) == (204, allowed)
+    for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"} - methods:
+        refused = await api(method, here)
+        assert (refused.code, refused.headers["Allow"]) == ("method_not_allowed", allowed)
+    if "GET" in methods:
+        read, head = await api.get(here), await api("HEAD", here)
+        assert (head.status, head.raw) == (200, b"")
+        changing = {"date", "x-request-id"}
+        kept = [
+            {k: v for k, v in answer.headers.items() if k.lower() not in changing} for answer in (read, head)
+        ]
+        assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/locations", "/jobs/1/history"])
+async def test_a_list_names_its_pages_in_a_link_header(api: Api, path: str) -> None:
+    job = await api.create()
+    for number in range(2):
+        await api.create()
+        await api.put(f"/jobs/{job['id']}", {"title": f"Title {number}"})
+    answer = await api.get(f"{path}?pageSize=1&page=2")
+    paging = answer.json["paging"]
+    named = dict(reversed(part.split("; rel=")) for part in answer.headers["Link"].split(", "))
+    assert named['"next"'] == f"<{paging['next']}>"
+    assert named['"prev"'] == f"<{paging['previous']}>"
+    assert named['"first"'] == f"<{paging['previous']}>"
+    assert named['"last"'].endswith(f"pageSize=1&page={paging['pages']}>")
+    first = (await api.get(f"{path}?pageSize=1")).headers["Link"]
+    assert '"prev"' not in first
+    beyond = (await api.get(f"{path}?page=99999")).headers["Link"]
+    assert '"next"' not in beyond
+
+
+# --- every code
+
+
+async def producers(api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Code → what brings it about. The last ones leave the service of no more use."""
+    job = await api.create(referenceId="R")
+    path = f"/jobs/{job['id']}"
+    named = {"Idempotency-Key": "k"}
+    await api.post(api.body(), headers=named)
+
+    async def while_it_is_served() -> Any:
+        async with api.writer_held():
+            first = asyncio.ensure_future(api.post(api.body(), headers={"Idempotency-Key": "w"}))
+            while not api.store.waiting_writes:
+                await asyncio.sleep(0.01)
+            second = await api.post(api.body(), headers={"Idempotency-Key": "w"})
+        assert (await first).status == 201
+        return second
+
+    async def too_slow() -> Any:
+        async with serve(read_timeout=0.2) as impatient:
+            return await half_a_request(impatient)
+
+    async def too_large() -> Any:
+        async with serve(max_body=100) as narrow:
+            return await narrow.post(api.body())
+
+    async def too_often() -> Any:
+        async with serve(rate_limit=1) as strict:
+            await strict.get("/jobs")
+            return await strict.get("/jobs")
+
+    async def while_the_writer_is_full() -> Any:
+        with monkeypatch.context() as patch:
+            patch.setattr(api.store._writer, "_limit", 0)
+            return await api.post(api.body())
+
+    async def with_a_fault_of_ours() -> Any:
+        def broken(*_: object) -> None:
+            raise RuntimeError("the secret")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(api.store, "read", broken)
+            patch.setattr(api.store, "look_up", broken)
+            return await api.get(path)
+
+    async def while_it_stops() -> Any:
+        api.store.close()
+        return await api.get(path)
+
+    return {
+        "malformed_request": lambda: api.get("/jobs", headers={"Host": "no host"}),
+        "malformed_json": lambda: api("POST", "/jobs", raw=b"{"),
+        "invalid_parameter": lambda: api.get("/jobs?page=0"),
+        "unauthenticated": lambda: api.get("/jobs", headers={"API-Key": "wrong"}),
+        "not_found": lambda: api.get("/jobs/999"),
+        "method_not_allowed": lambda: api("PATCH", path, {}),
+        "request_timeout": too_slow,
+        "duplicate_reference": lambda: api.post(api.body(referenceId="R")),
+        "illegal_transition": lambda: api.put(path, {"status": "draft"}),
+        "idempotency_in_progress": while_it_is_served,
+        "precondition_failed": lambda: api.put(path, {"title": "x"}, headers={"If-Match": '"old"'}),
+        "body_too_large": too_large,
+        "head_too_large": lambda: api.get("/jobs", headers={"X-Long": "x" * 20_000}),
+        "unsupported_media_type": lambda: api.post(api.body(), headers={"Content-Type": "text/json"}),
+        "idempotency_key_reused": lambda: api.post(api.body(title="Other"), headers=named),
+        "validation_failed": lambda: api.post({}),
+        "rate_limited": too_often,
+        "overloaded": while_the_writer_is_full,
+        "internal_error": with_a_fault_of_ours,
+        "shutting_down": while_it_stops,
+    }
+
+
+async def half_a_request(api: Api) -> Any:
+    """A body that never comes: the answer, read from the wire."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", api.port)
+    head = (
+        f"PUT /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\nContent-Type: application/json\r\n"
+    )
+    writer.write(f"{head}Content-Length: 10\r\n\r\n{{".encode())
+    async with asyncio.timeout(10):
+        said = await reader.read()
+    writer.close()
+    top, _, raw = said.partition(b"\r\n\r\n")
+    lines = top.decode().split("\r\n")
+    answer = await api.get("/jobs")
+    answer.status, answer.raw = int(lines[0].split()[1]), raw
+    answer.headers = dict(line.split(": ", 1) for line in lines[1:])
+    return answer
+
+
+@pytest.mark.parametrize("code", CODES)
+async def test_every_code_is_brought_about_over_http(
+    api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch, code: str
+) -> None:
+    answer = await (await producers(api, serve, monkeypatch))[code]()
+    assert (answer.code, answer.status) == (code, CODES[code][0])
+    assert b"secret" not in answer.raw
+    assert (code in ("rate_limited", "overloaded", "shutting_down")) == ("Retry-After" in answer.headers)
+    assert (code == "unauthenticated") == ("WWW-Authenticate" in answer.headers)
+    assert (code == "method_not_allowed") == ("Allow" in answer.headers)
+    if code == "duplicate_reference":
+        assert answer.json["id"] == 1
+    if code == "illegal_transition":
+        assert (answer.json["from"], answer.json["to"], answer.json["allowed"]) == (
+            "active",
+            "draft",
+            ["archived"],
+        )
+
+
+# --- a client that is lost
+
+
+async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api: Api) -> None:
+    """64 requests that each break off at another byte: of every job there is all or nothing, and the totals, the
+    history and the list agree on which."""
+    dice = random.Random(64)
+    for number in range(64):
+        raw = one_request(api, f"R-{number}")
+        reader, writer = await asyncio.open_connection("127.0.0.1", api.port)
+        answered = number % 8 == 0
+        writer.write(raw if answered else raw[: dice.randrange(1, len(raw) + 1)])
+        await writer.drain()
+        if answered:  # lost in the midst of the answer: what it was told of is there
+            await reader.read(1)
+        writer.transport.abort()
+        if answered:
+            assert (await api.get(f"/jobs?q=R-{number}")).json["paging"]["total"] >= 1
+    listed = (await api.get("/jobs?pageSize=100")).json
+    assert listed["paging"]["total"] == len(listed["data"])
+    for header in listed["data"]:
+        job = (await api.get(f"/jobs/{header['id']}")).json
+        assert len(job["description"]) == 20_000
+        assert (await api.get(f"/jobs/{header['id']}/history")).json["paging"]["total"] == 1
+    made = api.store.read(lambda tx: tx.one("SELECT count(*) FROM history"))
+    assert made == (listed["paging"]["total"],)
+
+
+def one_request(api: Api, reference: str) -> bytes:
+    raw = json.dumps(api.body(referenceId=reference, description="d" * 20_000)).encode()
+    head = (
+        f"PUT /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\nContent-Type: application/json\r\n"
+    )
+    return f"{head}Content-Length: {len(raw)}\r\n\r\n".encode() + raw
