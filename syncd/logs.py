@@ -6,10 +6,16 @@ written. What other libraries log through ``logging`` comes out in the same form
 
 from __future__ import annotations
 
+import asyncio
+import atexit
 import logging
 import sys
-from datetime import UTC, datetime
+import threading
+from collections import deque
+from contextlib import suppress
 from enum import StrEnum
+from functools import lru_cache
+from time import gmtime, strftime, time_ns
 from typing import Any, TextIO
 
 import msgspec
@@ -61,17 +67,68 @@ def set_up(form: str = "auto", level: str = "info", stream: TextIO | None = None
     """``form``: auto, console or json; ``level``: debug, info, warning or error. Writes to ``stream``
     (standard error)."""
     stream = stream or sys.stderr
+    lines = Lines(stream)
     if form == "auto":
         form = "console" if stream.isatty() else "json"
     structlog.configure(
         processors=_processors(form, stream),
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(stream),
+        logger_factory=lambda *_names: lines,
         cache_logger_on_first_use=False,
     )
     root = logging.getLogger()
     root.handlers[:] = [_Forward()]
     root.setLevel(logging.WARNING if level != "debug" else logging.INFO)
+    atexit.register(lines.flush)
+
+
+class Lines:
+    """Writes finished lines to ``stream``: what structlog calls a logger, with a method for each level.
+
+    One write costs more than the making of a line, and a busy service makes many lines in one turn of its event
+    loop. So lines up to ``info`` that come from a loop wait for the end of its turn, and are written together;
+    a warning or an error is written at once, with all that waited before it. Whatever still waits when the
+    process ends is written then (but for a SIGKILL, which costs the lines of one turn).
+
+    A stream that cannot be written to (a full disk) loses its lines and stops nobody.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._waiting: deque[str] = deque()
+        self._writing = threading.Lock()
+        self._due: asyncio.AbstractEventLoop | None = None
+
+    def later(self, line: str) -> None:
+        """Write at the end of the turn; at once outside of an event loop."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self.now(line)
+            return
+        self._waiting.append(line)
+        if self._due is not loop:
+            self._due = loop
+            loop.call_soon(self._end_of_turn)
+
+    def now(self, line: str) -> None:
+        self._waiting.append(line)
+        self.flush()
+
+    def flush(self) -> None:
+        """Write all that waits."""
+        with self._writing, suppress(OSError, ValueError):
+            lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            if lines:
+                self._stream.write("\n".join([*lines, ""]))
+                self._stream.flush()
+
+    def _end_of_turn(self) -> None:
+        self._due = None
+        self.flush()
+
+    debug = info = later
+    warning = warn = error = exception = critical = fatal = now
 
 
 def _processors(form: str, stream: TextIO) -> list[Processor]:
@@ -89,14 +146,27 @@ def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
     """One line, the three fields that everyone looks for in front. All in one step: every request writes a
     line, and a chain of small processors costs more than what they do."""
     line: EventDict = {
-        "timestamp": datetime.now(UTC).isoformat(timespec="microseconds")[:-6] + "Z",
+        "timestamp": _now(),
         "level": _LEVELS.get(method, method),
         "event": event.pop("event", None),
     }
     if "exc_info" in event:
         event = structlog.processors.format_exc_info(logger, method, event)
     line.update(event)
-    return _encode(structlog.contextvars.merge_contextvars(logger, method, line)).decode()
+    if "request_id" not in line:  # whoever names the request has told all that is bound for it
+        structlog.contextvars.merge_contextvars(logger, method, line)
+    return _encode(line).decode()
+
+
+def _now() -> str:
+    """The instant, in UTC and to the microsecond."""
+    seconds, micros = divmod(time_ns() // 1000, 1_000_000)
+    return f"{_second(seconds)}.{micros:06d}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(seconds: int) -> str:
+    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(seconds))
 
 
 class _Forward(logging.Handler):
