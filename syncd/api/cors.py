@@ -8,6 +8,7 @@ travels in a header that the page sets itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -69,8 +70,10 @@ class Cors:
 
 def add_vary(response: web.StreamResponse, name: str) -> None:
     """Add ``name`` to ``Vary`` unless it is there."""
-    there = response.headers.get("Vary")
-    if there is None:
-        response.headers["Vary"] = name
-    elif name.lower() not in (part.strip().lower() for part in there.split(",")):
-        response.headers["Vary"] = f"{there}, {name}"
+    response.headers["Vary"] = _with(response.headers.get("Vary", ""), name)
+
+
+@lru_cache(maxsize=64)
+def _with(there: str, name: str) -> str:
+    names = [part.strip().lower() for part in there.split(",") if part.strip()]
+    return there if name.lower() in names else ", ".join([*([there] if names else []), name])

@@ -13,16 +13,16 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 #: Path under the base → method → handler. HEAD follows from GET, OPTIONS from the row.
 ROUTES: Mapping[str, Mapping[str, Handler]] = {
+    "/jobs/{id}": {
+        "GET": handlers.get_job,
+        "PUT": handlers.update_job,
+        "DELETE": handlers.delete_job,
+    },
     "/jobs": {
         "GET": handlers.list_jobs,
         "POST": handlers.create_job,
         "PUT": handlers.put_job_by_reference,
         "DELETE": handlers.delete_job_by_reference,
-    },
-    "/jobs/{id}": {
-        "GET": handlers.get_job,
-        "PUT": handlers.update_job,
-        "DELETE": handlers.delete_job,
     },
     "/jobs/{id}/history": {"GET": history.list_history},
     "/positiontypes": {"GET": catalogues.list_of("positiontypes")},

@@ -248,6 +248,7 @@ def _is_host(host: str) -> bool:
     return len(host) <= 253 and all(_HOST_LABEL.fullmatch(label) for label in labels)
 
 
+@lru_cache(maxsize=4096)
 def exact(value: Decimal | None) -> Decimal | int | None:
     """The same number without trailing zeros, in a form that is never written with an exponent."""
     if value is None:

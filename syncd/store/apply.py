@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from syncd.domain.job import ATTRIBUTES, Actor, ActorKind, ArchivedBy, Job, Status
@@ -91,16 +91,19 @@ def _insert(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
 
 
 def _update(tx: Tx, pairs: _Pairs, actor: Actor) -> None:
-    values = []
-    for _, job in pairs:
-        row = rows.row_of(job)
-        values.append((*row[1:], row[0], job.version - 1))
-    if tx.many(rows.UPDATE, values) != len(values):
-        raise StaleDecision(_culprit([change for change, _ in pairs]))
+    for sql, some in groupby((_statement(*pair) for pair in pairs), key=itemgetter(0)):
+        values = [value for _, value in some]
+        if tx.many(sql, values) != len(values):
+            raise StaleDecision(_culprit([change for change, _ in pairs]))
     if actor.kind is ActorKind.REFRESH:
         tx.many(_FOLLOW, [(job.version, job.id, job.version - 1) for _, job in pairs])
     else:
         tx.many(_TOUCH, [(True, job.status is Status.ACTIVE, job.id) for _, job in pairs])
+
+
+def _statement(change: Change, job: Job) -> tuple[str, list[object]]:
+    assert isinstance(change, Update | Archive)
+    return rows.update_of(change.before, job)
 
 
 def _delete(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:

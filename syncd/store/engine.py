@@ -90,6 +90,7 @@ class Session:
             self._core = engine.connect()
             self.driver = cast("sqlite3.Connection", self._core.connection.driver_connection)
         self._begin = cast(str, engine.get_execution_options()["begin"])
+        self._core_used = False
 
     def begin(self) -> None:
         self.driver.execute(self._begin)
@@ -98,6 +99,7 @@ class Session:
         """SQLAlchemy's connection, inside the transaction that is open."""
         if not self._core.in_transaction():
             self._core.begin()
+            self._core_used = True
         return self._core
 
     def commit(self) -> None:
@@ -112,7 +114,8 @@ class Session:
         self._forget()
 
     def _forget(self) -> None:
-        if self._core.in_transaction():
+        if self._core_used:  # (asking SQLAlchemy itself would cost every read as much as the rest of it)
+            self._core_used = False
             self._core.rollback()  # reaches a driver without a transaction: it only resets SQLAlchemy's view
 
     @property

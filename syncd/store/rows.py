@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -52,10 +54,14 @@ COLUMNS = (
 )
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM job"
 INSERT = f"INSERT INTO job ({', '.join(COLUMNS)}, search) VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"
-#: Values: ``row_of`` without its id, then the id and the version that the row must have.
-UPDATE = (
-    f"UPDATE job SET {', '.join(f'{c} = ?' for c in COLUMNS[1:])}, search = ? WHERE id = ? AND version = ?"
-)
+#: Attribute of Job → its columns, where they are not one of the same name.
+_COLUMNS_OF = {
+    "title": ("title", "search"),
+    "reference_id": ("reference_id", "search"),
+    "salary": ("salary_amount", "salary_max", "salary_period", "salary_commission"),
+}
+_ATTRIBUTES = tuple(member.name for member in fields(Job))
+_attributes = attrgetter(*_ATTRIBUTES)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -175,6 +181,28 @@ def row_of(job: Job) -> tuple[object, ...]:
         job.description,
         search_text(job),
     )
+
+
+def update_of(before: Job, after: Job) -> tuple[str, list[object]]:
+    """The statement that makes ``before`` into ``after``, and its values. Of no effect if the row's version is not
+    that of ``before``.
+
+    Only what differs is set: SQLite writes every index that has a column named in an UPDATE, whether its value
+    changes or not, and there are five."""
+    pairs = zip(_attributes(before), _attributes(after), strict=True)
+    sql, places = _update(tuple(place for place, (old, new) in enumerate(pairs) if old != new))
+    row = row_of(after)
+    return sql, [*[row[place] for place in places], before.id, before.version]
+
+
+@lru_cache(maxsize=1024)
+def _update(changed: tuple[int, ...]) -> tuple[str, list[int]]:
+    """The UPDATE of those attributes of Job, and where in ``row_of`` its values are."""
+    names = [_ATTRIBUTES[place] for place in changed]
+    columns = list(dict.fromkeys(c for name in names for c in _COLUMNS_OF.get(name, (name,))))
+    order = (*COLUMNS, "search")
+    sql = f"UPDATE job SET {', '.join(f'{c} = ?' for c in columns)} WHERE id = ? AND version = ?"
+    return sql, [order.index(column) for column in columns]
 
 
 def search_text(job: Job) -> str:
