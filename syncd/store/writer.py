@@ -62,6 +62,7 @@ class Writer:
         self._waiting: deque[_Item] = deque()
         self._wake = threading.Condition()
         self._closed = False
+        self._ringing: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="syncd-writer", daemon=True)
         self._thread.start()
 
@@ -76,8 +77,19 @@ class Writer:
                 raise StoreOverloaded
             item = _Item(fn, loop)
             self._waiting.append(item)
-            self._wake.notify()
+            if loop is None:
+                self._wake.notify()
+        if loop is not None and self._ringing is not loop:
+            self._ringing = loop
+            loop.call_soon(self._ring)
         return item.future
+
+    def _ring(self) -> None:
+        """A turn of an event loop has ended. Waked amid it the writer would contend with the loop for the
+        interpreter, at every statement, and find one function where there are soon a dozen."""
+        self._ringing = None
+        with self._wake:
+            self._wake.notify()
 
     @property
     def waiting(self) -> int:
