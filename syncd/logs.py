@@ -79,7 +79,15 @@ def set_up(form: str = "auto", level: str = "info", stream: TextIO | None = None
     root = logging.getLogger()
     root.handlers[:] = [_Forward()]
     root.setLevel(logging.WARNING if level != "debug" else logging.INFO)
-    atexit.register(lines.flush)
+    atexit.unregister(flush)
+    atexit.register(flush)
+
+
+def flush() -> None:
+    """Write the lines that wait for the end of a turn: for whoever ends the process without Python's leave."""
+    lines = structlog.get_config()["logger_factory"]()
+    if isinstance(lines, Lines):
+        lines.flush()
 
 
 class Lines:

@@ -24,7 +24,7 @@ from syncd.api import ApiSettings, add_health, make_app, make_runner, retire
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
-from syncd.logs import Event
+from syncd.logs import Event, flush
 from syncd.service import wiring
 from syncd.service.house import HOUSE, House
 from syncd.service.memory import settle_memory
@@ -194,6 +194,7 @@ class Daemon:
 
     def _on_stop(self, number: int) -> None:
         if self._told_to_stop.is_set():
+            flush()
             os._exit(128 + number)  # asked twice: now. Whatever is not committed was never acknowledged
         self._told_to_stop.set()
 

@@ -142,6 +142,7 @@ def job_of(row: tuple[Any, ...]) -> Job:
     )
 
 
+@lru_cache(maxsize=4096)
 def _salary_of(amount: str | None, maximum: str | None, period: int | None, commission: int) -> Salary:
     return Salary(
         None if amount is None else Decimal(amount),

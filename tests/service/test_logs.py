@@ -1,8 +1,12 @@
 """How the log is written."""
 
+import asyncio
 import io
 import json
 import logging
+import subprocess
+import sys
+import threading
 from datetime import date
 
 import pytest
@@ -62,6 +66,90 @@ def test_other_libraries_log_in_the_same_form(written):
     event = json.loads(stream.getvalue())
     assert (event["event"], event["logger"], event["level"]) == ("bad thing", "aiohttp.server", "error")
     assert "ValueError: x" in event["exception"]
+
+
+class Stream(io.StringIO):
+    """Keeps what each write brought."""
+
+    def __init__(self):
+        super().__init__()
+        self.writes = []
+
+    def write(self, text):
+        self.writes.append([json.loads(line)["event"] for line in text.splitlines()])
+        return super().write(text)
+
+
+@pytest.fixture
+def stream(written):
+    stream = Stream()
+    logs.set_up("json", "info", stream)
+    return stream
+
+
+async def test_the_lines_of_one_turn_of_the_loop_are_written_together_in_their_order(written, stream):
+    log = structlog.get_logger()
+    log.info("one")
+    log.info("two")
+    assert stream.writes == []
+    await asyncio.sleep(0)
+    assert stream.writes == [["one", "two"]]
+    log.info("three")
+    await asyncio.sleep(0)
+    assert stream.writes[1:] == [["three"]]
+
+
+@pytest.mark.parametrize("level", ["warning", "error", "exception"])
+async def test_trouble_is_written_at_once_with_all_that_waits_before_it(written, stream, level):
+    structlog.get_logger().info("before")
+    getattr(structlog.get_logger(), level)("trouble")
+    assert stream.writes == [["before", "trouble"]]
+
+
+async def test_a_thread_writes_at_once_with_all_that_waits_before_it(written, stream):
+    structlog.get_logger().info("of the loop")
+    thread = threading.Thread(target=structlog.get_logger().info, args=("of a thread",))
+    thread.start()
+    thread.join()
+    assert stream.writes == [["of the loop", "of a thread"]]
+
+
+async def test_what_waits_when_the_process_is_ended_is_written(written, stream):
+    structlog.get_logger().info("last")
+    logs.flush()
+    assert stream.writes == [["last"]]
+    await asyncio.sleep(0)
+    assert len(stream.writes) == 1
+
+
+def test_a_process_that_ends_amid_a_turn_has_written_its_lines():
+    code = """if True:
+        import asyncio, structlog
+        from syncd import logs
+        logs.set_up("json")
+        loop = asyncio.new_event_loop()
+        def amid():
+            structlog.get_logger().info("last")
+            raise SystemExit(3)
+        loop.call_soon(amid)
+        loop.run_forever()
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert json.loads(done.stderr.splitlines()[0])["event"] == "last"
+
+
+async def test_a_log_that_cannot_be_written_to_stops_nobody(written, stream, monkeypatch):
+    def full(_text):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stream, "write", full)
+        structlog.get_logger().info("lost")
+        structlog.get_logger().error("lost too")
+        await asyncio.sleep(0)
+    structlog.get_logger().error("written again")
+    assert stream.writes == [["written again"]]
 
 
 def test_on_the_console_it_is_text(written):

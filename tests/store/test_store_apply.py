@@ -21,7 +21,7 @@ from syncd.domain.job import (
 )
 from syncd.domain.plan import Create, Delete, Unchanged, Update
 from syncd.errors import StoreError
-from syncd.store import StaleDecision, Store, employers, history, jobs
+from syncd.store import StaleDecision, Store, employers, history, jobs, rows
 
 WHOLE = {
     "reference_id": "A-1 é",
@@ -68,6 +68,47 @@ def test_a_job_comes_back_as_it_was_written(board, store: Store, employer: Emplo
         assert getattr(found, name) == value
     if found.salary and found.salary.amount is not None:
         assert str(found.salary.amount) == str(fields["salary"].amount)
+
+
+@pytest.mark.parametrize("name", [*WHOLE, "title"])
+def test_an_update_of_one_field_writes_that_and_leaves_the_rest(
+    board, store: Store, employer: Employer, name: str
+) -> None:
+    before = board.create()
+    value = {**WHOLE, "title": "Another title", "close_origin": CloseOrigin.RENEWED}[name]
+    after = board.update(before, **{name: value})
+    assert getattr(after, name) == value != getattr(before, name)
+    assert (
+        store.read(lambda tx: jobs.get(tx, employer.id, before.id))
+        == after
+        == replace(before, version=2, **{name: value})
+    )
+
+
+@pytest.mark.parametrize("name", ["title", "reference_id"])
+def test_what_an_update_changed_is_found_by_its_new_text_only(
+    board, store: Store, employer: Employer, name: str
+) -> None:
+    before = board.create(**{name: "Ancien"})
+    board.update(before, **{name: "Élan"})
+
+    def found(q: str) -> int:
+        return store.read(lambda tx: jobs.page(tx, employer.id, q=q, status=None, page=1, page_size=10))[0]
+
+    assert (found("ancien"), found("elan")) == (0, 1)
+
+
+def test_an_update_of_a_title_touches_none_of_the_indexes_on_dates_and_status() -> None:
+    before = Job(
+        id=7, employer_id=1, reference_id="A", title="Cook", published_at=datetime(2026, 1, 2, tzinfo=UTC),
+        publish_date=date(2026, 1, 2), close_date=date(2026, 3, 3), close_origin=CloseOrigin.DEFAULT,
+        confidential=False, auto_refresh=False, status=Status.ACTIVE, locations=(), categories=(),
+        position_type=None, salary=None, description=None, routing=None, application_email=None,
+        application_url=None, version=3,
+    )  # fmt: skip
+    sql, values = rows.update_of(before, replace(before, title="Baker", version=4))
+    assert sql == "UPDATE job SET title = ?, search = ?, version = ? WHERE id = ? AND version = ?"
+    assert values == ["Baker", "baker\na", 4, 7, 3]
 
 
 def test_ids_rise_and_are_never_used_again(board, store: Store) -> None:
