@@ -62,6 +62,7 @@ class Writer:
         self._waiting: deque[_Item] = deque()
         self._wake = threading.Condition()
         self._closed = False
+        self._rung = False
         self._ringing: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="syncd-writer", daemon=True)
         self._thread.start()
@@ -78,18 +79,22 @@ class Writer:
             item = _Item(fn, loop)
             self._waiting.append(item)
             if loop is None:
-                self._wake.notify()
+                self._ring()
         if loop is not None and self._ringing is not loop:
             self._ringing = loop
-            loop.call_soon(self._ring)
+            loop.call_soon(self._end_of_turn)
         return item.future
 
-    def _ring(self) -> None:
-        """A turn of an event loop has ended. Waked amid it the writer would contend with the loop for the
-        interpreter, at every statement, and find one function where there are soon a dozen."""
+    def _end_of_turn(self) -> None:
+        """Only now is the writer to begin: amid the turn it would contend with the loop for the interpreter, at
+        every statement, and find one function where there are soon a dozen."""
         self._ringing = None
         with self._wake:
-            self._wake.notify()
+            self._ring()
+
+    def _ring(self) -> None:
+        self._rung = True
+        self._wake.notify()
 
     @property
     def waiting(self) -> int:
@@ -110,9 +115,12 @@ class Writer:
 
     def _take(self) -> list[_Item]:
         with self._wake:
-            while not self._waiting and not self._closed:
+            while not (self._rung and self._waiting) and not self._closed:
+                self._rung = False  # it rang for what an earlier batch took along
                 self._wake.wait()
-            return [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+            batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+            self._rung = bool(self._waiting)
+            return batch
 
     def _run(self, batch: list[_Item]) -> None:
         """Give every item its result or its error."""

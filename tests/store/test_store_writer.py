@@ -91,6 +91,17 @@ def test_writes_that_wait_are_committed_together(store: Store, path: Path) -> No
     assert seen(path) == {"t-1": "x", "t-2": "x"}
 
 
+async def test_writes_of_one_turn_of_a_loop_are_committed_together(store: Store, path: Path) -> None:
+    async def ask(name: str) -> dict[str, str]:
+        return await store.write_async(lambda tx: (put(name)(tx), seen(path))[1])
+
+    for turn in range(5):
+        before = seen(path)
+        found = await asyncio.gather(*(ask(f"t-{turn}-{number}") for number in range(8)))
+        assert found == [before] * 8
+    assert len(seen(path)) == 40
+
+
 def test_one_that_raises_before_writing_costs_the_others_nothing(store: Store, path: Path) -> None:
     runs = []
 
