@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -93,6 +94,7 @@ def test_writes_that_wait_are_committed_together(store: Store, path: Path) -> No
 
 async def test_writes_of_one_turn_of_a_loop_are_committed_together(store: Store, path: Path) -> None:
     async def ask(name: str) -> dict[str, str]:
+        time.sleep(0.002)
         return await store.write_async(lambda tx: (put(name)(tx), seen(path))[1])
 
     for turn in range(5):
