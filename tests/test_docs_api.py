@@ -7,9 +7,8 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -86,6 +85,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
     store.close()
 
 
+@pytest.fixture
+def curl(program: Callable[..., str]) -> str:
+    """The guide's commands want gzip as well."""
+    program("gzip")
+    return program("curl")
+
+
 @asynccontextmanager
 async def serving(store: Store) -> AsyncIterator[Served]:
     employer = store.write(lambda tx: employers.add(tx, "Harbour Clinics"))
@@ -117,7 +123,6 @@ def steps() -> list[tuple[str, str]]:
 
 async def outputs(served: Served) -> list[str]:
     """What each step prints, all of them run in one shell."""
-    assert shutil.which("curl"), "the guide needs curl"
     script = "".join(f"{command}\necho; echo '{_MARK}'\n" for command, _ in steps())
     said = await served.run("bash", "-euo", "pipefail", "-c", script)
     return said.replace(served.base, OUTSIDE + BASE).split(f"{_MARK}\n")[:-1]
@@ -145,6 +150,7 @@ def test_the_comparison_sees_what_differs(shown: str, said: str, fits: bool) -> 
     assert bool(pattern(shown).fullmatch(squeezed(said))) is fits
 
 
+@pytest.mark.usefixtures("curl")
 async def test_the_commands_print_what_the_guide_shows_and_reach_every_operation(store: Store) -> None:
     async with serving(store) as served:
         said = await outputs(served)
@@ -191,13 +197,13 @@ def test_every_field_code_has_its_row() -> None:
         assert f"| `{code}` | {why} |" in TEXT
 
 
-async def test_the_bodies_in_the_table_get_those_codes(store: Store) -> None:
+async def test_the_bodies_in_the_table_get_those_codes(store: Store, curl: str) -> None:
     """Each is sent as an update of the guide's own job."""
     async with serving(store) as served:
         await outputs(served)
         for code, (body, at) in field_rows().items():
             said = await served.run(
-                *("curl", "-s", "-X", "PUT", "-H", f"API-Key: {served.key}"),
+                *(curl, "-s", "-X", "PUT", "-H", f"API-Key: {served.key}"),
                 *("-H", "Content-Type: application/json", "-d", body, f"{served.base}/jobs/1"),
             )
             faults = [(fault["pointer"], fault["code"]) for fault in json.loads(said).get("errors", ())]

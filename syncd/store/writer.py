@@ -61,6 +61,8 @@ class Writer:
         self._session, self._make_tx, self._limit, self._check = session, make_tx, limit, check
         self._waiting: deque[_Item] = deque()
         self._wake = threading.Condition()
+        #: Functions taken out of the queue so far.
+        self.taken = 0
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="syncd-writer", daemon=True)
         self._thread.start()
@@ -100,7 +102,9 @@ class Writer:
         with self._wake:
             while not self._waiting and not self._closed:
                 self._wake.wait()
-            return [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+            batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+            self.taken += len(batch)
+            return batch
 
     def _run(self, batch: list[_Item]) -> None:
         """Give every item its result or its error."""

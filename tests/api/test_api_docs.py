@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from html import escape
 from pathlib import Path
@@ -75,11 +74,9 @@ class Page:
 
 
 @asynccontextmanager
-async def browser(profile: Path) -> AsyncIterator[Page]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert program, "this test needs Chromium: apt-get install chromium"
+async def browser(chromium: str, profile: Path) -> AsyncIterator[Page]:
     process = await asyncio.create_subprocess_exec(
-        program,
+        chromium,
         *OPTIONS,
         f"--user-data-dir={profile}",
         "about:blank",
@@ -116,7 +113,7 @@ async def debugging_port(profile: Path) -> int:
 
 
 async def test_the_page_shows_every_operation_and_calls_them_without_any_other_address(
-    api: Api, tmp_path: Path
+    api: Api, tmp_path: Path, program: Callable[..., str]
 ) -> None:
     job = await api.create(title="Welder of the night")
     origin = f"http://127.0.0.1:{api.port}"
@@ -126,7 +123,8 @@ async def test_the_page_shows_every_operation_and_calls_them_without_any_other_a
         for name, operation in item.items()
         if name != "parameters"
     ]
-    async with browser(tmp_path / "profile") as page:
+    chromium = program("chromium", "chromium-browser", "google-chrome")
+    async with browser(chromium, tmp_path / "profile") as page:
         for domain in ("Network", "Log", "Runtime", "Page"):
             await page(f"{domain}.enable")
         await page("Page.navigate", url=f"{origin}/docs#/jobs/getJob")
