@@ -23,10 +23,12 @@ from syncd.api import ApiSettings, make_app, make_runner
 from syncd.api.explanations import EXPLANATIONS
 from syncd.api.openapi import examples
 from syncd.api.openapi.operations import OPERATIONS
+from syncd.api.openapi.schemas import ACTIONS
 from syncd.api.problems import CODES, Refusal
 from syncd.api.routes import effective_method
 from syncd.domain.catalog import Catalog
 from syncd.domain.codes import FIELD_CODES
+from syncd.domain.job import ActorKind
 from syncd.store import Store, employers, keys
 
 GUIDE = Path(__file__).parents[1] / "docs" / "api.md"
@@ -64,7 +66,7 @@ class Served:
 
     async def run(self, *command: str) -> str:
         """What ``command`` prints; it must succeed."""
-        environment = {**os.environ, "BASE": self.base, "KEY": self.key}
+        environment = {**os.environ, "no_proxy": "127.0.0.1", "BASE": self.base, "KEY": self.key}
         process = await asyncio.create_subprocess_exec(
             *command,
             env=environment,
@@ -166,6 +168,12 @@ async def test_the_commands_print_what_the_guide_shows_and_reach_every_operation
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda operation: operation.id)
 def test_every_operation_is_named(operation: Any) -> None:
     assert f"`{operation.id}`" in TEXT
+
+
+@pytest.mark.parametrize("word", [*ACTIONS, *ActorKind])
+def test_every_action_and_kind_of_the_history_is_named(word: str) -> None:
+    section = TEXT.partition("\n## History\n")[2].partition("\n## ")[0]
+    assert f"`{word}`" in section
 
 
 # --- errors -------------------------------------------------------------------------------------------------
