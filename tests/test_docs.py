@@ -2,10 +2,10 @@
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,13 +48,13 @@ def test_the_lock_names_every_dependency_with_hashes_and_no_host() -> None:
 
 
 @pytest.mark.slow
-def test_the_tour_does_what_it_says(tmp_path: Path) -> None:
+def test_the_tour_does_what_it_says(tmp_path: Path, program: Callable[..., str]) -> None:
     """The demo as a process of its own, then every command of the tour in a shell."""
     home, port = tmp_path / "tour", free_port()
     scripts = Path(sys.executable).parent
     tour = block("tour").replace("/tmp/syncd-tour", str(home)).replace("127.0.0.1:8080", f"127.0.0.1:{port}")
     tour = tour.replace('PATH="$PWD/.venv/bin:$PATH"', f'PATH="{scripts}:$PATH"')
-    assert shutil.which("curl"), "the tour needs curl"
+    program("curl")
     command = [str(scripts / "syncd"), "demo", "--dir", str(home), "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as demo:
         try:

@@ -9,7 +9,7 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from syncd.api import docs
+from syncd.api import docs, explanations
 from syncd.api.addresses import Addresses
 from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, Context
@@ -49,11 +49,14 @@ def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Appli
 
 
 def add_docs(app: web.Application, base_path: str) -> None:
-    """The page at ``/docs``. It and the document that it shows need no key."""
+    """The page at ``/docs``, and those to which the ``type`` of a problem leads. They and the document that
+    ``/docs`` shows need no key."""
     add_endpoint(app, "/docs", {"GET": docs.page})
     add_endpoint(app, "/docs/{file}", {"GET": docs.asset})
+    add_endpoint(app, "/problems/{code}", {"GET": explanations.page})
     open_paths = app[CONTEXT].open_paths
     open_paths |= {f"{base_path}/openapi.json", "/docs", *(f"/docs/{name}" for name in docs.FILES)}
+    open_paths |= {f"/problems/{code}" for code in explanations.EXPLANATIONS}
 
 
 def add_health(app: web.Application, readiness: Readiness) -> None:

@@ -19,7 +19,7 @@ _MOST_PATHS = 2000
 
 
 def xml_paths(head: bytes) -> list[str]:
-    """Element paths (``/root/list/item``), the likeliest first. ``head`` in UTF-8."""
+    """Element paths (``/jobs/list/job``), the likeliest first. ``head`` in UTF-8."""
     seen: Counter[tuple[str, ...]] = Counter()
     parts: dict[tuple[str, ...], set[str]] = {}
     parser = new_parser(None, recover=True)

@@ -192,6 +192,11 @@ class Store:
         return self._database.path
 
     @property
+    def writes(self) -> int:
+        """How many functions the writer has run so far: tells whether others write, too."""
+        return self._writer.taken
+
+    @property
     def waiting_writes(self) -> int:
         return self._writer.waiting
 

@@ -61,6 +61,8 @@ class Writer:
         self._session, self._make_tx, self._limit, self._check = session, make_tx, limit, check
         self._waiting: deque[_Item] = deque()
         self._wake = threading.Condition()
+        #: Functions taken out of the queue so far.
+        self.taken = 0
         self._closed = False
         self._rung = False
         self._ringing: asyncio.AbstractEventLoop | None = None
@@ -120,6 +122,7 @@ class Writer:
                 self._wake.wait()
             batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
             self._rung = bool(self._waiting)
+            self.taken += len(batch)
             return batch
 
     def _run(self, batch: list[_Item]) -> None:

@@ -40,8 +40,9 @@ from syncd.sync.stage import Stage, Staged
 log = structlog.get_logger(__name__)
 Row = tuple[Staged, JobInput]
 
-#: Rows in one write, which an API write that comes meanwhile has to wait for: about 10 ms.
-BATCH = 100
+#: Rows in one write while nobody else writes, and while others do: each of them has to wait for it, about 50 or
+#: 10 ms; but every write pays for a commit, and with few rows in each an import takes a third longer.
+ALONE, AMONG_OTHERS = 500, 100
 
 
 @dataclass(slots=True)
@@ -85,16 +86,18 @@ class Applier:
     def rows(self) -> None:
         """All valid rows, in order. Raises Stopped at a batch edge, StoreError when the store cannot
         serve."""
-        done = 0
-        batches = ([(row, unpack(row.body)) for row in batch] for batch in self._stage.rows(BATCH))
-        batch = next(batches, None)
-        while batch:
+        done, size = 0, AMONG_OTHERS
+        batches = ([(row, unpack(row.body)) for row in batch] for batch in self._stage.rows(ALONE))
+        rows = next(batches, [])
+        while rows:
+            writes = self._ctx.store.writes
+            batch, rows = rows[:size], rows[size:]
             writing = self._begin(batch)
-            following = next(batches, None)  # unpacked while the writer writes
+            rows = rows or next(batches, [])  # unpacked while the writer writes
             self._end(batch, writing)
+            size = AMONG_OTHERS if self._ctx.store.writes - writes > 1 else ALONE
             done += len(batch)
             self._ctx.edge("applying", done, self._run.counts.read)
-            batch = following
 
     def _begin(self, rows: list[Row]) -> Future[Written]:
         return self._ctx.store.begin_write(lambda tx: self._apply(tx, rows))
@@ -175,7 +178,7 @@ class Applier:
 
     def missing(self) -> None:
         """Archives the planned missing jobs, each looked at again."""
-        for batch in self._stage.gone(BATCH):
+        for batch in self._stage.gone(AMONG_OTHERS):
             ids = [job for job in batch if not self._stage.is_named(job)]
             try:
                 write = partial(archive, feed=self._feed, ids=ids, actor=self._actor, run_id=self._run.id)

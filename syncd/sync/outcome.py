@@ -55,6 +55,16 @@ def figures(run: Run) -> dict[str, object]:
     """All that is known of a run, flat, ready for a log event."""
     return {
         "run": run.id,
+        **particulars(run),
+        **asdict(run.counts),
+        "phases": run.phases,
+        "seconds": round(sum(run.phases.values()), 3),
+    }
+
+
+def particulars(run: Run) -> dict[str, object]:
+    """Which run it is, what it came to, and of which file, as plain values."""
+    return {
         "feed": run.feed,
         "employer": run.employer,
         "kind": run.kind.value,
@@ -66,7 +76,4 @@ def figures(run: Run) -> dict[str, object]:
         "file": run.file,
         "size": run.size,
         "sha256": run.sha256,
-        **asdict(run.counts),
-        "phases": run.phases,
-        "seconds": round(sum(run.phases.values()), 3),
     }

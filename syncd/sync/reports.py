@@ -24,6 +24,7 @@ from syncd.store import Store, Tx, history, jobs, runs
 from syncd.sync import pending
 from syncd.sync.files import by_fd, opened_within
 from syncd.sync.names import DONE, FAILED, parse_filed
+from syncd.sync.outcome import particulars
 from syncd.sync.report_html import render_html
 
 FORMAT = "syncd.report/1"
@@ -40,17 +41,7 @@ def run_json(run: Run) -> dict[str, Any]:
     """A run as ``--json`` has it everywhere (operations, "--json"): camelCase, instants in UTC with ``Z``."""
     return {
         "id": run.id,
-        "feed": run.feed,
-        "employer": run.employer,
-        "kind": run.kind.value,
-        "state": run.state.value,
-        "holds": run.holds.value if run.holds else None,
-        "withheld": run.withheld,
-        "reason": run.reason,
-        "attempt": run.attempt,
-        "file": run.file,
-        "size": run.size,
-        "sha256": run.sha256,
+        **particulars(run),
         "claimedAt": _instant(run.claimed_at),
         "endedAt": _instant(run.ended_at),
         "counts": asdict(run.counts),

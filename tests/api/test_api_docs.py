@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
 
-from syncd.api import docs
+from syncd.api import docs, problems
+from syncd.domain.codes import FIELD_CODES
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import Api, Start
 
 PATIENCE = 60.0
 OPTIONS = (
@@ -72,11 +74,9 @@ class Page:
 
 
 @asynccontextmanager
-async def browser(profile: Path) -> AsyncIterator[Page]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert program, "this test needs Chromium: apt-get install chromium"
+async def browser(chromium: str, profile: Path) -> AsyncIterator[Page]:
     process = await asyncio.create_subprocess_exec(
-        program,
+        chromium,
         *OPTIONS,
         f"--user-data-dir={profile}",
         "about:blank",
@@ -113,7 +113,7 @@ async def debugging_port(profile: Path) -> int:
 
 
 async def test_the_page_shows_every_operation_and_calls_them_without_any_other_address(
-    api: Api, tmp_path: Path
+    api: Api, tmp_path: Path, program: Callable[..., str]
 ) -> None:
     job = await api.create(title="Welder of the night")
     origin = f"http://127.0.0.1:{api.port}"
@@ -123,7 +123,8 @@ async def test_the_page_shows_every_operation_and_calls_them_without_any_other_a
         for name, operation in item.items()
         if name != "parameters"
     ]
-    async with browser(tmp_path / "profile") as page:
+    chromium = program("chromium", "chromium-browser", "google-chrome")
+    async with browser(chromium, tmp_path / "profile") as page:
         for domain in ("Network", "Log", "Runtime", "Page"):
             await page(f"{domain}.enable")
         await page("Page.navigate", url=f"{origin}/docs#/jobs/getJob")
@@ -204,3 +205,30 @@ async def test_the_page_finds_the_document_wherever_the_base_is(serve: Any, base
         _, _, body = await fetched(api, "/docs")
         assert f'data-document="{document}"' in body.decode()
         assert (await fetched(api, f"/{document}"))[0] == 200
+
+
+@pytest.mark.parametrize("code", problems.CODES)
+async def test_the_type_of_a_problem_leads_to_a_page_about_it(api: Api, code: str) -> None:
+    told = json.loads(problems.body(code, "so", "id-1"))
+    status, headers, body = await fetched(api, told["type"])
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert f"<h1>{escape(told['title'])}</h1>" in body.decode()
+    assert "default-src 'none'" in headers["Content-Security-Policy"]
+    assert (await fetched(api, told["type"], "POST"))[0] == 405
+
+
+async def test_the_page_about_a_refused_body_has_every_code_of_a_field(api: Api) -> None:
+    body = (await fetched(api, "/problems/validation_failed"))[2].decode()
+    assert re.findall(r"<dt><code>(\w+)</code>", body) == list(FIELD_CODES)
+
+
+async def test_there_is_no_page_about_any_other_code(api: Api) -> None:
+    for name in ("teapot", "<script>", ""):
+        status, headers, _ = await fetched(api, f"/problems/{name}")
+        assert (status, headers["Content-Type"]) == (404, "application/problem+json")
+
+
+async def test_the_pages_need_no_key_where_the_api_has_no_path_of_its_own(serve: Start) -> None:
+    async with serve(base_path="") as api:
+        assert (await fetched(api, "/problems/not_found"))[0] == 200
+        assert (await fetched(api, "/problems/teapot"))[0] == 401

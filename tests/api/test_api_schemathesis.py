@@ -14,7 +14,6 @@ import pytest
 if TYPE_CHECKING:
     from tests.api.conftest import Api
 
-ROOT = Path(__file__).parents[2]
 FORMATS = Path(__file__).with_name("schemathesis_formats.py")
 PROGRAM = Path(sys.executable).with_name("schemathesis")
 BOUNDS = ["--max-examples", "10", "--seed", "20261121", "--continue-on-failure"]
@@ -24,7 +23,7 @@ BOUNDS = ["--max-examples", "10", "--seed", "20261121", "--continue-on-failure"]
 async def test_no_made_up_request_surprises_the_service(api: Api, tmp_path: Path) -> None:
     document = f"http://127.0.0.1:{api.port}/api/v1.1/openapi.json"
     process = await asyncio.create_subprocess_exec(
-        str(PROGRAM), "--config-file", str(ROOT / "schemathesis.toml"),
+        str(PROGRAM), "--config-file", str(Path(__file__).with_name("schemathesis.toml")),
         "run", document, "--header", f"API-Key: {api.key}", "--checks", "all", *BOUNDS,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd=tmp_path,
         env={**os.environ, "SCHEMATHESIS_HOOKS": str(FORMATS)},

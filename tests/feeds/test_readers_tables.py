@@ -337,12 +337,23 @@ def test_a_rejected_csv_row_can_be_written_again_as_it_was():
     [
         ("id,Title, title \n1,a,b\n", "bad_header", "title"),
         ("id,,city\n1,a,b\n", "bad_header", "column 2"),
+        (",", "empty_file", "no header"),
+        (",,\n\n, ,", "empty_file", "no header"),
         ('id,title\n1,"a\n', "truncated", "quote"),
         ('id,"title\n', "truncated", "quote"),
         ("id," + ",".join(f"c{n}" for n in range(1000)) + "\n", "limit_exceeded", "columns"),
         ('id,title\n1,"' + "x\n" * 6 * MB, "limit_exceeded", "quote"),
     ],
-    ids=["repeated", "empty name", "open quote", "open header", "columns", "endless cell"],
+    ids=[
+        "repeated",
+        "empty name",
+        "one blank header",
+        "blank to the end",
+        "open quote",
+        "open header",
+        "columns",
+        "endless cell",
+    ],
 )
 def test_a_faulty_csv_fails_with_its_reason(text, code, word):
     error = fault(text)

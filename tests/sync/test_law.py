@@ -362,8 +362,9 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Ser
     clock = LawClock()
     served = [Served(folder, name, clock, ZONE) for name in ("fast", "law")]
     with pytest.MonkeyPatch.context() as patched:  # so small that a handful of rows is several batches
-        for module in (planner, applier, filerun):
-            patched.setattr(module, "BATCH", 2)
+        for module, name in ((planner, "BATCH"), (filerun, "BATCH"), (applier, "ALONE")):
+            patched.setattr(module, name, 2)
+        patched.setattr(applier, "AMONG_OTHERS", 1)
         patched.setattr(reading, "EDGE", 3)
         yield served[0], served[1], clock, folder
     for one in served:

@@ -215,7 +215,11 @@ def _posting() -> Schema:
 def _problem() -> Schema:
     shape = whole(
         {
-            "type": {"type": "string", "format": "uri-reference"},
+            "type": {
+                "type": "string",
+                "format": "uri-reference",
+                "description": "leads to a page that explains the code",
+            },
             "title": text(),
             "status": {"type": "integer", "enum": sorted({status for status, _ in CODES.values()})},
             "detail": text(description="what is wrong with this very request, for people"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 
 from syncd.domain.policy import Limits
@@ -10,7 +11,7 @@ from syncd.feeds.readers.source import Source
 from syncd.feeds.records import Format, Known, Record
 
 
-class BaseReader:
+class BaseReader(ABC):
     """The public face of a FeedReader, and the count of its records."""
 
     format: Format
@@ -39,8 +40,8 @@ class BaseReader:
         """``number`` records came before the first one of this reader."""
         self._number = self._before = number
 
-    def __iter__(self) -> Iterator[Record]:
-        raise NotImplementedError
+    @abstractmethod
+    def __iter__(self) -> Iterator[Record]: ...
 
     def _chunks(self, skip: int = 0) -> Iterator[bytes]:
         """The file in UTF-8, without its first ``skip`` bytes."""

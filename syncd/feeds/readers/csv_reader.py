@@ -165,6 +165,8 @@ class CsvReader(BaseReader):
         """
         while self._digest is None and tail:
             tail = self._take_header(tail)
+        if self._digest is None:
+            return  # blank to its end
         if (yield from self._by_lines(self._decode(tail))):
             raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
 

@@ -1,0 +1,22 @@
+"""What every test may ask for."""
+
+import os
+import shutil
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def program():
+    """``program("chromium", "google-chrome")``: the path of the first of these that the machine has. Without
+    any the test is left out, which the gate (``.ci/run``) does not allow."""
+
+    def find(*names: str) -> str:
+        found = next((path for name in names if (path := shutil.which(name))), None)
+        if found is None and os.environ.get("SYNCD_TESTS_WHOLE"):
+            pytest.fail(f"SYNCD_TESTS_WHOLE is set, but {names[0]} is not on this machine")
+        if found is None:
+            pytest.skip(f"{names[0]} is not on this machine")
+        return found
+
+    return find
