@@ -13,8 +13,8 @@ def program():
 
     def find(*names: str) -> str:
         found = next((path for name in names if (path := shutil.which(name))), None)
-        if found is None and os.environ.get("SYNCD_TESTS_WHOLE"):
-            pytest.fail(f"SYNCD_TESTS_WHOLE is set, but {names[0]} is not on this machine")
+        if found is None and os.environ.get("TESTS_WHOLE"):
+            pytest.fail(f"TESTS_WHOLE is set, but {names[0]} is not on this machine")
         if found is None:
             pytest.skip(f"{names[0]} is not on this machine")
         return found
