@@ -40,9 +40,9 @@ from syncd.sync.stage import Stage, Staged
 log = structlog.get_logger(__name__)
 Row = tuple[Staged, JobInput]
 
-#: Rows in one write while nobody else writes, and while others do: each of them has to wait for it, about 50 or
+#: Rows in one write while nobody else writes, and while others do: each of them has to wait for it, about 100 or
 #: 10 ms; but every write pays for a commit, and with few rows in each an import takes a third longer.
-ALONE, AMONG_OTHERS = 500, 100
+ALONE, AMONG_OTHERS = 1000, 100
 
 
 @dataclass(slots=True)
