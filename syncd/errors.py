@@ -97,7 +97,8 @@ class PreconditionFailed(SyncdError):
 class FeedError(SyncdError):
     """A file that cannot be used as a whole. ``code`` is stable (``not_well_formed``, ``truncated``,
     ``no_records_path``, ``limit_exceeded``, ``empty_file``, ``not_a_feed``, ``bad_encoding``, ``bad_header``,
-    ``unknown_entity``, ``forbidden_dtd``, ``bad_archive``, ``file_changed``); ``line`` and ``column`` count from 1, ``offset`` from 0."""
+    ``unknown_entity``, ``forbidden_dtd``, ``bad_archive``, ``file_changed``); ``line`` and ``column`` count from 1,
+    ``offset`` from 0."""
 
     def __init__(
         self,
