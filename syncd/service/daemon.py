@@ -146,6 +146,7 @@ class Daemon:
             feeds=sorted(self._worker.feeds),
             drop=str(self._settings.drop.folder),
         )
+        flush()  # whoever is told of it next may look there for the addresses
         self._notifier.ready(f"serving {addresses['api']}")
 
     def _keep_timers(self) -> None:
