@@ -206,7 +206,9 @@ class CsvReader(BaseReader):
             self.header = cells
             self._keys = [header_key(name) for name in cells]
             self.mended = "syncd_errors" in self._keys
-            self._digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
+            digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
+            # a stray CR or LF at a record's end means nothing, and goes with it or not as quotes mislead the joining
+            self._digest = lambda record: digest(record.rstrip(b"\r\n"))
         rest = "".join(lines[reader.line_num :]).encode()
         self._line += data.count(self._newline, 0, len(data) - len(rest)) + (not rest)
         return rest
