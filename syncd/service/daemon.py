@@ -26,7 +26,7 @@ from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
 from syncd.service import wiring
-from syncd.service.house import HOUSE, House
+from syncd.service.house import HOUSE, INDEX, House, Indexer
 from syncd.service.memory import settle_memory
 from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
@@ -157,6 +157,7 @@ class Daemon:
         house = House(self._store, self._settings.store.keep_history, lambda: self._worker.feeds)
         self._keep(keep_doing("refresh", refresher.tick, refresh.check.total_seconds()))
         self._keep(keep_doing("house", house.tick, HOUSE))
+        self._keep(keep_doing("search", Indexer(self._store, self._halt.is_set).tick, INDEX))
         self._keep(keep_telling(self._notifier, self._readiness))
 
     async def _serve(self) -> dict[str, str]:

@@ -1,12 +1,15 @@
-"""Keeps the house: forgets what is older than ``keep_history``, and tells of feeds that have gone silent."""
+"""Keeps the house: forgets what is older than ``keep_history``, tells of feeds that have gone silent, and brings
+what was written into the search index."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
 
+from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded
 from syncd.logs import Event
 from syncd.store import Store, Tx, history, replies, runs
 from syncd.sync.feed import Feed
@@ -15,6 +18,8 @@ log = structlog.get_logger("syncd.service")
 
 #: Seconds between two ticks; rows in one transaction, so that API writes get their turn.
 HOUSE, BATCH = 60.0, 1_000
+#: Seconds between two looks for what the search index lacks.
+INDEX = 1.0
 
 
 class House:
@@ -49,3 +54,17 @@ class House:
         if now - quiet_since > every:
             self._told[feed.name] = now
             log.warning(Event.FEED_OVERDUE, feed=feed.name, last=last, expected_every=str(every))
+
+
+class Indexer:
+    """Keeps the search index up to date. ``stop`` is asked between two steps."""
+
+    def __init__(self, store: Store, stop: Callable[[], bool]) -> None:
+        self._store, self._stop = store, stop
+
+    def tick(self) -> None:
+        """A store that is busy or full is left alone until the next time: searches are right meanwhile. Raises
+        StoreError for any other trouble."""
+        with suppress(StoreBusy, StoreClosed, StoreOverloaded):
+            while not self._stop() and self._store.index_some():
+                pass

@@ -10,7 +10,8 @@ from datetime import date, datetime, timedelta
 
 from syncd.domain.job import Job, Location, Status
 from syncd.domain.text import fold
-from syncd.store.like import contains
+from syncd.store import search
+from syncd.store.order import Window, ids_in
 from syncd.store.rows import SELECT, instant_of, job_of, locations_of, micros
 from syncd.store.tx import Row, Tx, marks, padding
 
@@ -78,18 +79,21 @@ def page(
 
     ``q``: substring of title or referenceId, without case and accents, every character literal; empty is
     none."""
-    where = "employer_id = ?"
-    values: list[object] = [employer_id]
-    if status is not None:
-        where, values = f"{where} AND status = ?", [*values, status.value]
     if not q:
         total = count(tx, employer_id, status)
+        found = ids_in(tx, *_whose(employer_id, status), Window.of(total, page, page_size))
     elif (term := _term(q)) is None:
         return 0, []
     else:
-        where, values = f"{where} AND search LIKE ? ESCAPE '\\'", [*values, contains(term)]
-        total = _number(tx.one(f"SELECT count(*) FROM job WHERE {where}", values))
-    return total, _headers(tx, _ids(tx, where, values, total=total, page=page, size=page_size))
+        among = count(tx, employer_id)
+        total, found = search.find(tx, employer_id, term, status, page=page, size=page_size, among=among)
+    return total, _headers(tx, found)
+
+
+def _whose(employer_id: int, status: Status | None) -> tuple[str, list[object]]:
+    if status is None:
+        return "employer_id = ?", [employer_id]
+    return "employer_id = ? AND status = ?", [employer_id, status.value]
 
 
 def _term(q: str) -> str | None:
@@ -98,20 +102,6 @@ def _term(q: str) -> str | None:
         return None
     folded = fold(q)
     return folded if len(folded) <= _LONGEST_TERM else None
-
-
-def _ids(tx: Tx, where: str, values: list[object], *, total: int, page: int, size: int) -> list[int]:
-    """The ids of one page, from an index alone. The second half of a long list is counted from its end."""
-    skip = (page - 1) * size
-    take = min(size, total - skip)
-    if take <= 0:
-        return []
-    from_end = total - skip - take
-    backwards = from_end < skip
-    order = "published_at, id" if backwards else "published_at DESC, id DESC"
-    sql = f"SELECT id FROM job WHERE {where} ORDER BY {order} LIMIT ? OFFSET ?"
-    found = [row[0] for row in tx.all(sql, [*values, take, from_end if backwards else skip])]
-    return found[::-1] if backwards else found
 
 
 def _headers(tx: Tx, ids: list[int]) -> list[Header]:

@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 
 from syncd.domain.job import Moment
 from syncd.errors import StoreClosed, StoreError
-from syncd.store import gazetteer, schema
+from syncd.store import gazetteer, schema, search_index
 from syncd.store.engine import DRIVER_ERRORS, Database, Session, database_path, store_errors, translated
 from syncd.store.rows import micros
 from syncd.store.tx import Tx
@@ -45,11 +45,13 @@ class Store:
         self._gazetteer = gazetteer.Gazetteer()
         self._idle: list[Session] = []
         self._closed = False
+        self._own_writes = 0
         self._session = database.writer()
         try:
             with store_errors():
                 schema.bring_up(self._session)
                 gazetteer.load(self._session)
+                search_index.prepare(self._session)
             database.remember()
         except BaseException:
             self._session.close()
@@ -193,12 +195,23 @@ class Store:
 
     @property
     def writes(self) -> int:
-        """How many functions the writer has run so far: tells whether others write, too."""
-        return self._writer.taken
+        """How many functions of callers the writer has run so far: tells whether others write, too."""
+        return self._writer.taken - self._own_writes
 
     @property
     def waiting_writes(self) -> int:
         return self._writer.waiting
+
+    def index_some(self) -> bool:
+        """Bring some new and changed jobs into the search index; False if it lacks none. Meant to be called again
+        and again by whoever keeps the store open; searches are right without it, but not quick. Raises
+        StoreError."""
+        if not self.read(search_index.lacks):
+            return False
+        writing: Future[None] = self._writer.put(search_index.step)
+        self._own_writes += 1
+        writing.result()
+        return True
 
     def health(self) -> None:
         """Prove that something can be written. Raises StoreError if not."""

@@ -99,6 +99,8 @@ class JobRow(Table, table=True):
         # serves the list without a status, and answers a search without touching the rows
         Index("ix_job_list", "employer_id", "published_at", "id", "status", "search"),
         Index("ix_job_status", "employer_id", "status", "published_at", "id"),
+        # what a search needs of the jobs that the search index has found
+        Index("ix_job_number", "employer_id", "id", "status", "published_at"),
         Index("ix_job_refresh", "published_at", sqlite_where=text("auto_refresh AND status = 'active'")),
         Index("ix_job_close", "close_date", sqlite_where=text("status = 'active'")),
     )
@@ -138,6 +140,18 @@ class JobTotal(Table, table=True):
     employer_id: int = Field(primary_key=True, foreign_key="employer.id")
     status: str = Field(primary_key=True, max_length=10)
     n: int
+
+
+class JobSearchStale(Table, table=True):
+    """Jobs whose text in the search index (``search_index``) is no longer theirs, and that text. Written by the
+    triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that makes that table anew has
+    to make them anew, too. Of a job that is gone there is only this, so nothing here is a foreign key."""
+
+    __tablename__ = "job_search_stale"
+
+    employer_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    job_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    indexed: str = Field(sa_type=Text)
 
 
 class HistoryRow(Table, table=True):

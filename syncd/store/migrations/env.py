@@ -2,6 +2,7 @@
 
 from alembic import context
 
+from syncd.store.search_index import TABLES
 from syncd.store.tables import metadata
 
 context.configure(
@@ -9,6 +10,7 @@ context.configure(
     target_metadata=metadata,
     render_as_batch=True,
     compare_type=True,
+    include_name=lambda name, kind, _parents: kind != "table" or name not in TABLES,
 )
 with context.begin_transaction():
     context.run_migrations()

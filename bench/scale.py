@@ -1,0 +1,130 @@
+"""Lists and searches of a million jobs, of one employer and of a thousand, beside the same of 10,000.
+
+    .venv/bin/python bench/scale.py [--jobs 1000000] [--runs 31] [--folder DIR]
+
+Asked over HTTP (``syncd serve`` as it is delivered, one connection), one request after another; the servers take
+turns, so that noise hits all, and medians count. The stores are made first (``scale_stores.py``): about 3.5 GB and
+three minutes each for a million jobs, gone at the end. "Times" is what a million takes of what 10,000 take; where
+the answer is larger (``total`` of a common term), so many times larger is beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+import argparse
+import http.client
+import json
+import statistics
+import tempfile
+from dataclasses import dataclass, field
+from time import perf_counter
+from urllib.parse import quote
+
+from bench import scale_stores, servers
+from bench.clients import BASE
+from bench.scale_stores import COMMON, RARE
+from bench.servers import Server
+
+SMALL = 10_000
+#: What is asked of one employer with all the jobs, and of one of a thousand: a thousand jobs have 100 pages.
+COMMON_TO_ALL = {
+    "page 1": "",
+    "one status, page 1": "status=active",
+    "a status that few have, page 1": "status=draft",
+    "rare q (7 jobs)": f"q={RARE}",
+    "rare q and a status": f"q={RARE}&status=active",
+    "q in one job": f"q={quote('R-0000777')}",
+    "q in none": "q=astronaut",
+    "common q (5 in 100)": f"q={COMMON}",
+    "common q, page 5": f"q={COMMON}&page=5",
+    "common q and a status": f"q={COMMON}&status=active",
+    "q of two characters": "q=oo",
+}
+ONE = {**COMMON_TO_ALL, "page 1,000": "page=1000", "one status, page 500": "status=active&page=500"}
+MANY = {**COMMON_TO_ALL, "last page": "page=100"}
+
+
+@dataclass
+class Site:
+    """A server with its store: milliseconds and the total by what was asked."""
+
+    server: Server
+    key: str
+    times: dict[str, list[float]] = field(default_factory=dict)
+    totals: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+
+    def ask(self, name: str, query: str) -> None:
+        started = perf_counter()
+        self.connection.request("GET", f"{BASE}/jobs?{query}", headers={"API-Key": self.key})
+        answer = self.connection.getresponse()
+        content = answer.read()
+        self.times.setdefault(name, []).append((perf_counter() - started) * 1e3)
+        assert answer.status == 200, content
+        self.totals[name] = json.loads(content)["paging"]["total"]
+
+    def median(self, name: str) -> float:
+        return statistics.median(self.times[name][1:])  # the first one warms up
+
+
+def main() -> None:
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="syncd-scale-", dir=options.folder) as folder:
+        for title, asked, employers in (
+            ("one employer", ONE, (1, 1)),
+            ("a thousand jobs each", MANY, (SMALL // 1_000, options.jobs // 1_000)),
+        ):
+            _compare(
+                title, asked, _sites(Path(folder), title, (SMALL, options.jobs), employers), options.runs
+            )
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--jobs", type=int, default=1_000_000, help="of the large stores")
+    parser.add_argument("--runs", type=int, default=31)
+    parser.add_argument("--folder", type=Path, help="where the stores go (default: a temporary folder)")
+    return parser.parse_args()
+
+
+def _sites(folder: Path, title: str, jobs: tuple[int, int], employers: tuple[int, int]) -> list[Site]:
+    sites = []
+    for count, of in zip(jobs, employers, strict=True):
+        place = folder / f"{title}-{count}".replace(" ", "-")
+        started = perf_counter()
+        key = scale_stores.make(place, count, of)
+        print(f"{count:,} jobs of {of:,} made in {perf_counter() - started:.0f} s", file=sys.stderr)
+        sites.append(Site(Server.syncd(place, servers.free_port()), key))
+    return sites
+
+
+def _compare(title: str, asked: dict[str, str], sites: list[Site], runs: int) -> None:
+    try:
+        for name, query in asked.items():
+            for _ in range(runs + 1):
+                for site in sites:
+                    site.ask(name, query)
+    finally:
+        for site in sites:
+            site.server.stop()
+    small, large = sites
+    print(f"\n{title}, medians of {runs}\n")
+    print("| asked | ms | ms, large | times | total | total, large |\n|---|---|---|---|---|---|")
+    for name in asked:
+        times = large.median(name) / small.median(name)
+        print(
+            f"| {name} | {small.median(name):.2f} | {large.median(name):.2f} | {times:.1f}x "
+            f"| {small.totals[name]:,} | {large.totals[name]:,} |"
+        )
+
+
+if __name__ == "__main__":
+    main()

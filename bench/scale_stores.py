@@ -1,0 +1,114 @@
+"""Stores of many jobs, for ``scale.py``: the rows that the API would have written, written in bulk.
+
+The schema is the store's own and so are the rows (``rows.row_of``), their search column among them; the totals and
+the counter of ids are set to what ``Tx.apply`` would have kept. History is left out: nothing measured reads it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from bench.servers import DESCRIPTION
+from syncd.domain.job import CloseOrigin, Job, Location, Status
+from syncd.store import Store, Tx, employers, keys, rows
+
+EMPLOYER = "Bench"
+#: In one title of 20, and in so many jobs of an employer however many it has.
+COMMON, RARE, RARE_JOBS = "cook", "zymurgist", 7
+#: Five titles in a hundred have COMMON in them.
+ROLES = (
+    "Line Cook",
+    *(
+        f"{first} {second}"
+        for first in ("Senior", "Night", "Junior")
+        for second in ("Dishwasher", "Pâtissier", "Shift Manager", "Warehouse Clerk", "Infirmière", "Driver")
+    ),
+    "Forklift Operator",
+)
+PLACES = tuple(
+    (Location(6077243 + n, name, f"{name}, {province}"),)
+    for n, (name, province) in enumerate((("Calgary", "AB"), ("Montréal", "QC"), ("Halifax", "NS")))
+)
+#: Of each hundred jobs: so many archived and so many drafts, the others active.
+ARCHIVED, DRAFTS = 15, 5
+_START = datetime(2026, 3, 1, tzinfo=UTC)
+#: The daemon archives what has closed, amid the measuring.
+_NEVER = date(2999, 1, 1)
+_BATCH = 10_000
+
+
+def make(folder: Path, jobs: int, employer_count: int = 1) -> str:
+    """An installation in ``folder`` with ``jobs`` jobs shared out among the employers; a key of the first one."""
+    (folder / "config" / "feeds.d").mkdir(parents=True)
+    (folder / "config" / "syncd.toml").write_text(
+        '[api]\nlisten = "127.0.0.1:0"\n[operator]\nlisten = ""\n[log]\nformat = "json"\nlevel = "info"\n'
+    )
+    (folder / "var").mkdir()
+    with Store.open(f"sqlite:///{folder}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
+        ids = [
+            store.write(lambda tx, n=n: employers.add(tx, f"{EMPLOYER} {n}")).id
+            for n in range(employer_count)
+        ]
+        made = _jobs(jobs, ids)
+        while some := list(islice(made, _BATCH)):
+            store.write(lambda tx, some=some: _insert(tx, some))
+        store.write(lambda tx: tx.next_ids("job", jobs))
+        while store.index_some():
+            pass
+        return store.write(lambda tx: keys.create(tx, ids[0], "bench", None))[1]
+
+
+def _insert(tx: Tx, some: list[Job]) -> None:
+    tx.many(rows.INSERT, map(rows.row_of, some))
+    counted = Counter((job.employer_id, job.status.value) for job in some)
+    tx.many(
+        "INSERT INTO job_total (employer_id, status, n) VALUES (?, ?, ?)"
+        " ON CONFLICT (employer_id, status) DO UPDATE SET n = job_total.n + excluded.n",
+        [(*key, n) for key, n in counted.items()],
+    )
+
+
+def _jobs(count: int, employer_ids: list[int]) -> Iterator[Job]:
+    """By id. One employer after the other would be kinder to an index than feeds are: they take turns."""
+    each = count // len(employer_ids)
+    rare = {each * n // RARE_JOBS for n in range(RARE_JOBS)}
+    for number in range(count):
+        own = number // len(employer_ids)
+        yield _job(number + 1, employer_ids[number % len(employer_ids)], own, rare=own in rare)
+
+
+def _job(job_id: int, employer_id: int, own: int, *, rare: bool) -> Job:
+    mixed = own * 2_654_435_761 % 2**32  # spreads what would else follow the order of the ids
+    role = ROLES[mixed % len(ROLES)]
+    part = mixed // 64 % 100
+    status = (
+        Status.ARCHIVED if part < ARCHIVED else Status.DRAFT if part < ARCHIVED + DRAFTS else Status.ACTIVE
+    )
+    published = _START + timedelta(seconds=mixed // 8192 % 10_000_000)
+    return Job(
+        id=job_id,
+        employer_id=employer_id,
+        reference_id=f"R-{own:07d}",
+        title=f"{RARE.title()} {own}" if rare else f"{role} {own}",
+        published_at=published,
+        publish_date=published.date(),
+        close_date=_NEVER,
+        close_origin=CloseOrigin.CHOSEN,
+        confidential=False,
+        auto_refresh=False,
+        status=status,
+        locations=PLACES[own % 3],
+        categories=(1 + own % 20,),
+        position_type=1 + own % 5,
+        salary=None,
+        description=DESCRIPTION,
+        routing=1,
+        application_email="jobs@example.com",
+        application_url=None,
+        version=1,
+    )

@@ -1,0 +1,179 @@
+"""Search (``q``, section 4.7): how many jobs have a term, and one page of them.
+
+There are three ways to find them, and each gives the same answer:
+
+- *scan*: LIKE over the entries of the list's index. Best for an employer of few jobs; the only way for terms of
+  one or two characters, and while the index is far behind.
+- *index*: the trigram index (``search_index``) finds and counts the jobs that have the term; the page takes
+  sorting all of them. Best for a rare term.
+- *walk*: through the list from its nearer end until the page is full. Best for a common term; the index has
+  counted, so it is known how far that should be, and past three times as far the index is asked after all.
+
+What the index lacks, jobs that are new to it or have changed since, is looked at one by one.
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from syncd.domain.job import Status
+from syncd.store.like import contains
+from syncd.store.order import Window, ids_in
+from syncd.store.search_index import MARK
+from syncd.store.tx import Tx
+
+#: Characters: shorter terms have no trigram; of longer ones the index is asked for the beginning.
+SHORTEST, LONGEST = 3, 100
+#: An employer's jobs up to which a scan is quick enough (half a millisecond).
+FEW = 2_000
+#: The index is asked while it lacks at most this part of the employer's jobs: one that it lacks costs as much as
+#: fifty in a scan.
+LACKING = 50
+#: What a job found in the index and sorted costs, in jobs passed on a walk.
+SORTED = 5
+#: A walk may be this many times as long as it should be, and so many jobs more.
+PATIENCE, SPARE = 3, 500
+
+_LIKE = "search LIKE ? ESCAPE '\\'"
+_STALE = "SELECT job_id FROM job_search_stale WHERE employer_id = ?"
+_LACKED = (
+    f"SELECT count(*) FROM (SELECT 1 FROM job WHERE employer_id = ? AND id > ? UNION ALL {_STALE} LIMIT ?)"
+)
+_MATCHING = "job_search MATCH ? AND job_search.rowid BETWEEN ? AND ?"
+_COUNT = (
+    f"SELECT (SELECT count(*) FROM job_search WHERE {_MATCHING})"
+    " - (SELECT count(*) FROM job_search_stale WHERE employer_id = ? AND indexed LIKE ? ESCAPE '\\')"
+)
+_INDEXED = (
+    "SELECT job.id, job.published_at FROM job_search CROSS JOIN job INDEXED BY ix_job_number"
+    f" ON job.employer_id = ? AND job.id = (job_search.rowid & 4294967295) WHERE {_MATCHING}"
+    f" AND job.id NOT IN ({_STALE})"
+)
+_NEW = f"SELECT id, published_at FROM job WHERE employer_id = ? AND id > ? AND {_LIKE}"
+_CHANGED = (
+    "SELECT id, published_at FROM job_search_stale CROSS JOIN job ON job.id = job_id"
+    f" WHERE job_search_stale.employer_id = ? AND {_LIKE}"
+)
+
+
+def find(
+    tx: Tx, employer_id: int, term: str, status: Status | None, *, page: int, size: int, among: int
+) -> tuple[int, list[int]]:
+    """(how many of the employer's jobs have ``term``, the ids of those on ``page``). ``term`` is folded;
+    ``among``: how many jobs the employer has."""
+    search = Search(tx, employer_id, term, status, among)
+    mark = search.mark()
+    if mark is None:
+        total = search.count_by_scan()
+        return total, search.scan(Window.of(total, page, size))
+    total = search.count_by_index(mark)
+    window = Window.of(total, page, size)
+    found = search.walk(window)
+    return total, search.by_index(mark, window) if found is None else found
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One question to the store, and the ways to answer it."""
+
+    tx: Tx
+    employer_id: int
+    term: str
+    status: Status | None
+    among: int
+
+    def mark(self) -> int | None:
+        """The last job that the index knows of; None if it is no help here."""
+        if self.among <= FEW or len(self.term) < SHORTEST:
+            return None
+        row = self.tx.one(MARK)
+        if row is None:
+            return None
+        most, employer = self.among // LACKING, self.employer_id
+        (lacked,) = self.tx.execute(_LACKED, (employer, row[0], employer, most + 1)).fetchone()
+        return int(row[0]) if lacked <= most else None
+
+    # -- scan and walk -----------------------------------------------------------------------------------
+
+    def count_by_scan(self) -> int:
+        where, values = self._listed()
+        return int(self.tx.execute(f"SELECT count(*) FROM job WHERE {where}", values).fetchone()[0])
+
+    def scan(self, window: Window) -> list[int]:
+        return ids_in(self.tx, *self._listed(), window)
+
+    def walk(self, window: Window) -> list[int] | None:
+        """The page, if walking there should be cheaper than sorting what the index has, and is."""
+        if not window.take:
+            return []
+        steps = (window.near + window.take) * self.among // window.total
+        if steps > window.total * SORTED:
+            return None
+        where, values = self._listed()
+        edge = self._edge(steps * PATIENCE + SPARE, backwards=window.backwards)
+        if edge is not None:
+            where = f"{where} AND published_at {'<=' if window.backwards else '>='} ?"
+            values = [*values, edge]
+        found = ids_in(self.tx, where, values, window)
+        return found if len(found) == window.take else None
+
+    def _edge(self, steps: int, *, backwards: bool) -> int | None:
+        """When the job was published that is so many steps from the end of the list; None if there is none."""
+        order = "published_at, id" if backwards else "published_at DESC, id DESC"
+        sql = f"SELECT published_at FROM job WHERE employer_id = ? ORDER BY {order} LIMIT 1 OFFSET ?"
+        row = self.tx.one(sql, (self.employer_id, steps)) if steps < self.among else None
+        return None if row is None else int(row[0])
+
+    def _listed(self) -> tuple[str, list[object]]:
+        """What is asked of a job in the list's index."""
+        status, values = self._status()
+        return f"employer_id = ? AND {_LIKE}{status}", [self.employer_id, contains(self.term), *values]
+
+    # -- index -------------------------------------------------------------------------------------------
+
+    def count_by_index(self, mark: int) -> int:
+        lacked, lacked_values = self._lacked(mark)
+        if self.status is None and len(self.term) <= LONGEST:
+            employer, pattern = self.employer_id, contains(self.term)
+            sql = f"{_COUNT} + (SELECT count(*) FROM ({lacked}))"
+            values = [*self._matching(), employer, pattern, *lacked_values]
+        else:
+            found, found_values = self._indexed()
+            sql = f"SELECT count(*) FROM ({found} UNION ALL {lacked})"
+            values = [*found_values, *lacked_values]
+        return int(self.tx.execute(sql, values).fetchone()[0])
+
+    def by_index(self, mark: int, window: Window) -> list[int]:
+        """The page, out of all that have the term."""
+        found, found_values = self._indexed()
+        lacked, lacked_values = self._lacked(mark)
+        sql = f"{found} UNION ALL {lacked} ORDER BY 2 DESC, 1 DESC LIMIT ? OFFSET ?"
+        values = [*found_values, *lacked_values, window.take, window.skip]
+        return [row[0] for row in self.tx.execute(sql, values)]
+
+    def _indexed(self) -> tuple[str, list[object]]:
+        """The query for what the index has and is still so."""
+        status, values = self._status("job.")
+        whole, pattern = (
+            ("", []) if len(self.term) <= LONGEST else (f" AND job.{_LIKE}", [contains(self.term)])
+        )
+        employer = self.employer_id
+        return _INDEXED + whole + status, [employer, *self._matching(), employer, *pattern, *values]
+
+    def _lacked(self, mark: int) -> tuple[str, list[object]]:
+        """The query for what the index lacks."""
+        status, values = self._status()
+        employer, pattern = self.employer_id, contains(self.term)
+        new, changed = [employer, mark, pattern, *values], [employer, pattern, *values]
+        return f"{_NEW}{status} UNION ALL {_CHANGED}{status}", [*new, *changed]
+
+    def _matching(self) -> list[object]:
+        """The values of ``_MATCHING``: one phrase of trigrams, in the employer's part of the index."""
+        phrase = self.term[:LONGEST].replace('"', '""')
+        first = self.employer_id << 32
+        return [f'"{phrase}"', first, first | 0xFFFFFFFF]
+
+    def _status(self, table: str = "") -> tuple[str, list[object]]:
+        return ("", []) if self.status is None else (f" AND {table}status = ?", [self.status.value])

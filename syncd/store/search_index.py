@@ -1,0 +1,123 @@
+"""The trigram index of jobs' search texts: made where it is missing, and brought up to date step by step.
+
+``job_search`` is an FTS5 table without a copy of the texts; its row of a job is ``employer << 32 | job``, so that an
+employer's jobs lie together. It is kept after the writes, not in them: a write would take half as long again.
+Two things tell what it lacks, both kept by the writes themselves and so as durable as they are: the *mark*, the
+last job that was indexed (ids rise), and ``job_search_stale``, where triggers note which indexed jobs have changed
+or gone, with the text that the index still has. A step moves both in the same transaction as the index.
+
+Where SQLite has no FTS5 there is no mark, and searches scan.
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
+
+from __future__ import annotations
+
+import sqlite3
+
+from syncd.store.engine import Session
+from syncd.store.tx import Tx
+
+#: The index and the tables in which FTS5 keeps it: not for migrations.
+TABLES = frozenset({"job_search", "job_search_data", "job_search_idx", "job_search_config"})
+#: Jobs in one step: 10 to 20 ms of the writer.
+STEP = 1_000
+#: The last job that was indexed; no row: there is no index.
+MARK = "SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'job_search'"
+
+_CREATE = (
+    "CREATE VIRTUAL TABLE job_search USING fts5"
+    "(search, tokenize = 'trigram case_sensitive 1', content = '', columnsize = 0)"
+)
+_SET_MARK = (
+    "INSERT INTO setting (name, value) VALUES ('job_search', ?)"
+    " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+)
+_SOME_STALE = "SELECT employer_id, job_id FROM job_search_stale ORDER BY employer_id, job_id LIMIT 1 OFFSET ?"
+_STALE = "FROM job_search_stale WHERE (employer_id, job_id) <= (?, ?)"
+# One ascending run each: FTS5 writes out what it has gathered whenever a row comes before the last.
+_REMOVE = (
+    "INSERT INTO job_search (job_search, rowid, search)"
+    f" SELECT 'delete', employer_id << 32 | job_id, indexed {_STALE} ORDER BY employer_id, job_id"
+)
+_REPLACE = (
+    "INSERT INTO job_search (rowid, search) SELECT job.employer_id << 32 | id, search"
+    f" FROM (SELECT job_id {_STALE}) CROSS JOIN job ON id = job_id ORDER BY job.employer_id, id"
+)
+_ADD = (
+    "INSERT INTO job_search (rowid, search) SELECT employer_id << 32 | id, search FROM job"
+    " WHERE id > ? AND id <= ? ORDER BY employer_id, id"
+)
+
+
+def prepare(session: Session) -> None:
+    """Make the index, empty, if it is missing or was made unusable."""
+    if _usable(session):
+        return
+    session.begin()
+    try:
+        if not _usable(session):
+            _make(session)
+        session.commit()
+    except BaseException:
+        session.rollback()
+        raise
+
+
+def _usable(session: Session) -> bool:
+    try:
+        session.driver.execute("SELECT rowid FROM job_search LIMIT 0")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # anything but "no such table" or module
+            raise
+        return False
+    return session.driver.execute(MARK).fetchone() is not None
+
+
+def _make(session: Session) -> None:
+    driver = session.driver
+    driver.execute("DELETE FROM setting WHERE name = 'job_search'")  # also stops the triggers
+    driver.execute("DELETE FROM job_search_stale")
+    try:
+        driver.execute("DROP TABLE IF EXISTS job_search")
+        driver.execute(_CREATE)
+    except sqlite3.OperationalError as error:
+        if "no such module" not in str(error) and "no such tokenizer" not in str(error):
+            raise
+        return
+    driver.execute(_SET_MARK, ("0",))
+
+
+def lacks(tx: Tx) -> bool:
+    """Whether a step has something to do."""
+    row = tx.one(MARK)
+    if row is None:
+        return False
+    sql = "SELECT EXISTS (SELECT 1 FROM job WHERE id > ?) OR EXISTS (SELECT 1 FROM job_search_stale)"
+    return bool(tx.execute(sql, (row[0],)).fetchone()[0])
+
+
+def step(tx: Tx, limit: int = STEP) -> None:
+    """Bring at most ``limit`` changed and ``limit`` new jobs into the index."""
+    row = tx.one(MARK)
+    if row is not None:
+        _renew(tx, limit)
+        _add(tx, row[0], limit)
+
+
+def _renew(tx: Tx, limit: int) -> None:
+    last = tx.one(_SOME_STALE, (limit - 1,)) or tx.one(
+        "SELECT employer_id, job_id FROM job_search_stale ORDER BY employer_id DESC, job_id DESC LIMIT 1"
+    )
+    if last is not None:
+        tx.run(_REMOVE, last)
+        tx.run(_REPLACE, last)
+        tx.run(f"DELETE {_STALE}", last)
+
+
+def _add(tx: Tx, mark: int, limit: int) -> None:
+    sql = "SELECT max(id) FROM (SELECT id FROM job WHERE id > ? ORDER BY id LIMIT ?)"
+    (last,) = tx.execute(sql, (mark, limit)).fetchone()
+    if last is not None:
+        tx.run(_ADD, (mark, last))
+        tx.run(_SET_MARK, (str(last),))
