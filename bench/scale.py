@@ -4,7 +4,7 @@
 
 Asked over HTTP (``syncd serve`` as it is delivered, one connection), one request after another; the servers take
 turns, so that noise hits all, and medians count. The stores are made first (``scale_stores.py``): about 3.5 GB and
-three minutes each for a million jobs, gone at the end. "Times" is what a million takes of what 10,000 take; where
+three minutes each for a million jobs, gone at the end unless ``--folder`` keeps them. "Times" is what a million takes of what 10,000 take; where
 the answer is larger (``total`` of a common term), so many times larger is beside it.
 """
 
@@ -18,6 +18,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 import argparse
 import http.client
 import json
+import shutil
 import statistics
 import tempfile
 from dataclasses import dataclass, field
@@ -75,14 +76,13 @@ class Site:
 
 def main() -> None:
     options = _options()
-    with tempfile.TemporaryDirectory(prefix="syncd-scale-", dir=options.folder) as folder:
+    with tempfile.TemporaryDirectory(prefix="syncd-scale-") as folder:
         for title, asked, employers in (
             ("one employer", ONE, (1, 1)),
             ("a thousand jobs each", MANY, (SMALL // 1_000, options.jobs // 1_000)),
         ):
-            _compare(
-                title, asked, _sites(Path(folder), title, (SMALL, options.jobs), employers), options.runs
-            )
+            sites = _sites(options.folder or Path(folder), title, (SMALL, options.jobs), employers)
+            _compare(title, asked, sites, options.runs)
 
 
 def _options() -> argparse.Namespace:
@@ -91,7 +91,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--jobs", type=int, default=1_000_000, help="of the large stores")
     parser.add_argument("--runs", type=int, default=31)
-    parser.add_argument("--folder", type=Path, help="where the stores go (default: a temporary folder)")
+    parser.add_argument("--folder", type=Path, help="keep the stores here, and use those that are here")
     return parser.parse_args()
 
 
@@ -99,10 +99,13 @@ def _sites(folder: Path, title: str, jobs: tuple[int, int], employers: tuple[int
     sites = []
     for count, of in zip(jobs, employers, strict=True):
         place = folder / f"{title}-{count}".replace(" ", "-")
-        started = perf_counter()
-        key = scale_stores.make(place, count, of)
-        print(f"{count:,} jobs of {of:,} made in {perf_counter() - started:.0f} s", file=sys.stderr)
-        sites.append(Site(Server.syncd(place, servers.free_port()), key))
+        if not (place / "key").exists():
+            shutil.rmtree(place, ignore_errors=True)
+            started = perf_counter()
+            key = scale_stores.make(place, count, of)
+            print(f"{count:,} jobs of {of:,} made in {perf_counter() - started:.0f} s", file=sys.stderr)
+            (place / "key").write_text(key)
+        sites.append(Site(Server.syncd(place, servers.free_port()), (place / "key").read_text()))
     return sites
 
 

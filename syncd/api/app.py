@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any
-
-import msgspec
 import structlog
 from aiohttp import web
 
@@ -14,6 +10,7 @@ from syncd.api.addresses import Addresses
 from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, Context
 from syncd.api.guards import failed_keys, guarded
+from syncd.api.health import Readiness, health_of
 from syncd.api.jsonld import JsonLd
 from syncd.api.openapi import document
 from syncd.api.payloads import Renderer, encode
@@ -21,8 +18,6 @@ from syncd.api.routes import ROUTES, add_endpoint, add_routes
 from syncd.api.settings import ApiSettings
 from syncd.domain.catalog import Catalog
 from syncd.store import Store
-
-Readiness = Callable[[], Awaitable[dict[str, Any]]]
 
 
 def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Application:
@@ -60,32 +55,9 @@ def add_docs(app: web.Application, base_path: str) -> None:
 
 
 def add_health(app: web.Application, readiness: Readiness) -> None:
-    """``/healthz`` (the process answers) and ``/readyz`` (it can serve), both without a key and out of the
-    log.
-
-    ``readiness`` gives what is told as JSON. Its member ``ready`` decides: 200 if it is true, else 503;
-    without one, every value has to be true. An exception counts as not ready.
-    """
-
-    async def ready(_request: web.Request) -> web.Response:
-        try:
-            state = await readiness()
-        except Exception as error:
-            state = {"ready": False, "error": type(error).__name__}
-        good = state["ready"] if "ready" in state else all(state.values())
-        return _json(200 if good else 503, {**state, "ready": bool(good)})
-
+    """``/healthz`` and ``/readyz`` (``health``), both without a key and out of the log."""
     context = app[CONTEXT]
-    for path, handler in (("/healthz", _alive), ("/readyz", ready)):
+    for path, handler in health_of(readiness).items():
         add_endpoint(app, path, {"GET": handler})
         context.open_paths.add(path)
         context.quiet_paths.add(path)
-
-
-async def _alive(_request: web.Request) -> web.Response:
-    return _json(200, {"alive": True})
-
-
-def _json(status: int, value: object) -> web.Response:
-    headers = {"Content-Type": "application/json"}
-    return web.Response(status=status, body=msgspec.json.encode(value), headers=headers)

@@ -55,7 +55,7 @@ async def list_locations(request: web.Request) -> web.Response:
         lambda tx: places.page(tx, employer.id, q=query.q, page=query.page, page_size=query.page_size)
     )
     body = context.render.locations(found, paging(query, total, address))
-    return web.Response(body=body, headers={**_HEADERS, **links(query, total, address)})
+    return answer(request, body, {**_HEADERS, **links(query, total, address)})
 
 
 async def get_location(request: web.Request) -> web.Response:

@@ -17,7 +17,7 @@ from syncd.api.problems import Refusal
 from syncd.errors import PreconditionFailed
 
 _ITEM = re.compile(r'[ \t]*((?:W/)?"[^"\x00-\x20\x7f]*")?[ \t]*(?:,|\Z)')
-#: How a compressed answer's tag differs: the same job behind it, so the same version for a precondition.
+#: How the tag of an answer in a content coding ends: ours in gzip, those of proxies in these others, too.
 _CODING = re.compile(r'-(?:gzip|deflate|br|zstd)"\Z')
 _ANY = ("*",)
 
@@ -25,6 +25,17 @@ _ANY = ("*",)
 def tag_of(body: bytes) -> str:
     """The strong tag of a representation: 96 bits of a digest that processors compute in hardware."""
     return f'"{sha256(body).hexdigest()[:24]}"'
+
+
+def coded(tag: str, coding: str) -> str:
+    """The tag of the same representation in a content coding: strong tags name bytes (RFC 9110, 8.8.3.3). A weak
+    one names none and stays."""
+    return tag if tag.startswith("W/") or not tag.endswith('"') else f'{tag[:-1]}-{coding}"'
+
+
+def uncoded(tag: str) -> str:
+    """``tag`` without what ``coded`` gave it: for a precondition it names the same version of the same thing."""
+    return _CODING.sub('"', tag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +96,7 @@ def _tags(request: web.Request, name: str) -> tuple[str, ...] | None:
     text = ",".join(request.headers.getall(name)).strip()
     if text == "*":
         return _ANY
-    tags = tuple(_CODING.sub('"', tag) for tag in _items(name, text) if tag)
+    tags = tuple(uncoded(tag) for tag in _items(name, text) if tag)
     if not tags:
         raise _malformed(name)
     return tags

@@ -88,4 +88,9 @@ def add_routes(app: web.Application, base_path: str) -> None:
     """The whole table under ``base_path``, and an answer for every other address."""
     for path, methods in ROUTES.items():
         add_endpoint(app, base_path + path, methods)
+    add_nothing_else(app)
+
+
+def add_nothing_else(app: web.Application) -> None:
+    """An answer for every other address: the last route."""
     app.router.add_route("*", "/{unknown:.*}", nothing_here, expect_handler=no_interim_answer)

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
-
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
-Readiness = Callable[[], Awaitable[dict[str, Any]]]
+from syncd.api import problems
+from syncd.api.health import Readiness, health_of
+from syncd.api.middleware import dress, request_id_of
+from syncd.api.routes import add_endpoint, add_nothing_else
 
 
 def make_operator_app(readiness: Readiness) -> web.Application:
-    """``/healthz``: the process answers. ``/readyz``: it can do its work; 503 and what is wrong if not."""
-
-    async def healthz(_request: web.Request) -> web.Response:
-        return _answer(200, {"alive": True})
-
-    async def readyz(_request: web.Request) -> web.Response:
-        state = await readiness()
-        return _answer(200 if state["ready"] else 503, state)
-
-    app = web.Application()
-    app.router.add_get("/healthz", healthz)
-    app.router.add_get("/readyz", readyz)
+    """``/healthz`` and ``/readyz``, and for everything else the same refusals as on the API's address."""
+    app = web.Application(middlewares=[_envelope])
+    for path, handler in health_of(readiness).items():
+        add_endpoint(app, path, {"GET": handler})
+    add_nothing_else(app)
     return app
 
 
-def _answer(status: int, body: Mapping[str, Any]) -> web.Response:
-    return web.Response(status=status, text=json.dumps(body), content_type="application/json")
+@web.middleware
+async def _envelope(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Nothing leaves without a request id, and no exception leaves at all (but a lost connection)."""
+    request_id = request_id_of(request)
+    try:
+        response = await handler(request)
+    except ConnectionError:
+        raise
+    except Exception as error:
+        response = problems.render(error, request_id)
+    dress(response, request_id)
+    return response

@@ -51,7 +51,10 @@ _INDEXED = (
     f" ON job.employer_id = ? AND job.id = (job_search.rowid & 4294967295) WHERE {_MATCHING}"
     f" AND job.id NOT IN ({_STALE})"
 )
-_NEW = f"SELECT id, published_at FROM job WHERE employer_id = ? AND id > ? AND {_LIKE}"
+# (Without INDEXED BY a page of these would be looked for in date order: among all jobs of the employer.)
+_NEW = (
+    f"SELECT id, published_at FROM job INDEXED BY ix_job_number WHERE employer_id = ? AND id > ? AND {_LIKE}"
+)
 _CHANGED = (
     "SELECT id, published_at FROM job_search_stale CROSS JOIN job ON job.id = job_id"
     f" WHERE job_search_stale.employer_id = ? AND {_LIKE}"

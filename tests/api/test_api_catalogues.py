@@ -136,3 +136,18 @@ async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> Non
         assert (await after.put(f"/jobs/{job['id']}", job)).json == job
         again = {name: value for name, value in job.items() if name not in ("id", "referenceId")}
         assert (await after.post(again)).status == 201
+
+
+async def test_a_page_of_locations_has_a_tag_that_changes_with_what_is_on_it(api: Api) -> None:
+    path = "/locations?q=nowhere"
+    before = await api.get(path)
+    tag = before.headers["ETag"]
+    same = await api.get(path, headers={"If-None-Match": f'"x", {tag}'})
+    assert (same.status, same.raw, same.headers["ETag"]) == (304, b"", tag)
+    assert same.headers.get("Link") == before.headers.get("Link")
+    assert (await api.get("/locations?q=calgary", headers={"If-None-Match": tag})).status == 200
+    await api.create(locations=[{"description": "Nowhere Particular, AB"}])
+    after = await api.get(path, headers={"If-None-Match": tag})
+    assert (after.status, after.json["paging"]["total"]) == (200, 1)
+    assert after.headers["ETag"] != tag
+    assert (await api.get(path, headers={"If-None-Match": "no tag"})).code == "invalid_parameter"

@@ -168,6 +168,28 @@ async def test_not_modified_names_the_variant_that_the_client_has(
     assert "Accept-Encoding" in answer.headers["Vary"]
 
 
+async def test_the_tag_of_a_compressed_job_names_its_version_in_every_condition(api: Api) -> None:
+    """RFC 9110, 8.8.3.3: the variants have tags of their own; a client sends back the one that it was given."""
+    job = await api.create(description=LONG)
+    path = f"/jobs/{job['id']}"
+    packed = (await fetch(api, path, Accept_Encoding="gzip")).headers["Etag"]
+    plain = (await fetch(api, path)).headers["Etag"]
+    assert packed != plain
+    for known, accept, told in (
+        (packed, "gzip", packed),
+        (packed, "identity", plain),
+        (plain, "gzip", plain),
+    ):
+        kept = await fetch(api, path, If_None_Match=known, Accept_Encoding=accept)
+        assert (kept.status, kept.headers["Etag"], kept.raw) == (304, told, b"")
+    changed = await api.put(path, {"title": "Changed"}, headers={"If-Match": packed, **GZIP})
+    assert (changed.status, changed.json["title"]) == (200, "Changed")
+    assert (await api.put(path, {"title": "Lost"}, headers={"If-Match": packed})).status == 412
+    assert (await fetch(api, path, If_None_Match=packed, Accept_Encoding="gzip")).status == 200
+    newest = (await fetch(api, path, Accept_Encoding="gzip")).headers["Etag"]
+    assert (await api.delete(path, headers={"If-Match": newest})).status == 204
+
+
 # -- requests --------------------------------------------------------------------------------------------------
 
 

@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from syncd.domain.job import Actor, ActorKind, JobInput, Place
 from syncd.domain.run import RunState
-from syncd.service.house import House
-from syncd.store import employers, feeds, runs
+from syncd.errors import StoreOverloaded
+from syncd.service.house import House, Indexer
+from syncd.store import employers, feeds, runs, search_index, upsert
 
 
 @dataclass
@@ -82,3 +84,41 @@ def test_old_runs_are_forgotten_but_for_the_newest_that_was_applied(store, clock
     home.tick()
     assert [run.id for run in store.read(runs.list)] == [newest.id]
     assert old.id != newest.id
+
+
+def make_jobs(store, count):
+    def make(tx):
+        owner = employers.add(tx, "Acme Ltd.")
+        for number in range(count):
+            sent = {"title": f"Job {number}", "categories": (1,), "locations": (Place("Montréal", "QC"),)}
+            upsert.create(tx, owner.id, JobInput(sent), Actor(ActorKind.OPERATOR))
+
+    store.write(make)
+
+
+def test_the_indexer_takes_in_all_that_there_is(store):
+    make_jobs(store, search_index.STEP + 1)
+    assert store.read(search_index.lacks)
+    Indexer(store, lambda: False).tick()
+    assert not store.read(search_index.lacks)
+
+
+def test_the_indexer_stops_between_two_steps(store):
+    make_jobs(store, search_index.STEP + 1)
+    answers = iter([False, True])
+    Indexer(store, lambda: next(answers)).tick()
+    assert store.read(lambda tx: tx.one(search_index.MARK)) == (search_index.STEP,)
+    assert store.read(search_index.lacks)
+
+
+def test_the_indexer_lets_others_first_when_too_many_wait(store, monkeypatch):
+    def full(_fn):
+        raise StoreOverloaded
+
+    make_jobs(store, 1)
+    with monkeypatch.context() as busy:
+        busy.setattr(store._writer, "put", full)
+        Indexer(store, lambda: False).tick()
+    assert store.read(search_index.lacks)
+    Indexer(store, lambda: False).tick()
+    assert not store.read(search_index.lacks)

@@ -1,10 +1,15 @@
 """Search: with the index, without it, and with one that lags behind, the answer is that of a plain look at every
 job."""
 
+import random
+import signal
 import sqlite3
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +17,8 @@ from hypothesis import strategies as st
 
 from syncd.domain.job import ArchivedBy, Employer, Job, Status
 from syncd.domain.text import fold
-from syncd.store import Store, employers, jobs, search, search_index
+from syncd.store import Store, employers, jobs, schema, search, search_index
+from syncd.store.engine import Database
 from syncd.store.order import Window
 
 START = datetime(2026, 3, 2, 15, 0, tzinfo=UTC)
@@ -109,7 +115,7 @@ def do(board, model: list[Job], step: tuple, employer: Employer) -> None:
 
 
 @pytest.mark.usefixtures("eager")
-@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=STEPS,
     terms=st.lists(
@@ -244,3 +250,90 @@ def test_indexing_is_not_taken_for_the_writes_of_others(board, store: Store) -> 
     index_all(store)
     assert store.writes == before
     assert not store.index_some()
+
+
+def with_first_schema(path: Path, source: Path) -> None:
+    """A store as the first version left it, with the jobs of ``source``."""
+    session = Database(path).writer()
+    session.begin()
+    schema.upgrade(session, "0001")
+    session.commit()
+    session.driver.execute("ATTACH ? AS source", (str(source),))
+    for table in ("employer", "job", "job_total", "counter"):
+        session.driver.execute(f"INSERT INTO {table} SELECT * FROM source.{table}")
+    session.close()
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_store_of_the_first_schema_is_brought_up_with_its_jobs(board, path: Path, tmp_path: Path) -> None:
+    baker, miller = (board.create(title=title, reference_id=title) for title in ("Baker", "Miller"))
+    with_first_schema(tmp_path / "old.db", path)
+    with Store.open(f"sqlite:///{tmp_path}/old.db", timezone=ZoneInfo("UTC")) as old:
+        assert old.schema_version() == schema.HEAD
+        assert old.read(lambda tx: jobs.by_ids(tx, [baker.id, miller.id])) == {1: baker, 2: miller}
+        assert every_way(old, board.employer, "bak", None, 1)["find"] == (1, [baker.id])
+        index_all(old)
+        other = type(board)(old, board.employer)
+        other.update(baker, title="Brewer")
+        other.delete(miller)
+        for q, total in (("brewer", 1), ("bak", 1), ("mill", 0)):
+            answers = every_way(old, board.employer, q, None, 1)
+            assert {found[0] for found in answers.values()} == {total}, (q, answers)
+            assert "index" in answers
+
+
+_BUSY = """
+import random, sys, threading
+from zoneinfo import ZoneInfo
+from syncd.domain.job import Actor, ActorKind, JobInput, Place
+from syncd.errors import NotFound
+from syncd.store import Store, employers, search_index, upsert
+
+store = Store.open(sys.argv[1], timezone=ZoneInfo("UTC"), exclusive=True)
+employer = store.write(lambda tx: employers.add(tx, "Acme"))
+actor, chance = Actor(ActorKind.KEY, 1), random.Random(sys.argv[2])
+
+def work():
+    for number in range(100_000):
+        which, title = chance.randrange(200), chance.choice(("Baker", "Miller", "Brewer"))
+        sent = JobInput({"title": f"{title} {number}", "referenceId": f"R-{which}", "categories": (1,),
+                         "locations": (Place("Montréal", "QC"),)})
+        try:
+            if chance.random() < 0.2:
+                store.write(lambda tx: upsert.delete_reference(tx, employer.id, f"R-{which}", actor))
+            else:
+                store.write(lambda tx: upsert.put(tx, employer.id, sent, actor))
+        except NotFound:
+            pass
+        print(number, flush=True)
+
+def index():
+    while True:
+        store.write(lambda tx: search_index.step(tx, 7))
+
+threading.Thread(target=index, daemon=True).start()
+work()
+"""
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("writes", [30, 150, 400])
+def test_a_kill_leaves_the_index_as_far_as_it_says(path: Path, open_store, writes: int) -> None:
+    command = [sys.executable, "-c", _BUSY, f"sqlite:///{path}", str(writes)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    for _ in range(writes + random.randrange(20)):
+        process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    store = open_store()
+    [employer] = store.read(employers.all)
+    model = store.read(lambda tx: jobs.after(tx, employer.id, 0, 1_000))
+    for stage in ("killed", "indexed"):
+        store.write(lambda tx: tx.run("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
+        for q in ("baker", "mill", "r-1", "rew"):
+            expected = plainly(model, q, None)
+            answers = every_way(store, employer, q, None, 1)
+            assert set(answers) == {"find", "scan", "index", "walk"}
+            for way, found in answers.items():
+                assert found == (len(expected), expected[:PAGE]), (stage, way, q)
+        index_all(store)

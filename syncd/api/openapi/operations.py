@@ -165,9 +165,9 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
         "listLocations",
         "catalogues",
         "Find locations",
-        {200: _json("LocationList", "One page, shortest name first.", _LIST)},
+        {200: _json("LocationList", "One page, shortest name first.", (*_LIST, *_TAGGED)), 304: _SAME},
         "Shipped places, and those that the employer's own jobs have added.",
-        parameters=("q", "pageSize", "page"),
+        parameters=("q", "pageSize", "page", "If-None-Match"),
         codes=("invalid_parameter",),
     ),
     ("GET", "/locations/{id}"): Operation(

@@ -1,0 +1,50 @@
+"""The operator's own address: health, and refusals like those of the API."""
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from syncd.service.operator import make_operator_app
+
+
+@pytest.fixture
+async def operator():
+    state = {"ready": True, "store": "ok"}
+
+    async def readiness():
+        if "broken" in state:
+            raise OSError("gone")
+        return state
+
+    async with TestClient(TestServer(make_operator_app(readiness))) as client:
+        client.state = state
+        yield client
+
+
+async def test_health_is_told_and_decides_the_status(operator):
+    assert await (await operator.get("/healthz")).json() == {"alive": True}
+    assert (await operator.get("/readyz")).status == 200
+    operator.state.update(ready=False, store="the disk is full")
+    answer = await operator.get("/readyz")
+    assert (answer.status, (await answer.json())["store"]) == (503, "the disk is full")
+    operator.state["broken"] = True
+    assert (await operator.get("/readyz")).status == 503
+    assert (await operator.head("/healthz")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/", 404, "not_found"),
+        ("GET", "/healthz/", 404, "not_found"),
+        ("GET", "/api/v1.1/jobs", 404, "not_found"),
+        ("POST", "/healthz", 405, "method_not_allowed"),
+        ("DELETE", "/readyz", 405, "method_not_allowed"),
+    ],
+)
+async def test_what_is_refused_is_a_problem(operator, method, path, status, code):
+    answer = await operator.request(method, path, headers={"X-Request-Id": "mine"})
+    problem = await answer.json(content_type="application/problem+json")
+    assert (answer.status, problem["status"], problem["code"]) == (status, status, code)
+    assert problem["requestId"] == answer.headers["X-Request-Id"] == "mine"
+    assert answer.headers.get("Allow") == ("GET, HEAD, OPTIONS" if status == 405 else None)
+    assert answer.headers["Server"] == "syncd"
