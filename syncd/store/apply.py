@@ -13,13 +13,13 @@ from typing import Any
 
 from syncd.domain.job import ATTRIBUTES, Actor, ActorKind, ArchivedBy, Job, Status
 from syncd.domain.plan import Archive, Change, Create, Delete, Unchanged, Update
-from syncd.store import places, rows
+from syncd.store import history, places, rows
 from syncd.store.tx import StaleDecision, Tx
 
 _HISTORY = (
     "INSERT INTO history (job_id, employer_id, reference_id, version, at, actor, actor_id, run_id, action, "
-    "before)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "before, state)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _TOTAL = (
     "INSERT INTO job_total (employer_id, status, n) VALUES (?, ?, ?)"
@@ -150,10 +150,18 @@ def _keep_history(
                 actor.id,
                 run_id,
                 *told,
+                _state(change, job),
             )
             for change, job, told in _told(changes, stored, actor)
         ],
     )
+
+
+def _state(change: Change, job: Job) -> str | None:
+    """Now and then the whole job from before the change, so that a reader need not begin at today's."""
+    if job.version % history.WHOLE_EVERY or not isinstance(change, Update | Archive):
+        return None
+    return rows.old_values(change.before, _ALL_FIELDS, None)
 
 
 def _version(change: Change, job: Job) -> int:

@@ -19,12 +19,18 @@ _SELECT = (
     "SELECT id, job_id, employer_id, reference_id, version, at, actor, actor_id, run_id, action, before"
     " FROM history"
 )
+#: A change to a version that this divides is kept with the whole job from before it.
+WHOLE_EVERY = 32
+#: The same, and the whole job before the change if the entry has it: that of a deletion always has.
+_SELECT_STATES = _SELECT.replace(" FROM", ", coalesce(state, iif(action = 'deleted', before, NULL)) FROM")
 #: The same, and the label of the key or the name of the feed.
-_SELECT_STEPS = (
+_PAGE = (
     "SELECT history.id, job_id, history.employer_id, reference_id, version, at, actor, actor_id, run_id, action,"
     " before, label, feed.name FROM history"
     " LEFT JOIN api_key ON actor = 'key' AND api_key.id = actor_id"
     " LEFT JOIN run ON run.id = run_id LEFT JOIN feed ON feed.id = run.feed_id"
+    " WHERE history.id IN (SELECT id FROM history WHERE job_id = ? ORDER BY id DESC LIMIT ? OFFSET ?)"
+    " ORDER BY history.id DESC"
 )
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
@@ -68,32 +74,53 @@ class Step:
 
 
 def page(tx: Tx, employer_id: int, job_id: int, *, page: int, page_size: int) -> tuple[int, list[Step]]:
-    """(how many, those of ``page``, from 1), newest first; also of a job that was deleted. The job on either side
-    of a change follows from what it is now and the old values of every change since."""
-    row = tx.one("SELECT count(*) FROM history WHERE job_id = ? AND employer_id = ?", (job_id, employer_id))
-    total, skip = (row[0] if row else 0), (page - 1) * page_size
-    if skip >= total:
-        return total, []
-    sql = f"{_SELECT_STEPS} WHERE job_id = ? AND history.employer_id = ? ORDER BY history.id DESC LIMIT ?"
+    """(how many, those of ``page``, from 1), newest first; also of a job that was deleted. Reads the page, and of
+    what came after it no more than leads to a state of the whole job."""
+    owner = tx.one("SELECT employer_id FROM history WHERE job_id = ? LIMIT 1", (job_id,))
+    if owner is None or owner[0] != employer_id:
+        return 0, []
+    (total,) = tx.execute("SELECT count(*) FROM history WHERE job_id = ?", (job_id,)).fetchone()
+    found = tx.all(_PAGE, (job_id, page_size, (page - 1) * page_size))
     steps: list[Step] = []
-    now = jobs.get(tx, employer_id, job_id)
-    for found in tx.execute(sql, (job_id, employer_id, skip + page_size)):
-        steps.append(_step(found, now))
-        now = steps[-1].before
-    return total, steps[skip:]
+    after = _after(tx, employer_id, job_id, found[0][0]) if found else None
+    for row in found:
+        steps.append(_step(row, after))
+        after = steps[-1].before
+    return total, steps
+
+
+def _after(tx: Tx, employer_id: int, job_id: int, entry_id: int) -> Job | None:
+    """The job as it was after an entry: today's, or one that a later entry has whole, and back from there."""
+    newer: list[Entry] = []
+    for row in tx.execute(f"{_SELECT_STATES} WHERE job_id = ? AND id > ? ORDER BY id", (job_id, entry_id)):
+        entry = _entry(row)
+        if row[11] is not None:
+            job: Job | None = _whole(entry, attributes_of(_decode(row[11])))
+            break
+        newer.append(entry)
+    else:
+        job = jobs.get(tx, employer_id, job_id)
+    for entry in reversed(newer):
+        job = _before(entry, job)
+    return job
 
 
 def _step(row: Row, after: Job | None) -> Step:
     entry, by = _entry(row), row[11] if row[11] is not None else row[12]
+    return Step(entry, _before(entry, after), after, by)
+
+
+def _before(entry: Entry, after: Job | None) -> Job | None:
     if entry.before is None:
-        before = None
-    elif after is None:
-        before = Job(
-            id=entry.job_id, employer_id=entry.employer_id, version=entry.version - 1, **entry.attributes
-        )
-    else:
-        before = replace(after, version=entry.version - 1, **entry.attributes)
-    return Step(entry, before, after, by)
+        return None
+    if after is None:
+        return _whole(entry, entry.attributes)
+    return replace(after, version=entry.version - 1, **entry.attributes)
+
+
+def _whole(entry: Entry, attributes: dict[str, Any]) -> Job:
+    """The job before an entry that has all of it."""
+    return Job(id=entry.job_id, employer_id=entry.employer_id, version=entry.version - 1, **attributes)
 
 
 def of_run(tx: Tx, run_id: int) -> Iterator[Entry]:

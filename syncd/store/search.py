@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from syncd.domain.job import Status
 from syncd.store.like import contains
 from syncd.store.order import Window, ids_in
-from syncd.store.search_index import MARK
+from syncd.store.search_index import JOB_AT, MARK, places_of
 from syncd.store.tx import Tx
 
 #: Characters: shorter terms have no trigram; of longer ones the index is asked for the beginning.
@@ -32,29 +32,27 @@ FEW = 2_000
 #: fifty in a scan.
 LACKING = 50
 #: What a job found in the index and sorted costs, in jobs passed on a walk.
-SORTED = 5
+SORTED = 40
 #: A walk may be this many times as long as it should be, and so many jobs more.
 PATIENCE, SPARE = 3, 500
 
 _LIKE = "search LIKE ? ESCAPE '\\'"
-_STALE = "SELECT job_id FROM job_search_stale WHERE employer_id = ?"
-_LACKED = (
-    f"SELECT count(*) FROM (SELECT 1 FROM job WHERE employer_id = ? AND id > ? UNION ALL {_STALE} LIMIT ?)"
+_BEHIND = (
+    "SELECT max(0, coalesce((SELECT max(id) FROM job), 0) - ?)"
+    " + (SELECT count(*) FROM (SELECT 1 FROM job_search_stale WHERE employer_id = ? LIMIT ?))"
 )
 _MATCHING = "job_search MATCH ? AND job_search.rowid BETWEEN ? AND ?"
 _COUNT = (
     f"SELECT (SELECT count(*) FROM job_search WHERE {_MATCHING})"
-    " - (SELECT count(*) FROM job_search_stale WHERE employer_id = ? AND indexed LIKE ? ESCAPE '\\')"
+    " - (SELECT count(*) FROM job_search_stale"
+    " WHERE employer_id = ? AND place BETWEEN ? AND ? AND indexed LIKE ? ESCAPE '\\')"
 )
 _INDEXED = (
-    "SELECT job.id, job.published_at FROM job_search CROSS JOIN job INDEXED BY ix_job_number"
-    f" ON job.employer_id = ? AND job.id = (job_search.rowid & 4294967295) WHERE {_MATCHING}"
-    f" AND job.id NOT IN ({_STALE})"
+    f"SELECT job.id, job.published_at FROM job_search CROSS JOIN job ON job.id = {JOB_AT} WHERE {_MATCHING}"
+    " AND job.id NOT IN (SELECT job_id FROM job_search_stale WHERE employer_id = ?)"
 )
-# (Without INDEXED BY a page of these would be looked for in date order: among all jobs of the employer.)
-_NEW = (
-    f"SELECT id, published_at FROM job INDEXED BY ix_job_number WHERE employer_id = ? AND id > ? AND {_LIKE}"
-)
+# (NOT INDEXED: else those would be looked for in date order, among all jobs of the employer.)
+_NEW = f"SELECT id, published_at FROM job NOT INDEXED WHERE id > ? AND employer_id = ? AND {_LIKE}"
 _CHANGED = (
     "SELECT id, published_at FROM job_search_stale CROSS JOIN job ON job.id = job_id"
     f" WHERE job_search_stale.employer_id = ? AND {_LIKE}"
@@ -94,9 +92,9 @@ class Search:
         row = self.tx.one(MARK)
         if row is None:
             return None
-        most, employer = self.among // LACKING, self.employer_id
-        (lacked,) = self.tx.execute(_LACKED, (employer, row[0], employer, most + 1)).fetchone()
-        return int(row[0]) if lacked <= most else None
+        most = self.among // LACKING
+        (behind,) = self.tx.execute(_BEHIND, (row[0], self.employer_id, most + 1)).fetchone()
+        return int(row[0]) if behind <= most else None
 
     # -- scan and walk -----------------------------------------------------------------------------------
 
@@ -138,10 +136,10 @@ class Search:
 
     def count_by_index(self, mark: int) -> int:
         lacked, lacked_values = self._lacked(mark)
-        if self.status is None and len(self.term) <= LONGEST:
-            employer, pattern = self.employer_id, contains(self.term)
+        if len(self.term) <= LONGEST:
+            places = places_of(self.employer_id, self.status)
             sql = f"{_COUNT} + (SELECT count(*) FROM ({lacked}))"
-            values = [*self._matching(), employer, pattern, *lacked_values]
+            values = [self._phrase(), *places, self.employer_id, *places, contains(self.term), *lacked_values]
         else:
             found, found_values = self._indexed()
             sql = f"SELECT count(*) FROM ({found} UNION ALL {lacked})"
@@ -158,25 +156,22 @@ class Search:
 
     def _indexed(self) -> tuple[str, list[object]]:
         """The query for what the index has and is still so."""
-        status, values = self._status("job.")
-        whole, pattern = (
-            ("", []) if len(self.term) <= LONGEST else (f" AND job.{_LIKE}", [contains(self.term)])
-        )
-        employer = self.employer_id
-        return _INDEXED + whole + status, [employer, *self._matching(), employer, *pattern, *values]
+        places = places_of(self.employer_id, self.status)
+        values = [self._phrase(), *places, self.employer_id]
+        if len(self.term) <= LONGEST:
+            return _INDEXED, values
+        return f"{_INDEXED} AND job.{_LIKE}", [*values, contains(self.term)]
+
+    def _phrase(self) -> str:
+        """What the index is asked for: all trigrams of the term, one after the other."""
+        return '"' + self.term[:LONGEST].replace('"', '""') + '"'
 
     def _lacked(self, mark: int) -> tuple[str, list[object]]:
         """The query for what the index lacks."""
         status, values = self._status()
         employer, pattern = self.employer_id, contains(self.term)
-        new, changed = [employer, mark, pattern, *values], [employer, pattern, *values]
+        new, changed = [mark, employer, pattern, *values], [employer, pattern, *values]
         return f"{_NEW}{status} UNION ALL {_CHANGED}{status}", [*new, *changed]
 
-    def _matching(self) -> list[object]:
-        """The values of ``_MATCHING``: one phrase of trigrams, in the employer's part of the index."""
-        phrase = self.term[:LONGEST].replace('"', '""')
-        first = self.employer_id << 32
-        return [f'"{phrase}"', first, first | 0xFFFFFFFF]
-
-    def _status(self, table: str = "") -> tuple[str, list[object]]:
-        return ("", []) if self.status is None else (f" AND {table}status = ?", [self.status.value])
+    def _status(self) -> tuple[str, list[object]]:
+        return ("", []) if self.status is None else (" AND status = ?", [self.status.value])

@@ -1,10 +1,12 @@
 """The trigram index of jobs' search texts: made where it is missing, and brought up to date step by step.
 
-``job_search`` is an FTS5 table without a copy of the texts; its row of a job is ``employer << 32 | job``, so that an
-employer's jobs lie together. It is kept after the writes, not in them: a write would take half as long again.
-Two things tell what it lacks, both kept by the writes themselves and so as durable as they are: the *mark*, the
-last job that was indexed (ids rise), and ``job_search_stale``, where triggers note which indexed jobs have changed
-or gone, with the text that the index still has. A step moves both in the same transaction as the index.
+``job_search`` is an FTS5 table without a copy of the texts. The *place* of a job in it is its employer, status and
+id in one number, so that what a search asks for lies together, with a status and without.
+
+The index is kept after the writes, not in them: a write would take half as long again. Two things tell what it
+lacks, both kept by the writes themselves and so as durable as they are: the *mark*, the last job that was indexed
+(ids rise), and ``job_search_stale``, where triggers note which indexed jobs have changed or gone, with the place and
+the text that the index still has. A step moves both in the same transaction as the index.
 
 Where SQLite has no FTS5 there is no mark, and searches scan.
 """
@@ -15,6 +17,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from syncd.domain.job import Status
 from syncd.store.engine import Session
 from syncd.store.tx import Tx
 
@@ -24,6 +27,15 @@ TABLES = frozenset({"job_search", "job_search_data", "job_search_idx", "job_sear
 STEP = 1_000
 #: The last job that was indexed; no row: there is no index.
 MARK = "SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'job_search'"
+
+#: The place of a row of ``job``; the triggers have it, too.
+_PLACE = (
+    "(job.employer_id << 34)"
+    " + (CASE status WHEN 'active' THEN 0 WHEN 'archived' THEN 1 ELSE 2 END << 32) + job.id"
+)
+_STATUS = {Status.ACTIVE: 0, Status.ARCHIVED: 1, Status.DRAFT: 2}
+#: The id of the job at a place.
+JOB_AT = "(job_search.rowid & 4294967295)"
 
 _CREATE = (
     "CREATE VIRTUAL TABLE job_search USING fts5"
@@ -38,16 +50,22 @@ _STALE = "FROM job_search_stale WHERE (employer_id, job_id) <= (?, ?)"
 # One ascending run each: FTS5 writes out what it has gathered whenever a row comes before the last.
 _REMOVE = (
     "INSERT INTO job_search (job_search, rowid, search)"
-    f" SELECT 'delete', employer_id << 32 | job_id, indexed {_STALE} ORDER BY employer_id, job_id"
+    f" SELECT 'delete', place, indexed {_STALE} ORDER BY place"
 )
 _REPLACE = (
-    "INSERT INTO job_search (rowid, search) SELECT job.employer_id << 32 | id, search"
-    f" FROM (SELECT job_id {_STALE}) CROSS JOIN job ON id = job_id ORDER BY job.employer_id, id"
+    f"INSERT INTO job_search (rowid, search) SELECT {_PLACE} AS place, search"
+    f" FROM (SELECT job_id {_STALE}) CROSS JOIN job ON id = job_id ORDER BY place"
 )
 _ADD = (
-    "INSERT INTO job_search (rowid, search) SELECT employer_id << 32 | id, search FROM job"
-    " WHERE id > ? AND id <= ? ORDER BY employer_id, id"
+    f"INSERT INTO job_search (rowid, search) SELECT {_PLACE} AS place, search FROM job"
+    " WHERE id > ? AND id <= ? ORDER BY place"
 )
+
+
+def places_of(employer_id: int, status: Status | None) -> tuple[int, int]:
+    """The first and the last place that an employer's jobs can have."""
+    first, last = (0, 2) if status is None else (_STATUS[status], _STATUS[status])
+    return employer_id << 34 | first << 32, employer_id << 34 | last << 32 | 0xFFFFFFFF
 
 
 def prepare(session: Session) -> None:

@@ -99,8 +99,6 @@ class JobRow(Table, table=True):
         # serves the list without a status, and answers a search without touching the rows
         Index("ix_job_list", "employer_id", "published_at", "id", "status", "search"),
         Index("ix_job_status", "employer_id", "status", "published_at", "id"),
-        # what a search needs of the jobs that the search index has found
-        Index("ix_job_number", "employer_id", "id", "status", "published_at"),
         Index("ix_job_refresh", "published_at", sqlite_where=text("auto_refresh AND status = 'active'")),
         Index("ix_job_close", "close_date", sqlite_where=text("status = 'active'")),
     )
@@ -143,20 +141,22 @@ class JobTotal(Table, table=True):
 
 
 class JobSearchStale(Table, table=True):
-    """Jobs whose text in the search index (``search_index``) is no longer theirs, and that text. Written by the
-    triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that makes that table anew has
+    """Jobs that are not as the search index (``search_index``) has them: at which place it has which text. Written by
+    the triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that makes that table anew has
     to make them anew, too. Of a job that is gone there is only this, so nothing here is a foreign key."""
 
     __tablename__ = "job_search_stale"
 
     employer_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     job_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    place: int = Field(sa_type=BigInteger)
     indexed: str = Field(sa_type=Text)
 
 
 class HistoryRow(Table, table=True):
     """One change of one job. Outlives the job and the run: neither is a foreign key. ``version`` is the job's
-    after the change; ``before`` the values of the fields that changed (none for a create)."""
+    after the change; ``before`` the values of the fields that changed (none for a create); ``state``, now and then,
+    those of all fields before the change."""
 
     __tablename__ = "history"
     __table_args__ = (
@@ -177,6 +177,7 @@ class HistoryRow(Table, table=True):
     run_id: int | None = None
     action: str = Field(max_length=12)
     before: str | None = Field(default=None, sa_type=Text)
+    state: str | None = Field(default=None, sa_type=Text)
 
 
 class FeedRow(Table, table=True):
