@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-SCRIPTS = ("http", "import", "load", "readers")
+SCRIPTS = ("http", "import", "load", "readers", "scale")
 
 
 def run(script: str, *arguments: str) -> str:
@@ -47,3 +47,14 @@ def test_the_load_bench_loses_no_write(tmp_path: Path) -> None:
     )
     rows = [line.split("|") for line in run("load", *options).splitlines() if line.startswith("| paced")]
     assert [(row[2].strip(), row[7].strip()) for row in rows] == [("idle", "0"), ("import", "0")]
+
+
+@pytest.mark.slow
+def test_the_scale_bench_finds_the_same_in_every_store(tmp_path: Path) -> None:
+    told = run("scale", "--jobs", "12000", "--runs", "1", "--folder", str(tmp_path)).splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told if line.startswith("| ")]
+    rare = [row for row in rows if row[0].startswith("rare q (7")]
+    assert [row[4:] for row in rare] == [["7", "7"]] * 2
+    common = [row for row in rows if row[0].startswith("common q (5")]
+    assert [int(number.replace(",", "")) // 10 for number in common[0][4:]] == [49, 59]
+    assert len({cell for row in rows if row[0] == "q in none" for cell in row[4:]}) == 1

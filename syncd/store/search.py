@@ -7,7 +7,7 @@ There are three ways to find them, and each gives the same answer:
 - *index*: the trigram index (``search_index``) finds and counts the jobs that have the term; the page takes
   sorting all of them. Best for a rare term.
 - *walk*: through the list from its nearer end until the page is full. Best for a common term; the index has
-  counted, so it is known how far that should be, and past three times as far the index is asked after all.
+  counted, so it is known how far that should be, and a walk of three times that is given up for one of the others.
 
 What the index lacks, jobs that are new to it or have changed since, is looked at one by one.
 """
@@ -72,7 +72,9 @@ def find(
     total = search.count_by_index(mark)
     window = Window.of(total, page, size)
     found = search.walk(window)
-    return total, search.by_index(mark, window) if found is None else found
+    if found is None:
+        found = search.scan(window) if total * SORTED > among else search.by_index(mark, window)
+    return total, found
 
 
 @dataclass(frozen=True, slots=True)
