@@ -146,6 +146,7 @@ class JobSearchStale(Table, table=True):
     to make them anew, too. Of a job that is gone there is only this, so nothing here is a foreign key."""
 
     __tablename__ = "job_search_stale"
+    __table_args__ = {"sqlite_with_rowid": False}
 
     employer_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
     job_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})

@@ -32,6 +32,7 @@ def upgrade() -> None:
         sa.Column("place", sa.BigInteger(), nullable=False),
         sa.Column("indexed", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("employer_id", "job_id", name=op.f("pk_job_search_stale")),
+        sqlite_with_rowid=False,
     )
     op.execute(
         "CREATE TRIGGER job_search_changed AFTER UPDATE OF search, status ON job"
