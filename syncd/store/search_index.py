@@ -23,8 +23,8 @@ from syncd.store.tx import Tx
 
 #: The index and the tables in which FTS5 keeps it: not for migrations.
 TABLES = frozenset({"job_search", "job_search_data", "job_search_idx", "job_search_config"})
-#: Jobs in one step: 10 to 20 ms of the writer.
-STEP = 1_000
+#: Jobs in one step: 5 to 10 ms of the writer, for which others wait.
+STEP = 500
 #: The last job that was indexed; no row: there is no index.
 MARK = "SELECT CAST(value AS INTEGER) FROM setting WHERE name = 'job_search'"
 
@@ -46,6 +46,9 @@ _SET_MARK = (
     " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 )
 _SOME_STALE = "SELECT employer_id, job_id FROM job_search_stale ORDER BY employer_id, job_id LIMIT 1 OFFSET ?"
+_LAST_STALE = (
+    "SELECT employer_id, job_id FROM job_search_stale ORDER BY employer_id DESC, job_id DESC LIMIT 1"
+)
 _STALE = "FROM job_search_stale WHERE (employer_id, job_id) <= (?, ?)"
 # One ascending run each: FTS5 writes out what it has gathered whenever a row comes before the last.
 _REMOVE = (
@@ -115,27 +118,29 @@ def lacks(tx: Tx) -> bool:
     return bool(tx.execute(sql, (row[0],)).fetchone()[0])
 
 
-def step(tx: Tx, limit: int = STEP) -> None:
-    """Bring at most ``limit`` changed and ``limit`` new jobs into the index."""
+def step(tx: Tx, limit: int = STEP) -> bool:
+    """Bring at most ``limit`` changed and ``limit`` new jobs into the index; whether there may be more. (While
+    others write there always are some more: to wait for the last would be a commit for each of them.)"""
     row = tx.one(MARK)
-    if row is not None:
-        _renew(tx, limit)
-        _add(tx, row[0], limit)
+    if row is None:
+        return False
+    renewed, added = _renew(tx, limit), _add(tx, row[0], limit)
+    return max(renewed, added) >= limit
 
 
-def _renew(tx: Tx, limit: int) -> None:
-    last = tx.one(_SOME_STALE, (limit - 1,)) or tx.one(
-        "SELECT employer_id, job_id FROM job_search_stale ORDER BY employer_id DESC, job_id DESC LIMIT 1"
-    )
-    if last is not None:
-        tx.run(_REMOVE, last)
-        tx.run(_REPLACE, last)
-        tx.run(f"DELETE {_STALE}", last)
+def _renew(tx: Tx, limit: int) -> int:
+    last = tx.one(_SOME_STALE, (limit - 1,)) or tx.one(_LAST_STALE)
+    if last is None:
+        return 0
+    tx.run(_REMOVE, last)
+    tx.run(_REPLACE, last)
+    return tx.run(f"DELETE {_STALE}", last)
 
 
-def _add(tx: Tx, mark: int, limit: int) -> None:
-    sql = "SELECT max(id) FROM (SELECT id FROM job WHERE id > ? ORDER BY id LIMIT ?)"
-    (last,) = tx.execute(sql, (mark, limit)).fetchone()
-    if last is not None:
+def _add(tx: Tx, mark: int, limit: int) -> int:
+    sql = "SELECT max(id), count(*) FROM (SELECT id FROM job WHERE id > ? ORDER BY id LIMIT ?)"
+    last, count = tx.execute(sql, (mark, limit)).fetchone()
+    if count:
         tx.run(_ADD, (mark, last))
         tx.run(_SET_MARK, (str(last),))
+    return int(count)

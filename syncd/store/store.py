@@ -203,15 +203,13 @@ class Store:
         return self._writer.waiting
 
     def index_some(self) -> bool:
-        """Bring some new and changed jobs into the search index; False if it lacks none. Meant to be called again
-        and again by whoever keeps the store open; searches are right without it, but not quick. Raises
-        StoreError."""
+        """Bring some new and changed jobs into the search index; whether there may be more. Meant to be called now
+        and then by whoever keeps the store open: searches are right without it, but not quick. Raises StoreError."""
         if not self.read(search_index.lacks):
             return False
-        writing: Future[None] = self._writer.put(search_index.step)
+        writing: Future[bool] = self._writer.put(search_index.step)
         self._own_writes += 1
-        writing.result()
-        return True
+        return writing.result()
 
     def health(self) -> None:
         """Prove that something can be written. Raises StoreError if not."""

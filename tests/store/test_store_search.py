@@ -219,7 +219,7 @@ def test_a_store_without_the_index_gets_it_when_it_is_opened(board, path: Path, 
         other.execute("DROP TABLE job_search")
     other.close()
     again = open_store()
-    assert again.index_some()
+    assert again.read(search_index.lacks)
     index_all(again)
     for q, total in (("miller", 1), ("baker", 0)):
         assert {found[0] for found in every_way(again, board.employer, q, None, 1).values()} == {total}
@@ -251,7 +251,15 @@ def test_indexing_is_not_taken_for_the_writes_of_others(board, store: Store) -> 
     before = store.writes
     index_all(store)
     assert store.writes == before
-    assert not store.index_some()
+    assert not store.read(search_index.lacks)
+
+
+def test_a_step_that_took_in_all_there_was_does_not_ask_for_another(board, store: Store) -> None:
+    """Else an indexer beside somebody who writes would commit after each of his writes."""
+    for number in range(5):
+        board.create(title=f"Baker {number}")
+    assert [store.write(lambda tx: search_index.step(tx, 3)) for _ in range(3)] == [True, False, False]
+    assert store.read(search_index.lacks) is False
 
 
 def with_first_schema(path: Path, source: Path) -> None:
