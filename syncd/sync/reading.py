@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import closing
 from dataclasses import dataclass
 
 from syncd.errors import FeedError
@@ -12,6 +13,8 @@ from syncd.store import feeds
 from syncd.sync.context import Context
 from syncd.sync.feed import Feed
 from syncd.sync.findings import Warnings
+from syncd.sync.helper import Brief
+from syncd.sync.judges import Judges, Unclear
 from syncd.sync.judging import Judge, Kind, Outcome
 from syncd.sync.packing import unpack_problems
 from syncd.sync.rejects import RejectsWriter
@@ -62,30 +65,62 @@ class Reading:
 
     def read(self) -> Summary:
         """Raises FeedError for a file that cannot be used (which may show only at its end), Stopped."""
-        reader = self._open(self._known)
-        self._format = reader.format
-        if self._rejects is not None:
-            self._rejects.start(reader)
         try:
-            self._read_all(reader)
-        except FeedError as error:
-            error.last_good = self._last_good
-            raise
+            reader = self._read(self._ctx.helpers)
+        except Unclear:  # its records can be told apart only by who reads all of it
+            self._start_over()
+            reader = self._read(0)
         self._source.check_unchanged()
         self._stage.seal()
         self._sum_up(reader)
         self._read_overtaken()
         return self.summary
 
-    def _read_all(self, reader: FeedReader) -> None:
+    def _read(self, helpers: int) -> FeedReader:
+        reader = self._open(self._known)
+        self._format = reader.format
+        if self._rejects is not None:
+            self._rejects.start(reader)
+        try:
+            with closing(self._judges(reader, helpers)) as judges:
+                try:
+                    self._read_all(reader, judges)
+                except FeedError:
+                    judges.finish()  # for the last good reference
+                    raise
+                judges.finish()
+        except FeedError as error:
+            error.last_good = self._last_good
+            raise
+        return reader
+
+    def _judges(self, reader: FeedReader, helpers: int) -> Judges:
+        brief = Brief(self._judge, self._source.path, self._feed.config.read, self._ctx.limits, reader.format)
+        return Judges(brief, self._take, lambda: self._now, most=helpers)
+
+    def _read_all(self, reader: FeedReader, judges: Judges) -> None:
         for record in reader:
             row = self._trusted_row(record)
             if row is not None:
                 self._take_known(record, row)
             else:
-                self._take(record)
+                judges.add(record)
             if record.number % EDGE == 0:
                 self._edge(reader, record.number)
+                reader.slicing = (
+                    judges.helped(self._left(reader, record.number)) and not self._feed.config.read.outside
+                )
+
+    def _left(self, reader: FeedReader, number: int) -> float:
+        """How many of the bytes to come will have to be judged, if the file goes on as it began."""
+        left = self._source.size - reader.bytes_read
+        return left * (1 - self.summary.known / number)
+
+    def _start_over(self) -> None:
+        self.summary = Summary()
+        self._last_good = None
+        self._stage.clear()
+        self._warnings.clear()
 
     def read_late(self) -> None:
         """Once more for the records of the rows that were rejected only when they met the store, for the
@@ -141,14 +176,13 @@ class Reading:
                 self._stage.distrust(record.number)
                 self.summary.known -= 1
                 self.summary.read -= 1
-                self._take(record)
+                self._take(record, self._judge.outcome(record, self._format, self._now))
         self._source.check_unchanged()
         self._stage.regroup()
 
     # -- other records -------------------------------------------------------------------------------------
 
-    def _take(self, record: Record) -> None:
-        outcome = self._judge.outcome(record, self._format, self._now)
+    def _take(self, record: Record, outcome: Outcome) -> None:
         self.summary.read += 1
         for code, detail in outcome.warnings:
             self._warnings.add(code, detail, record.number, outcome.reference)

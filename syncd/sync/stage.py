@@ -70,6 +70,12 @@ class Stage:
         self._rows: list[tuple[int, int, int | None, Kind, int, int, str | None, bytes, bytes]] = []
         self._grouped = False
 
+    def clear(self) -> None:
+        """Forgets what was read, before ``seal``."""
+        self._known.clear()
+        self._rows.clear()
+        self._db.executescript("DELETE FROM known; DELETE FROM row")
+
     def close(self) -> None:
         self._db.close()
 
