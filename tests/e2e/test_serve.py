@@ -4,9 +4,11 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,19 @@ def test_a_dropped_file_becomes_jobs_and_the_daemon_stops_when_told(installation
     assert time.monotonic() - before < 10
     daemon.wait_for("STOPPING=1")
     assert daemon.events()[-1]["event"] == "service.stopped"
+
+
+def test_what_a_file_brings_is_soon_in_the_search_index(installation, start, make_row, until):
+    installation.employer_with_key()
+    (installation.drop_folder / "acme").mkdir(parents=True)
+    installation.drop("jobs.csv", [make_row("A-1", "Welder"), make_row("A-2", "Rigger")])
+    start()
+
+    def found():
+        with closing(sqlite3.connect(installation.base / "var" / "syncd.db")) as store:
+            return store.execute("SELECT count(*) FROM job_search WHERE job_search MATCH 'weld'").fetchone()
+
+    until(lambda: found() == (1,), "the index")
 
 
 def test_files_that_wait_at_start_are_taken(installation, start, make_row, until):
