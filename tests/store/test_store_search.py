@@ -354,3 +354,21 @@ def test_a_kill_leaves_the_index_as_far_as_it_says(path: Path, open_store, write
             for way, found in answers.items():
                 assert found == (len(expected), expected[:PAGE]), (stage, way, q)
         index_all(store)
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_job_that_the_index_has_with_an_older_text_is_there_once(
+    board, store: Store, employer: Employer
+) -> None:
+    first, second, third = (board.create(title=f"Baker {number}") for number in range(3))
+    index_all(store)
+    board.update(third, title="Bakery")
+    board.archive(second, ArchivedBy.PERSON)
+    for q, status, ids in (
+        ("baker", None, [third.id, second.id, first.id]),
+        ("baker ", None, [second.id, first.id]),
+        ("baker", Status.ACTIVE, [third.id, first.id]),
+        ("baker", Status.ARCHIVED, [second.id]),
+    ):
+        for way, found in every_way(store, employer, q, status, 1).items():
+            assert found == (len(ids), ids), (way, q, status)
