@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Callable
 from itertools import chain, repeat
 from pathlib import Path
+from random import Random
 
 from syncd.errors import FeedError
 from syncd.feeds.readers import Limits, ReadSpec, read_stream
@@ -81,10 +82,11 @@ LINKS = (
 )
 
 
-def book(sheet: tuple[bytes, bytes, int], texts: tuple[bytes, bytes, int]) -> bytes:
-    """A spreadsheet, padded so that what it expands to stays within the ratio."""
+def book(sheet: tuple[bytes, bytes, int], texts: tuple[bytes, bytes, int], padding: int = 0) -> bytes:
+    """A spreadsheet. ``padding``: bytes that do not compress, so that its parts keep within the ratio."""
     return zipped(
         {
+            "docProps/thumbnail.jpeg": (Random(1).randbytes(padding), b"", 0),
             "[Content_Types].xml": (b"<Types/>", b"", 0),
             "xl/workbook.xml": (BOOK, b"", 0),
             "xl/_rels/workbook.xml.rels": (LINKS, b"", 0),
@@ -98,6 +100,10 @@ LAUGHS = b"<!DOCTYPE j [" + b"".join(
     b'<!ENTITY a%d "%b">' % (n, b"&a%d;" % (n - 1) * 10 if n else b"ha" * 10) for n in range(12)
 )
 NO_TEXTS = (b"<sst/>", b"", 0)
+HEAD = b'<row><c t="str"><v>id</v></c><c t="str"><v>title</v></c></row>'
+ONE_TEXT = b'<row><c><v>1</v></c><c t="s"><v>0</v></c></row>'
+LONG_TEXT = (b"<sst><si><t>" + b"x" * 30_000 + b"</t></si></sst>", b"", 0)
+FAR_CORNER = (b"<worksheet><sheetData>" + HEAD + b'<row><c r="XFD1048576"><v>1</v></c></row>', b"", 0)
 
 #: Name → (the code it fails with, or the number of records; what opens it).
 INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
@@ -154,6 +160,11 @@ INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
         "limit_exceeded",
         lambda: ready(book((b"<worksheet/>", b"", 0), (b"<sst><si><t>", b"x", 100_000_000))),
     ),
+    "xlsx: one text in every row": (
+        "limit_exceeded",
+        lambda: ready(book((b"<worksheet><sheetData>" + HEAD, ONE_TEXT, 500_000), LONG_TEXT, 1 << 20)),
+    ),
+    "xlsx: a cell in the far corner": ("limit_exceeded", lambda: ready(book(FAR_CORNER, NO_TEXTS))),
     "xlsx: an entity bomb": (
         "forbidden_dtd",
         lambda: ready(book((LAUGHS + b"]><worksheet>&a11;</worksheet>", b"", 0), NO_TEXTS)),

@@ -16,7 +16,7 @@ from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.header import check_header
-from syncd.feeds.readers.packed import Opener
+from syncd.feeds.readers.packed import Opener, check_expansion
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec, header_key
 from syncd.feeds.readers.xlsx_book import Book
@@ -52,6 +52,7 @@ class XlsxReader(BaseReader):
         )
         self._opener, self._sheet = opener, spec.sheet
         self._keys: list[str] = []
+        self.size = 0
 
     def __iter__(self) -> Iterator[Record]:
         with closing(Archive(self._opener(), self._limits)) as archive, _reading():
@@ -62,7 +63,7 @@ class XlsxReader(BaseReader):
                 digest = self._take_header(rows)
                 while batch := list(islice(rows, _BATCH)):
                     self.bytes_read = archive.place
-                    yield from self._records(batch, digest)
+                    yield from self._records(batch, digest, archive.size)
                 self.bytes_read = archive.place
 
     def _rows(self, book: Book, cells: Cells) -> Iterator[_Row]:
@@ -91,8 +92,13 @@ class XlsxReader(BaseReader):
             raise FeedError("bad_header", "no row of the sheet has the names of two columns or more", line=1)
         raise FeedError("empty_file", "the sheet is empty")
 
-    def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes]) -> Iterator[Record]:
+    def _records(
+        self, batch: list[_Row], digest: Callable[[bytes], bytes], packed: int
+    ) -> Iterator[Record]:
         raws = [repr(cells).encode("utf-8", "surrogatepass") for _, cells in batch]
+        # one text may stand for the cells of a million rows, and costs each of them its whole length
+        self.size += sum(map(len, raws))
+        check_expansion(self.size, packed, self._limits)
         digests = list(map(digest, raws))
         known = self._ask(digests)
         for (number, cells), raw, own in zip(batch, raws, digests, strict=True):

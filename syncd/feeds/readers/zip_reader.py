@@ -30,7 +30,7 @@ Member = Callable[[Callable[[], Stream], int, Format | None], BaseReader]
 
 
 class Archive:
-    """An open zip file. Raises FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what its
+    """An open zip file of ``size`` bytes. Raises FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what its
     directory shows.
     """
 
@@ -79,8 +79,8 @@ class Archive:
         self._raw.close()
 
     def _check_end(self) -> None:
-        size = self._raw.seek(0, 2)
-        self._raw.seek(max(0, size - _END_SIZE - len(self.zip.comment)))
+        self.size = self._raw.seek(0, 2)
+        self._raw.seek(max(0, self.size - _END_SIZE - len(self.zip.comment)))
         if self._raw.read(len(_END)) != _END:
             raise FeedError("bad_archive", "something else follows the end of the zip archive")
 
