@@ -35,5 +35,12 @@ def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> Non
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
+def print_unknown(toml: str) -> None:
+    """Values that nothing knows, as lines to be pasted into the feed's file."""
+    if toml:
+        print(bold("values that nothing knows, for the feed's file:"))
+        print("\n".join(clean(line) for line in toml.splitlines()))
+
+
 def _cut(text: str, most: int = 200) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"

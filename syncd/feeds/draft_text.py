@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from syncd.domain.catalog import Catalog
 from syncd.feeds.guessing import Guess
-from syncd.feeds.lookups import USUAL, suggestions
+from syncd.feeds.lookups import MOST_LISTED, USUAL, suggestions
 from syncd.feeds.survey import Survey
 from syncd.feeds.toml_text import comment, key, lookup_lines, plain, shown, text, value
 
@@ -162,7 +162,7 @@ def _lookups(
     for name, lookup in names:
         yield f"[lookup.{key(lookup)}]"
         values = unknown.get(name, Counter())
-        for line in lookup_lines(values, suggestions(values, name, parts.catalog)):
+        for line in lookup_lines(values, suggestions(values, name, parts.catalog), MOST_LISTED):
             yield line if line.startswith("#") else f"# {line}"
         yield ""
 

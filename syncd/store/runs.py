@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunKind, RunState, Warning
+from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunKind, RunState, UnknownValues, Warning
 from syncd.errors import NotFound, Problem
 from syncd.store import history
 from syncd.store.rows import micros, optional_instant, to_json
@@ -30,6 +30,7 @@ _STOPPED = "stopped"
 
 _counts = msgspec.json.Decoder(Counts).decode
 _phases = msgspec.json.Decoder(dict[str, float]).decode
+_found = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode
 _errors = msgspec.json.Decoder(list[tuple[str, str, str, Any]]).decode
 
 
@@ -223,8 +224,28 @@ def warnings(tx: Tx, run_id: int) -> Iterator[Warning]:
         yield Warning(*row)
 
 
+def set_unknown(tx: Tx, run_id: int, unknown: UnknownValues) -> None:
+    """In place of what was there."""
+    tx.run("DELETE FROM run_unknown WHERE run_id = ?", (run_id,))
+    found = {
+        clean(name): [(clean(value), rows) for value, rows in values]
+        for name, values in unknown.found.items()
+    }
+    if found:
+        tx.run(
+            "INSERT INTO run_unknown (run_id, found, toml) VALUES (?, ?, ?)",
+            (run_id, to_json(found), clean(unknown.toml)),
+        )
+
+
+def unknown(tx: Tx, run_id: int) -> UnknownValues:
+    row = tx.one("SELECT found, toml FROM run_unknown WHERE run_id = ?", (run_id,))
+    return UnknownValues({}, "") if row is None else UnknownValues(_found(row[0]), row[1])
+
+
 def clear_findings(tx: Tx, run_id: int) -> None:
-    """Forget refused rows and warnings: the next attempt finds them again."""
+    """Forget refused rows, warnings and unknown values: the next attempt finds them again."""
+    tx.run("DELETE FROM run_unknown WHERE run_id = ?", (run_id,))
     tx.run("DELETE FROM run_rejected WHERE run_id = ?", (run_id,))
     tx.run("DELETE FROM run_warning WHERE run_id = ?", (run_id,))
 

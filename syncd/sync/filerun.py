@@ -311,6 +311,8 @@ class FileRun:
             self._rejects.close()
         if self._finds:
             self._store_rejected(stage)
+        config = self._feed.config
+        unknown = self._warnings.unknown.listed(config.mapping, config.own_lookups, self._ctx.catalog)
         run.state, run.ended_at = state, store.now().instant
         run.phases = {name: round(seconds, 6) for name, seconds in self._phases.items()}
 
@@ -318,6 +320,7 @@ class FileRun:
             also(tx)
             if self._finds:
                 runs.add_warnings(tx, run.id, self._warnings.all())
+                runs.set_unknown(tx, run.id, unknown)
             if state is not RunState.HELD:
                 runs.set_plan(tx, run.id, None)
             runs.save(tx, run)

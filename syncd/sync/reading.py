@@ -161,6 +161,7 @@ class Reading:
     def _take(self, record: Record) -> None:
         judged = judge(self._feed.config.mapping, self._ctx.catalog, record, self._format)
         self.summary.read += 1
+        self._warnings.unknown.add(judged.unknown, judged.problems)
         for code, detail in judged.warnings:
             self._warnings.add(code, detail, record.number, judged.reference)
         if judged.sent is not None and judged.reference is not None:

@@ -221,3 +221,14 @@ def test_a_run_is_shown_by_kind_of_error_before_its_rows(acme, broken):
     assert lines.index("rejected, by kind") < lines.index("rejected rows: 3")
     assert any(re.match(r"  1 ×  /closeDate +invalid_date +\S", line) for line in lines)
     assert any("[" in line and '"Toronto, Texas"' in line for line in lines)
+
+
+def test_a_run_shows_the_values_that_nothing_knows_as_check_does(acme, broken):
+    checked = acme.run("feed", "check", "welders", str(broken), "--json").json
+    acme.run("import", str(broken), "--feed", "welders")
+    shown = acme.run("runs", "show", "1", "--json").json
+    assert checked["unknownValues"]["categories"][0] == {"value": "Welding things", "rows": 5}
+    assert (shown["unknownValues"], shown["lookupToml"]) == (checked["unknownValues"], checked["lookupToml"])
+    lines = acme.run("runs", "show", "1").out.splitlines()
+    heading = lines.index("values that nothing knows, for the feed's file:")
+    assert lines[heading + 1 :][: len(shown["lookupToml"].splitlines())] == shown["lookupToml"].splitlines()

@@ -30,7 +30,7 @@ KEYS = (
         "size",
     ),
     *("sha256", "claimedAt", "endedAt", "counts", "phases", "wouldArchive"),
-    *("rejectedRows", "warnings", "changes"),
+    *("rejectedRows", "unknownValues", "lookupToml", "warnings", "changes"),
 )
 COUNTS = (
     *(

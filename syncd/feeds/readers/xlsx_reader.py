@@ -92,9 +92,7 @@ class XlsxReader(BaseReader):
             raise FeedError("bad_header", "no row of the sheet has the names of two columns or more", line=1)
         raise FeedError("empty_file", "the sheet is empty")
 
-    def _records(
-        self, batch: list[_Row], digest: Callable[[bytes], bytes], packed: int
-    ) -> Iterator[Record]:
+    def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes], packed: int) -> Iterator[Record]:
         raws = [repr(cells).encode("utf-8", "surrogatepass") for _, cells in batch]
         # one text may stand for the cells of a million rows, and costs each of them its whole length
         self.size += sum(map(len, raws))
