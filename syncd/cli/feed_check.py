@@ -14,7 +14,7 @@ from syncd.cli.context import opened_store, settings_of
 from syncd.cli.entry import DONE, FAILED
 from syncd.cli.feeds import FileUnusable
 from syncd.cli.output import bold, clean, quoted
-from syncd.cli.report_text import print_kinds, print_unknown
+from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.domain.job import Job, Moment
 from syncd.domain.run import UnknownValues
 from syncd.errors import FeedError, NotFound
@@ -95,10 +95,7 @@ def _counts(findings: Findings) -> str:
 
 def row_line(row: dict[str, Any]) -> str:
     """``record 4711, line 9423 (R-17): /title required: a job needs a title``, with the value that is wrong."""
-    where = f"record {row['record']}" + (f", line {row['line']}" if row["line"] else "")
-    return clean(
-        f"{where} ({row['referenceId'] or 'no referenceId'}): " + "; ".join(map(_reason, row["errors"]))
-    )
+    return clean(f"{place_of(row)}: " + "; ".join(map(_reason, row["errors"])))
 
 
 def _reason(error: dict[str, Any]) -> str:

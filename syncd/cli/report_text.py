@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from syncd.cli.output import bold, clean
 
@@ -40,6 +41,13 @@ def print_unknown(toml: str) -> None:
     if toml:
         print(bold("values that nothing knows, for the feed's file:"))
         print("\n".join(clean(line) for line in toml.splitlines()))
+
+
+def place_of(row: dict[str, Any]) -> str:
+    """``record 4711, line 23 of b.csv (R-17)``."""
+    line = f", line {row['line']}" if row["line"] else ""
+    member = f"{' of' if line else ', in'} {row['member']}" if row["member"] else ""
+    return f"record {row['record']}{line}{member} ({row['referenceId'] or 'no referenceId'})"
 
 
 def _cut(text: str, most: int = 200) -> str:

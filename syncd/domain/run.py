@@ -91,12 +91,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """A record that was not taken: where it stands in the file and everything that is wrong with it."""
+    """A record that was not taken: where it stands in the file and everything that is wrong with it.
+    ``member``: the file of an archive of several, in which ``line`` counts."""
 
     record: int
     line: int | None
     reference_id: str | None
     errors: tuple[Problem, ...]
+    member: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

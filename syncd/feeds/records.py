@@ -39,6 +39,7 @@ class FeedReader(Protocol):
     (also at its very end: a truncated file is known only then). ``declared`` is the number of records that the file says it
     has, if it says so. ``header`` is the CSV's cells as written. ``mended``: the file carries the marks of a file of rejected
     rows (``syncd_errors``). ``withheld``: why nothing may be archived from what was read (recovery mode), else None.
+    ``member_of`` gives the name of the file in an archive of several that a record, by its number, came from, else None.
     ``bytes_read`` drives progress. All but ``format`` and ``bytes_read`` are final only after the last record."""
 
     format: Format
@@ -49,3 +50,5 @@ class FeedReader(Protocol):
     bytes_read: int
 
     def __iter__(self) -> Iterator[Record]: ...
+
+    def member_of(self, number: int) -> str | None: ...

@@ -186,7 +186,8 @@ def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
 
 def add_rejected(tx: Tx, run_id: int, rows: Iterable[RejectedRow]) -> None:
     tx.many(
-        "INSERT INTO run_rejected (run_id, record, line, reference_id, errors) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO run_rejected (run_id, record, line, reference_id, errors, member)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
         [
             (
                 run_id,
@@ -194,6 +195,7 @@ def add_rejected(tx: Tx, run_id: int, rows: Iterable[RejectedRow]) -> None:
                 row.line,
                 _clean(row.reference_id),
                 to_json([_problem(p) for p in row.errors]),
+                _clean(row.member),
             )
             for row in rows
         ],
@@ -203,11 +205,13 @@ def add_rejected(tx: Tx, run_id: int, rows: Iterable[RejectedRow]) -> None:
 def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
     """By record. Read it to the end within the transaction."""
     found = tx.execute(
-        "SELECT record, line, reference_id, errors FROM run_rejected WHERE run_id = ? ORDER BY record, id",
+        "SELECT record, line, reference_id, errors, member FROM run_rejected WHERE run_id = ?"
+        " ORDER BY record, id",
         (run_id,),
     )
-    for record, line, reference_id, errors in found:
-        yield RejectedRow(record, line, reference_id, tuple(Problem(*values) for values in _errors(errors)))
+    for record, line, reference_id, errors, member in found:
+        problems = tuple(Problem(*values) for values in _errors(errors))
+        yield RejectedRow(record, line, reference_id, problems, member)
 
 
 def add_warnings(tx: Tx, run_id: int, warnings: Iterable[Warning]) -> None:

@@ -295,6 +295,7 @@ class RunRejected(Table, table=True):
     line: int | None = None
     reference_id: str | None = None
     errors: str = Field(sa_type=Text)
+    member: str | None = None
 
 
 class RunWarning(Table, table=True):

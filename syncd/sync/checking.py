@@ -90,7 +90,9 @@ class Checker:
             if problems:
                 findings.rejected += 1
                 _count_kinds(record.number, problems, findings)
-                yield RejectedRow(record.number, record.line, reference, problems)
+                yield RejectedRow(
+                    record.number, record.line, reference, problems, reader.member_of(record.number)
+                )
         findings.withheld = reader.withheld
 
     def _row(

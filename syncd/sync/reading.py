@@ -75,7 +75,7 @@ class Reading:
     def read(self) -> Summary:
         """Raises FeedError for a file that cannot be used (which may show only at its end), Stopped."""
         reader = self._open(self._known)
-        self._format = reader.format
+        self._format, self.member_of = reader.format, reader.member_of
         if self._rejects is not None:
             self._rejects.start(reader)
         try:

@@ -142,6 +142,7 @@ def rejected_json(row: RejectedRow) -> dict[str, Any]:
     return {
         "record": row.record,
         "line": row.line,
+        "member": row.member,
         "referenceId": row.reference_id,
         "errors": [_problem(problem) for problem in row.errors],
     }

@@ -1,6 +1,6 @@
 """Inputs that are made to hurt a reader: huge, deep or swollen ones. Run as a program with the name of one, it
 reads that and prints as JSON what was to come of it, what came, the seconds of processor time it took, the peak
-of memory and how far that rose (MiB). Without a name it prints all of them.
+of memory, how far that rose (MiB), and the words of the error. Without a name it prints all of them.
 
 None of them is ever whole in memory or on disk: they are written while they are read."""
 
@@ -172,11 +172,12 @@ INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
 }
 
 
-def outcome(opener: Callable[[], io.IOBase]) -> str | int:
+def outcome(opener: Callable[[], io.IOBase]) -> tuple[str | int, str]:
+    """The number of records, or a code with its words."""
     try:
-        return sum(1 for _ in read_stream(opener, ReadSpec(), Limits()))
+        return sum(1 for _ in read_stream(opener, ReadSpec(), Limits())), ""
     except FeedError as error:
-        return error.code
+        return error.code, error.detail
 
 
 def peak_memory() -> int:
@@ -194,10 +195,10 @@ def main() -> None:
     opener = make()
     before = peak_memory()
     start = time.process_time()
-    found = outcome(opener)
+    found, words = outcome(opener)
     seconds = time.process_time() - start
     peak = peak_memory()
-    print(json.dumps([expected, found, seconds, peak // 1024, (peak - before) // 1024]))
+    print(json.dumps([expected, found, seconds, peak // 1024, (peak - before) // 1024, words]))
 
 
 if __name__ == "__main__":

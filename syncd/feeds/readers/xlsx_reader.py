@@ -111,7 +111,12 @@ class XlsxReader(BaseReader):
 
     def _problem(self, cells: list[str], size: int) -> Problem | None:
         if size > self._limits.record:
-            return Problem("", "too_long", f"the record is longer than {self._limits.record} bytes", size)
+            return Problem(
+                "",
+                "too_long",
+                f"the record is longer than {self._limits.record} bytes ([limits] record)",
+                size,
+            )
         if len(cells) > len(self._keys):
             detail = f"the row has {len(cells)} cells, the header {len(self._keys)}"
             return Problem("", "ragged_row", detail, len(cells))

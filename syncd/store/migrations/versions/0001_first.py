@@ -236,6 +236,7 @@ def upgrade() -> None:
         sa.Column("line", sa.Integer(), nullable=True),
         sa.Column("reference_id", sa.String(), nullable=True),
         sa.Column("errors", sa.Text(), nullable=False),
+        sa.Column("member", sa.String(), nullable=True),
         sa.ForeignKeyConstraint(
             ["run_id"], ["run.id"], name=op.f("fk_run_rejected_run_id"), ondelete="CASCADE"
         ),
