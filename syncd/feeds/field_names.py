@@ -55,7 +55,7 @@ NAMES: dict[str, Names] = {
         "closedate closingdate dateclosing expirationdate expirydate expiry expiration expire expires"
         " expiresat expireson"
         " validthrough validuntil enddate applicationdeadline deadline applyby postuntil closingon"
-        " closeson dateexpiration"
+        " closeson dateexpiration advertiseduntil openuntil postinguntil displayuntil"
         " datefermeture dateferm datelimite datefin datefinaffichage dateecheance dateclosed"
         " closes endson postingenddate"
     ),

@@ -242,9 +242,11 @@ class Guesser:
             and "{" not in city[0].selector + province[0].selector
         ):
             sources.append({"template": f"{{{city[0].selector}}}, {{{province[0].selector}}}"})
-        sources += [c.selector for c in city[:1]]
+        # a city alone says less than "City, Province" beside it
+        told = [c for c in place if not sources and c.share("place") > 0.3]
+        sources += [c.selector for c in told[:1] or city[:1]]
         if not city or city[0].filled < self._records:
-            sources += [c.selector for c in place]
+            sources += [c.selector for c in place if c not in told[:1]]
         columns = [*city[:1], *province[:1], *place]
         if not sources:
             columns = self._columns.alike(

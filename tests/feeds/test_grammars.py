@@ -142,6 +142,26 @@ def test_what_may_be_a_place_is_left_to_the_rules(text):
     assert not is_nowhere(tidy(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Toronto Ontario + 1 more", "Toronto, Ontario"),
+        ("Toronto ON CAN + 2 more", "Toronto, ON"),
+        ("Vancouver, BC +2 others", "Vancouver, BC"),
+        ("Toronto (+3)", "Toronto"),
+        ("Saint John New Brunswick", "Saint John, New Brunswick"),
+        ("Halifax nova scotia, Canada", "Halifax, nova scotia"),
+        ("Northern Ontario", "Northern Ontario"),
+        ("South-Western Ontario", "South-Western Ontario"),
+        ("Ville de Québec", "Ville de Québec"),
+        ("Ontario", "Ontario"),
+        ("Prince Edward Island", "Prince Edward Island"),
+    ],
+)
+def test_a_province_without_a_comma_and_a_number_of_other_places_are_understood(text, place):
+    assert tidy(text) == place
+
+
 PROVINCES = {
     "AB": "Alberta|Alta.|alberta",
     "BC": "British Columbia|Colombie-Britannique|B.C.|C.-B.",
