@@ -91,6 +91,8 @@ def _read(parts: Parts, preset: str | None, records: str | None) -> Lines:
         yield f"format = {text(found.format)}"
     if path and found.format in ("xml", "json"):
         yield f"records = {text(path)}"
+    if found.spec.sheet is not None:
+        yield f"sheet = {text(found.spec.sheet)}  # of the sheets that has most of what looks like jobs"
     if found.delimiter is not None:
         yield f"# delimiter = {text(found.delimiter)}"
     if found.encoding not in ("guess", "utf-8"):

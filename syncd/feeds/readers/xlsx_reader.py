@@ -33,7 +33,7 @@ _Row = tuple[int, list[str]]
 class XlsxReader(BaseReader):
     """See FeedReader; its format is "csv", and its lines are the sheet's rows. Raises FeedError
     ``bad_header``, ``empty_file``, ``no_records_path`` (no such sheet), ``bad_archive``, ``not_well_formed``,
-    ``limit_exceeded``, ``forbidden_dtd``.
+    ``limit_exceeded``, ``forbidden_dtd``. ``sheets``: the names of those that are not hidden.
     """
 
     format: Format = "csv"
@@ -45,7 +45,9 @@ class XlsxReader(BaseReader):
             detail = f"this is a spreadsheet, which is read like CSV, but [read] format is {spec.format!r}"
             raise FeedError("not_a_feed", detail)
         with _reading():
-            sheet = Book(archive, limits).sheet(spec.sheet)
+            book = Book(archive, limits)
+            sheet = book.sheet(spec.sheet)
+        self.sheets = [other.name for other in book.sheets if other.visible]
         # a spreadsheet has no text of its own: the sheet's name stands for it
         super().__init__(
             Source(lambda: io.BytesIO(f"{sheet.name}\n".encode()), "utf-8", limits), limits, known
