@@ -203,7 +203,7 @@ class Drafter:
         for record in islice(_unbroken(reader, self._survey), most):
             row = config.mapping.row(record, reader.format)
             trial.read += 1
-            trial.unknown.add(row.unknown, row.problems)
+            trial.unknown.add(row.unknown)
             body = row.body or {}
             faulty = {problem.pointer.split("/")[1] for problem in row.problems if problem.pointer}
             trial.given.update(faulty | {name for name, value in body.items() if value is not None})

@@ -24,10 +24,9 @@ class UnknownCounter:
     def __init__(self) -> None:
         self.fields: dict[str, Counter[str]] = {}
 
-    def add(self, values: Iterable[tuple[str, str]], problems: Iterable[Problem] = ()) -> None:
-        """Those of one row, (field, value) as its mapping gave them, and of its ``problems`` the places that
-        cannot be read: a lookup mends them as well."""
-        for name, value in dict.fromkeys([*values, *_places(problems)]):
+    def add(self, values: Iterable[tuple[str, str]]) -> None:
+        """Those of one row, (field, value), each once."""
+        for name, value in dict.fromkeys(values):
             counts = self.fields.setdefault(name, Counter())
             if value in counts or len(counts) < MOST_VALUES:
                 counts[value] += 1
@@ -53,14 +52,15 @@ class UnknownCounter:
         return lines
 
 
-def _places(problems: Iterable[Problem]) -> list[tuple[str, str]]:
-    return [
+def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:
+    """(field, value) of the places among ``problems`` that cannot be read: a lookup mends them as well."""
+    return tuple(
         ("locations", problem.value)
         for problem in problems
         if problem.code == "unknown_province"
         and problem.pointer.startswith("/locations/")
         and isinstance(problem.value, str)
-    ]
+    )
 
 
 def suggestions(values: Counter[str], field: str, catalog: Catalog) -> dict[str, str]:

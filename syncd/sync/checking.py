@@ -22,7 +22,7 @@ from syncd.feeds.lookups import UnknownCounter
 from syncd.feeds.readers import open_reader
 from syncd.feeds.records import FeedReader, Format, Record
 from syncd.sync.deciding import problems_of
-from syncd.sync.reading import judge
+from syncd.sync.judging import judge
 
 #: So many kinds of error, and references (for repetitions), are counted.
 MOST_KINDS, MOST_REFERENCES = 1_000, 1_000_000
@@ -102,7 +102,7 @@ class Checker:
         for code, detail in judged.warnings:
             findings.warnings[code] += 1
             findings.examples.setdefault(code, detail)
-        findings.unknown.add(judged.unknown, judged.problems)
+        findings.unknown.add(judged.unknown)
         if judged.sent is None or judged.reference is None:
             return judged.reference, judged.problems
         return judged.reference, self._decided(judged.reference, judged.sent, findings)

@@ -11,6 +11,9 @@ sound because
   a record of the same surroundings: so the parser is between two elements there, and not in a comment, in
   CDATA or under another parent.
 
+The same holds for a slice that somebody else parses (``slicing``), if a parser in the same place finds exactly one
+record in it (``again``); until then nothing of the file may be used.
+
 Records that are no clean slices (a nested element of the same name, an end tag in CDATA) get a digest of
 another kind, and are always parsed. A wrong guess costs time, never a wrong record."""
 
@@ -30,7 +33,17 @@ from syncd.feeds.readers.detect import banner
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
-from syncd.feeds.readers.xml_scout import Event, local, matches, names, new_parser, scout, signature
+from syncd.feeds.readers.xml_scout import (
+    Event,
+    depth_of,
+    is_one_element,
+    local,
+    matches,
+    names,
+    new_parser,
+    scout,
+    signature,
+)
 from syncd.feeds.readers.xml_text import SUSPICIOUS, Lexer, Unknown, safe_cut, whole_text
 from syncd.feeds.readers.xml_words import (
     CUT_PI,
@@ -41,7 +54,7 @@ from syncd.feeds.readers.xml_words import (
     forbidden_in,
     in_words,
 )
-from syncd.feeds.records import Format, Known, Record
+from syncd.feeds.records import Format, Known, Record, Slice
 
 _AFTER_NAME = frozenset(b" \t\r\n/>")
 COUNT_TAG = "{*}expectedJobCount"
@@ -51,8 +64,7 @@ _BYTES_A_TAG = 16
 
 class XmlReader(BaseReader):
     """See FeedReader. Raises FeedError ``not_well_formed``, ``truncated``, ``unknown_entity``,
-    ``limit_exceeded``, ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``.
-    """
+    ``limit_exceeded``, ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``."""
 
     format: Format = "xml"
 
@@ -83,7 +95,7 @@ class XmlReader(BaseReader):
         self._last: etree._Element | None = None
         self._kept: list[etree._Element] = []
         self._at_home = self._trusted = self._root_ended = False
-        self._run: list[tuple[bytes, int]] = []
+        self._run: list[tuple[bytes, int, bytes | None]] = []
         self._fed_line = self._line
 
     def __iter__(self) -> Iterator[Record]:
@@ -129,9 +141,9 @@ class XmlReader(BaseReader):
         known = self._ask([digest for digest in digests if digest])
         for (gap, start, end), digest in zip(pieces, digests, strict=True):
             blank = start == gap or (start >= 0 and buf[gap:start].isspace())
-            if blank and self._trusted and digest in known:
+            if blank and self._trusted and (self.slicing or digest in known):
                 self._line += buf.count(b"\n", gap, start)
-                self._run.append((digest, self._line))
+                self._run.append((digest, self._line, None if digest in known else buf[start:end]))
                 self._line += buf.count(b"\n", start, end)
                 self._mark_mended(buf, start, end)
                 continue
@@ -152,25 +164,37 @@ class XmlReader(BaseReader):
             yield from self._end_run()
 
     def _mark_mended(self, buf: bytes, start: int, end: int) -> None:
-        """A known record is not parsed; its start tag may still carry the mark."""
+        """Such a record is not parsed here; its start tag may still carry the mark."""
         assert self._opening is not None
         if buf[start + len(self._opening)] != 62 and b"syncd_errors" in buf[start:end]:
             self.mended = True
 
     def _end_run(self) -> Iterator[Record]:
-        """One placeholder for the known records in a row, with as many line ends as they had."""
+        """One placeholder for the records in a row that are not parsed, with as many line ends as they had."""
         run, self._run = self._run, []
         assert self._opening is not None
         lines = b"\n" * (self._line - self._fed_line)
         self._feed(b'%s %s="%d"%s/>' % (self._opening, self._nonce.encode(), len(run), lines))
         events = list(self._events)
-        if not _is_one_element(events) or events[0][1].get(self._nonce) != str(len(run)):
+        if not is_one_element(events) or events[0][1].get(self._nonce) != str(len(run)):
             fault = self._stalled()
             raise fault or self._fault("not_well_formed", "records in a place where none can be")
         self._tidy(events[0][1])
-        for digest, line in run:
-            yield Record(self._next(), line, None, digest, None)
         self._since = 0
+        for digest, line, data in run:
+            if data is None:
+                yield Record(self._next(), line, None, digest, None)
+            else:
+                item = Slice(data, self._parent, local(events[0][1]))
+                yield Record(self._next(), line, None, digest, item, None, partial(bytes, data))
+
+    def again(self, data: bytes, line: int) -> Record | None:
+        """See FeedReader. Raises FeedError for a record that spoils the file."""
+        if not self._trusted:
+            return None
+        self._line = line
+        got = self._feed_slice(data, len(data), b"", known=False)
+        return got if isinstance(got, Record) and self._trusted else None
 
     def _feed_slice(self, data: bytes, size: int, digest: bytes, *, known: bool) -> Record | list[Event]:
         """Bytes whose last ``size`` should be one record: fed alone, so that the parser's events tell whether they are.
@@ -185,7 +209,7 @@ class XmlReader(BaseReader):
         self._line = line + raw.count(b"\n")
         self._feed(data if plain else self._walk(data, first))
         events = list(self._events)
-        if clean and _is_one_element(events) and self._is_record(element := events[0][1]):
+        if clean and is_one_element(events) and self._is_record(element := events[0][1]):
             lexer.closer = None
             self._trusted = self._at_home
             if self._at_home:
@@ -345,7 +369,7 @@ class XmlReader(BaseReader):
                 f"the record is longer than {self._limits.record} bytes ([limits] record)",
                 len(raw),
             )
-        if any(map(len, element)) and _depth(element) > self._limits.depth - len(self._path) + 1:
+        if any(map(len, element)) and depth_of(element) > self._limits.depth - len(self._path) + 1:
             raise self._fault("limit_exceeded", f"nested deeper than {self._limits.depth} ([limits] depth)")
         return None
 
@@ -374,21 +398,3 @@ class XmlReader(BaseReader):
             "limit_exceeded",
             f"more than {self._limits.text} bytes without the end of a record ([limits] text)",
         )
-
-
-def _is_one_element(events: list[Event]) -> bool:
-    """Whether the events are the start and the end of one and the same element."""
-    return (
-        len(events) == 2
-        and events[0][0] == "start"
-        and events[1][0] == "end"
-        and events[0][1] is events[1][1]
-    )
-
-
-def _depth(element: etree._Element) -> int:
-    level, found = [element], 0
-    while level:
-        found += 1
-        level = [child for parent in level for child in parent]
-    return found
