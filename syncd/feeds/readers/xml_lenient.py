@@ -26,6 +26,8 @@ _TOKEN = (
     rb"<!\[CDATA\[|<!--|<\?|&(?!#?[A-Za-z0-9._-]+;)|<(?![A-Za-z_:!/?\x80-\xff])|<(?:[\w.-]+:)?%b(?=[\s/>])"
 )
 _ROOT = rb"</?(?:[\w.-]+:)?%b(?=[\s/>])[^>]*>"
+#: A root's own parser costs as much as so many tags, which are limited between two records.
+_TAGS_A_ROOT = 16
 #: What may stand between two roots and is none.
 _BETWEEN = re.compile(rb"(?:[^<]+|<!--.*?-->|<\?.*?\?>|<!(?!--)[^>\[]*>|</[^>]*>)+", re.DOTALL)
 _START = re.compile(rb"<(?:[\w.-]+:)?([^\s/><!?:&]+)")
@@ -76,6 +78,7 @@ class LenientXmlReader(XmlReader):
     def _begin_root(self, name: bytes) -> None:
         self._check_limits()
         self._stalled()
+        self._tags += _TAGS_A_ROOT
         tags = (f"{{*}}{self._path[-1]}", f"{{*}}{name.decode('utf-8', 'replace')}", COUNT_TAG)
         self._parser = new_parser(tags, recover=True)
         self._events = self._parser.read_events()  # type: ignore[assignment]
