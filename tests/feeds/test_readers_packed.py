@@ -180,6 +180,11 @@ def test_a_fault_in_a_member_names_it_and_its_line_and_a_hostile_name_is_harmles
     assert len(error.detail) < 250
 
 
+def test_a_member_without_a_name_is_read_like_any_other():
+    data = zipped({"QQ": b"id,t\n1,x\n"}).replace(b"QQ", b"\0Q")
+    assert [record.item for record in reader_of(data)] == [{"id": "1", "t": "x"}]
+
+
 def test_limits_hold_for_all_members_together():
     rows = b"id,t\n" + b"1,%b\n" % (b"x" * 200) * 8_000
     data = zipped({"a.csv": rows, "b.csv": rows})

@@ -52,7 +52,8 @@ class Archive:
 
     def members(self) -> list[zipfile.ZipInfo]:
         """The files in it, without what other systems put beside them unasked."""
-        found = [info for info in self.zip.infolist() if not info.is_dir() and not _is_litter(info.filename)]
+        listed = self.zip.infolist()  # whose is_dir() cannot bear a name that is empty
+        found = [i for i in listed if not i.filename.endswith("/") and not _is_litter(i.filename)]
         for info in found:
             self.check(info)
         if not found:
