@@ -262,14 +262,16 @@ def test_a_mapping_that_looks_outside_the_records_is_read_in_one_piece(
     assert not watch.answers
 
 
-def test_a_helper_that_is_killed_costs_nothing(
-    board: Any, twin: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_a_helper_that_fails_amid_its_work_costs_nothing(
+    board: Any, twin: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
+    monkeypatch.setattr(judges, "ANSWER", 0.5)
     answered = judges.answered
 
     def kill(data: bytes) -> Any:
         if watch.answers == 5:
-            os.kill(watch.processes[0].pid, signal.SIGKILL)
+            os.kill(watch.processes[0].pid, number)
         return answered(data)
 
     monkeypatch.setattr(judges, "answered", kill)
