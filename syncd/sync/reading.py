@@ -78,7 +78,7 @@ class Reading:
 
     def _read(self, helpers: int) -> FeedReader:
         reader = self._open(self._known.find)
-        self._format = reader.format
+        self._format, self.member_of = reader.format, reader.member_of
         if self._rejects is not None:
             self._rejects.start(reader)
         try:
@@ -176,6 +176,7 @@ class Reading:
 
     def _take(self, record: Record, outcome: Outcome) -> None:
         self.summary.read += 1
+        self._warnings.unknown.add(outcome.unknown)
         for code, detail in outcome.warnings:
             self._warnings.add(code, detail, record.number, outcome.reference)
         self._stage.add(
