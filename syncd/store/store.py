@@ -22,6 +22,7 @@ from syncd.domain.job import Moment
 from syncd.errors import StoreClosed, StoreError
 from syncd.store import gazetteer, schema
 from syncd.store.engine import DRIVER_ERRORS, Database, Session, database_path, store_errors, translated
+from syncd.store.folding import Folder
 from syncd.store.rows import micros
 from syncd.store.tx import Tx
 from syncd.store.writer import Writer
@@ -55,7 +56,10 @@ class Store:
         except BaseException:
             self._session.close()
             raise
-        self._writer = Writer(self._session, self._tx, queue_limit, database.check_place)
+        self._folder = Folder(self._session, database.writer)
+        self._writer = Writer(
+            self._session, self._tx, queue_limit, database.check_place, self._folder.after_commit
+        )
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="syncd-read")
 
     @classmethod
@@ -100,6 +104,7 @@ class Store:
             return
         self._closed = True
         self._writer.close()
+        self._folder.close()
         self._threads.shutdown()
         for loop in tuple(self._turns):  # one that was stopped amid a turn
             self._end_turn(loop)
