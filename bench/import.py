@@ -17,11 +17,14 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 import argparse
 import json
+import os
+import re
 import resource
 import shutil
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -34,19 +37,17 @@ FEED = 'employer = "Bench"\npreset = "indeed"\n[fields]\ndescription = { from = 
 def main() -> None:
     options = _options()
     if options.worker:
-        print(json.dumps(_work(*options.worker, profile=options.profile)))
+        print(json.dumps(_work(*options.worker, profile=options.profile, helpers=options.helpers)))
         return
     folder = options.folder or Path(tempfile.gettempdir()) / "syncd-bench"
     folder.mkdir(parents=True, exist_ok=True)
     if options.memory:
-        _memory(folder, options.rows)
+        _memory(folder, options)
         return
     took: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for _ in range(options.reps):
         for who in ("reference", "syncd"):
-            for step, result in zip(
-                STEPS, _series(who, folder, options.rows, profile=options.profile), strict=True
-            ):
+            for step, result in zip(STEPS, _series(who, folder, options.rows, options), strict=True):
                 took.setdefault((who, step), []).append(result)
     _table(took, options.rows)
 
@@ -60,11 +61,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, help="where feeds and stores go (default: a temporary folder)")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--helpers", type=int, default=1, help="as sync.helpers")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _series(who: str, folder: Path, rows: int, *, profile: bool = False) -> list[dict[str, Any]]:
+def _series(who: str, folder: Path, rows: int, options: argparse.Namespace) -> list[dict[str, Any]]:
     """The three steps, each in its own process, on a store that starts empty."""
     from bench.feedgen import write
 
@@ -73,19 +75,13 @@ def _series(who: str, folder: Path, rows: int, *, profile: bool = False) -> list
     store = folder / "store"
     shutil.rmtree(store, ignore_errors=True)
     store.mkdir()
-    return [_process(who, file, store, profile=profile and file is feed) for file in (feed, feed, changed)]
+    more = ["--helpers", str(options.helpers)]
+    first = [*more, "--profile"] if options.profile else more
+    return [_process(who, file, store, how) for file, how in ((feed, first), (feed, more), (changed, more))]
 
 
-def _process(who: str, feed: Path, store: Path, *, profile: bool) -> dict[str, Any]:
-    command = [
-        sys.executable,
-        __file__,
-        "--worker",
-        who,
-        str(feed),
-        str(store),
-        *(["--profile"] if profile else []),
-    ]
+def _process(who: str, feed: Path, store: Path, more: list[str]) -> dict[str, Any]:
+    command = [sys.executable, __file__, *more, "--worker", who, str(feed), str(store)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     *shown, last = done.stdout.splitlines()
     print("\n".join(shown), end="\n" if shown else "", file=sys.stderr)
@@ -93,17 +89,17 @@ def _process(who: str, feed: Path, store: Path, *, profile: bool) -> dict[str, A
     return result
 
 
-def _work(who: str, feed: str, store: str, *, profile: bool) -> dict[str, Any]:
+def _work(who: str, feed: str, store: str, *, profile: bool, helpers: int) -> dict[str, Any]:
     if who == "reference":
         from bench import reference_import
 
-        start = time.perf_counter(), time.process_time()
+        start = time.perf_counter(), _cpu()
         reference_import.run(Path(feed), Path(store))
         return _measured(start, {})
-    return _syncd(Path(feed), Path(store), profile=profile)
+    return _syncd(Path(feed), Path(store), profile=profile, helpers=helpers)
 
 
-def _syncd(path: Path, folder: Path, *, profile: bool) -> dict[str, Any]:
+def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str, Any]:
     """One run through the importer, as the daemon does it."""
     import structlog
 
@@ -134,27 +130,70 @@ def _syncd(path: Path, folder: Path, *, profile: bool) -> dict[str, Any]:
         feed = Feed(feed_id, config, employer, folder)
         source = SourceFile.of(path)
         run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
-        importer = Importer(store, catalog=catalog, scratch=folder)
+        importer = Importer(
+            store, catalog=catalog, scratch=folder, helpers=int(os.environ.get("HELPERS", "1"))
+        )
         settle_memory()
-        start = time.perf_counter(), time.process_time()
+        watch = _Helpers()
+        watch.start()
+        start = time.perf_counter(), _cpu()
         if profile:
             import cProfile
 
             cProfile.runctx("importer.run(feed, source, run)", globals(), locals(), sort="tottime")
         else:
             run = importer.run(feed, source, run)
-        return _measured(start, {"state": run.state, "reason": run.reason, "phases": run.phases})
+        result = _measured(start, {"state": run.state, "reason": run.reason, "phases": run.phases})
+        return result | {"helpers_rss": watch.stop()}
 
 
 def _measured(start: tuple[float, float], more: dict[str, Any]) -> dict[str, Any]:
-    wall, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
-    return {"s": wall, "cpu": cpu, "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, **more}
+    wall, cpu = time.perf_counter() - start[0], _cpu() - start[1]
+    return {"s": wall, "cpu": cpu, "rss": _peak(os.getpid()), **more}
+
+
+def _cpu() -> float:
+    """Seconds of this process and of the helpers that have ended."""
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, _WHO))
+
+
+_WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+
+
+def _peak(pid: int) -> float:
+    """MiB; 0 for a process that is gone."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return int(found[1]) / 1024 if found else 0
+
+
+class _Helpers(threading.Thread):
+    """Watches the processes that an import starts. ``peak``: the sum of their peaks in MiB, each as it was last seen
+    (the kernel's own figure for ended children counts the pages of the parent that they began with)."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self._peaks: dict[int, float] = {}
+        self._over = threading.Event()
+
+    def run(self) -> None:
+        while not self._over.wait(0.05):
+            for listed in Path("/proc/self/task").glob("*/children"):
+                for child in map(int, listed.read_text().split()):
+                    self._peaks[child] = _peak(child) or self._peaks.get(child, 0)
+
+    def stop(self) -> float:
+        self._over.set()
+        self.join()
+        return sum(self._peaks.values())
 
 
 def _table(took: dict[tuple[str, str], list[dict[str, Any]]], rows: int) -> None:
     print(f"\n{rows:,} rows, median (least to most)\n")
     print(
-        "| step | reference s | syncd s | ratio | rows/s | CPU ratio | peak RSS MB, reference / syncd | phases |"
+        "| step | reference s | syncd s | ratio | rows/s | CPU ratio | peak RSS MiB, reference / syncd + helper | phases |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for step in STEPS:
@@ -163,6 +202,7 @@ def _table(took: dict[tuple[str, str], list[dict[str, Any]]], rows: int) -> None
         cpu = _median(ours, "cpu") / _median(least, "cpu")
         phases = " ".join(f"{name} {seconds:.2f}" for name, seconds in ours[-1]["phases"].items())
         peak = f"{max(r['rss'] for r in least):.0f} / {max(r['rss'] for r in ours):.0f}"
+        peak += f" + {max(r['helpers_rss'] for r in ours):.0f}"
         rate = f"{rows / _median(ours, 's'):,.0f}"
         print(
             f"| {step} | {_spread(least)} | {_spread(ours)} | {ratio:.2f} | {rate} | {cpu:.2f} | {peak} | {phases} |"
@@ -178,9 +218,14 @@ def _spread(results: list[dict[str, Any]]) -> str:
     return f"{statistics.median(seconds):.2f} ({min(seconds):.2f}-{max(seconds):.2f})"
 
 
-def _memory(folder: Path, rows: int) -> None:
-    small, large = (max(r["rss"] for r in _series("syncd", folder, n)) for n in (10_000, rows))
-    print(f"peak RSS: {small:.0f} MB at 10,000 rows, {large:.0f} MB at {rows:,}: {large / small:.2f}x")
+def _memory(folder: Path, options: argparse.Namespace) -> None:
+    """The importer's peak and its helpers' together, whenever each of them had it."""
+    sizes = (10_000, options.rows)
+    series = [_series("syncd", folder, rows, options) for rows in sizes]
+    small, large = (max(r["rss"] + r["helpers_rss"] for r in steps) for steps in series)
+    print(
+        f"peak RSS: {small:.0f} MB at 10,000 rows, {large:.0f} MB at {options.rows:,}: {large / small:.2f}x"
+    )
 
 
 if __name__ == "__main__":

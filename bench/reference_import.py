@@ -1,8 +1,8 @@
 """The least that an importer of this feed can do: the measure for the product, not an example for anybody.
 
-Cuts records at their end tag, hashes the slices, skips known hashes, takes fields with one regular
-expression, checks them with a few more, and upserts through sqlite3 in batches of 1,000 (synchronous=FULL,
-16 KB pages). It reports nothing, merges nothing, keeps no history, and reads only feeds that look exactly
+Cuts records at their end tag, hashes the slices, skips known hashes, cuts fields at their CDATA marks, checks
+them with a few regular expressions, and upserts through sqlite3 in batches of 1,000 (synchronous=FULL, 16 KB
+pages, 64 MB of cache, a checkpoint every 80 MB). It reports nothing, merges nothing, keeps no history, and reads only feeds that look exactly
 like ``feedgen``'s.
 """
 
@@ -14,7 +14,6 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-_FIELD = re.compile(rb"<(\w+)><!\[CDATA\[(.*?)\]\]></\1>", re.DOTALL)
 _PAY = re.compile(r"\$([\d.,]+)(?: - \$([\d.]+))? per (\w+)")
 _BAD_TAG = re.compile(
     r"<(?!/?(?:li|p|b|br|i|em|ul|ol|div|strong)\s*/?>|/a\s*>|a(?:\s+(?:href|target)=\"[^\"<>]*\")+\s*>)"
@@ -27,7 +26,8 @@ _COLUMNS = (
     "most, period, commission, routing, email, url, digest, version, description"
 )
 _SCHEMA = f"""
-PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -16384;
+PRAGMA page_size = 16384; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 5000;
 CREATE TABLE IF NOT EXISTS job (id INTEGER PRIMARY KEY, {_COLUMNS});
 CREATE UNIQUE INDEX IF NOT EXISTS job_reference ON job (employer, reference);
 CREATE INDEX IF NOT EXISTS job_list ON job (employer, published, id);
@@ -75,19 +75,22 @@ def _slices(feed: Path) -> Iterator[bytes]:
 
 def _row(raw: bytes, digest: bytes) -> tuple[object, ...] | None:
     """The row, or None if a check refuses it."""
-    field = {name: value.decode() for name, value in _FIELD.findall(raw)}
-    title, number, url, email = field[b"title"], field[b"referencenumber"], field[b"url"], field[b"email"]
-    text, closes = field[b"description"], field[b"expirationdate"]
+    field = {}
+    for piece in raw.decode().split("]]></")[:-1]:
+        name, _, value = piece.partition("><![CDATA[")
+        field[name[name.rfind("<") + 1 :]] = value
+    title, number, url, email = field["title"], field["referencenumber"], field["url"], field["email"]
+    text, closes = field["description"], field["expirationdate"]
     if not (0 < len(title) <= 256 and 0 < len(number) <= 50 and len(url) <= 200 and len(email) <= 50):
         return None
     if _BAD_TAG.search(text) or not _URL.fullmatch(url) or len(closes) != 10:
         return None
-    pay = _PAY.match(field[b"salary"])
+    pay = _PAY.match(field["salary"])
     amount, most, period = (pay[1], pay[2], _PERIODS[pay[3]]) if pay else (None, None, None)
-    place = f'[{{"description": "{field[b"city"]}, {field[b"state"]}"}}]'
+    place = f'[{{"description": "{field["city"]}, {field["state"]}"}}]'
     return (
-        1, number, title, "2026-10-15T12:00:00Z", closes, 0, 0, "active", place, field[b"category"],
-        _TYPES.get(field[b"jobtype"], 1), amount, most, period, 0, 2, email or None, url, digest, 1, text,
+        1, number, title, "2026-10-15T12:00:00Z", closes, 0, 0, "active", place, field["category"],
+        _TYPES.get(field["jobtype"], 1), amount, most, period, 0, 2, email or None, url, digest, 1, text,
     )  # fmt: skip
 
 

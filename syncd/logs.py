@@ -50,6 +50,7 @@ class Event(StrEnum):
     ROW_REJECTED = "row.rejected"
     ROW_FAILED = "row.failed"
     ARCHIVE_FAILED = "archive.failed"
+    SYNC_HELPER_LOST = "sync.helper_lost"
     SYNC_RETRY = "sync.retry"
     REFRESH_DONE = "refresh.done"
     API_REQUEST = "api.request"

@@ -32,6 +32,7 @@ def build(
         store=_store(values, base),
         drop=Drop(**{**_section(values, "drop"), "folder": base / values["drop.folder"]}),
         sync=_policy(values),
+        helpers=values["sync.helpers"],
         refresh=Refresh(**_section(values, "refresh")),
         log=Log(**_section(values, "log")),
         limits=Limits(**_section(values, "limits")),

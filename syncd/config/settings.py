@@ -98,6 +98,7 @@ class Settings:
     store: StoreSettings
     drop: Drop
     sync: Policy
+    helpers: int
     refresh: Refresh
     log: Log
     limits: Limits

@@ -222,6 +222,12 @@ SETTINGS: tuple[Setting, ...] = (
         "a field that a person changed through the API",
         per_feed=True,
     ),
+    Setting(
+        "sync.helpers",
+        number(0, 16, "processes"),
+        1,
+        "processes beside the daemon's that help to read a large file; at most a core each but one",
+    ),
     # --- auto-refresh
     Setting("refresh.every", DURATION, "7d", "age at which autoRefresh renews publishDate", positive=True),
     Setting("refresh.check", DURATION, "10m", "how often jobs that are due are looked for", positive=True),

@@ -21,7 +21,7 @@ from syncd.domain.decisions import (
 from syncd.domain.edits import field_digests
 from syncd.domain.guard import guard
 from syncd.domain.lifecycle import decide, decide_missing
-from syncd.domain.rows import decide_row, next_due, renewed_close_date
+from syncd.domain.rows import decide_row, due, next_due, renewed_close_date
 
 __all__ = [
     "Archive",
@@ -40,6 +40,7 @@ __all__ = [
     "decide",
     "decide_missing",
     "decide_row",
+    "due",
     "field_digests",
     "guard",
     "next_due",

@@ -16,6 +16,7 @@ from syncd.errors import Problem
 
 #: A defaulted or renewed date with fewer days left than this is renewed.
 RENEW_BELOW = timedelta(days=30)
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,18 @@ def next_due(job: Job, sent: JobInput, policy: Policy) -> date | None:
     if not policy.renew or job.close_origin is CloseOrigin.CHOSEN:
         return None
     return job.close_date - RENEW_BELOW + timedelta(days=1)
+
+
+def due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
+    """The first day on which the same row would come to something else, though neither is touched: its own
+    date has passed, or the date that nobody chose is renewed. None: never."""
+    own = sent.fields.get("closeDate")
+    if not isinstance(own, date):
+        return next_due(job, sent, policy)
+    if own >= now.today:
+        return own + _DAY if own < date.max else None
+    fields = {name: value for name, value in sent.fields.items() if name != "closeDate"}
+    return next_due(job, JobInput(fields), policy)  # ``expired = "ignore"``: as one without a date
 
 
 def _foreign(sent: JobInput) -> Problem:

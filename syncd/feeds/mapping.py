@@ -71,6 +71,7 @@ class Mapping:
     ) -> None:
         """Raises ConfigError with every fault, unless a ``scope`` is given to gather them."""
         gathered = scope or Scope("mapping")
+        self._made_of = catalog, fields, lookups, form
         self._catalog = catalog
         self._fields = fields
         self._form = form
@@ -81,6 +82,10 @@ class Mapping:
             self._check(fields, gathered)
         if scope is None and gathered.faults:
             raise ConfigError(gathered.faults)
+
+    def __reduce__(self) -> tuple[type[Mapping], tuple[object, ...]]:
+        """Compiled selectors cannot be pickled; what they are made of can."""
+        return Mapping, self._made_of
 
     def row(self, record: Record, form: Format | None = None) -> MappedRow:
         """The record as a row. Raises FeedError if the selectors cannot be meant for its format. ``form`` is

@@ -14,13 +14,23 @@ Format = Literal["csv", "xml", "json", "jsonl"]
 Known = Callable[[list[bytes]], Collection[bytes]]
 
 
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """An XML record that was cut out and not parsed (``FeedReader.slicing``): its bytes, the element that holds the
+    records, and their name."""
+
+    data: bytes
+    parent: object
+    tag: str
+
+
 @dataclass(slots=True)
 class Record:
     """``number`` counts from 1; ``line`` (from 1) is the record's first, where the format has lines, ``offset`` its first
     byte where it is known. ``digest`` is 16 bytes over all that decides the record's meaning (its bytes or its values and the
     file's encoding, header or prolog). ``item`` is the record in the format's own kind: a dict for CSV (folded header → cell)
-    and JSON, an lxml element for XML; None where the digest was known, or where ``problem`` says why it cannot be read.
-    An element is valid only until the next record is asked for.
+    and JSON, an lxml element or a Slice for XML; None where the digest was known, or where ``problem`` says why it
+    cannot be read. An element is valid only until the next record is asked for.
     ``raw``: the record in the feed's own format, for the file of rejected rows (CSV: list of cells; XML: serialised bytes;
     JSON: the value), made on demand.
     """
@@ -39,7 +49,9 @@ class FeedReader(Protocol):
     (also at its very end: a truncated file is known only then). ``declared`` is the number of records that the file says it
     has, if it says so. ``header`` is the CSV's cells as written. ``mended``: the file carries the marks of a file of rejected
     rows (``syncd_errors``). ``withheld``: why nothing may be archived from what was read (recovery mode), else None.
-    ``bytes_read`` drives progress. All but ``format`` and ``bytes_read`` are final only after the last record."""
+    ``bytes_read`` drives progress. ``slicing``: whoever reads may set it; from then on records of XML may come as Slices,
+    which ``again`` of another reader of the same file parses. All but ``format`` and ``bytes_read`` are final only after
+    the last record."""
 
     format: Format
     declared: int | None
@@ -47,5 +59,11 @@ class FeedReader(Protocol):
     mended: bool
     withheld: str | None
     bytes_read: int
+    slicing: bool
 
     def __iter__(self) -> Iterator[Record]: ...
+
+    def again(self, data: bytes, line: int) -> Record | None:
+        """The record in the bytes of a Slice that begins in ``line``, by a reader that has just given the file's first
+        record; None if that cannot be told: they are not one record, or the first was none that others look like."""
+        ...

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import cast
 
 from lxml import etree
+
+from syncd.feeds.records import Slice
 
 #: A feed's head is small; what is longer is not a head.
 _MOST = 200
@@ -17,15 +20,20 @@ _MOST = 200
 _PLACEHOLDER = re.compile(r"n[0-9a-f]{24}")
 
 
-def surroundings(record: etree._Element) -> tuple[str, str]:
+def surroundings(record: etree._Element | Slice) -> tuple[str, str]:
     """The start tags above ``record`` with the elements that precede it on each level (but no other records),
-    and the end tags. ``record`` must be the reader's current one."""
-    chain = [*record.iterancestors()][::-1]
+    and the end tags. ``record`` must be the reader's current one, or a Slice."""
+    if isinstance(record, Slice):
+        parent, child, tag = cast("etree._Element", record.parent), None, record.tag
+        chain = [parent, *parent.iterancestors()][::-1]
+    else:
+        child, tag = record, str(record.tag)
+        chain = [*record.iterancestors()][::-1]
     before: list[str] = []
     after: list[str] = []
-    for parent, child in zip(chain, [*chain[1:], record], strict=True):
+    for parent, below in zip(chain, [*chain[1:], child], strict=True):
         start, name = _start_tag(parent)
-        before += [start, *_preceding(parent, child, str(record.tag))]
+        before += [start, *_preceding(parent, below, tag)]
         after.append(f"</{name}>")
     return "\n".join([*before, ""]), "\n".join([*after[::-1], ""])
 
@@ -39,7 +47,7 @@ def _start_tag(element: etree._Element) -> tuple[str, str]:
     return text.removesuffix("/>") + ">", name[1]
 
 
-def _preceding(parent: etree._Element, child: etree._Element, record_tag: str) -> Iterator[str]:
+def _preceding(parent: etree._Element, child: etree._Element | None, record_tag: str) -> Iterator[str]:
     for count, sibling in enumerate(parent.iterchildren()):
         if sibling is child or count >= _MOST:
             return

@@ -4,6 +4,7 @@ application."""
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Mapping
 
 from syncd.config import Settings
@@ -108,7 +109,13 @@ def make_importer(
         progress=progress,
         scratch=scratch,
         feeds=feeds,
+        helpers=min(settings.helpers, _cores() - 1),
     )
+
+
+def _cores() -> int:
+    """Those that this process may use, where the system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def load_all(store: Store, settings: Settings, catalog: Catalog) -> dict[str, Feed]:

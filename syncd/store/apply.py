@@ -9,9 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from syncd.domain.job import ATTRIBUTES, Actor, ActorKind, ArchivedBy, Job, Status
+from syncd.domain.flat import NewJob
+from syncd.domain.job import ATTRIBUTES, Actor, ActorKind, ArchivedBy, Job, Location, Status
+from syncd.domain.lifecycle import unique_locations
 from syncd.domain.plan import Archive, Change, Create, Delete, Unchanged, Update
 from syncd.store import places, rows
 from syncd.store.tx import StaleDecision, Tx
@@ -33,7 +35,20 @@ _ALL_FIELDS = ("publishDate", *ATTRIBUTES)
 _between = attrgetter(*[member.name for member in fields(Job)[1:-1]])
 
 
-def apply(tx: Tx, changes: Sequence[Change], actor: Actor, run_id: int | None) -> list[Job]:
+class Inserted(NamedTuple):
+    """What is told of a NewJob that was inserted: attributes as in Job."""
+
+    id: int
+    employer_id: int
+    reference_id: str | None
+    status: Status
+    version: int = 1
+
+
+Stored = Job | Inserted
+
+
+def apply(tx: Tx, changes: Sequence[Change | NewJob], actor: Actor, run_id: int | None) -> list[Stored]:
     """See ``Tx.apply``."""
     stored = _results(tx, changes)
     try:
@@ -46,22 +61,26 @@ def apply(tx: Tx, changes: Sequence[Change], actor: Actor, run_id: int | None) -
     return stored
 
 
-def _kind(change: Change) -> type:
+def _kind(change: Change | NewJob) -> type:
     return Update if isinstance(change, Archive) else type(change)
 
 
-def _culprit(changes: Sequence[Change]) -> int:
+def _culprit(changes: Sequence[Change | NewJob]) -> int:
     """The id of the job that moved; known only where the batch is one change, else 0."""
     first = changes[0]
     return first.before.id if len(changes) == 1 and isinstance(first, (Update, Archive, Delete)) else 0
 
 
-def _results(tx: Tx, changes: Sequence[Change]) -> list[Job]:
+def _results(tx: Tx, changes: Sequence[Change | NewJob]) -> list[Stored]:
     """The jobs as they will be stored: with ids, versions and places."""
-    ids = iter(tx.next_ids("job", count)) if (count := sum(type(c) is Create for c in changes)) else iter(())
-    stored = []
+    count = sum(type(change) in (NewJob, Create) for change in changes)
+    ids = iter(tx.next_ids("job", count)) if count else iter(())
+    stored: list[Stored] = []
+    job: Stored
     for change in changes:
-        if isinstance(change, Create):
+        if isinstance(change, NewJob):
+            job = Inserted(next(ids), change.employer_id, change.reference_id, change.status)
+        elif isinstance(change, Create):
             job = _numbered(next(ids), _placed(tx, change.job), 1)
         elif isinstance(change, (Update, Archive)):
             job = _numbered(change.before.id, _placed(tx, change.job), change.before.version + 1)
@@ -83,11 +102,24 @@ def _placed(tx: Tx, job: Job) -> Job:
     return replace(job, locations=places.add_unknown(tx, job.employer_id, job.locations))
 
 
-_Pairs = list[tuple[Change, Job]]
+_Pairs = list[tuple[Any, Any]]
 
 
 def _insert(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
     tx.many(rows.INSERT, [rows.row_of(job) for _, job in pairs])
+
+
+def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
+    at = tx.now.instant
+    tx.many(
+        rows.INSERT,
+        [rows.inserted(job.id, job.version, at, _located(tx, job, new), new.values) for new, job in pairs],
+    )
+
+
+def _located(tx: Tx, job: Inserted, new: NewJob) -> tuple[Location, ...]:
+    found = unique_locations(places.find_all(tx, job.employer_id, new.places))
+    return places.add_unknown(tx, job.employer_id, found)
 
 
 def _update(tx: Tx, pairs: _Pairs, actor: Actor) -> None:
@@ -118,15 +150,15 @@ def _nothing(_tx: Tx, _pairs: _Pairs, _actor: Actor) -> None:
     """An Unchanged is no write."""
 
 
-_WRITE = {Create: _insert, Update: _update, Delete: _delete, Unchanged: _nothing}
+_WRITE = {NewJob: _insert_flat, Create: _insert, Update: _update, Delete: _delete, Unchanged: _nothing}
 
 
-def _keep_totals(tx: Tx, changes: Sequence[Change], stored: Sequence[Job]) -> None:
+def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored]) -> None:
     totals: Counter[tuple[int, str]] = Counter()
     for change, job in zip(changes, stored, strict=True):
         if isinstance(change, (Update, Archive, Delete)):
             totals[change.before.employer_id, change.before.status.value] -= 1
-        if isinstance(change, (Create, Update, Archive)):
+        if isinstance(change, (NewJob, Create, Update, Archive)):
             totals[job.employer_id, job.status.value] += 1
     moved = [(*key, n) for key, n in totals.items() if n]
     if moved:
@@ -134,7 +166,7 @@ def _keep_totals(tx: Tx, changes: Sequence[Change], stored: Sequence[Job]) -> No
 
 
 def _keep_history(
-    tx: Tx, changes: Sequence[Change], stored: Sequence[Job], actor: Actor, run_id: int | None
+    tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored], actor: Actor, run_id: int | None
 ) -> None:
     at, who = rows.micros(tx.now.instant), actor.kind.value
     tx.many(
@@ -156,16 +188,16 @@ def _keep_history(
     )
 
 
-def _version(change: Change, job: Job) -> int:
+def _version(change: Change | NewJob, job: Stored) -> int:
     return job.version + 1 if isinstance(change, Delete) else job.version
 
 
 def _told(
-    changes: Sequence[Change], stored: Sequence[Job], actor: Actor
-) -> Iterable[tuple[Change, Job, tuple[str, str | None]]]:
+    changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor
+) -> Iterable[tuple[Change | NewJob, Stored, tuple[str, str | None]]]:
     """Each change with its action and old values; an Unchanged is not told."""
     for change, job in zip(changes, stored, strict=True):
-        if isinstance(change, Create):
+        if isinstance(change, (NewJob, Create)):
             yield change, job, ("created", None)
         elif isinstance(change, Delete):
             yield change, job, ("deleted", rows.old_values(change.before, _ALL_FIELDS, None))

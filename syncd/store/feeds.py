@@ -195,6 +195,13 @@ def own(tx: Tx, feed_id: int, rows: Sequence[FeedRow]) -> None:
     confirm(tx, feed_id, ids)
 
 
+def own_new(tx: Tx, feed_id: int, rows: Sequence[tuple[FeedRow, bool]]) -> None:
+    """``own`` for jobs, active or not, that this very transaction has inserted: nobody else can have had
+    them."""
+    if rows:
+        tx.many(_OWN_NEW, [_values(feed_id, row, row.job_version, active) for row, active in rows])
+
+
 def _values(feed_id: int, row: FeedRow, version: int, active: bool) -> tuple[object, ...]:
     touched = version != row.job_version
     due = row.due.isoformat() if row.due else None

@@ -58,11 +58,18 @@ def locate(tx: Tx, employer_id: int, sent: JobInput) -> JobInput:
     places = sent.fields.get("locations")
     if not isinstance(places, tuple) or not places:
         return sent
+    return JobInput({**sent.fields, "locations": find_all(tx, employer_id, places)}, sent.id)
+
+
+def find_all(tx: Tx, employer_id: int, places: Sequence[Place | Location]) -> tuple[Location, ...]:
+    """The locations for ``places``, each once."""
+    if len(places) == 1 and isinstance(places[0], Place):
+        return (find(tx, employer_id, places[0]),)
     found: dict[tuple[int, str], Location] = {}
     for place in places:
         location = find(tx, employer_id, place) if isinstance(place, Place) else place
         found.setdefault((location.id, "" if location.id else place_key(location.description)), location)
-    return JobInput({**sent.fields, "locations": tuple(found.values())}, sent.id)
+    return tuple(found.values())
 
 
 def find(tx: Tx, employer_id: int, place: Place) -> Location:
@@ -108,6 +115,8 @@ def _location(row: Row) -> Location:
 def add_unknown(tx: Tx, employer_id: int, locations: Sequence[Location]) -> tuple[Location, ...]:
     """``locations`` with an id for each: those with id 0 are added for the employer, unless that has happened
     meanwhile."""
+    if all(place.id for place in locations):
+        return tuple(locations)
     return tuple(place if place.id else _add(tx, employer_id, place) for place in locations)
 
 

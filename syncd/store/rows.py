@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from syncd.domain.flat import FLAT, Flat, exact, flat
 from syncd.domain.job import (
     ATTRIBUTES,
     ArchivedBy,
@@ -23,9 +24,8 @@ from syncd.domain.job import (
     Salary,
     Status,
 )
-from syncd.domain.text import fold
 
-#: The columns that make a Job, in the order in which ``job_of`` takes and ``row_of`` gives them.
+#: The columns that make a Job, in the order in which ``job_of`` takes them.
 COLUMNS = (
     "id",
     "employer_id",
@@ -53,7 +53,10 @@ COLUMNS = (
     "description",
 )
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM job"
-INSERT = f"INSERT INTO job ({', '.join(COLUMNS)}, search) VALUES ({', '.join('?' * (len(COLUMNS) + 1))})"
+#: What only the transaction that inserts a job knows of it; the rest is FLAT.
+_OWN = ("id", "version", "published_at", "locations")
+_INSERTED = (*_OWN, *FLAT)
+INSERT = f"INSERT INTO job ({', '.join(_INSERTED)}) VALUES ({', '.join('?' * len(_INSERTED))})"
 #: Attribute of Job → its columns, where they are not one of the same name.
 _COLUMNS_OF = {
     "title": ("title", "search"),
@@ -63,6 +66,7 @@ _COLUMNS_OF = {
 _ATTRIBUTES = tuple(member.name for member in fields(Job))
 _attributes = attrgetter(*_ATTRIBUTES)
 
+Row = tuple[object, ...]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _STATUS = {status.value: status for status in Status}
@@ -110,11 +114,6 @@ def ids_of(text: str) -> tuple[int, ...]:
     return _decode_ids(text)
 
 
-@lru_cache(maxsize=4096)
-def _ids_json(ids: tuple[int, ...]) -> str:
-    return to_json(ids)
-
-
 def job_of(row: tuple[Any, ...]) -> Job:
     """The Job in a row of ``SELECT``."""
     return Job(
@@ -157,36 +156,16 @@ def salary_of(
     )
 
 
-def row_of(job: Job) -> tuple[object, ...]:
-    """The values of ``INSERT``: those of ``COLUMNS``, then the search column."""
-    salary = job.salary
-    return (
-        job.id,
-        job.employer_id,
-        job.reference_id,
-        job.title,
-        micros(job.published_at),
-        job.publish_date.isoformat(),
-        job.close_date.isoformat(),
-        job.close_origin.value,
-        job.confidential,
-        job.auto_refresh,
-        job.status.value,
-        _locations_json(job.locations),
-        _ids_json(job.categories),
-        job.position_type,
-        _exact(salary.amount) if salary else None,
-        _exact(salary.max_amount) if salary else None,
-        salary.period if salary else None,
-        salary.plus_commission if salary else None,
-        job.routing,
-        job.application_email,
-        job.application_url,
-        job.archived_by.value if job.archived_by else None,
-        job.version,
-        job.description,
-        search_text(job),
-    )
+def row_of(job: Job) -> Row:
+    """The values of ``INSERT``."""
+    return inserted(job.id, job.version, job.published_at, job.locations, flat(job))
+
+
+def inserted(
+    job_id: int, version: int, published_at: datetime, locations: tuple[Location, ...], values: Flat
+) -> Row:
+    """The values of ``INSERT`` for a job that is flat already."""
+    return (job_id, version, micros(published_at), _locations_json(locations), *values)
 
 
 def update_of(before: Job, after: Job) -> tuple[str, list[object]]:
@@ -206,18 +185,8 @@ def _update(changed: tuple[int, ...]) -> tuple[str, list[int]]:
     """The UPDATE of those attributes of Job, and where in ``row_of`` its values are."""
     names = [_ATTRIBUTES[place] for place in changed]
     columns = list(dict.fromkeys(c for name in names for c in _COLUMNS_OF.get(name, (name,))))
-    order = (*COLUMNS, "search")
     sql = f"UPDATE job SET {', '.join(f'{c} = ?' for c in columns)} WHERE id = ? AND version = ?"
-    return sql, [order.index(column) for column in columns]
-
-
-def search_text(job: Job) -> str:
-    """What ``q`` looks in: folded title and referenceId, on two lines so that no term matches across."""
-    return f"{fold(job.title)}\n{fold(job.reference_id or '')}"
-
-
-def _exact(amount: Decimal | None) -> str | None:
-    return None if amount is None else f"{amount:f}"
+    return sql, [_INSERTED.index(column) for column in columns]
 
 
 def old_values(before: Job, names: Iterable[str], after: Job | None) -> str:
@@ -242,8 +211,8 @@ def _value(job: Job, name: str) -> object:
     if name == "salary" and job.salary is not None:
         salary = job.salary
         return {
-            "amount": _exact(salary.amount),
-            "maxAmount": _exact(salary.max_amount),
+            "amount": exact(salary.amount),
+            "maxAmount": exact(salary.max_amount),
             "period": salary.period,
             "plusCommission": salary.plus_commission,
         }

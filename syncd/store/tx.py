@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import sqlalchemy as sa
 
+from syncd.domain.flat import NewJob
 from syncd.domain.job import Actor, Job, Moment
 from syncd.domain.plan import Change
 from syncd.errors import StoreError
@@ -15,6 +16,7 @@ from syncd.store.engine import Session
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from syncd.store.apply import Stored
     from syncd.store.gazetteer import Gazetteer
 
 Row = tuple[Any, ...]
@@ -91,9 +93,19 @@ class Tx:
             raise StoreError(f"no {counter} ids are left")
         return range(last - count + 1, last + 1)
 
-    def apply(self, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]:
+    @overload
+    def apply(self, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]: ...
+
+    @overload
+    def apply(
+        self, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
+    ) -> list[Stored]: ...
+
+    def apply(
+        self, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
+    ) -> Sequence[Stored]:
         """Write decisions: the only way to change a job. Returns the jobs as stored, in the order of
-        ``changes`` (of a Delete the job that went).
+        ``changes`` (of a Delete the job that went, of a NewJob only what is told of it).
 
         Unknown places are added, totals and history kept, versions raised; an ``Unchanged`` writes nothing.
         Raises StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile:

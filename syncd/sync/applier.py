@@ -11,12 +11,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from datetime import date
 from enum import Enum
 from functools import partial
+from typing import NamedTuple, cast
 
 import structlog
 
-from syncd.domain.job import Actor, ActorKind, Job, JobInput
+from syncd.domain.flat import NewJob
+from syncd.domain.job import Actor, ActorKind, Job, JobInput, Status
 from syncd.domain.plan import (
     Archive,
     Change,
@@ -32,13 +35,13 @@ from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import Tx, feeds, jobs, runs
 from syncd.sync.context import Context
-from syncd.sync.deciding import NOBODY, decide, located, look_up, problems_of, written
+from syncd.sync.deciding import NOBODY, created, decide, located, look_up, problems_of, written
 from syncd.sync.feed import Feed, Stopped
-from syncd.sync.packing import pack_problems, unpack
+from syncd.sync.packing import Packed, pack_problems
 from syncd.sync.stage import Stage, Staged
 
 log = structlog.get_logger(__name__)
-Row = tuple[Staged, JobInput]
+Row = tuple[Staged, Packed]
 
 #: Rows in one write while nobody else writes, and while others do: each of them has to wait for it, about 100 or
 #: 10 ms; but every write pays for a commit, and with few rows in each an import takes a third longer.
@@ -53,6 +56,16 @@ class Written:
     actions: Counter[str] = field(default_factory=Counter)
     refused: list[tuple[int, tuple[Problem, ...]]] = field(default_factory=list)
     named: list[int] = field(default_factory=list)
+
+
+class Owned(NamedTuple):
+    """A row whose job the feed owns from now on: which of the changes that is, and what was sent; None: the row
+    creates what was decided when it was read, and would change it again on ``due``."""
+
+    row: Staged
+    at: int
+    sent: JobInput | None
+    due: date | None = None
 
 
 class Part(Enum):
@@ -87,7 +100,7 @@ class Applier:
         """All valid rows, in order. Raises Stopped at a batch edge, StoreError when the store cannot
         serve."""
         done, size = 0, AMONG_OTHERS
-        batches = ([(row, unpack(row.body)) for row in batch] for batch in self._stage.rows(ALONE))
+        batches = ([(row, Packed(row.body)) for row in batch] for batch in self._stage.rows(ALONE))
         rows = next(batches, [])
         while rows:
             writes = self._ctx.store.writes
@@ -141,11 +154,18 @@ class Applier:
         """Rows of different references."""
         found = look_up(tx, self._feed, (row.reference for row, _ in rows))
         done.named.extend(job.id for job in found.jobs.values())
-        changes: list[Change] = []
-        owned: list[tuple[Row, int]] = []
-        for row, unlocated in rows:
+        today = tx.now.today.toordinal() if self._part is not Part.ARCHIVES else -1
+        changes: list[Change | NewJob] = []
+        owned: list[Owned] = []
+        for row, body in rows:
             job = found.jobs.get(row.reference)
-            sent = located(tx, self._feed, unlocated)
+            if job is None and row.day == today:
+                done.actions[RowAction.CREATED] += 1
+                new = body.new
+                owned.append(Owned(row, len(changes), None, new.due))
+                changes.append(new.job)
+                continue
+            sent = located(tx, self._feed, body.sent)
             decided = decide(self._feed, sent, job, found.owner(job), tx.now)
             if not self._goes_in(decided, done):
                 continue
@@ -154,7 +174,7 @@ class Applier:
                 done.refused.append((row.number, problems_of(decided.decision)))
             elif decided.decision is not None:
                 if decided.owns:
-                    owned.append(((row, sent), len(changes)))
+                    owned.append(Owned(row, len(changes), sent))
                 changes.append(decided.decision)
         self._write(tx, changes, owned)
 
@@ -166,13 +186,19 @@ class Applier:
             done.actions[RowAction.UNCHANGED] += 1 if self._part is Part.NO_ARCHIVES else -1
         return decided.archives is (self._part is Part.ARCHIVES)
 
-    def _write(self, tx: Tx, changes: list[Change], owned: list[tuple[Row, int]]) -> None:
+    def _write(self, tx: Tx, changes: list[Change | NewJob], owned: list[Owned]) -> None:
         stored = tx.apply(changes, self._actor, run_id=self._run.id) if changes else []
-        feeds.own(
-            tx,
-            self._feed.id,
-            [written(self._feed, row, sent, stored[at], tx.now) for (row, sent), at in owned],
-        )
+        feed = self._feed
+        new: list[tuple[feeds.FeedRow, bool]] = []
+        others: list[feeds.FeedRow] = []
+        for row, at, sent, changes_on in owned:
+            job = stored[at]
+            if sent is None:
+                new.append((created(feed, row, job.id, changes_on), job.status is Status.ACTIVE))
+            else:
+                others.append(written(feed, row, sent, cast("Job", job), tx.now))
+        feeds.own_new(tx, feed.id, new)
+        feeds.own(tx, feed.id, others)
 
     # -- archiving -----------------------------------------------------------------------------------------
 

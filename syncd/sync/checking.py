@@ -21,7 +21,7 @@ from syncd.feeds.config import FeedConfig
 from syncd.feeds.readers import open_reader
 from syncd.feeds.records import FeedReader, Format, Record
 from syncd.sync.deciding import problems_of
-from syncd.sync.reading import judge
+from syncd.sync.judging import judge
 
 #: So many different unknown values of a field, kinds of error, and references (for repetitions) are counted.
 MOST_VALUES, MOST_KINDS, MOST_REFERENCES = 10_000, 1_000, 1_000_000

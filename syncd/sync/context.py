@@ -18,7 +18,7 @@ Progress = Callable[[str, int, int], None]
 @dataclass(frozen=True, slots=True)
 class Context:
     """``stop`` is asked at every batch edge; ``scratch`` is the folder of the stage (None: the system's
-    own)."""
+    own); ``helpers``: so many further processes may judge the records of a large file."""
 
     store: Store
     catalog: Catalog
@@ -26,6 +26,7 @@ class Context:
     stop: Callable[[], bool]
     progress: Progress | None = None
     scratch: Path | None = None
+    helpers: int = 0
 
     def edge(self, phase: str, done: int, total: int) -> None:
         """A batch edge: reports how far the run is. Raises Stopped when it shall go no further."""

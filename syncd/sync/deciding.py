@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from syncd.domain.edits import field_digests
 from syncd.domain.job import Job, JobInput, Moment
@@ -14,15 +14,13 @@ from syncd.domain.plan import (
     RowAction,
     RowDecision,
     decide_row,
-    next_due,
+    due,
 )
-from syncd.domain.policy import Policy
 from syncd.errors import Problem
 from syncd.store import Tx, feeds, jobs, places
 from syncd.sync.feed import Feed
 from syncd.sync.stage import Staged
 
-_DAY = timedelta(days=1)
 NOBODY = Ownership()
 
 
@@ -91,6 +89,11 @@ def written(feed: Feed, row: Staged, sent: JobInput, job: Job, now: Moment) -> f
     )
 
 
+def created(feed: Feed, row: Staged, job_id: int, changes_on: date | None) -> feeds.FeedRow:
+    """The same of a row that became job ``job_id`` as it was decided when it was read."""
+    return feeds.FeedRow(job_id, row.reference, row.digest, feed.fingerprint, 1, None, changes_on)
+
+
 def sent_digests(feed: Feed, sent: JobInput) -> dict[str, str] | None:
     """What the row sends, for a feed that keeps people's edits; for any other nobody will ask."""
     return field_digests(sent.fields) if _keeps_edits(feed) else None
@@ -98,17 +101,3 @@ def sent_digests(feed: Feed, sent: JobInput) -> dict[str, str] | None:
 
 def _keeps_edits(feed: Feed) -> bool:
     return feed.config.policy.on_api_edit == "keep"
-
-
-def due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
-    """The first day on which the same row would come to something else, though neither is touched: its own
-    date has passed, or the date that nobody chose is renewed. None: never."""
-    own = sent.fields.get("closeDate")
-    if not isinstance(own, date):
-        return next_due(job, sent, policy)
-    if own >= now.today:
-        return own + _DAY if own < date.max else None
-    fields = {name: value for name, value in sent.fields.items() if name != "closeDate"}
-    return next_due(
-        job, JobInput(fields), policy
-    )  # ``expired = "ignore"``: the row counts as one without a date

@@ -33,6 +33,12 @@ class Warnings:
         self._kept.append(Warning(code, detail))
         self.total += number
 
+    def clear(self) -> None:
+        """The file is read once more from its start."""
+        self._kept.clear()
+        self._seen.clear()
+        self.total = 0
+
     def all(self) -> list[Warning]:
         """The kept ones, and one line for each code of which there were more."""
         more = [

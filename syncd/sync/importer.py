@@ -36,11 +36,12 @@ class Importer:
         progress: Progress | None = None,
         scratch: Path | None = None,
         feeds: Mapping[str, Feed] | None = None,
+        helpers: int = 0,
     ) -> None:
         """``stop`` is asked at every batch edge; ``scratch``: a folder with room for the largest file
         (default: the system's own for temporary files); ``feeds``: where ``approve`` finds the feed of a
-        run."""
-        self._ctx = Context(store, catalog, limits or Limits(), stop, progress, scratch)
+        run; ``helpers``: see Context."""
+        self._ctx = Context(store, catalog, limits or Limits(), stop, progress, scratch, helpers)
         self._feeds: Mapping[str, Feed] = feeds if feeds is not None else {}
 
     def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None = None) -> Run:

@@ -15,16 +15,17 @@ from datetime import timedelta
 from functools import partial
 
 from syncd.domain.job import ATTRIBUTES, Job, JobInput, Moment, Status
-from syncd.domain.plan import Create, Ownership, Reject, RowDecision, Tally, Update
+from syncd.domain.plan import Create, Ownership, Reject, RowAction, RowDecision, Tally, Update
 from syncd.domain.run import Counts
 from syncd.domain.text import fold
 from syncd.store import Tx, feeds, jobs
 from syncd.sync.context import Context
 from syncd.sync.deciding import Found, decide, located, look_up, problems_of, sent_digests
 from syncd.sync.feed import Feed
-from syncd.sync.packing import pack_problems, unpack
+from syncd.sync.judging import Kind
+from syncd.sync.packing import Packed, pack_problems
 from syncd.sync.reading import Summary
-from syncd.sync.stage import Kind, Stage, Staged
+from syncd.sync.stage import Stage, Staged
 
 #: Rows in one look-up or one write: API writes get their turn between two of them.
 BATCH = 500
@@ -93,23 +94,43 @@ class Planner:
         named = self._stage.name_known()
         self._may_miss = self._summary.archives and bool(self._owned(0, limit=1))
         self.tally.named_active = self.tally.described = named
+        today = self._ctx.store.now().today.toordinal() if self._trusts_creations else -1
         done = 0
-        for batch in self._stage.rows(BATCH):
-            inputs = [unpack(row.body) for row in batch]
-            found, sents, now = self._ctx.store.read(partial(self._look, rows=batch, inputs=inputs))
+        for batch in self._stage.rows(BATCH, without=today):
+            found, sents, now = self._ctx.store.read(partial(self._look, rows=batch, today=today))
             for row, sent in zip(batch, sents, strict=True):
-                self._enter(row, found)
-                self._row(row, sent, decide(self._feed, sent, self._here.job, self._here.owner, now))
+                if sent is None:
+                    self._create(row)
+                else:
+                    self._enter(row, found)
+                    self._row(row, sent, decide(self._feed, sent, self._here.job, self._here.owner, now))
             done += len(batch)
             self._ctx.edge("planning", done, self._summary.read)
         self._leave()
         self._name_refused()
 
+    @property
+    def _trusts_creations(self) -> bool:
+        """Whether it is enough to know that a row creates a job, and not which."""
+        return self._on_change is None and not self._may_miss
+
     def _look(
-        self, tx: Tx, *, rows: Sequence[Staged], inputs: Sequence[JobInput]
-    ) -> tuple[Found, list[JobInput], Moment]:
+        self, tx: Tx, *, rows: Sequence[Staged], today: int
+    ) -> tuple[Found, list[JobInput | None], Moment]:
+        """For each row what it sends, located; None where it creates what was decided ``today``."""
         found = look_up(tx, self._feed, (row.reference for row in rows))
-        return found, [located(tx, self._feed, sent) for sent in inputs], tx.now
+        sents: list[JobInput | None] = []
+        for row in rows:
+            if row.day == today and row.reference not in found.jobs:
+                sents.append(None)
+            else:
+                sents.append(located(tx, self._feed, Packed(self._stage.body(row)).sent))
+        return found, sents, tx.now
+
+    def _create(self, row: Staged) -> None:
+        """A row that was decided when it was read, and is the only one of its reference."""
+        self._leave()
+        self._note(RowAction.CREATED, None, row.reference)
 
     @property
     def _here(self) -> _Group:

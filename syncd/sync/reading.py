@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import closing
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import JobInput
-from syncd.errors import FeedError, Invalid, Problem
-from syncd.feeds.mapping import Mapping
+from syncd.errors import FeedError
 from syncd.feeds.readers import open_reader
 from syncd.feeds.records import FeedReader, Format, Known, Record
 from syncd.store import feeds
 from syncd.sync.context import Context
 from syncd.sync.feed import Feed
 from syncd.sync.findings import Warnings
-from syncd.sync.packing import pack, pack_problems, unpack_problems
+from syncd.sync.helper import Brief
+from syncd.sync.judges import Judges, Unclear
+from syncd.sync.judging import Judge, Kind, Outcome
+from syncd.sync.packing import unpack_problems
 from syncd.sync.rejects import RejectsWriter
 from syncd.sync.source import SourceFile
-from syncd.sync.stage import Entry, Kind, Stage
+from syncd.sync.stage import Entry, Stage
 
 #: A checkpoint is recorded whenever so many records were read.
 EDGE = 2000
@@ -36,17 +35,6 @@ class Summary:
     rejected: int = 0
     archives: bool = True
     withheld: str | None = None
-
-
-class Judged(NamedTuple):
-    """A record after mapping and the rules for what was sent: ``sent`` or ``problems``, and its id where it
-    is readable. ``unknown``: (field, value) of what no catalogue and no lookup has."""
-
-    reference: str | None
-    sent: JobInput | None
-    problems: tuple[Problem, ...]
-    warnings: tuple[tuple[str, str], ...]
-    unknown: tuple[tuple[str, str], ...] = ()
 
 
 class Reading:
@@ -69,35 +57,70 @@ class Reading:
         self._trusted: dict[bytes, feeds.KnownRow] = {}
         self._previous: dict[bytes, feeds.KnownRow] = {}
         self._format: Format | None = None
+        policy, mapping = feed.config.policy, feed.config.mapping
+        self._judge = Judge(mapping, ctx.catalog, policy, feed.id, feed.employer.id)
+        self._now = ctx.store.now()
         self._last_good: str | None = None
         self.summary = Summary()
 
     def read(self) -> Summary:
         """Raises FeedError for a file that cannot be used (which may show only at its end), Stopped."""
-        reader = self._open(self._known)
-        self._format = reader.format
-        if self._rejects is not None:
-            self._rejects.start(reader)
         try:
-            self._read_all(reader)
-        except FeedError as error:
-            error.last_good = self._last_good
-            raise
+            reader = self._read(self._ctx.helpers)
+        except Unclear:  # its records can be told apart only by who reads all of it
+            self._start_over()
+            reader = self._read(0)
         self._source.check_unchanged()
         self._stage.seal()
         self._sum_up(reader)
         self._read_overtaken()
         return self.summary
 
-    def _read_all(self, reader: FeedReader) -> None:
+    def _read(self, helpers: int) -> FeedReader:
+        reader = self._open(self._known)
+        self._format = reader.format
+        if self._rejects is not None:
+            self._rejects.start(reader)
+        try:
+            with closing(self._judges(reader, helpers)) as judges:
+                try:
+                    self._read_all(reader, judges)
+                except FeedError:
+                    judges.finish()  # for the last good reference
+                    raise
+                judges.finish()
+        except FeedError as error:
+            error.last_good = self._last_good
+            raise
+        return reader
+
+    def _judges(self, reader: FeedReader, helpers: int) -> Judges:
+        brief = Brief(self._judge, self._source.path, self._feed.config.read, self._ctx.limits, reader.format)
+        return Judges(brief, self._take, lambda: self._now, most=helpers)
+
+    def _read_all(self, reader: FeedReader, judges: Judges) -> None:
         for record in reader:
             row = self._trusted_row(record)
             if row is not None:
                 self._take_known(record, row)
             else:
-                self._take(record)
+                judges.add(record)
             if record.number % EDGE == 0:
                 self._edge(reader, record.number)
+                reader.slicing = (
+                    judges.helped(self._left(reader, record.number)) and not self._feed.config.read.outside
+                )
+
+    def _left(self, reader: FeedReader, number: int) -> float:
+        """How many of the bytes to come will have to be judged, if the file goes on as it began."""
+        left = self._source.size - reader.bytes_read
+        return left * (1 - self.summary.known / number)
+
+    def _start_over(self) -> None:
+        self.summary = Summary()
+        self._last_good = None
+        self._stage.clear()
+        self._warnings.clear()
 
     def read_late(self) -> None:
         """Once more for the records of the rows that were rejected only when they met the store, for the
@@ -115,6 +138,7 @@ class Reading:
 
     def _edge(self, reader: FeedReader, number: int) -> None:
         self._mark(f"read {number}")
+        self._now = self._ctx.store.now()
         self._ctx.edge("reading", reader.bytes_read, self._source.size)
 
     # -- known records -------------------------------------------------------------------------------------
@@ -152,33 +176,29 @@ class Reading:
                 self._stage.distrust(record.number)
                 self.summary.known -= 1
                 self.summary.read -= 1
-                self._take(record)
+                self._take(record, self._judge.outcome(record, self._format, self._now))
         self._source.check_unchanged()
         self._stage.regroup()
 
     # -- other records -------------------------------------------------------------------------------------
 
-    def _take(self, record: Record) -> None:
-        judged = judge(self._feed.config.mapping, self._ctx.catalog, record, self._format)
+    def _take(self, record: Record, outcome: Outcome) -> None:
         self.summary.read += 1
-        for code, detail in judged.warnings:
-            self._warnings.add(code, detail, record.number, judged.reference)
-        if judged.sent is not None and judged.reference is not None:
-            self._last_good = judged.reference
-            body = pack(judged.sent)
-            self._stage.add(
-                Kind.ROW, Entry(record.number, record.line, judged.reference, record.digest, body)
-            )
+        for code, detail in outcome.warnings:
+            self._warnings.add(code, detail, record.number, outcome.reference)
+        self._stage.add(
+            outcome.kind,
+            Entry(record.number, record.line, outcome.reference, record.digest, outcome.body, outcome.day),
+        )
+        if outcome.kind is Kind.ROW:
+            self._last_good = outcome.reference
         else:
-            self._reject(record, judged)
+            self._reject(record, outcome)
 
-    def _reject(self, record: Record, judged: Judged) -> None:
-        kind = Kind.REJECTED if record.problem is None else Kind.RAGGED
-        body = pack_problems(judged.problems)
-        self._stage.add(kind, Entry(record.number, record.line, judged.reference, record.digest, body))
+    def _reject(self, record: Record, outcome: Outcome) -> None:
         self.summary.rejected += 1
         if self._rejects is not None:
-            self._rejects.add(record, judged.reference, judged.problems)
+            self._rejects.add(record, outcome.reference, unpack_problems(outcome.body))
 
     def _sum_up(self, reader: FeedReader) -> None:
         summary = self.summary
@@ -191,38 +211,3 @@ class Reading:
             summary.withheld = (
                 f"the file says that it has {reader.declared} records, but {summary.read} were found"
             )
-
-
-def judge(mapping: Mapping, catalog: Catalog, record: Record, form: Format | None) -> Judged:
-    """Maps a record and checks what it sends, by the API's own rules."""
-    mapped = mapping.row(record, form)
-    problems = mapped.problems
-    noticed = mapped.warnings, mapped.unknown
-    if mapped.body is None:
-        reference = _readable(mapped.reference_id)
-        return Judged(reference, None, problems or (_NO_OBJECT,), *noticed)
-    try:
-        sent = rules.check(mapped.body, catalog, reference_required=True)
-    except Invalid as invalid:
-        problems = _joined(problems, invalid.problems)
-    if problems:
-        return Judged(_readable(mapped.reference_id), None, problems, *noticed)
-    return Judged(sent.reference_id, sent, (), *noticed)
-
-
-_NO_OBJECT = Problem("", "wrong_type", "a record must be an object")
-
-
-def _readable(reference: str | None) -> str | None:
-    """The id that a rejected row names, where it could be the id of a job at all."""
-    try:
-        return rules.check_reference({"referenceId": reference})
-    except Invalid:
-        return None
-
-
-def _joined(mapping: tuple[Problem, ...], rule: tuple[Problem, ...]) -> tuple[Problem, ...]:
-    """The mapping knows the file's own value: where it complains about a field, the rules need not do so
-    again."""
-    said = {p.pointer.split("/")[1] if p.pointer else "" for p in mapping}
-    return mapping + tuple(p for p in rule if (p.pointer.split("/")[1] if p.pointer else "") not in said)

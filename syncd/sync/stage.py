@@ -11,9 +11,10 @@ import hashlib
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
+
+from syncd.sync.judging import Kind
 
 _SCHEMA = """
 PRAGMA page_size = 16384;
@@ -22,8 +23,8 @@ PRAGMA synchronous = OFF;
 PRAGMA locking_mode = EXCLUSIVE;
 PRAGMA cache_size = -8192;
 CREATE TABLE known (number INTEGER PRIMARY KEY, job INTEGER, reference TEXT, digest BLOB);
-CREATE TABLE row (number INTEGER PRIMARY KEY, place INTEGER, line INTEGER, kind INTEGER, late INTEGER, reference TEXT,
-    digest BLOB, body BLOB);
+CREATE TABLE row (number INTEGER PRIMARY KEY, place INTEGER, line INTEGER, kind INTEGER, late INTEGER, day INTEGER,
+    reference TEXT, digest BLOB, body BLOB);
 CREATE TABLE named (job INTEGER PRIMARY KEY);
 CREATE TABLE gone (job INTEGER PRIMARY KEY, version INTEGER, expired INTEGER);
 CREATE TABLE fresh (likeness TEXT PRIMARY KEY, jobs INTEGER) WITHOUT ROWID;
@@ -32,16 +33,9 @@ CREATE TABLE wanted (digest BLOB PRIMARY KEY) WITHOUT ROWID;
 _BUFFER = 1000
 
 
-class Kind(IntEnum):
-    """What became of a record that was not known."""
-
-    ROW = 1  # valid by itself
-    REJECTED = 2
-    RAGGED = 3  # rejected, and its id may stand in the wrong column
-
-
 class Staged(NamedTuple):
-    """A valid row. ``line`` counts from 1, ``digest`` is the record's, ``body`` packed."""
+    """A valid row. ``line`` counts from 1, ``digest`` is the record's, ``body`` packed; ``day`` as in
+    Outcome."""
 
     number: int
     line: int | None
@@ -49,16 +43,19 @@ class Staged(NamedTuple):
     digest: bytes
     body: bytes
     place: int
+    day: int
 
 
 class Entry(NamedTuple):
-    """A record that is not known: ``body`` is the packed row, or the packed problems of a rejected one."""
+    """A record that is not known: ``body`` is the packed row, or the packed problems of a rejected one;
+    ``day`` as in Outcome."""
 
     number: int
     line: int | None
     reference: str | None
     digest: bytes
     body: bytes
+    day: int = 0
 
 
 class Stage:
@@ -70,8 +67,14 @@ class Stage:
             self._db.executescript(_SCHEMA)
             self._db.execute("BEGIN")
         self._known: list[tuple[int, int, str, bytes]] = []
-        self._rows: list[tuple[int, int, int | None, Kind, int, str | None, bytes, bytes]] = []
+        self._rows: list[tuple[int, int, int | None, Kind, int, int, str | None, bytes, bytes]] = []
         self._grouped = False
+
+    def clear(self) -> None:
+        """Forgets what was read, before ``seal``."""
+        self._known.clear()
+        self._rows.clear()
+        self._db.executescript("DELETE FROM known; DELETE FROM row")
 
     def close(self) -> None:
         self._db.close()
@@ -85,14 +88,14 @@ class Stage:
 
     def add(self, kind: Kind, entry: Entry) -> None:
         """A record that is not known."""
-        number, line, reference, digest, body = entry
-        self._rows.append((number, number, line, kind, 0, reference, digest, body))
+        number, line, reference, digest, body, day = entry
+        self._rows.append((number, number, line, kind, 0, day, reference, digest, body))
         if len(self._rows) >= _BUFFER:
             self._flush()
 
     def _flush(self) -> None:
         self._db.executemany("INSERT INTO known VALUES (?,?,?,?)", self._known)
-        self._db.executemany("INSERT INTO row VALUES (?,?,?,?,?,?,?,?)", self._rows)
+        self._db.executemany("INSERT INTO row VALUES (?,?,?,?,?,?,?,?,?)", self._rows)
         self._known.clear()
         self._rows.clear()
 
@@ -111,6 +114,8 @@ class Stage:
             self._group()
 
     def _group(self) -> None:
+        # What a row creates if there is no job is decided anew where another row may have made it.
+        self._db.execute("UPDATE row SET day = 0 WHERE reference IN (SELECT reference FROM temp.twice)")
         self._db.execute(
             "UPDATE row SET place = twice.first FROM temp.twice WHERE row.reference = twice.reference AND number <> first"
         )
@@ -164,18 +169,26 @@ class Stage:
 
     # -- planning and applying -----------------------------------------------------------------------------
 
-    def rows(self, size: int) -> Iterator[list[Staged]]:
-        """The valid rows in order, ``size`` at a time; rows may be rejected on the way."""
+    def rows(self, size: int, *, without: int = -1) -> Iterator[list[Staged]]:
+        """The valid rows in order, ``size`` at a time; rows may be rejected on the way. Those of the day
+        ``without`` come without their bodies, which are most of the file (``body`` has them)."""
         order = "place, number" if self._grouped else "number"
         after = "(place, number) > (:place, :number)" if self._grouped else "number > :number"
         query = (
-            f"SELECT number, line, reference, digest, body, place FROM row WHERE kind = {Kind.ROW:d} AND {after} "  # noqa: S608
-            f"ORDER BY {order} LIMIT :size"
+            "SELECT number, line, reference, digest, iif(day = :without, x'', body), place, day "  # noqa: S608
+            f"FROM row WHERE kind = {Kind.ROW:d} AND {after} ORDER BY {order} LIMIT :size"
         )
-        at = {"place": 0, "number": 0, "size": size}
+        at = {"place": 0, "number": 0, "size": size, "without": without}
         while batch := [Staged._make(values) for values in self._db.execute(query, at).fetchall()]:
             yield batch
             at |= {"place": batch[-1].place, "number": batch[-1].number}
+
+    def body(self, row: Staged) -> bytes:
+        """The body of a row, also where it came without."""
+        if row.body:
+            return row.body
+        found: bytes = self._db.execute("SELECT body FROM row WHERE number = ?", (row.number,)).fetchone()[0]
+        return found
 
     def reject(self, number: int, problems: bytes) -> None:
         """The store's state forbids a row that was valid by itself."""
@@ -187,7 +200,7 @@ class Stage:
         """The rejected records in file order."""
         query = "SELECT number, line, reference, digest, body FROM row WHERE kind <> ? AND number > ? ORDER BY number LIMIT ?"
         after = 0
-        while batch := [Entry._make(v) for v in self._db.execute(query, (Kind.ROW, after, size)).fetchall()]:
+        while batch := [Entry(*v) for v in self._db.execute(query, (Kind.ROW, after, size)).fetchall()]:
             yield batch
             after = batch[-1].number
 

@@ -4,7 +4,7 @@ and told."""
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from syncd.errors import FeedError, StoreBusy
 from syncd.store import feeds, jobs, runs, upsert
 from syncd.sync.importer import Stopped
 from syncd.sync.rejects import RejectsWriter
+
+DAY = timedelta(days=1)
 
 
 def counted(run: Any) -> dict[str, int]:
@@ -547,19 +549,74 @@ def test_a_missing_job_that_is_given_a_named_reference_between_plan_and_write_st
     ]
 
 
+def between_plan_and_write(act: Any) -> Any:
+    """For ``progress``: does something once, when the plan is made."""
+    phases = []
+
+    def act_once(phase: str, done: int, total: int) -> None:
+        phases.append(phase)
+        if phases.count("planning") == 1 and phase == "planning":  # all rows are planned: they are one batch
+            act()
+
+    return act_once
+
+
+def test_a_reference_that_is_taken_between_plan_and_write_is_updated(board: Any) -> None:
+    progress = between_plan_and_write(lambda: board.put(board.row("a", title="Mine", confidential=True)))
+    run = board.drop(
+        board.feed(), [board.row("a"), board.row("b")], importer=board.make_importer(progress=progress)
+    )
+    assert (run.state, run.counts.created, run.counts.updated, run.counts.rejected) == ("succeeded", 1, 1, 0)
+    assert [(job.reference_id, job.title, job.confidential, job.version) for job in board.jobs()] == [
+        ("a", "Cook a", True, 2),
+        ("b", "Cook b", False, 1),
+    ]
+
+
+def test_a_job_that_is_created_after_midnight_is_published_on_the_new_day(board: Any, clock: Any) -> None:
+    yesterday = clock.today
+    rows = [
+        board.row("a"),
+        board.row("b", closeDate=str(yesterday)),
+        board.row("c", closeDate=str(yesterday)),
+    ]
+    board.put(board.row("c"))
+    progress = between_plan_and_write(lambda: clock.forward(hours=12))
+    run = board.drop(board.feed(), rows, importer=board.make_importer(progress=progress))
+    today = yesterday + DAY
+    assert clock.today == today
+    assert (run.counts.created, run.counts.expired) == (1, 2)
+    assert board.job("b") is None  # its last day has passed meanwhile
+    assert board.statuses() == {"a": "active", "c": "archived"}
+    job = board.job("a")
+    assert (job.publish_date, job.close_date) == (today, today + 60 * DAY)
+    assert job.published_at == clock.now
+
+
+def test_two_new_jobs_at_one_place_that_no_catalogue_has_share_it(board: Any) -> None:
+    here = [{"description": "Nowhere Landing, ON"}]
+    both = [{"description": "Nowhere Landing, ON"}, {"description": "nowhere landing, ON"}]
+    run = board.drop(board.feed(), [board.row("a", locations=here), board.row("b", locations=both)])
+    assert run.counts.created == 2
+    a, b = board.jobs()
+    assert [place.description for place in a.locations] == ["Nowhere Landing, ON"]
+    assert a.locations == b.locations
+    assert a.locations[0].id >= 1_000_000_000
+
+
 def test_a_write_that_waiting_does_not_mend_rejects_its_row_and_holds_the_archiving(
     board: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feed = board.feed()
     board.drop(feed, [board.row("a"), board.row("b")])
-    own = feeds.own
+    own = feeds.own_new
 
     def broken(tx: Any, feed_id: int, rows: Any) -> None:
-        if any(row.reference_id == "x" for row in rows):
+        if any(row.reference_id == "x" for row, _active in rows):
             raise ValueError("no such luck")
         own(tx, feed_id, rows)
 
-    monkeypatch.setattr(feeds, "own", broken)
+    monkeypatch.setattr(feeds, "own_new", broken)
     run = board.drop(feed, [board.row("a"), board.row("x"), board.row("c")])
     assert (run.state, run.holds, run.counts.created, run.counts.rejected) == ("held", "archive", 1, 1)
     assert "1 write failed" in run.reason
@@ -573,16 +630,16 @@ def test_a_store_that_is_busy_stops_the_run_where_it_can_go_on(
     feed = board.feed()
     source = board.file([board.row("a")])
     run = board.begin(feed, source)
-    own = feeds.own
+    own = feeds.own_new
 
     def busy(tx: Any, feed_id: int, rows: Any) -> None:
         raise StoreBusy("the disk is full")
 
-    monkeypatch.setattr(feeds, "own", busy)
+    monkeypatch.setattr(feeds, "own_new", busy)
     with pytest.raises(StoreBusy):
         board.importer.run(feed, source, run)
     assert board.saved(run.id).state == "applying"
-    monkeypatch.setattr(feeds, "own", own)
+    monkeypatch.setattr(feeds, "own_new", own)
     assert board.importer.run(feed, source, run).counts.created == 1
 
 

@@ -22,6 +22,7 @@ class BaseReader(ABC):
         self.mended = False
         self.withheld: str | None = None
         self.bytes_read = 0
+        self.slicing = False
         self._source, self._limits, self._known = source, limits, known
         self._number = self._before = 0
         self._line = 1
@@ -42,6 +43,10 @@ class BaseReader(ABC):
 
     @abstractmethod
     def __iter__(self) -> Iterator[Record]: ...
+
+    def again(self, data: bytes, line: int) -> Record | None:
+        """See FeedReader: only XML comes in slices."""
+        return None
 
     def _chunks(self, skip: int = 0) -> Iterator[bytes]:
         """The file in UTF-8, without its first ``skip`` bytes."""

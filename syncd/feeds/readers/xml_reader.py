@@ -11,6 +11,9 @@ sound because
   a record of the same surroundings: so the parser is between two elements there, and not in a comment, in
   CDATA or under another parent.
 
+The same holds for a slice that somebody else parses (``slicing``), if a parser in the same place finds exactly one
+record in it (``again``); until then nothing of the file may be used.
+
 Records that are no clean slices (a nested element of the same name, an end tag in CDATA) get a digest of
 another kind, and are always parsed. A wrong guess costs time, never a wrong record."""
 
@@ -33,7 +36,7 @@ from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml_scout import Event, local, matches, names, new_parser, scout, signature
 from syncd.feeds.readers.xml_text import SUSPICIOUS, Lexer, Unknown, safe_cut, whole_text
 from syncd.feeds.readers.xml_words import forbidden_in, in_words
-from syncd.feeds.records import Format, Known, Record
+from syncd.feeds.records import Format, Known, Record, Slice
 
 _AFTER_NAME = frozenset(b" \t\r\n/>")
 _COUNT_TAG = "{*}expectedJobCount"
@@ -75,7 +78,7 @@ class XmlReader(BaseReader):
         self._last: etree._Element | None = None
         self._kept: list[etree._Element] = []
         self._at_home = self._trusted = self._root_ended = False
-        self._run: list[tuple[bytes, int]] = []
+        self._run: list[tuple[bytes, int, bytes | None]] = []
         self._fed_line = self._line
 
     def __iter__(self) -> Iterator[Record]:
@@ -121,9 +124,9 @@ class XmlReader(BaseReader):
         known = self._ask([digest for digest in digests if digest])
         for (gap, start, end), digest in zip(pieces, digests, strict=True):
             blank = start == gap or (start >= 0 and buf[gap:start].isspace())
-            if blank and self._trusted and digest in known:
+            if blank and self._trusted and (self.slicing or digest in known):
                 self._line += buf.count(b"\n", gap, start)
-                self._run.append((digest, self._line))
+                self._run.append((digest, self._line, None if digest in known else buf[start:end]))
                 self._line += buf.count(b"\n", start, end)
                 self._mark_mended(buf, start, end)
                 continue
@@ -144,13 +147,13 @@ class XmlReader(BaseReader):
             yield from self._end_run()
 
     def _mark_mended(self, buf: bytes, start: int, end: int) -> None:
-        """A known record is not parsed; its start tag may still carry the mark."""
+        """Such a record is not parsed here; its start tag may still carry the mark."""
         assert self._opening is not None
         if buf[start + len(self._opening)] != 62 and b"syncd_errors" in buf[start:end]:
             self.mended = True
 
     def _end_run(self) -> Iterator[Record]:
-        """One placeholder for the known records in a row, with as many line ends as they had."""
+        """One placeholder for the records in a row that are not parsed, with as many line ends as they had."""
         run, self._run = self._run, []
         assert self._opening is not None
         lines = b"\n" * (self._line - self._fed_line)
@@ -160,9 +163,21 @@ class XmlReader(BaseReader):
             fault = self._stalled()
             raise fault or self._fault("not_well_formed", "records in a place where none can be")
         self._tidy(events[0][1])
-        for digest, line in run:
-            yield Record(self._next(), line, None, digest, None)
         self._since = 0
+        for digest, line, data in run:
+            if data is None:
+                yield Record(self._next(), line, None, digest, None)
+            else:
+                item = Slice(data, self._parent, local(events[0][1]))
+                yield Record(self._next(), line, None, digest, item, None, partial(bytes, data))
+
+    def again(self, data: bytes, line: int) -> Record | None:
+        """See FeedReader. Raises FeedError for a record that spoils the file."""
+        if not self._trusted:
+            return None
+        self._line = line
+        got = self._feed_slice(data, len(data), b"", known=False)
+        return got if isinstance(got, Record) and self._trusted else None
 
     def _feed_slice(self, data: bytes, size: int, digest: bytes, *, known: bool) -> Record | list[Event]:
         """Bytes whose last ``size`` should be one record: fed alone, so that the parser's events tell whether they are.

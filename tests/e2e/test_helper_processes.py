@@ -1,0 +1,63 @@
+"""A large file gets a helper process, which never outlives the daemon, however that ends."""
+
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+ROWS = 9_000
+#: Makes the file large enough for a helper to be worth it.
+TEXT = f"<p>{'Steel, and more steel. ' * 200}</p>"
+
+
+def helpers(pid):
+    """The children of a process that are helpers."""
+    found = []
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        found += [int(child) for child in listed.read_text().split()]
+    return [child for child in found if b"syncd.sync.helper" in command(child)]
+
+
+def command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
+def ended(pid):
+    return b"syncd.sync.helper" not in command(pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "stopped"])
+def test_a_helper_ends_with_the_daemon_and_the_next_start_goes_on(
+    installation, start, make_row, until, number
+):
+    installation.employer_with_key()
+    daemon = start()
+    installation.drop("jobs.csv", [make_row(f"F-{n}", description=TEXT) for n in range(ROWS)])
+    until(lambda: helpers(daemon.process.pid), "a helper")
+    (helper,) = helpers(daemon.process.pid)
+    daemon.signal(number)
+    until(lambda: daemon.process.poll() is not None, "the daemon to end")
+    until(lambda: ended(helper), "the helper to end")
+    daemon.close()
+    again = start()
+    (event,) = again.wait_for_event("feed.reconciled")
+    assert (event["state"], event["created"], event["attempt"]) == ("succeeded", ROWS, 2)
+    until(lambda: not helpers(again.process.pid), "the helper of the second attempt to end")
+
+
+def test_no_helper_where_the_settings_want_none(installation, start, make_row):
+    installation.settings("[sync]\nhelpers = 0\n")
+    installation.employer_with_key()
+    daemon = start()
+    seen = []
+    installation.drop("jobs.csv", [make_row(f"F-{n}", description=TEXT) for n in range(ROWS)])
+    while not daemon.events("feed.reconciled"):
+        seen += helpers(daemon.process.pid)
+        time.sleep(0.02)
+    assert daemon.events("feed.reconciled")[0]["created"] == ROWS
+    assert not seen
