@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from aiohttp import web
 
@@ -33,7 +32,7 @@ class Context:
     json_ld: JsonLd
     addresses: Addresses
     document: bytes
-    log: Callable[[dict[str, Any]], None]
+    log: Callable[..., None]
     open_paths: set[str] = field(default_factory=set)
     quiet_paths: set[str] = field(default_factory=set)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

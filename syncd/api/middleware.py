@@ -84,17 +84,15 @@ def _log(request: web.Request, status: int, started: float) -> None:
     if request.path in context.quiet_paths:
         return
     who = request.get(PRINCIPAL)
-    fields = {
-        "method": effective_method(request),
-        "route": _template(request),
-        "status": status,
-        "ms": round((perf_counter() - started) * 1000, 2),
-        "key": who.key_id if who else None,
-        "request_id": request[REQUEST_ID],
-    }
-    if status in _SUSPICIOUS:
-        fields["client"] = context.addresses.client(request)
-    context.log(fields)
+    context.log(
+        method=effective_method(request),
+        route=_template(request),
+        status=status,
+        ms=round((perf_counter() - started) * 1000, 2),
+        key=who.key_id if who else None,
+        request_id=request[REQUEST_ID],
+        **({"client": context.addresses.client(request)} if status in _SUSPICIOUS else {}),
+    )
 
 
 def _template(request: web.Request) -> str | None:

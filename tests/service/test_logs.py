@@ -166,7 +166,7 @@ def test_a_frequent_line_is_the_one_that_a_logger_writes(written, form, level):
     fields = {"route": "/jobs/{id}", "status": 200, "ms": 0.25, "key": None, "request_id": "r1"}
     lines = []
     for log in (
-        lambda: logs.frequent(logs.Event.API_REQUEST)(dict(fields)),
+        lambda: logs.frequent(logs.Event.API_REQUEST)(**fields),
         lambda: structlog.get_logger().info(logs.Event.API_REQUEST, **fields),
     ):
         stream = written(form, level)
@@ -180,5 +180,5 @@ def test_a_frequent_line_is_caught_by_whoever_catches_the_log(written):
     written()
     log = logs.frequent(logs.Event.API_REQUEST)
     with structlog.testing.capture_logs() as lines:
-        log({"request_id": "r1"})
+        log(request_id="r1")
     assert lines == [{"event": "api.request", "log_level": "info", "request_id": "r1"}]
