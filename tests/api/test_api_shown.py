@@ -25,12 +25,15 @@ from syncd.domain.job import (
 from syncd.domain.plan import Create
 from syncd.store import Store, employers, jobs
 
-RENDER = Renderer(Catalog.default())
+CATALOG = Catalog.default()
+RENDER, PERIODS = Renderer(CATALOG), sorted(CATALOG.periods)
 ACTOR = Actor(ActorKind.KEY, 1)
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=40)
 amounts = st.none() | st.decimals(0, 10**12 - 1, places=4).map(lambda value: value.normalize())
-salaries = st.none() | st.builds(Salary, amounts, amounts, st.none() | st.integers(1, 6), st.booleans())
+salaries = st.none() | st.builds(
+    Salary, amounts, amounts, st.none() | st.sampled_from(PERIODS), st.booleans()
+)
 places = st.lists(
     st.builds(Location, st.integers(1, 10**9), texts, texts, st.just("city")), min_size=1, max_size=3
 )
