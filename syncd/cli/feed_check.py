@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -15,16 +14,15 @@ from syncd.cli.context import opened_store, settings_of
 from syncd.cli.entry import DONE, FAILED
 from syncd.cli.feeds import FileUnusable
 from syncd.cli.output import bold, clean, quoted
-from syncd.cli.report_text import print_kinds
-from syncd.config import Settings
+from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.domain.job import Job, Moment
+from syncd.domain.run import UnknownValues
 from syncd.errors import FeedError, NotFound
 from syncd.feeds.config import FeedConfig
-from syncd.feeds.lookups import unknown_lines
 from syncd.service import wiring
 from syncd.store import Store, employers, jobs
 from syncd.sync.checking import Checker, Findings
-from syncd.sync.reports import rejected_json
+from syncd.sync.reports import rejected_json, unknown_json
 
 FORMAT = "syncd.check/1"
 
@@ -37,10 +35,10 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
         catalog = wiring.catalog_of(store, settings)
         found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         checker = Checker(found, catalog, settings.limits, _now(store), _current(store, found))
-        return report_check(checker, file, as_json, _lookups(settings, name))
+        return report_check(checker, file, as_json)
 
 
-def report_check(checker: Checker, file: Path, as_json: bool, existing: set[str]) -> int:
+def report_check(checker: Checker, file: Path, as_json: bool) -> int:
     """Checks and prints; rejected rows wait in a scratch file until the summary is known."""
     findings = Findings()
     with tempfile.TemporaryFile() as scratch:
@@ -49,9 +47,10 @@ def report_check(checker: Checker, file: Path, as_json: bool, existing: set[str]
                 scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
         except FeedError as error:
             raise FileUnusable(file, error) from error
-        lookups = unknown_lines(findings.unknown, checker.config.mapping, existing, checker.catalog)
+        config = checker.config
+        unknown = findings.unknown.listed(config.mapping, config.own_lookups, checker.catalog)
         scratch.seek(0)
-        (_print_json if as_json else _print_text)(checker, file, findings, lookups, scratch)
+        (_print_json if as_json else _print_text)(checker, file, findings, unknown, scratch)
     return FAILED if findings.rejected else DONE
 
 
@@ -68,14 +67,8 @@ def _current(store: Store, config: FeedConfig) -> Callable[[str], Job | None]:
     return lambda reference: store.read(lambda tx: jobs.by_reference(tx, owner.id, reference))
 
 
-def _lookups(settings: Settings, name: str) -> set[str]:
-    """The lookups that the feed's own file has (not those of its preset)."""
-    values = tomllib.loads((settings.feeds / f"{name}.toml").read_text(encoding="utf-8-sig"))
-    return set(values.get("lookup", {}))
-
-
 def _print_text(
-    checker: Checker, file: Path, findings: Findings, lookups: list[str], scratch: IO[bytes]
+    checker: Checker, file: Path, findings: Findings, unknown: UnknownValues, scratch: IO[bytes]
 ) -> None:
     print(bold(f"{checker.config.name}: {clean(file.name)} ({findings.format})"))
     print(_counts(findings))
@@ -89,9 +82,7 @@ def _print_text(
         print(bold(f"rejected rows: {findings.rejected}"))
     for row in _rows(scratch):
         print("  " + row_line(row))
-    if lookups:
-        print(bold("values that nothing knows, for the feed's file:"))
-        print("\n".join(clean(line) if line else "" for line in lookups))
+    print_unknown(unknown.toml)
 
 
 def _counts(findings: Findings) -> str:
@@ -104,10 +95,7 @@ def _counts(findings: Findings) -> str:
 
 def row_line(row: dict[str, Any]) -> str:
     """``record 4711, line 9423 (R-17): /title required: a job needs a title``, with the value that is wrong."""
-    where = f"record {row['record']}" + (f", line {row['line']}" if row["line"] else "")
-    return clean(
-        f"{where} ({row['referenceId'] or 'no referenceId'}): " + "; ".join(map(_reason, row["errors"]))
-    )
+    return clean(f"{place_of(row)}: " + "; ".join(map(_reason, row["errors"])))
 
 
 def _reason(error: dict[str, Any]) -> str:
@@ -120,7 +108,7 @@ def _rows(scratch: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def _print_json(
-    checker: Checker, file: Path, findings: Findings, lookups: list[str], scratch: IO[bytes]
+    checker: Checker, file: Path, findings: Findings, unknown: UnknownValues, scratch: IO[bytes]
 ) -> None:
     """One object, written as it comes: a million rejected rows need no memory."""
     head = {
@@ -145,11 +133,7 @@ def _print_json(
             {"code": code, "count": n, "example": findings.examples[code]}
             for code, n in findings.warnings.most_common()
         ],
-        "unknownValues": {
-            field: [{"value": value, "rows": n} for value, n in values.most_common()]
-            for field, values in findings.unknown.items()
-        },
-        "lookupToml": "\n".join(lookups),
+        **unknown_json(unknown),
     }
     print(msgspec.json.encode(head).decode()[:-1] + ',"rejectedRows":[', end="")
     for number, line in enumerate(scratch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from syncd.cli.output import bold, clean
 
@@ -33,6 +34,20 @@ def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> Non
     with console.capture() as captured:
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def print_unknown(toml: str) -> None:
+    """Values that nothing knows, as lines to be pasted into the feed's file."""
+    if toml:
+        print(bold("values that nothing knows, for the feed's file:"))
+        print("\n".join(clean(line) for line in toml.splitlines()))
+
+
+def place_of(row: dict[str, Any]) -> str:
+    """``record 4711, line 23 of b.csv (R-17)``."""
+    line = f", line {row['line']}" if row["line"] else ""
+    member = f"{' of' if line else ', in'} {row['member']}" if row["member"] else ""
+    return f"record {row['record']}{line}{member} ({row['referenceId'] or 'no referenceId'})"
 
 
 def _cut(text: str, most: int = 200) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from syncd.cli.context import opened_store, settings_of
 from syncd.cli.entry import DONE, FAILED
 from syncd.cli.output import bold, cell, clean, print_json, print_table, quoted
-from syncd.cli.report_text import print_kinds
+from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.config import Settings
 from syncd.domain.run import Counts, Run, RunState
 from syncd.store import Store, runs
@@ -47,6 +47,7 @@ def show_run(config: Path | None, as_json: bool, number: int) -> None:
         _section("would be archived", going["jobs"], _going, total=going["total"])
     print_kinds("rejected, by kind", _kinds(found["rejectedRows"]))
     _section("rejected rows", found["rejectedRows"], _rejected)
+    print_unknown(found["lookupToml"])
     _section("warnings", found["warnings"], _warning)
     _section("changes", found["changes"], _change)
 
@@ -153,9 +154,7 @@ def _kinds(rows: list[dict[str, Any]]) -> list[tuple[int, str, str, str]]:
 
 
 def _rejected(row: dict[str, Any]) -> str:
-    where = f"record {row['record']}" + (f", line {row['line']}" if row["line"] else "")
-    reasons = "; ".join(map(_reason, row["errors"]))
-    return f"{where} ({row['referenceId'] or 'no referenceId'}): {reasons}"
+    return f"{place_of(row)}: " + "; ".join(map(_reason, row["errors"]))
 
 
 def _reason(error: dict[str, Any]) -> str:

@@ -57,6 +57,15 @@ class Counts:
     warnings: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class UnknownValues:
+    """What no catalogue and no lookup has: ``found`` field → (value, rows), the most frequent first; ``toml``
+    the same as lines for the feed's file."""
+
+    found: dict[str, list[tuple[str, int]]]
+    toml: str
+
+
 @dataclass(slots=True)
 class Run:
     """One row of the run log. Instants are UTC; ``phases`` seconds by name; ``sha256`` of the file in hex."""
@@ -82,12 +91,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """A record that was not taken: where it stands in the file and everything that is wrong with it."""
+    """A record that was not taken: where it stands in the file and everything that is wrong with it.
+    ``member``: the file of an archive of several, in which ``line`` counts."""
 
     record: int
     line: int | None
     reference_id: str | None
     errors: tuple[Problem, ...]
+    member: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class FeedConfig:
     """One feed file, checked. ``settle`` in seconds; ``marker`` is the ending of the file that says another
     is complete; ``fingerprint`` (16 bytes) changes with all that decides what a record maps to;
     ``settings_digest`` (hex) with the values of the feed's own file, not with its comments, its order of
-    keys or the program's version."""
+    keys or the program's version; ``own_lookups``: the lookups in that file, not those of its preset."""
 
     name: str
     employer: str
@@ -68,6 +68,7 @@ class FeedConfig:
     mapping: Mapping
     fingerprint: bytes
     settings_digest: str
+    own_lookups: frozenset[str]
 
 
 def load_feeds(folder: Path, catalog: Catalog, defaults: FeedDefaults) -> dict[str, FeedConfig]:
@@ -149,6 +150,7 @@ def _build(
         mapping=mapping,
         fingerprint=_fingerprint(merged, catalog),
         settings_digest=hashlib.sha256(_canonical(values)).hexdigest(),
+        own_lookups=frozenset(_table(values, "lookup", Scope(""))),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from syncd.domain.catalog import Catalog
 from syncd.feeds.guessing import Guess
-from syncd.feeds.lookups import USUAL, suggestions
+from syncd.feeds.lookups import MOST_LISTED, USUAL, suggestions
 from syncd.feeds.survey import Survey
 from syncd.feeds.toml_text import comment, key, lookup_lines, plain, shown, text, value
 
@@ -91,6 +91,8 @@ def _read(parts: Parts, preset: str | None, records: str | None) -> Lines:
         yield f"format = {text(found.format)}"
     if path and found.format in ("xml", "json"):
         yield f"records = {text(path)}"
+    if found.spec.sheet is not None:
+        yield f"sheet = {text(found.spec.sheet)}  # of the sheets that has most of what looks like jobs"
     if found.delimiter is not None:
         yield f"# delimiter = {text(found.delimiter)}"
     if found.encoding not in ("guess", "utf-8"):
@@ -162,7 +164,7 @@ def _lookups(
     for name, lookup in names:
         yield f"[lookup.{key(lookup)}]"
         values = unknown.get(name, Counter())
-        for line in lookup_lines(values, suggestions(values, name, parts.catalog)):
+        for line in lookup_lines(values, suggestions(values, name, parts.catalog), MOST_LISTED):
             yield line if line.startswith("#") else f"# {line}"
         yield ""
 

@@ -22,6 +22,7 @@ from syncd.feeds.detect import find_preset, is_native
 from syncd.feeds.draft_text import Parts, render
 from syncd.feeds.field_names import blind
 from syncd.feeds.guessing import Guess, Guesser
+from syncd.feeds.lookups import UnknownCounter
 from syncd.feeds.presets import load_preset
 from syncd.feeds.readers import open_reader
 from syncd.feeds.survey import RECORDS, Survey, survey
@@ -43,8 +44,7 @@ _DECIDING = 500
 class Trial:
     """What a draft makes of the file. ``given``: field → records in which it has a value; ``whole``: records
     that have all that is needed; ``unread_dates``: records whose closeDate is in no format of the mapping;
-    ``unknown``: field → value → records; ``failure``: why it could not be
-    read."""
+    ``failure``: why it could not be read."""
 
     text: str
     read: int = 0
@@ -52,7 +52,7 @@ class Trial:
     long_references: int = 0
     unread_dates: int = 0
     given: Counter[str] = field(default_factory=Counter)
-    unknown: dict[str, Counter[str]] = field(default_factory=dict)
+    unknown: UnknownCounter = field(default_factory=UnknownCounter)
     failure: str | None = None
     config: FeedConfig | None = None
 
@@ -90,7 +90,7 @@ class Drafter:
         text = render(
             self._parts,
             preset=self._preset_of(best),
-            unknown=best.unknown,
+            unknown=best.unknown.fields,
             lacking=lacking,
             **self._choices(best),
         )
@@ -203,8 +203,7 @@ class Drafter:
         for record in islice(_unbroken(reader, self._survey), most):
             row = config.mapping.row(record, reader.format)
             trial.read += 1
-            for name, value in dict.fromkeys(row.unknown):
-                trial.unknown.setdefault(name, Counter())[value] += 1
+            trial.unknown.add(row.unknown)
             body = row.body or {}
             faulty = {problem.pointer.split("/")[1] for problem in row.problems if problem.pointer}
             trial.given.update(faulty | {name for name, value in body.items() if value is not None})

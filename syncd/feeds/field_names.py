@@ -15,13 +15,26 @@ _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split(
 
 
 def blind(name: str) -> str:
-    words = key(name).split()
+    words = key(name.replace("#", " number ")).split()
     return "".join(word for word in words if word not in _EMPTY) or "".join(words)
 
 
 def _names(words: str) -> Names:
     return tuple(dict.fromkeys(blind(word) for word in words.split()))
 
+
+#: Words in the name of a column of amounts → what they are for.
+PERIODS = {
+    word: period
+    for period, words in {
+        "hour": "hourly hour heure horaire",
+        "day": "daily day jour quotidien",
+        "month": "monthly month mensuel mois",
+        "week": "weekly week hebdomadaire",
+        "year": "annual annually yearly year annuel annuelle annee",
+    }.items()
+    for word in words.split()
+}
 
 NAMES: dict[str, Names] = {
     "referenceId": _names(
@@ -47,7 +60,7 @@ NAMES: dict[str, Names] = {
         " jobdescriptionhtml"
         " descriptionposte detailsoffre detailsposte offreemploi taches exigences"
         " descriptif body content contentencoded encoded jobbody"
-        " adverttext jobadvert"
+        " adverttext jobadvert aboutrole aboutjob aboutposition whatyouwilldo"
         " jobadtext details jobdetails text summary shortdescription jobsummary resume snippet"
         " responsibilities duties requirements missions profil contenu"
     ),
@@ -55,14 +68,14 @@ NAMES: dict[str, Names] = {
         "closedate closingdate dateclosing expirationdate expirydate expiry expiration expire expires"
         " expiresat expireson"
         " validthrough validuntil enddate applicationdeadline deadline applyby postuntil closingon"
-        " closeson dateexpiration"
+        " closeson dateexpiration advertiseduntil openuntil postinguntil displayuntil"
         " datefermeture dateferm datelimite datefin datefinaffichage dateecheance dateclosed"
-        " closes endson postingenddate"
+        " closes endson ends postingenddate"
     ),
     "city": _names(
         "city joblocationcity locationcity town ville municipalite municipality localite locality"
         " addresslocality cityname"
-        " jobcity commune worklocationcity"
+        " jobcity commune worklocationcity community communaute"
     ),
     "province": _names(
         "state province region provincestate stateprovince provinceterritory provincecode statecode"

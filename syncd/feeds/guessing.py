@@ -14,9 +14,11 @@ from dataclasses import field as attribute
 from syncd.domain.rules import LIMITS
 from syncd.domain.text import key
 from syncd.feeds.column_search import MOST, Columns
+from syncd.feeds.field_names import PERIODS
 from syncd.feeds.survey import Column, Survey
 from syncd.feeds.text_fields import STATUSES
 from syncd.feeds.transforms.dates import NAMES as DATE_FORMATS
+from syncd.feeds.transforms.money import parse
 from syncd.feeds.value_kinds import DATE_NAMES
 
 #: Text of this length is no name, title or place.
@@ -242,9 +244,11 @@ class Guesser:
             and "{" not in city[0].selector + province[0].selector
         ):
             sources.append({"template": f"{{{city[0].selector}}}, {{{province[0].selector}}}"})
-        sources += [c.selector for c in city[:1]]
+        # a city alone says less than "City, Province" beside it
+        told = [c for c in place if not sources and c.share("place") > 0.3]
+        sources += [c.selector for c in told[:1] or city[:1]]
         if not city or city[0].filled < self._records:
-            sources += [c.selector for c in place]
+            sources += [c.selector for c in place if c not in told[:1]]
         columns = [*city[:1], *province[:1], *place]
         if not sources:
             columns = self._columns.alike(
@@ -301,8 +305,10 @@ class Guesser:
                 if columns:
                     expression[part] = columns[0].selector
                     used += columns
+        if low and "period" not in expression and (period := _period_in(low[0])):
+            expression["period"] = {"value": period}
         if text and not (low and text[0] in low):
-            expression["text"] = _one_or_list(text)
+            expression["text"] = _pay_text(text)
             used += text
         if not expression:
             return None
@@ -354,6 +360,21 @@ def _ordered(names: Sequence[str], kinds: dict[str, int], usual: str | None) -> 
         chosen = best if decided else usual
         kept.append(chosen or ("numbers" if "numbers" in DATE_FORMATS else "dmy"))
     return sorted(kept, key=lambda name: -kinds.get(f"date:{name}", 0))
+
+
+def _pay_text(columns: list[Column]) -> object:
+    """The columns; where the only one says by its name alone what the amounts are for, with that."""
+    period = _period_in(columns[0])
+    told = any(parse(sample).usable for sample in columns[0].samples)
+    if len(columns) > 1 or period is None or told or "{" in columns[0].selector:
+        return _one_or_list(columns)
+    return {"template": f"{{{columns[0].selector}}} per {period}"}
+
+
+def _period_in(column: Column) -> str | None:
+    """What the column's name says that its amounts are for: "Hourly Rate"."""
+    words = key(column.selector).split()
+    return next((PERIODS[word] for word in words if word in PERIODS), None)
 
 
 def _one_or_list(columns: list[Column]) -> object:

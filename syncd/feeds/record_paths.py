@@ -16,6 +16,10 @@ from syncd.feeds.readers.xml_scout import local, names, new_parser
 #: So many repetitions are proof enough; what comes more often is a list inside of records.
 _ENOUGH = 20
 _MOST_PATHS = 2000
+_DEEPEST = 64
+_STEP = 1 << 16
+#: No name of a member: those have no lone surrogates.
+_ARRAY = "\ud800"
 
 
 def xml_paths(head: bytes) -> list[str]:
@@ -23,9 +27,9 @@ def xml_paths(head: bytes) -> list[str]:
     seen: Counter[tuple[str, ...]] = Counter()
     parts: dict[tuple[str, ...], set[str]] = {}
     parser = new_parser(None, recover=True)
-    for at in range(0, len(head), 1 << 16):
+    for at in range(0, len(head), _STEP):
         with suppress(etree.XMLSyntaxError):
-            parser.feed(head[at : at + (1 << 16)])
+            parser.feed(head[at : at + _STEP])
         for event, element in parser.read_events():
             if event == "start" and len(seen) < _MOST_PATHS:
                 path = names(element)  # type: ignore[arg-type]
@@ -50,19 +54,33 @@ def json_paths(head: bytes) -> list[str]:
 
 def _object_keys(head: bytes) -> Iterator[tuple[tuple[str, ...], str | None]]:
     """(path of an array of objects, None) for each object in it, and (path, name) for each of its members.
-    Paths with another array above are none that a reader could follow."""
+    Paths with another array above are none that a reader could follow. Ends where nothing sensible is nested
+    so deep."""
+    open_: list[str] = []  # of each object around this place the member, of each array _ARRAY
+    for event, value in _json_events(head):
+        if event == "map_key":
+            if open_[-2:-1] == [_ARRAY] and open_.count(_ARRAY) == 1:
+                yield tuple(open_[:-2]), value
+            open_[-1] = value
+        elif event in ("start_map", "start_array"):
+            if event == "start_map" and open_[-1:] == [_ARRAY] and open_.count(_ARRAY) == 1:
+                yield tuple(open_[:-1]), None
+            open_.append(_ARRAY if event == "start_array" else "")
+            if len(open_) > _DEEPEST:
+                return
+        elif event in ("end_map", "end_array"):
+            open_.pop()
+
+
+def _json_events(head: bytes) -> Iterator[tuple[str, str]]:
+    """What ``head`` has up to its end or its first fault. Prefixes would cost the depth for each event."""
     events = ijson.sendable_list()
-    parser = ijson.parse_coro(events)
-    with suppress(ijson.JSONError, UnicodeDecodeError, StopIteration):
-        parser.send(head)
-    for prefix, event, value in events[:500_000]:
-        steps = tuple(prefix.split(".")) if prefix else ()
-        if not steps or steps[-1] != "item" or steps.count("item") != 1:
-            continue
-        if event == "start_map":
-            yield steps[:-1], None
-        elif event == "map_key":
-            yield steps[:-1], value
+    parser = ijson.basic_parse_coro(events)
+    for at in range(0, len(head), _STEP):
+        with suppress(ijson.JSONError, UnicodeDecodeError, StopIteration):
+            parser.send(head[at : at + _STEP])
+        yield from events
+        del events[:]
 
 
 def _worth(times: int, members: int) -> int:

@@ -49,6 +49,7 @@ class FeedReader(Protocol):
     (also at its very end: a truncated file is known only then). ``declared`` is the number of records that the file says it
     has, if it says so. ``header`` is the CSV's cells as written. ``mended``: the file carries the marks of a file of rejected
     rows (``syncd_errors``). ``withheld``: why nothing may be archived from what was read (recovery mode), else None.
+    ``member_of`` gives the name of the file in an archive of several that a record, by its number, came from, else None.
     ``bytes_read`` drives progress. ``slicing``: whoever reads may set it; from then on records of XML may come as Slices,
     which ``again`` of another reader of the same file parses. All but ``format`` and ``bytes_read`` are final only after
     the last record."""
@@ -62,6 +63,8 @@ class FeedReader(Protocol):
     slicing: bool
 
     def __iter__(self) -> Iterator[Record]: ...
+
+    def member_of(self, number: int) -> str | None: ...
 
     def again(self, data: bytes, line: int) -> Record | None:
         """The record in the bytes of a Slice that begins in ``line``, by a reader that has just given the file's first

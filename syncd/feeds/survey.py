@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -29,6 +30,8 @@ RECORDS, COLUMNS, SAMPLES, DIFFERENT = 5_000, 500, 3, 20_000
 _MENDABLE = ("not_well_formed", "unknown_entity")
 #: So many different short texts that look like nothing in particular are kept of a column.
 _PLAIN_TEXTS = 6
+#: So many sheets of a spreadsheet are looked at, so many records of each; more than ``_ENOUGH`` prove no more.
+_SHEETS, _FEW, _ENOUGH = 20, 50, 20
 _DIGIT = re.compile(r"\d")
 _DEEPEST = 6
 _PLAIN_KEY = re.compile(r"[^.\[\]]+\Z")
@@ -107,7 +110,7 @@ class Survey:
 
 def survey(path: Path, limits: Limits, spec: ReadSpec | None = None, most: int = RECORDS) -> Survey:
     """Raises FeedError for a file in which no records are found, OSError."""
-    asked = spec or ReadSpec()
+    asked = _with_sheet(path, limits, spec or ReadSpec())
     try:
         return _read(path, limits, asked, most)
     except FeedError as error:
@@ -119,6 +122,25 @@ def survey(path: Path, limits: Limits, spec: ReadSpec | None = None, most: int =
         if found is None:
             raise
         return found
+
+
+def _with_sheet(path: Path, limits: Limits, asked: ReadSpec) -> ReadSpec:
+    """Of a spreadsheet with several sheets, the one with the most records and columns where that is not the
+    first."""
+    if asked.sheet is not None or asked.format not in (None, "csv"):
+        return asked
+    try:
+        sheets: list[str] = getattr(open_reader(path, asked, limits), "sheets", [])
+    except FeedError:
+        return asked
+    best, most = asked, 0
+    for name in sheets[:_SHEETS] if len(sheets) > 1 else ():
+        spec = asked if name == sheets[0] else replace(asked, sheet=name)
+        with suppress(FeedError):
+            found = _read(path, limits, spec, _FEW)
+            worth = min(found.records, _ENOUGH) * len(found.columns)
+            best, most = (spec, worth) if worth > most else (best, most)
+    return best
 
 
 def _leniently(path: Path, limits: Limits, asked: ReadSpec, most: int, error: FeedError) -> Survey:
@@ -146,7 +168,7 @@ def _elsewhere(path: Path, limits: Limits, error: FeedError) -> Survey | None:
     )
     for form, place in paths[:3]:
         try:
-            found = _read(path, limits, ReadSpec(format=form, records=place), 50)  # type: ignore[arg-type]
+            found = _read(path, limits, ReadSpec(format=form, records=place), _FEW)  # type: ignore[arg-type]
         except FeedError:
             continue
         presets = find_preset(found.evidence())

@@ -121,9 +121,10 @@ def _url(table: Mapping[str, Any], source: Source, context: Context, scope: Scop
 
 
 _STATUS_WORDS = {
-    "active": "active published publish open live true t yes 1 ouvert actif",
+    "active": "active published publish open live true t yes 1 ouvert ouverte actif active publie",
     "draft": "draft pending unpublished brouillon",
-    "archived": "archived archive closed expired filled inactive cancelled canceled deleted removed false f no 0",
+    "archived": "archived archive closed expired filled inactive cancelled canceled deleted removed false f no 0"
+    " ferme fermee expire expiree pourvu pourvue comble comblee inactif annule annulee archivee",
 }
 #: What feeds call a status → the status.
 STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in words.split()}

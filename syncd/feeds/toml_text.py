@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 #: Longer values are texts, not names.
-_LONGEST = 200
+LONGEST = 200
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -69,10 +69,10 @@ def plain(thing: object, most: int = 120) -> str:
     return text(words[:most])[1:-1] + ("…" if len(words) > most else "")
 
 
-def lookup_lines(values: Counter[str], hints: Mapping[str, str], most: int = 200) -> list[str]:
+def lookup_lines(values: Counter[str], hints: Mapping[str, str], most: int) -> list[str]:
     """``"value" = ""  # 12 rows``: one line for each value, the most frequent first."""
     lines = []
-    fit = [(name, count) for name, count in values.most_common() if len(name) <= _LONGEST]
+    fit = [(name, count) for name, count in values.most_common() if len(name) <= LONGEST]
     for name, count in fit[:most]:
         hint = f"; {hints[name]}?" if name in hints else ""
         lines.append(f'{text(name)} = ""  # {count} row{"s" if count != 1 else ""}{hint}')
@@ -80,6 +80,6 @@ def lookup_lines(values: Counter[str], hints: Mapping[str, str], most: int = 200
         lines.append(f"# … and {len(fit) - most} more values")
     if len(values) > len(fit):
         lines.append(
-            f"# {len(values) - len(fit)} values are longer than {_LONGEST} characters: no lookup is for them"
+            f"# {len(values) - len(fit)} values are longer than {LONGEST} characters: no lookup is for them"
         )
     return lines

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import NamedTuple, cast
 
 import msgspec
 
@@ -24,8 +25,7 @@ _decode = msgspec.json.Decoder(dict[str, str]).decode
 _decode_any = msgspec.json.Decoder(dict[str, object]).decode
 
 
-@dataclass(frozen=True, slots=True)
-class KnownRow:
+class KnownRow(NamedTuple):
     """The job that a known record stands for."""
 
     job_id: int
@@ -90,15 +90,38 @@ def known_digests(
     not due on ``today``."""
     if not digests:
         return {}
-    waits = _has_misses(tx, feed_id)
-    grace = " AND job_id NOT IN (SELECT job_id FROM feed_miss WHERE feed_id = ?)" if waits else ""
+    unchanged, values = _unchanged(tx, feed_id, fingerprint, today)
     sql = (
         "SELECT digest, job_id, reference_id FROM feed_job"
-        f" WHERE feed_id = ? AND digest IN ({marks(len(digests))})"
-        f" AND fingerprint = ? AND active AND NOT touched AND (due IS NULL OR due > ?){grace}"
+        f" WHERE feed_id = ? AND digest IN ({marks(len(digests))}) AND {unchanged}"
     )
-    values = [feed_id, *padding(digests), fingerprint, today.isoformat(), *([feed_id] if waits else [])]
-    return {row[0]: KnownRow(row[1], row[2]) for row in tx.all(sql, values)}
+    return {row[0]: KnownRow(row[1], row[2]) for row in tx.all(sql, [feed_id, *padding(digests), *values])}
+
+
+def next_known(
+    tx: Tx, feed_id: int, fingerprint: bytes, today: date, *, after_job_id: int, limit: int
+) -> list[tuple[int, bytes, str, bool]]:
+    """(job id, digest, referenceId, whether ``known_digests`` would have it) of the next ``limit`` jobs with ids
+    above ``after_job_id`` that the feed owns, by id."""
+    unchanged, values = _unchanged(tx, feed_id, fingerprint, today)
+    sql = (
+        f"SELECT job_id, digest, reference_id, {unchanged} FROM feed_job"
+        " WHERE feed_id = ? AND job_id > ? ORDER BY job_id LIMIT ?"
+    )
+    return cast("list[tuple[int, bytes, str, bool]]", tx.all(sql, [*values, feed_id, after_job_id, limit]))
+
+
+def _unchanged(tx: Tx, feed_id: int, fingerprint: bytes, today: date) -> tuple[str, list[object]]:
+    """The condition, and its values, under which a row of ``feed_job`` says that its record would change
+    nothing."""
+    sql = "(fingerprint = ? AND active AND NOT touched AND (due IS NULL OR due > ?)"
+    values: list[object] = [fingerprint, today.isoformat()]
+    if _has_misses(tx, feed_id):
+        return f"{sql} AND job_id NOT IN (SELECT job_id FROM feed_miss WHERE feed_id = ?))", [
+            *values,
+            feed_id,
+        ]
+    return f"{sql})", values
 
 
 def undisturbed(tx: Tx, feed_id: int, fingerprint: bytes, today: date) -> bool:

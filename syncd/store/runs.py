@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunKind, RunState, Warning
+from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunKind, RunState, UnknownValues, Warning
 from syncd.errors import NotFound, Problem
 from syncd.store import history
 from syncd.store.rows import micros, optional_instant, to_json
@@ -30,6 +30,7 @@ _STOPPED = "stopped"
 
 _counts = msgspec.json.Decoder(Counts).decode
 _phases = msgspec.json.Decoder(dict[str, float]).decode
+_found = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode
 _errors = msgspec.json.Decoder(list[tuple[str, str, str, Any]]).decode
 
 
@@ -185,7 +186,8 @@ def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
 
 def add_rejected(tx: Tx, run_id: int, rows: Iterable[RejectedRow]) -> None:
     tx.many(
-        "INSERT INTO run_rejected (run_id, record, line, reference_id, errors) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO run_rejected (run_id, record, line, reference_id, errors, member)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
         [
             (
                 run_id,
@@ -193,6 +195,7 @@ def add_rejected(tx: Tx, run_id: int, rows: Iterable[RejectedRow]) -> None:
                 row.line,
                 _clean(row.reference_id),
                 to_json([_problem(p) for p in row.errors]),
+                _clean(row.member),
             )
             for row in rows
         ],
@@ -202,11 +205,13 @@ def add_rejected(tx: Tx, run_id: int, rows: Iterable[RejectedRow]) -> None:
 def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
     """By record. Read it to the end within the transaction."""
     found = tx.execute(
-        "SELECT record, line, reference_id, errors FROM run_rejected WHERE run_id = ? ORDER BY record, id",
+        "SELECT record, line, reference_id, errors, member FROM run_rejected WHERE run_id = ?"
+        " ORDER BY record, id",
         (run_id,),
     )
-    for record, line, reference_id, errors in found:
-        yield RejectedRow(record, line, reference_id, tuple(Problem(*values) for values in _errors(errors)))
+    for record, line, reference_id, errors, member in found:
+        problems = tuple(Problem(*values) for values in _errors(errors))
+        yield RejectedRow(record, line, reference_id, problems, member)
 
 
 def add_warnings(tx: Tx, run_id: int, warnings: Iterable[Warning]) -> None:
@@ -223,8 +228,28 @@ def warnings(tx: Tx, run_id: int) -> Iterator[Warning]:
         yield Warning(*row)
 
 
+def set_unknown(tx: Tx, run_id: int, unknown: UnknownValues) -> None:
+    """In place of what was there."""
+    tx.run("DELETE FROM run_unknown WHERE run_id = ?", (run_id,))
+    found = {
+        clean(name): [(clean(value), rows) for value, rows in values]
+        for name, values in unknown.found.items()
+    }
+    if found:
+        tx.run(
+            "INSERT INTO run_unknown (run_id, found, toml) VALUES (?, ?, ?)",
+            (run_id, to_json(found), clean(unknown.toml)),
+        )
+
+
+def unknown(tx: Tx, run_id: int) -> UnknownValues:
+    row = tx.one("SELECT found, toml FROM run_unknown WHERE run_id = ?", (run_id,))
+    return UnknownValues({}, "") if row is None else UnknownValues(_found(row[0]), row[1])
+
+
 def clear_findings(tx: Tx, run_id: int) -> None:
-    """Forget refused rows and warnings: the next attempt finds them again."""
+    """Forget refused rows, warnings and unknown values: the next attempt finds them again."""
+    tx.run("DELETE FROM run_unknown WHERE run_id = ?", (run_id,))
     tx.run("DELETE FROM run_rejected WHERE run_id = ?", (run_id,))
     tx.run("DELETE FROM run_warning WHERE run_id = ?", (run_id,))
 

@@ -274,6 +274,16 @@ class RunPlan(Table, table=True):
     payload: bytes = Field(sa_type=LargeBinary)
 
 
+class RunUnknown(Table, table=True):
+    """The values that no catalogue and no lookup had, as JSON, and as lines for the feed's file."""
+
+    __tablename__ = "run_unknown"
+
+    run_id: int = Field(sa_column=Column(Integer, ForeignKey("run.id", ondelete="CASCADE"), primary_key=True))
+    found: str = Field(sa_type=Text)
+    toml: str = Field(sa_type=Text)
+
+
 class RunRejected(Table, table=True):
     """A row that was not taken. ``errors`` is a JSON list of problems."""
 
@@ -285,6 +295,7 @@ class RunRejected(Table, table=True):
     line: int | None = None
     reference_id: str | None = None
     errors: str = Field(sa_type=Text)
+    member: str | None = None
 
 
 class RunWarning(Table, table=True):

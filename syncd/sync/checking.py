@@ -18,13 +18,14 @@ from syncd.domain.policy import Limits
 from syncd.domain.run import RejectedRow
 from syncd.errors import Problem
 from syncd.feeds.config import FeedConfig
+from syncd.feeds.lookups import UnknownCounter
 from syncd.feeds.readers import open_reader
 from syncd.feeds.records import FeedReader, Format, Record
 from syncd.sync.deciding import problems_of
 from syncd.sync.judging import judge
 
-#: So many different unknown values of a field, kinds of error, and references (for repetitions) are counted.
-MOST_VALUES, MOST_KINDS, MOST_REFERENCES = 10_000, 1_000, 1_000_000
+#: So many kinds of error, and references (for repetitions), are counted.
+MOST_KINDS, MOST_REFERENCES = 1_000, 1_000_000
 _OWNERSHIP = Ownership()
 
 
@@ -43,8 +44,8 @@ class Kind:
 
 @dataclass(slots=True)
 class Findings:
-    """What a file came to; complete when ``check`` has given its last row. ``unknown``: field → value that no
-    catalogue and no lookup has → number of rows. ``repeated``: rows whose reference had come before."""
+    """What a file came to; complete when ``check`` has given its last row. ``repeated``: rows whose reference
+    had come before."""
 
     format: Format | None = None
     encoding: str | None = None
@@ -56,7 +57,7 @@ class Findings:
     kinds: dict[tuple[str, str], Kind] = field(default_factory=dict)
     warnings: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
-    unknown: dict[str, Counter[str]] = field(default_factory=dict)
+    unknown: UnknownCounter = field(default_factory=UnknownCounter)
     withheld: str | None = None
 
     def by_frequency(self) -> list[Kind]:
@@ -89,7 +90,9 @@ class Checker:
             if problems:
                 findings.rejected += 1
                 _count_kinds(record.number, problems, findings)
-                yield RejectedRow(record.number, record.line, reference, problems)
+                yield RejectedRow(
+                    record.number, record.line, reference, problems, reader.member_of(record.number)
+                )
         findings.withheld = reader.withheld
 
     def _row(
@@ -99,10 +102,8 @@ class Checker:
         for code, detail in judged.warnings:
             findings.warnings[code] += 1
             findings.examples.setdefault(code, detail)
-        for name, value in dict.fromkeys(judged.unknown):
-            _count_value(name, value, findings)
+        findings.unknown.add(judged.unknown)
         if judged.sent is None or judged.reference is None:
-            _count_provinces(judged.problems, findings)
             return judged.reference, judged.problems
         return judged.reference, self._decided(judged.reference, judged.sent, findings)
 
@@ -138,23 +139,6 @@ def _count_repetition(reference: str, seen: set[int], findings: Findings) -> Non
         findings.repeated += 1
     elif len(seen) < MOST_REFERENCES:
         seen.add(mark)
-
-
-def _count_value(name: str, value: str, findings: Findings) -> None:
-    values = findings.unknown.setdefault(name, Counter())
-    if value in values or len(values) < MOST_VALUES:
-        values[value] += 1
-
-
-def _count_provinces(problems: tuple[Problem, ...], findings: Findings) -> None:
-    """Places that cannot be read: a lookup mends them as well."""
-    for problem in problems:
-        if (
-            problem.code == "unknown_province"
-            and problem.pointer.startswith("/locations/")
-            and isinstance(problem.value, str)
-        ):
-            _count_value("locations", problem.value, findings)
 
 
 def _count_kinds(record: int, problems: tuple[Problem, ...], findings: Findings) -> None:

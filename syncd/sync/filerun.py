@@ -96,7 +96,7 @@ class FileRun:
             self._run.counts = planner.counts
             self._note_hold(hold)
             self._dry.warnings = self._warnings.all()
-            self._dry.rejected = [row for batch in _rejected(stage) for row in batch]
+            self._dry.rejected = [row for batch in _rejected(stage, self._reading) for row in batch]
             return self._dry
 
     # -- reading -------------------------------------------------------------------------------------------
@@ -311,6 +311,8 @@ class FileRun:
             self._rejects.close()
         if self._finds:
             self._store_rejected(stage)
+        config = self._feed.config
+        unknown = self._warnings.unknown.listed(config.mapping, config.own_lookups, self._ctx.catalog)
         run.state, run.ended_at = state, store.now().instant
         run.phases = {name: round(seconds, 6) for name, seconds in self._phases.items()}
 
@@ -318,6 +320,7 @@ class FileRun:
             also(tx)
             if self._finds:
                 runs.add_warnings(tx, run.id, self._warnings.all())
+                runs.set_unknown(tx, run.id, unknown)
             if state is not RunState.HELD:
                 runs.set_plan(tx, run.id, None)
             runs.save(tx, run)
@@ -331,7 +334,7 @@ class FileRun:
     def _store_rejected(self, stage: Stage | None) -> None:
         run, store = self._run, self._ctx.store
         store.write(lambda tx: runs.clear_findings(tx, run.id))
-        for rows in _rejected(stage) if stage is not None else ():
+        for rows in _rejected(stage, self._reading) if stage is not None else ():
             store.write(partial(runs.add_rejected, run_id=run.id, rows=rows))
             for row in rows:
                 outcome.refused(run, row)
@@ -356,6 +359,9 @@ class FileRun:
             self._phases[name] = self._phases.get(name, 0.0) + time.perf_counter() - start
 
 
-def _rejected(stage: Stage) -> Iterator[list[RejectedRow]]:
+def _rejected(stage: Stage, reading: Reading) -> Iterator[list[RejectedRow]]:
     for batch in stage.refused(BATCH):
-        yield [RejectedRow(r.number, r.line, r.reference, unpack_problems(r.body)) for r in batch]
+        yield [
+            RejectedRow(r.number, r.line, r.reference, unpack_problems(r.body), reading.member_of(r.number))
+            for r in batch
+        ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from syncd.domain.run import Warning
+from syncd.feeds.lookups import UnknownCounter
 
 #: So many warnings of one code are kept one by one; the rest is told as a number.
 EACH = 1000
@@ -13,12 +14,13 @@ CODES = 100
 
 
 class Warnings:
-    """Counts all, keeps the first. ``total`` counts every one."""
+    """Counts all, keeps the first. ``total`` counts every one; ``unknown``: values that nothing knows."""
 
     def __init__(self) -> None:
         self._kept: list[Warning] = []
         self._seen: Counter[str] = Counter()
         self.total = 0
+        self.unknown = UnknownCounter()
 
     def add(self, code: str, detail: str, record: int | None = None, reference: str | None = None) -> None:
         if code not in self._seen and len(self._seen) >= CODES:
@@ -37,6 +39,7 @@ class Warnings:
         """The file is read once more from its start."""
         self._kept.clear()
         self._seen.clear()
+        self.unknown = UnknownCounter()
         self.total = 0
 
     def all(self) -> list[Warning]:

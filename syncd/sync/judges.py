@@ -37,6 +37,8 @@ RECORDS, BYTES = 256, 400_000
 _PIPE = 1 << 20
 #: Parcels that a helper is given at once: it never waits, and little is lost with it.
 _AHEAD = 2
+#: Seconds after which a helper that does not answer is given up: a parcel takes some hundredths of one.
+ANSWER = 60.0
 #: Seconds to wait for a helper that was just started. Whoever tests may have time.
 PATIENCE = 0.0
 
@@ -115,7 +117,9 @@ class _Helper:
         if self.lost:
             return None
         self.busy -= 1
-        found = self._gathered.get()
+        found = None
+        with suppress(Empty):
+            found = self._gathered.get(timeout=ANSWER)
         self.lost = found is None
         return found
 
@@ -125,7 +129,7 @@ class _Helper:
 
     def close(self) -> None:
         self._requests.close()
-        self._process.terminate()
+        self._process.kill()
         self._process.wait()
         self._reader.join()
         self._answers.close()
@@ -236,6 +240,7 @@ class Judges:
         if answer is not None:
             parcel.outcomes = answered(answer)
         else:
+            self._mourn()
             self._judge(parcel)
 
     def _give_out(self, parcel: _Parcel) -> None:

@@ -14,6 +14,7 @@ from syncd.domain.job import JobInput, Moment, Place
 from syncd.domain.plan import Create, Ownership, decide_row, due
 from syncd.domain.policy import Policy
 from syncd.errors import Invalid, Problem
+from syncd.feeds.lookups import unknown_places
 from syncd.feeds.mapping import Mapping
 from syncd.feeds.records import Format, Record
 from syncd.sync.packing import New, pack, pack_problems
@@ -32,7 +33,8 @@ class Kind(IntEnum):
 
 class Judged(NamedTuple):
     """A record after mapping and the rules for what was sent: ``sent`` or ``problems``, and its id where it
-    is readable. ``unknown``: (field, value) of what no catalogue and no lookup has."""
+    is readable. ``unknown``: (field, value) of what no catalogue and no lookup has, and of what could be no
+    place."""
 
     reference: str | None
     sent: JobInput | None
@@ -44,13 +46,14 @@ class Judged(NamedTuple):
 class Outcome(NamedTuple):
     """What a record comes to, in values that any process can be told. ``body``: the packed row, or the packed
     problems. ``day``: the day (proleptic ordinal) for which it was decided what the row creates; 0: it was not,
-    or it creates nothing."""
+    or it creates nothing. ``warnings`` and ``unknown``: see Judged."""
 
     kind: Kind
     reference: str | None
     body: bytes
     day: int
     warnings: tuple[tuple[str, str], ...]
+    unknown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +72,12 @@ class Judge:
         sent = judged.sent
         if sent is None or judged.reference is None:
             kind = Kind.REJECTED if record.problem is None else Kind.RAGGED
-            return Outcome(kind, judged.reference, pack_problems(judged.problems), 0, judged.warnings)
+            return Outcome(
+                kind, judged.reference, pack_problems(judged.problems), 0, judged.warnings, judged.unknown
+            )
         new = self._new(sent, now)
         day = now.today.toordinal() if new is not None else 0
-        return Outcome(Kind.ROW, judged.reference, pack(sent, new), day, judged.warnings)
+        return Outcome(Kind.ROW, judged.reference, pack(sent, new), day, judged.warnings, judged.unknown)
 
     def _new(self, sent: JobInput, now: Moment) -> New | None:
         """The job that the row creates if nobody has its reference; None if that has to be asked again: it
@@ -102,17 +107,17 @@ def judge(mapping: Mapping, catalog: Catalog, record: Record, form: Format | Non
     """Maps a record and checks what it sends, by the API's own rules."""
     mapped = mapping.row(record, form)
     problems = mapped.problems
-    noticed = mapped.warnings, mapped.unknown
     if mapped.body is None:
         reference = _readable(mapped.reference_id)
-        return Judged(reference, None, problems or (_NO_OBJECT,), *noticed)
+        return Judged(reference, None, problems or (_NO_OBJECT,), mapped.warnings, mapped.unknown)
     try:
         sent = rules.check(mapped.body, catalog, reference_required=True)
     except Invalid as invalid:
         problems = _joined(problems, invalid.problems)
     if problems:
-        return Judged(_readable(mapped.reference_id), None, problems, *noticed)
-    return Judged(sent.reference_id, sent, (), *noticed)
+        unknown = mapped.unknown + unknown_places(problems)
+        return Judged(_readable(mapped.reference_id), None, problems, mapped.warnings, unknown)
+    return Judged(sent.reference_id, sent, (), mapped.warnings, mapped.unknown)
 
 
 def _readable(reference: str | None) -> str | None:

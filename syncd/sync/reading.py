@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from syncd.errors import FeedError
 from syncd.feeds.readers import open_reader
 from syncd.feeds.records import FeedReader, Format, Known, Record
-from syncd.store import feeds
+from syncd.store.feeds import KnownRow
 from syncd.sync.context import Context
 from syncd.sync.feed import Feed
 from syncd.sync.findings import Warnings
 from syncd.sync.helper import Brief
 from syncd.sync.judges import Judges, Unclear
 from syncd.sync.judging import Judge, Kind, Outcome
+from syncd.sync.known import KnownRecords
 from syncd.sync.packing import unpack_problems
 from syncd.sync.rejects import RejectsWriter
 from syncd.sync.source import SourceFile
@@ -54,8 +55,7 @@ class Reading:
     ) -> None:
         self._ctx, self._feed, self._source, self._stage = ctx, feed, source, stage
         self._warnings, self._rejects, self._mark = warnings, rejects, mark
-        self._trusted: dict[bytes, feeds.KnownRow] = {}
-        self._previous: dict[bytes, feeds.KnownRow] = {}
+        self._known = KnownRecords(ctx, feed)
         self._format: Format | None = None
         policy, mapping = feed.config.policy, feed.config.mapping
         self._judge = Judge(mapping, ctx.catalog, policy, feed.id, feed.employer.id)
@@ -77,8 +77,8 @@ class Reading:
         return self.summary
 
     def _read(self, helpers: int) -> FeedReader:
-        reader = self._open(self._known)
-        self._format = reader.format
+        reader = self._open(self._known.find)
+        self._format, self.member_of = reader.format, reader.member_of
         if self._rejects is not None:
             self._rejects.start(reader)
         try:
@@ -100,7 +100,7 @@ class Reading:
 
     def _read_all(self, reader: FeedReader, judges: Judges) -> None:
         for record in reader:
-            row = self._trusted_row(record)
+            row = self._known_row(record)
             if row is not None:
                 self._take_known(record, row)
             else:
@@ -118,6 +118,7 @@ class Reading:
 
     def _start_over(self) -> None:
         self.summary = Summary()
+        self._known = KnownRecords(self._ctx, self._feed)
         self._last_good = None
         self._stage.clear()
         self._warnings.clear()
@@ -143,21 +144,12 @@ class Reading:
 
     # -- known records -------------------------------------------------------------------------------------
 
-    def _known(self, digests: list[bytes]) -> Collection[bytes]:
-        feed, store = self._feed, self._ctx.store
-        found = store.read(
-            lambda tx: feeds.known_digests(tx, feed.id, feed.fingerprint, digests, tx.now.today)
-        )
-        # a reader may ask for the next records before it has given out all of these
-        self._previous, self._trusted = self._trusted, found
-        return found.keys()
-
-    def _trusted_row(self, record: Record) -> feeds.KnownRow | None:
+    def _known_row(self, record: Record) -> KnownRow | None:
         if record.item is not None or record.problem is not None:
             return None
-        return self._trusted.get(record.digest) or self._previous.get(record.digest)
+        return self._known.row(record.digest)
 
-    def _take_known(self, record: Record, row: feeds.KnownRow) -> None:
+    def _take_known(self, record: Record, row: KnownRow) -> None:
         self._stage.add_known(record.number, row.job_id, row.reference_id, record.digest)
         self._last_good = row.reference_id
         self.summary.read += 1
@@ -184,6 +176,7 @@ class Reading:
 
     def _take(self, record: Record, outcome: Outcome) -> None:
         self.summary.read += 1
+        self._warnings.unknown.add(outcome.unknown)
         for code, detail in outcome.warnings:
             self._warnings.add(code, detail, record.number, outcome.reference)
         self._stage.add(

@@ -1,6 +1,7 @@
 """The file of rejected records: what was not taken, in the feed's own format, each record with its reasons.
 
-The reasons stand in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines). The
+The reasons stand in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines), behind the
+name of the file that the record came from, where an archive has several. The
 readers know a file by these marks as one of mended rows: dropped back, it is upserts only (sync contract,
 "After a run"). The mark comes first in each record, so that a ragged CSV row keeps its cells where they were
 and a glance at the file's beginning shows it.
@@ -46,6 +47,8 @@ class Described(Protocol):
     format: Format
     header: list[str] | None
 
+    def member_of(self, number: int) -> str | None: ...
+
 
 def reasons(problems: Sequence[Problem]) -> str:
     """All faults in one line: ``/title required: a title is needed; /closeDate …``."""
@@ -90,7 +93,8 @@ class RejectsWriter:
         """
         if self._file is None or self._form is None:
             self._file, self._form = self._open()
-        self._form.record(record, reasons(problems))
+        member = self._reader.member_of(record.number) if self._reader is not None else None
+        self._form.record(record, f"{member}: {reasons(problems)}" if member else reasons(problems))
         self.count += 1
 
     def close(self) -> Path | None:

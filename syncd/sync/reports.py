@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from syncd.domain.run import RejectedRow, Run, RunState, Warning
+from syncd.domain.run import RejectedRow, Run, RunState, UnknownValues, Warning
 from syncd.errors import Problem
 from syncd.store import Store, Tx, history, jobs, runs
 from syncd.sync import pending
@@ -100,6 +100,7 @@ def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[s
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
         "wouldArchive": _would_archive(tx, run, would_archive),
         "rejectedRows": [rejected_json(row) for row in _first(runs.rejected_rows(tx, run_id), most)],
+        **unknown_json(runs.unknown(tx, run_id)),
         "warnings": [_warning(warning) for warning in _first(runs.warnings(tx, run_id), most)],
         "changes": [_change(change) for change in _first(runs.changes(tx, run_id), most)],
     }
@@ -125,11 +126,23 @@ def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str
             yield job_id, job.reference_id if job else None, job.title if job else None, why
 
 
+def unknown_json(unknown: UnknownValues) -> dict[str, Any]:
+    """Values that nothing knows, as reports and ``--json`` have them."""
+    return {
+        "unknownValues": {
+            field: [{"value": value, "rows": rows} for value, rows in values]
+            for field, values in unknown.found.items()
+        },
+        "lookupToml": unknown.toml,
+    }
+
+
 def rejected_json(row: RejectedRow) -> dict[str, Any]:
     """A rejected row as reports and ``--json`` have it."""
     return {
         "record": row.record,
         "line": row.line,
+        "member": row.member,
         "referenceId": row.reference_id,
         "errors": [_problem(problem) for problem in row.errors],
     }

@@ -1,13 +1,20 @@
 """``syncd feed new`` and ``syncd feed check``: from an unknown file to a working feed, and every fault of a file named."""
 
 import csv
+import gzip
 import io
 import json
 import re
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "feeds"))
+
+import spreadsheets
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
 
@@ -50,6 +57,59 @@ def test_from_an_unknown_file_to_the_first_run(acme):
     assert acme.run("feed", "check", "welders", str(file)).code == 0
     assert acme.run("import", str(file), "--feed", "welders").code == 0
     assert len(acme.run("jobs", "--employer", "1", "--json").json) == 3
+
+
+def gz(file):
+    path = file.with_name("jobs.csv.gz")
+    path.write_bytes(gzip.compress(file.read_bytes()))
+    return path
+
+
+def one_zip(file):
+    return zip_of(file, "jobs.zip", [("jobs.csv", file.read_text())])
+
+
+def two_in_a_zip(file):
+    head, first, *others = file.read_text().splitlines(keepends=True)
+    return zip_of(file, "two.zip", [("east.csv", head + first), ("west.csv", head + "".join(others))])
+
+
+def zip_of(file, name, members):
+    path = file.with_name(name)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, text in members:
+            archive.writestr(member, text)
+    return path
+
+
+def xlsx(file):
+    lines = csv.reader(io.StringIO(file.read_text()))
+    path = file.with_name("jobs.xlsx")
+    notes, sheet = spreadsheets.row("Please", "read"), "".join(spreadsheets.row(*line) for line in lines)
+    path.write_bytes(spreadsheets.book({"Notes": notes, "Open jobs": sheet}, hidden="Notes"))
+    return path
+
+
+@pytest.mark.parametrize("pack", [gz, one_zip, two_in_a_zip, xlsx])
+def test_a_packed_file_and_a_spreadsheet_are_mapped_checked_and_run_like_the_plain_one(acme, pack):
+    file = pack(rows(acme, row("1"), row("2", title=""), row("3")))
+    new = acme.run("feed", "new", "welders", "--from", str(file))
+    assert (new.code, new.err) == (0, "")
+    assert "of 3 records 2 would go in, 1 would be rejected" in new.out
+    assert "3 records" in (acme.feeds / "welders.toml").read_text()
+    check = acme.run("feed", "check", "welders", str(file))
+    member = " of west.csv" if pack is two_in_a_zip else ""
+    line = 2 if pack is two_in_a_zip else 3
+    assert (check.code, f"record 2, line {line}{member} (2): /title required" in check.out) == (
+        1,
+        True,
+    )
+    told = acme.run("feed", "check", "welders", str(file), "--json").json
+    assert told["unknownValues"]["categories"] == [{"value": "Welding things", "rows": 3}]
+    acme.run("import", str(file), "--feed", "welders")
+    shown = acme.run("runs", "show", "1")
+    assert f"record 2, line {line}{member} (2): /title" in shown.out
+    assert len(acme.run("jobs", "--employer", "1", "--json").json) == 2
 
 
 @pytest.mark.parametrize("sample", ["maple.xml", "harbour.json", "northern.csv"])
@@ -221,3 +281,14 @@ def test_a_run_is_shown_by_kind_of_error_before_its_rows(acme, broken):
     assert lines.index("rejected, by kind") < lines.index("rejected rows: 3")
     assert any(re.match(r"  1 ×  /closeDate +invalid_date +\S", line) for line in lines)
     assert any("[" in line and '"Toronto, Texas"' in line for line in lines)
+
+
+def test_a_run_shows_the_values_that_nothing_knows_as_check_does(acme, broken):
+    checked = acme.run("feed", "check", "welders", str(broken), "--json").json
+    acme.run("import", str(broken), "--feed", "welders")
+    shown = acme.run("runs", "show", "1", "--json").json
+    assert checked["unknownValues"]["categories"][0] == {"value": "Welding things", "rows": 5}
+    assert (shown["unknownValues"], shown["lookupToml"]) == (checked["unknownValues"], checked["lookupToml"])
+    lines = acme.run("runs", "show", "1").out.splitlines()
+    heading = lines.index("values that nothing knows, for the feed's file:")
+    assert lines[heading + 1 :][: len(shown["lookupToml"].splitlines())] == shown["lookupToml"].splitlines()

@@ -99,6 +99,11 @@ def broken(text, encoding="utf-8"):
     return (good + "ééé").encode(encoding) + b"\xe9" + rest.encode(encoding)
 
 
+TOO_LONG = (
+    "a text or a name is longer than an XML parser takes (10,000,000 bytes; no [limits] text allows more)"
+)
+
+
 @dataclass(frozen=True)
 class Case:
     """A bad file: how it is called, its content for a feed, its run's state, and words of what is said of it."""
@@ -112,7 +117,7 @@ class Case:
 def worst_files(secret):
     """One for each feed of that name."""
     noise = random.Random(4711).randbytes(5000)
-    longer = "the record is longer than 1048576 bytes"
+    longer = "the record is longer than 1048576 bytes ([limits] record)"
     mostly = "bad_encoding: mostly UTF-8, but the byte 0xE9 is not"
     return {
         "bomb": Case("jobs.xml", bomb, "failed", "forbidden_dtd: a document type with declarations is not accepted; line 1"),
@@ -127,7 +132,7 @@ def worst_files(secret):
                           "truncated: the last line has no end and does not parse: unterminated string starting at column"),
         "long-csv": Case("jobs.csv", lambda f: as_csv(jobs(f, description=LONG)), "partial", longer),
         "long-xml": Case("jobs.xml", lambda f: as_xml(jobs(f, description=LONG)), "failed",
-                         "limit_exceeded: a text or a name is longer than an XML parser takes (10,000,000 bytes); line 4"),
+                         f"limit_exceeded: {TOO_LONG}; line 4"),
         "long-json": Case("jobs.json", lambda f: as_json(jobs(f, description=LONG)), "held", longer),
         "long-lines": Case("jobs.jsonl", lambda f: as_lines(jobs(f, description=LONG)), "held", longer),
         "byte-csv": Case("jobs.csv", lambda f: broken(as_csv(jobs(f, title="BROKEN"))), "failed", mostly),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 import tomllib
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -22,6 +23,10 @@ from syncd.feeds.drafting import Draft, Drafter
 from syncd.feeds.presets import preset_names
 from syncd.feeds.value_kinds import kinds_of
 from syncd.sync.checking import Checker, Findings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import spreadsheets
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
 CATALOG = Catalog.default()
@@ -319,3 +324,61 @@ def test_whatever_a_csv_has_its_draft_loads(tmp_path: Path, header: list[str], r
     except FeedError:
         return
     assert set(written(draft)) <= {"employer", "preset", "mode", "read", "fields", "lookup"}
+
+
+# -- shapes that people sent ------------------------------------------------------------------------
+
+
+def test_the_sheet_that_looks_most_like_jobs_is_chosen_and_named(tmp_path):
+    head = spreadsheets.row(
+        "Posting #", "Position Title", "Community", "Hourly Rate", "About the role", "Contact Email"
+    )
+    rows = [
+        spreadsheets.row(1000 + n, f"Nurse {n}", "Prince George", "$38.20 - $51.45", LONG * 2, "j@nh.example")
+        for n in range(4)
+    ]
+    sheets = {
+        "Read me": spreadsheets.row("How to", "use") + spreadsheets.row("a", "b"),
+        "Postings": head + "".join(rows),
+    }
+    draft = draft_of(tmp_path, spreadsheets.book(sheets), "nh.xlsx")
+    told = written(draft)
+    assert told["read"]["sheet"] == "Postings"
+    assert told["fields"]["referenceId"] == "Posting #"
+    assert told["fields"]["salary"] == {"text": {"template": "{Hourly Rate} per hour"}}
+    found = findings(draft, tmp_path / "nh.xlsx")
+    assert (found.good, found.rejected, dict(found.warnings)) == (4, 0, {})
+    alone = draft_of(
+        tmp_path, spreadsheets.book({"Postings": sheets["Postings"], "Read me": sheets["Read me"]})
+    )
+    assert "sheet" not in written(alone)["read"]
+
+
+@pytest.mark.parametrize(
+    ("column", "sample", "expected"),
+    [
+        ("Hourly Rate", "$38.20", {"text": {"template": "{Hourly Rate} per hour"}}),
+        ("Weekly pay", "$950", {"text": {"template": "{Weekly pay} per week"}}),
+        ("Salaire horaire", "25,50 $", {"text": {"template": "{Salaire horaire} per hour"}}),
+        ("Hourly Rate", "$38.20 per hour", {"text": "Hourly Rate"}),
+    ],
+)
+def test_what_an_amount_is_for_is_taken_from_its_column_s_name(tmp_path, column, sample, expected):
+    rows = [[str(n), f"Cook {n}", "Halifax, NS", sample, LONG * 2] for n in range(3)]
+    draft = draft_of(tmp_path, sheet(["Post ref", "Job", "Where", column, "Text"], *rows))
+    assert written(draft)["fields"]["salary"] == expected
+
+
+def test_city_and_province_in_one_column_win_over_the_city_alone(tmp_path):
+    rows = [
+        {
+            "id": n,
+            "headline": f"Cook {n}",
+            "job_city": "Toronto",
+            "location": "Toronto, Ontario",
+            "body": LONG * 2,
+        }
+        for n in range(3)
+    ]
+    draft = draft_of(tmp_path, json.dumps(rows))
+    assert written(draft)["fields"]["locations"] == {"from": "location", "lookup": "location"}

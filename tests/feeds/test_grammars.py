@@ -142,6 +142,26 @@ def test_what_may_be_a_place_is_left_to_the_rules(text):
     assert not is_nowhere(tidy(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Toronto Ontario + 1 more", "Toronto, Ontario"),
+        ("Toronto ON CAN + 2 more", "Toronto, ON"),
+        ("Vancouver, BC +2 others", "Vancouver, BC"),
+        ("Toronto (+3)", "Toronto"),
+        ("Saint John New Brunswick", "Saint John, New Brunswick"),
+        ("Halifax nova scotia, Canada", "Halifax, nova scotia"),
+        ("Northern Ontario", "Northern Ontario"),
+        ("South-Western Ontario", "South-Western Ontario"),
+        ("Ville de Québec", "Ville de Québec"),
+        ("Ontario", "Ontario"),
+        ("Prince Edward Island", "Prince Edward Island"),
+    ],
+)
+def test_a_province_without_a_comma_and_a_number_of_other_places_are_understood(text, place):
+    assert tidy(text) == place
+
+
 PROVINCES = {
     "AB": "Alberta|Alta.|alberta",
     "BC": "British Columbia|Colombie-Britannique|B.C.|C.-B.",
@@ -183,14 +203,16 @@ def test_a_tidied_place_stays_as_it_is(text):
 
 POSITIONS = {
     1: "Full-Time|FULLTIME|FullTime|Full time/Permanent|Permanent, Full-time|Regular Full-Time|Temps plein régulier|FT|F/T"
-    "|Permanent à temps plein|Emploi permanent|Poste régulier|Régulier|CDI|Full-time equivalent|Direct Hire",
+    "|Permanent à temps plein|Emploi permanent|Poste régulier|Régulier|CDI|Full-time equivalent|Direct Hire"
+    "|Permanent employmentFull time",
     2: "Part-Time|PART_TIME|P/T|Permanent Part-Time|Temps partiel|Temps partiel permanent|Mi-temps|PER_DIEM|Full-Time/Part-Time"
     "|Part time leading to full time",
     3: "Contract|CONTRACTOR|Full Time Contract|Contract - Full time|Fixed-Term|Term (Full-time)|CDD|Contractuel|À la pige"
-    "|Self-employed|Independent Contractor|Contract to permanent|Durée déterminée|Par projet|Term or contract",
+    "|Self-employed|Independent Contractor|Contract to permanent|Durée déterminée|Par projet|Term or contract"
+    "|Term or contractFull time",
     4: "Temp|Temporary|Temporary Full-time|Temporaire - temps plein|Seasonal|Saisonnier|Emploi saisonnier|Casual/On-call|INTERN"
     "|Co-op/Internship|Summer Student|Emploi étudiant|Stage|Apprenti|Remplacement|Surnuméraire|Temps partiel occasionnel"
-    "|Temp to Perm|Maternity leave coverage",
+    "|Temp to Perm|Maternity leave coverage|Casual employmentPart time",
     5: "Volunteer|Unpaid|Bénévole|Volunteer (part-time)",
 }
 
@@ -202,7 +224,18 @@ def test_a_kind_of_work_is_read_in_one_word_or_several(id, text):
 
 @pytest.mark.parametrize(
     "text",
-    ["OTHER", "Zero hours", "Full Day", "Contract Manager", "shift work", "", "and", "Flexible full-time"],
+    [
+        "OTHER",
+        "Zero hours",
+        "Full Day",
+        "Contract Manager",
+        "shift work",
+        "",
+        "and",
+        "Flexible full-time",
+        "iPhone",
+        "McDonald",
+    ],
 )
 def test_a_text_with_words_that_say_nothing_known_is_no_kind_of_work(text):
     assert position_of(text) is None

@@ -29,6 +29,14 @@ def places(found):
 WHERE = {"locations": {"from": "l", "split": ";"}}
 
 
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [("Ouverte", "active"), ("Fermé", "archived"), ("Pourvue", "archived"), ("Closed", "archived")],
+)
+def test_a_status_is_known_by_its_usual_words(word, status):
+    assert row({"status": "s"}, {"s": word}).body["status"] == status
+
+
 def test_what_names_no_place_is_left_out_and_said():
     found = row(WHERE, {"l": "Laval, QC; Remote - Canada"})
     assert places(found) == ["Laval, QC"]

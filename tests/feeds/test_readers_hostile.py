@@ -28,7 +28,8 @@ def test_a_hostile_input_fails_in_time_and_in_little_memory(name):
     out = subprocess.run(
         [sys.executable, SCRIPT, name], capture_output=True, text=True, check=True, env=env(), timeout=60
     )
-    expected, found, seconds, peak, _ = json.loads(out.stdout)
+    expected, found, seconds, peak, _, words = json.loads(out.stdout)
     assert found == expected
+    assert ("[limits] " in words) == (found == "limit_exceeded")
     assert seconds < 10
     assert peak < 300

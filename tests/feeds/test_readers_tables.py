@@ -136,8 +136,13 @@ def test_a_faulty_xml_file_fails_with_its_reason_and_line(name):
         ("<jobs><job><id><![CDATA[a\x0bb]]></id></job></jobs>", "the character with number 11, which XML does not allow"),
         ("<jobs>\n<job><id>1</name></job></jobs>", "<id> is ended by </name>"),
         ("<jobs><job><id>1", "the file ends inside <id>"),
-        ("<jobs/>junk", "there is something behind the end of the document"),
-        ("<jobs><job><id>" + "x" * 10_100_000, "a text or a name is longer than an XML parser takes (10,000,000 bytes)"),
+        ("<jobs><job>" + "<a>" * 70 + "</a>" * 70 + "</job></jobs>", "nested deeper than 64 ([limits] depth)"),
+        ("<jobs><job>" + "<a>" * 300, "nested deeper than an XML parser takes (256; no [limits] depth allows more)"),
+        ("<jobs/><jobs/>", "there is something behind the end of the document ([read] recover = true would read a second root)"),
+        (
+            "<jobs><job><id>" + "x" * 10_100_000,
+            "a text or a name is longer than an XML parser takes (10,000,000 bytes; no [limits] text allows more)",
+        ),
     ],
     ids=lambda text: text[:30],
 )  # fmt: skip
@@ -193,6 +198,60 @@ def test_recovery_reads_what_it_can_and_withholds():
     reader, got = read("<jobs><job><id>a & b</id></job><job><id>2</id></job></jobs>", ReadSpec(recover=True))
     assert [value["id"] for value, _ in got][-1] == "2"
     assert reader.withheld
+
+
+#: Name → (what is read leniently, the ids that come, what is told as lost).
+LENIENT = {
+    "two roots": ("<jobs><job><id>1</id></job></jobs>\n<jobs><job><id>2</id></job></jobs>", "1 2", None),
+    "three roots, one of them empty": (
+        "<source><job><id>1</id></job></source><source/><source x='&lt;'><job><id>2</id></job></source>", "1 2", None),
+    "records without a root": ("<job><id>1</id></job>\n<job><id>2</id></job><job><id>3</id></job>", "1 2 3", None),
+    "a declaration before each root": (X + "<jobs><job><id>1</id></job></jobs>" + X + "<jobs><job><id>2</id></job></jobs>",
+                                       "1 2", None),
+    "a root of another name": ("<jobs><job><id>1</id></job></jobs><a:more xmlns:a='u'><job><id>2</id></job></a:more>",
+                               "1", "of 2 <job> 1 could not be read"),
+    "an end tag too many": ("<jobs><job><id>1</id></job></jobs></jobs><job><id>2</id></job></jobs>", "1 2", None),
+    "junk and comments between": (
+        "<jobs><job><id>1</id></job></jobs> junk <!-- <jobs><job/> --><jobs><job><id>2</id></job></jobs>", "1 2", None),
+    "the end tag of the root in CDATA": (
+        "<jobs><job><id><![CDATA[1</jobs>]]></id></job><job><id>2</id></job></jobs>", "1</jobs> 2", None),
+    "a bare &": ("<jobs><job><id>a&b&amp;&eacute;</id></job></jobs>", "a&b&é", None),
+    "a bare <": ("<jobs><job><id>1<2</id></job><job><id>2</id></job></jobs>", "1<2 2", None),
+    "marks in CDATA": ("<jobs><job><id><![CDATA[<job>&<5]]></id></job></jobs>", "<job>&<5", None),
+    "a wrong end tag": ("<jobs><job><id>1</job><job><id>2</id></job></jobs>", "1", "of 2 <job> 1 could not be read"),
+    "a cut": ("<jobs><job><id>1</id></job><job><id>2</id></jo", "1 2", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 1 << 18])
+@pytest.mark.parametrize("name", LENIENT)
+def test_a_lenient_reading_finds_every_record_or_tells_what_it_lost(name, size, monkeypatch):
+    text, ids, lost = LENIENT[name]
+    monkeypatch.setattr("syncd.feeds.readers.source.CHUNK", size)
+    reader, got = read(text, ReadSpec(recover=True))
+    assert " ".join(value["id"] for value, _ in got) == ids
+    assert reader.withheld == "read leniently ([read] recover = true)" + (f"; {lost}" if lost else "")
+
+
+def test_lines_are_counted_through_all_roots():
+    text = "<jobs>\n<job><id>1</id></job>\n</jobs>\n\n<jobs>\n<job><id>2</id></job>\n</jobs>"
+    reader = read_stream(lambda: io.BytesIO(text.encode()), ReadSpec(recover=True), LIMITS)
+    assert [(record.number, record.line) for record in reader] == [(1, 2), (2, 6)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("<jobs><job>" + "<a>" * 300 + "</a>" * 300 + "</job></jobs>", "limit_exceeded"),
+        ("<jobs><job><id>1</id></job></jobs><!-- " + "x > " * 3 * MB, "limit_exceeded"),
+        ("<jobs><job><id>1</id></job></jobs>" + "<a/>" * 3 * MB, "limit_exceeded"),
+        ("<jobs><job><id>1</id></job></jobs><!DOCTYPE a [<!ENTITY b 'c'>]><jobs/>", "forbidden_dtd"),
+        ("<jobs><job><id>&custom;</id></job></jobs>", "unknown_entity"),
+    ],
+    ids=["deep", "comment", "roots", "dtd", "entity"],
+)
+def test_leniency_ends_at_limits_document_types_and_entities(text, code):
+    assert fault(text, ReadSpec(recover=True)).code == code
 
 
 def test_a_strict_reading_withholds_nothing():

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from syncd.domain.job import Actor, ActorKind, ArchivedBy, Employer
-from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunKind, RunState, Warning
+from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunKind, RunState, UnknownValues, Warning
 from syncd.errors import NotFound, Problem
 from syncd.store import Store, feeds, keys, replies, runs
 
@@ -177,7 +177,13 @@ def test_rejected_rows_and_warnings_come_back_in_order(begin, store: Store) -> N
     store.write(lambda tx: (runs.add_rejected(tx, run.id, rows), runs.add_warnings(tx, run.id, warnings)))
     assert store.read(lambda tx: list(runs.rejected_rows(tx, run.id))) == rows[::-1]
     assert store.read(lambda tx: list(runs.warnings(tx, run.id))) == warnings
+    unknown = UnknownValues({"categories": [("Soudure \ud800", 3), ("é", 1)]}, "[lookup.category]")
+    store.write(lambda tx: runs.set_unknown(tx, run.id, unknown))
+    store.write(lambda tx: runs.set_unknown(tx, run.id, unknown))
+    found = store.read(lambda tx: runs.unknown(tx, run.id))
+    assert found == UnknownValues({"categories": [("Soudure ?", 3), ("é", 1)]}, "[lookup.category]")
     store.write(lambda tx: runs.clear_findings(tx, run.id))
+    assert store.read(lambda tx: runs.unknown(tx, run.id)) == UnknownValues({}, "")
     assert store.read(lambda tx: list(runs.rejected_rows(tx, run.id))) == []
     assert store.read(lambda tx: list(runs.warnings(tx, run.id))) == []
 

@@ -12,14 +12,17 @@ from typing import Any
 import pytest
 
 from syncd.sync.rejects import RejectsWriter
+from syncd.sync.report_html import render_html
+from syncd.sync.reports import report
 
 
-def zipped(data: bytes) -> bytes:
-    """Two members, each with half of the array's rows."""
+def zipped(data: bytes, *, alone: bool = False) -> bytes:
+    """Two members, each with half of the array's rows, or one with all."""
     rows = json.loads(data)
+    parts = (("a.json", rows),) if alone else (("a.json", rows[::2]), ("b.json", rows[1::2]))
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, part in (("a.json", rows[::2]), ("b.json", rows[1::2])):
+        for name, part in parts:
             archive.writestr(name, json.dumps(part))
     return out.getvalue()
 
@@ -47,6 +50,33 @@ def test_a_compressed_feed_creates_archives_rejects_and_knows_its_rows_again(
     assert (less.counts.archived, board.statuses()["a"]) == (1, "archived")
 
 
+def test_rows_of_an_archive_are_told_with_the_file_that_they_stand_in(board: Any, tmp_path: Path) -> None:
+    feed = board.feed("max_rejected = 90")
+    rows = [board.row("a"), board.row("b", title=""), board.row("c"), board.row("d", title="")]
+    lines = "\n".join(map(json.dumps, rows[2:])).encode()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("east.jsonl", "\n".join(map(json.dumps, rows[:2])))
+        archive.writestr("west/\x1b[1m.jsonl", lines)
+    writer = RejectsWriter(tmp_path / "rejected")
+    run = board.drop(feed, out.getvalue(), rejects=writer)
+    assert [(row.record, row.line, row.member) for row in board.rejected(run)] == [
+        (2, 2, "east.jsonl"),
+        (4, 2, "west/?[1m.jsonl"),
+    ]
+    told = report(board.store, run.id)
+    assert [row["member"] for row in told["rejectedRows"]] == ["east.jsonl", "west/?[1m.jsonl"]
+    assert "east.jsonl" in render_html(told)
+    path = writer.close()
+    assert path is not None
+    reasons = [json.loads(line)["syncd_errors"] for line in path.read_text().splitlines()]
+    assert [reason.partition(": /title")[0] for reason in reasons] == ["east.jsonl", "west/?[1m.jsonl"]
+    alone = board.drop(feed, zipped(json.dumps(rows[:1]).encode(), alone=True))
+    assert alone.counts.rejected == 0
+    alone = board.drop(feed, zipped(json.dumps(rows[1:2]).encode(), alone=True))
+    assert [row.member for row in board.rejected(alone)] == [None]
+
+
 def test_a_bomb_and_a_cut_archive_fail_and_archive_nothing(board: Any) -> None:
     feed = board.feed()
     board.drop(feed, [board.row("a"), board.row("b")])
@@ -67,3 +97,15 @@ def test_xml_that_is_read_leniently_updates_but_never_archives_and_says_so(board
     assert (run.counts.updated, run.counts.archived) == (1, 0)
     assert board.statuses() == {"a": "active", "b": "active"}
     assert (run.state, "leniently" in run.withheld) == ("partial", True)
+
+
+def test_every_root_of_a_lenient_feed_is_imported_and_what_is_lost_is_told(board: Any) -> None:
+    strict, feed = board.feed(), board.feed("[read]\nrecover = true")
+    board.drop(strict, [board.row("a"), board.row("b"), board.row("c")])
+    roots = XML.replace("Cook", "Lead") + XML.replace(">a<", ">b<") + "<jobs><job><title>x</job></jobs>" * 2
+    failed = board.drop(strict, roots.replace("&", "and").encode())
+    assert (failed.state, "[read] recover" in failed.reason) == ("failed", True)
+    run = board.drop(feed, roots.encode())
+    assert (run.counts.read, run.counts.updated, run.counts.rejected, run.counts.archived) == (3, 2, 1, 0)
+    assert "of 4 <job> 1 could not be read" in run.withheld
+    assert set(board.statuses().values()) == {"active"}

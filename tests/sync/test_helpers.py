@@ -18,7 +18,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain.run import Run
-from syncd.store import Store
+from syncd.store import Store, runs
 from syncd.sync import judges, reading
 from syncd.sync.feed import Stopped
 from syncd.sync.rejects import RejectsWriter
@@ -80,6 +80,7 @@ def ended(board: Any, run: Run) -> Any:
         (run.state, run.holds, run.reason, run.withheld, run.counts),
         board.rejected(run),
         board.warnings(run),
+        board.store.read(lambda tx: runs.unknown(tx, run.id)),
         board.jobs(),
     )
 
@@ -102,6 +103,8 @@ def rows(board: Any, first: int = 0, count: int = ROWS) -> list[dict[str, Any]]:
         made[at]["referenceId"] = made[at - 20]["referenceId"]
     for at in range(40, count, 97):
         made[at]["locations"] = [{"description": "Nowhere Landing, ON"}]
+    for at in range(42, count, 101):
+        made[at]["locations"] = [{"description": "Toronto, Texas"}]
     for at in range(45, count, 89):
         made[at]["closeDate"] = "2026-11-01"
     return made
@@ -171,6 +174,8 @@ def test_a_file_comes_to_the_same_with_a_helper(board: Any, twin: Any, watch: Wa
     run = same(board, twin, FORMS[form](rows(board)))
     assert run.counts.created > 800
     assert run.counts.rejected > 10
+    unknown = board.store.read(lambda tx: runs.unknown(tx, run.id))
+    assert unknown.found == {"locations": [("Toronto, Texas", 9)]}
     assert watch.answers > 10
     assert all(process.poll() is not None for process in watch.processes)
 
@@ -257,14 +262,16 @@ def test_a_mapping_that_looks_outside_the_records_is_read_in_one_piece(
     assert not watch.answers
 
 
-def test_a_helper_that_is_killed_costs_nothing(
-    board: Any, twin: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_a_helper_that_fails_amid_its_work_costs_nothing(
+    board: Any, twin: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
+    monkeypatch.setattr(judges, "ANSWER", 0.5)
     answered = judges.answered
 
     def kill(data: bytes) -> Any:
         if watch.answers == 5:
-            os.kill(watch.processes[0].pid, signal.SIGKILL)
+            os.kill(watch.processes[0].pid, number)
         return answered(data)
 
     monkeypatch.setattr(judges, "answered", kill)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from datetime import date, timedelta
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from syncd.domain import rules
 from syncd.domain.job import Actor, ActorKind, ArchivedBy
 from syncd.errors import FeedError, StoreBusy
 from syncd.store import feeds, jobs, runs, upsert
+from syncd.sync import known
 from syncd.sync.importer import Stopped
 from syncd.sync.rejects import RejectsWriter
 
@@ -245,6 +247,27 @@ def test_copies_byte_for_byte_are_only_counted(board: Any) -> None:
     assert [(w.code, w.record) for w in board.warnings(run)] == [("identical_copies", None)]
     run = board.drop(feed, [board.row("a")] * 3 + [board.row("b")])
     assert counted(run) == {"read": 4, "created": 1, "unchanged": 3, "warnings": 2}
+
+
+@pytest.mark.parametrize("order", ["same", "reversed", "shuffled"])
+@pytest.mark.parametrize("page", [3, 1000])
+def test_known_rows_are_found_in_any_order(
+    board: Any, monkeypatch: pytest.MonkeyPatch, order: str, page: int
+) -> None:
+    monkeypatch.setattr(known, "_PAGE", page)
+    feed, other = board.feed(), board.feed(name="other")
+    rows = [board.row(f"r{n}") for n in range(40)]
+    board.drop(feed, rows[:20])
+    board.drop(other, [board.row(f"o{n}") for n in range(30)])
+    board.drop(feed, rows)
+    board.put({"referenceId": "r7", "title": "Somebody's"})
+    if order == "reversed":
+        rows.reverse()
+    elif order == "shuffled":
+        Random(5).shuffle(rows)
+    run = board.drop(feed, [*rows[:11], board.row("new"), *rows[11:30], rows[3], *rows[30:]])
+    assert counted(run) == {"read": 42, "created": 1, "updated": 1, "unchanged": 40, "warnings": 1}
+    assert board.job("r7").title == "Cook r7"
 
 
 def test_a_known_row_behind_another_row_of_its_reference_is_applied_again(board: Any) -> None:

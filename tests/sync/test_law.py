@@ -32,7 +32,7 @@ from syncd.domain.policy import Threshold
 from syncd.domain.run import Run
 from syncd.feeds.config import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds, keys, runs
-from syncd.sync import applier, filerun, planner, reading
+from syncd.sync import applier, filerun, known, planner, reading
 from syncd.sync.feed import Feed
 from syncd.sync.importer import Importer, Stopped
 from syncd.sync.names import filed_name
@@ -366,6 +366,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Ser
             patched.setattr(module, name, 2)
         patched.setattr(applier, "AMONG_OTHERS", 1)
         patched.setattr(reading, "EDGE", 3)
+        patched.setattr(known, "_PAGE", 2)
         yield served[0], served[1], clock, folder
     for one in served:
         one.close()

@@ -30,7 +30,7 @@ KEYS = (
         "size",
     ),
     *("sha256", "claimedAt", "endedAt", "counts", "phases", "wouldArchive"),
-    *("rejectedRows", "warnings", "changes"),
+    *("rejectedRows", "unknownValues", "lookupToml", "warnings", "changes"),
 )
 COUNTS = (
     *(
@@ -85,7 +85,7 @@ def test_a_report_has_exactly_the_documented_keys(board: Any, feed: Any) -> None
     assert re.fullmatch("[0-9a-f]{64}", data["sha256"])
     assert {"hash", "read"} <= set(data["phases"])
     first = data["rejectedRows"][0]
-    assert list(first) == ["record", "line", "referenceId", "errors"]
+    assert list(first) == ["record", "line", "member", "referenceId", "errors"]
     assert (first["record"], first["referenceId"]) == (2, "b")
     assert list(first["errors"][0]) == ["pointer", "code", "detail", "value"]
     assert data["changes"] == [{"action": "created", "referenceId": "a", "jobId": 1, "fields": []}]

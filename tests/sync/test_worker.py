@@ -174,6 +174,55 @@ def test_rejected_records_lie_beside_the_file_and_are_upserts_only_when_dropped_
     assert yard.board.statuses() == dict.fromkeys("abc", "active")
 
 
+CATEGORIES = """
+[read]
+format = "csv"
+[fields]
+referenceId = "id"
+title = "title"
+locations = { value = "Toronto, ON" }
+categories = { from = "sector", lookup = "sector" }
+positionType = { value = "Full Time" }
+description = { value = "<p>Work.</p>" }
+applicantRoutingType = { value = "Email" }
+applicationEmail = { value = "hr@acme.example" }
+[lookup.sector]
+"Known" = "Other"
+"""
+
+
+def test_the_values_that_nothing_knows_are_in_both_reports_ready_to_be_pasted(yard: Yard) -> None:
+    config = "max_rejected = { percent = 100, rows = 5 }\n" + CATEGORIES
+    feed = yard.feed(config)
+    many = [f"{n},Cook,Sector <{n}>" for n in range(300)]
+    rows = ["id,title,sector", "a,Cook,Known", "b,Cook,Retial", "c,Cook,Retial", *many]
+    yard.drop(feed, "\n".join(rows).encode(), "jobs.csv")
+    [run] = yard.work()
+    assert run.counts.rejected == 302
+    done = feed.folder / "done"
+    told = json.loads((done / "1-jobs.csv.report.json").read_text())
+    assert told["unknownValues"]["categories"][:2] == [
+        {"value": "Retial", "rows": 2},
+        {"value": "Sector <0>", "rows": 1},
+    ]
+    assert len(told["unknownValues"]["categories"]) == 200
+    lines = told["lookupToml"].splitlines()
+    assert lines[:2] == [
+        "# these go into [lookup.sector], which the file has",
+        '"Retial" = ""  # 2 rows; Retail?',
+    ]
+    assert lines[-1] == "# … and 101 more values"
+    page = (done / "1-jobs.csv.report.html").read_text()
+    assert "&#34;Sector &lt;0&gt;&#34; = &#34;&#34;  # 1 row" in page
+
+    yard.feed(config + lines[1].replace('""', '"Retail"') + "\n")
+    yard.drop(feed, "\n".join(rows[:4]).encode(), "jobs.csv")
+    [run] = yard.work()
+    told = json.loads((done / "2-jobs.csv.report.json").read_text())
+    assert (run.counts.rejected, told["unknownValues"], told["lookupToml"]) == (0, {}, "")
+    assert "Values that nothing knows" not in (done / "2-jobs.csv.report.html").read_text()
+
+
 def test_names_that_are_not_utf_8_are_run_like_any_other(yard: Yard) -> None:
     feed = yard.feed()
     yard.drop(feed, [yard.board.row("a")], os.fsdecode(b"caf\xe9.json"))

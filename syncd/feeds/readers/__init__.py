@@ -22,6 +22,7 @@ from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec, element_path, header_key, member_path
 from syncd.feeds.readers.xlsx_book import is_spreadsheet
 from syncd.feeds.readers.xlsx_reader import XlsxReader
+from syncd.feeds.readers.xml_lenient import LenientXmlReader
 from syncd.feeds.readers.xml_reader import XmlReader
 from syncd.feeds.readers.zip_reader import ZIP, Archive, ZipReader
 from syncd.feeds.records import FeedReader, Format, Known
@@ -83,6 +84,8 @@ def _read_plain(
     form = spec.format or detect(source.head, recover=spec.recover)
     if (like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object
         form = "jsonl"
+    if form == "xml" and spec.recover:
+        return LenientXmlReader(source, spec, limits, known)
     return _READERS[form](source, spec, limits, known)
 
 

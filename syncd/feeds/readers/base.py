@@ -41,6 +41,12 @@ class BaseReader(ABC):
         """``number`` records came before the first one of this reader."""
         self._number = self._before = number
 
+    def member_of(self, number: int) -> str | None:
+        """The file of the archive that the record with that number came from; None where there is one file
+        only.
+        """
+        return None
+
     @abstractmethod
     def __iter__(self) -> Iterator[Record]: ...
 

@@ -184,7 +184,10 @@ class CsvReader(BaseReader):
             )
         if len(raw) > self._limits.record:
             problem = Problem(
-                "", "too_long", f"the record is longer than {self._limits.record} bytes", len(raw)
+                "",
+                "too_long",
+                f"the record is longer than {self._limits.record} bytes ([limits] record)",
+                len(raw),
             )
         item = dict(zip(keys, row, strict=False))
         yield Record(self._next(), self._line, None, digest, item, problem, partial(list, row))

@@ -101,14 +101,14 @@ def record_value(raw: bytes, limits: Limits) -> tuple[dict[str, Any] | None, Pro
     not JSON at all.
     """
     if len(raw) > limits.record:
-        detail = f"the record is longer than {limits.record} bytes"
+        detail = f"the record is longer than {limits.record} bytes ([limits] record)"
         return None, Problem("", "too_long", detail, len(raw))
     try:
         value = _value(raw, limits.depth)
     except Refused as refusal:
         return None, Problem("", refusal.code, refusal.detail)
     except RecursionError:
-        return None, Problem("", "too_deep", f"nested deeper than {limits.depth}")
+        return None, Problem("", "too_deep", f"nested deeper than {limits.depth} ([limits] depth)")
     if not isinstance(value, dict):
         return None, Problem("", "wrong_type", "a record must be an object", value)
     return value, None
@@ -135,7 +135,7 @@ def _strictly(raw: bytes, depth: int) -> Any:
 def _members(value: Any, depth: int) -> int:
     """How many members all objects in ``value`` have together. Raises Refused below ``depth``."""
     if depth < 0:
-        raise Refused("too_deep", "nested too deep")
+        raise Refused("too_deep", "nested deeper than [limits] depth allows")
     count = 0
     if type(value) is dict:
         count = len(value)

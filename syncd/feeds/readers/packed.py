@@ -67,13 +67,7 @@ class Unpacked:
         with unpacking():
             data = self._content.read(size)
         self.expanded += len(data)
-        limits = self._limits
-        if self.expanded > limits.file:
-            detail = f"the archive expands to more than {limits.file} bytes"
-            raise FeedError("limit_exceeded", f"{detail} ([limits] file)")
-        if self.expanded > _HARMLESS and self.expanded > limits.ratio * self.consumed:
-            detail = f"the archive expands to more than {limits.ratio} times its size"
-            raise FeedError("limit_exceeded", f"{detail} ([limits] ratio)")
+        check_expansion(self.expanded, self.consumed, self._limits)
         return data
 
     def close(self) -> None:
@@ -84,6 +78,16 @@ class Unpacked:
     def close_too(self, closing: Callable[[], None]) -> None:
         """Has ``closing`` called when this is closed."""
         self._closing = closing
+
+
+def check_expansion(expanded: int, packed: int, limits: Limits) -> None:
+    """Raises FeedError ``limit_exceeded`` where ``packed`` bytes became more than they may."""
+    if expanded > limits.file:
+        detail = f"the archive expands to more than {limits.file} bytes"
+        raise FeedError("limit_exceeded", f"{detail} ([limits] file)")
+    if expanded > _HARMLESS and expanded > limits.ratio * packed:
+        detail = f"the archive expands to more than {limits.ratio} times its size"
+        raise FeedError("limit_exceeded", f"{detail} ([limits] ratio)")
 
 
 def gunzip(opener: Opener, limits: Limits) -> Callable[[], Unpacked]:

@@ -223,8 +223,10 @@ def _elements(
             since = 0
             yield element
             _free(element)
-        if since > min(_LONGEST, limits.text):
-            detail = f"{part} of the spreadsheet has more than {since} bytes without a row or text"
+        most = min(_LONGEST, limits.text)
+        if since > most:
+            detail = f"{part} of the spreadsheet has more than {most} bytes without a row or text"
+            detail += f" ([limits] text, of which a spreadsheet may have {_LONGEST} at most)"
             raise FeedError("limit_exceeded", detail)
     try:
         parser.close()

@@ -16,7 +16,7 @@ from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.header import check_header
-from syncd.feeds.readers.packed import Opener
+from syncd.feeds.readers.packed import Opener, check_expansion
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec, header_key
 from syncd.feeds.readers.xlsx_book import Book
@@ -33,7 +33,7 @@ _Row = tuple[int, list[str]]
 class XlsxReader(BaseReader):
     """See FeedReader; its format is "csv", and its lines are the sheet's rows. Raises FeedError
     ``bad_header``, ``empty_file``, ``no_records_path`` (no such sheet), ``bad_archive``, ``not_well_formed``,
-    ``limit_exceeded``, ``forbidden_dtd``.
+    ``limit_exceeded``, ``forbidden_dtd``. ``sheets``: the names of those that are not hidden.
     """
 
     format: Format = "csv"
@@ -45,13 +45,16 @@ class XlsxReader(BaseReader):
             detail = f"this is a spreadsheet, which is read like CSV, but [read] format is {spec.format!r}"
             raise FeedError("not_a_feed", detail)
         with _reading():
-            sheet = Book(archive, limits).sheet(spec.sheet)
+            book = Book(archive, limits)
+            sheet = book.sheet(spec.sheet)
+        self.sheets = [other.name for other in book.sheets if other.visible]
         # a spreadsheet has no text of its own: the sheet's name stands for it
         super().__init__(
             Source(lambda: io.BytesIO(f"{sheet.name}\n".encode()), "utf-8", limits), limits, known
         )
         self._opener, self._sheet = opener, spec.sheet
         self._keys: list[str] = []
+        self.size = 0
 
     def __iter__(self) -> Iterator[Record]:
         with closing(Archive(self._opener(), self._limits)) as archive, _reading():
@@ -62,7 +65,7 @@ class XlsxReader(BaseReader):
                 digest = self._take_header(rows)
                 while batch := list(islice(rows, _BATCH)):
                     self.bytes_read = archive.place
-                    yield from self._records(batch, digest)
+                    yield from self._records(batch, digest, archive.size)
                 self.bytes_read = archive.place
 
     def _rows(self, book: Book, cells: Cells) -> Iterator[_Row]:
@@ -91,8 +94,11 @@ class XlsxReader(BaseReader):
             raise FeedError("bad_header", "no row of the sheet has the names of two columns or more", line=1)
         raise FeedError("empty_file", "the sheet is empty")
 
-    def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes]) -> Iterator[Record]:
+    def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes], packed: int) -> Iterator[Record]:
         raws = [repr(cells).encode("utf-8", "surrogatepass") for _, cells in batch]
+        # one text may stand for the cells of a million rows, and costs each of them its whole length
+        self.size += sum(map(len, raws))
+        check_expansion(self.size, packed, self._limits)
         digests = list(map(digest, raws))
         known = self._ask(digests)
         for (number, cells), raw, own in zip(batch, raws, digests, strict=True):
@@ -107,7 +113,12 @@ class XlsxReader(BaseReader):
 
     def _problem(self, cells: list[str], size: int) -> Problem | None:
         if size > self._limits.record:
-            return Problem("", "too_long", f"the record is longer than {self._limits.record} bytes", size)
+            return Problem(
+                "",
+                "too_long",
+                f"the record is longer than {self._limits.record} bytes ([limits] record)",
+                size,
+            )
         if len(cells) > len(self._keys):
             detail = f"the row has {len(cells)} cells, the header {len(self._keys)}"
             return Problem("", "ragged_row", detail, len(cells))

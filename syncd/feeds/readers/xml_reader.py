@@ -33,21 +33,38 @@ from syncd.feeds.readers.detect import banner
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
-from syncd.feeds.readers.xml_scout import Event, local, matches, names, new_parser, scout, signature
+from syncd.feeds.readers.xml_scout import (
+    Event,
+    depth_of,
+    is_one_element,
+    local,
+    matches,
+    names,
+    new_parser,
+    scout,
+    signature,
+)
 from syncd.feeds.readers.xml_text import SUSPICIOUS, Lexer, Unknown, safe_cut, whole_text
-from syncd.feeds.readers.xml_words import forbidden_in, in_words
+from syncd.feeds.readers.xml_words import (
+    CUT_PI,
+    ENCODING_ERRORS,
+    LIMIT_ERRORS,
+    UNCLOSED,
+    code_of,
+    forbidden_in,
+    in_words,
+)
 from syncd.feeds.records import Format, Known, Record, Slice
 
 _AFTER_NAME = frozenset(b" \t\r\n/>")
-_COUNT_TAG = "{*}expectedJobCount"
+COUNT_TAG = "{*}expectedJobCount"
 #: An element takes far more memory than its tags: so many of them come to as much as text without any.
 _BYTES_A_TAG = 16
 
 
 class XmlReader(BaseReader):
     """See FeedReader. Raises FeedError ``not_well_formed``, ``truncated``, ``unknown_entity``,
-    ``limit_exceeded``, ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``.
-    """
+    ``limit_exceeded``, ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``."""
 
     format: Format = "xml"
 
@@ -68,7 +85,7 @@ class XmlReader(BaseReader):
         surroundings = (source.encoding, repr(found.path), repr(found.home), context)
         self._slice_digest = seeded("xml slice", *surroundings)
         self._loose_digest = seeded("xml element", *surroundings)
-        tags = (f"{{*}}{found.path[-1]}" if found.path[-1] != "*" else "{*}*", found.root, _COUNT_TAG)
+        tags = (f"{{*}}{found.path[-1]}" if found.path[-1] != "*" else "{*}*", found.root, COUNT_TAG)
         self._parser = new_parser(tags, recover=spec.recover)
         self._events = cast(Iterator[Event], self._parser.read_events())
         self._lexer = Lexer()
@@ -159,7 +176,7 @@ class XmlReader(BaseReader):
         lines = b"\n" * (self._line - self._fed_line)
         self._feed(b'%s %s="%d"%s/>' % (self._opening, self._nonce.encode(), len(run), lines))
         events = list(self._events)
-        if not _is_one_element(events) or events[0][1].get(self._nonce) != str(len(run)):
+        if not is_one_element(events) or events[0][1].get(self._nonce) != str(len(run)):
             fault = self._stalled()
             raise fault or self._fault("not_well_formed", "records in a place where none can be")
         self._tidy(events[0][1])
@@ -192,7 +209,7 @@ class XmlReader(BaseReader):
         self._line = line + raw.count(b"\n")
         self._feed(data if plain else self._walk(data, first))
         events = list(self._events)
-        if clean and _is_one_element(events) and self._is_record(element := events[0][1]):
+        if clean and is_one_element(events) and self._is_record(element := events[0][1]):
             lexer.closer = None
             self._trusted = self._at_home
             if self._at_home:
@@ -224,7 +241,7 @@ class XmlReader(BaseReader):
                 yield self._record(element, None)
             elif element.getparent() is None:
                 self._root_ended = True
-            elif local(element) == _COUNT_TAG[3:] and (element.text or "").strip().isdigit():
+            elif local(element) == COUNT_TAG[3:] and (element.text or "").strip().isdigit():
                 self.declared = max(self.declared or 0, int(str(element.text).strip()[:9]))
 
     def _walk(self, data: bytes, line: int) -> bytes:
@@ -248,8 +265,8 @@ class XmlReader(BaseReader):
         except etree.XMLSyntaxError as error:
             # Of a section that the file has not ended yet, "not finished" is libxml2's way to say that it
             # is too big, or has a control character in it.
-            words = forbidden_in(data) if _code(error) in _UNCLOSED else None
-            code = "limit_exceeded" if _code(error) in _UNCLOSED and words is None else "not_well_formed"
+            words = forbidden_in(data) if code_of(error) in UNCLOSED else None
+            code = "limit_exceeded" if code_of(error) in UNCLOSED and words is None else "not_well_formed"
             raise self._syntax(error, code, words) from None
 
     def _finish(self, tail: bytes) -> Iterator[Record]:
@@ -275,7 +292,9 @@ class XmlReader(BaseReader):
         try:
             self._parser.close()
         except etree.XMLSyntaxError as error:
-            unclosed = _code(error) in _UNCLOSED or (self._lexer.closer == b"?>" and _code(error) in _CUT_PI)
+            unclosed = code_of(error) in UNCLOSED or (
+                self._lexer.closer == b"?>" and code_of(error) in CUT_PI
+            )
             return self._syntax(error, "truncated" if unclosed else "not_well_formed")
         return None
 
@@ -344,20 +363,25 @@ class XmlReader(BaseReader):
 
     def _problem(self, element: etree._Element, raw: bytes) -> Problem | None:
         if len(raw) > self._limits.record:
-            return Problem("", "too_long", f"the record is longer than {self._limits.record} bytes", len(raw))
-        if any(map(len, element)) and _depth(element) > self._limits.depth - len(self._path) + 1:
+            return Problem(
+                "",
+                "too_long",
+                f"the record is longer than {self._limits.record} bytes ([limits] record)",
+                len(raw),
+            )
+        if any(map(len, element)) and depth_of(element) > self._limits.depth - len(self._path) + 1:
             raise self._fault("limit_exceeded", f"nested deeper than {self._limits.depth} ([limits] depth)")
         return None
 
     # -- faults
 
     def _syntax(self, error: etree.XMLSyntaxError, code: str, words: str | None = None) -> FeedError:
-        if _code(error) in _LIMIT_ERRORS:
+        if code_of(error) in LIMIT_ERRORS:
             code = "limit_exceeded"
-        elif _code(error) in _ENCODING_ERRORS:
+        elif code_of(error) in ENCODING_ERRORS:
             code = "bad_encoding"
         line, column = self._position(error)
-        return FeedError(code, words or in_words(error), line=line, column=column or None)
+        return FeedError(code, words or in_words(str(error.msg or error)), line=line, column=column or None)
 
     def _position(self, error: etree.XMLSyntaxError) -> tuple[int, int]:
         line, column = cast("tuple[int | None, int | None]", error.position)
@@ -374,40 +398,3 @@ class XmlReader(BaseReader):
             "limit_exceeded",
             f"more than {self._limits.text} bytes without the end of a record ([limits] text)",
         )
-
-
-def _is_one_element(events: list[Event]) -> bool:
-    """Whether the events are the start and the end of one and the same element."""
-    return (
-        len(events) == 2
-        and events[0][0] == "start"
-        and events[1][0] == "end"
-        and events[0][1] is events[1][1]
-    )
-
-
-def _depth(element: etree._Element) -> int:
-    level, found = [element], 0
-    while level:
-        found += 1
-        level = [child for parent in level for child in parent]
-    return found
-
-
-_LIMIT_ERRORS = frozenset({etree.ErrorTypes.ERR_NAME_TOO_LONG, etree.ErrorTypes.ERR_RESOURCE_LIMIT})
-_ENCODING_ERRORS = frozenset({etree.ErrorTypes.ERR_INVALID_ENCODING})
-#: What a file that is cut off comes to when the parser is closed.
-_UNCLOSED = frozenset(
-    {
-        etree.ErrorTypes.ERR_TAG_NOT_FINISHED,
-        etree.ErrorTypes.ERR_CDATA_NOT_FINISHED,
-        etree.ErrorTypes.ERR_COMMENT_NOT_FINISHED,
-        etree.ErrorTypes.ERR_PI_NOT_FINISHED,
-        etree.ErrorTypes.ERR_DOCUMENT_EMPTY,
-    }
-)
-_CUT_PI = frozenset({etree.ErrorTypes.ERR_SPACE_REQUIRED, etree.ErrorTypes.ERR_PI_NOT_STARTED})
-
-
-def _code(error: etree.XMLSyntaxError) -> int:
-    return cast(int, getattr(error, "code", 0))

@@ -117,6 +117,25 @@ def signature(parent: etree._Element | None, *, outside: bool) -> tuple[object, 
     return tuple(found)
 
 
+def is_one_element(events: list[Event]) -> bool:
+    """Whether the events are the start and the end of one and the same element."""
+    return (
+        len(events) == 2
+        and events[0][0] == "start"
+        and events[1][0] == "end"
+        and events[0][1] is events[1][1]
+    )
+
+
+def depth_of(element: etree._Element) -> int:
+    """1 for an element without elements in it."""
+    level, found = [element], 0
+    while level:
+        found += 1
+        level = [child for parent in level for child in parent]
+    return found
+
+
 def matches(path: tuple[str, ...], found: tuple[str, ...]) -> bool:
     return len(path) == len(found) and all(a in ("*", b) for a, b in zip(path, found, strict=True))
 
@@ -269,4 +288,15 @@ def _find_opening(head: bytes, opening: bytes, count: int) -> int:
     return -1
 
 
-__all__ = ["Scouted", "local", "matches", "names", "new_parser", "safe_cut", "scout", "signature"]
+__all__ = [
+    "Scouted",
+    "depth_of",
+    "is_one_element",
+    "local",
+    "matches",
+    "names",
+    "new_parser",
+    "safe_cut",
+    "scout",
+    "signature",
+]

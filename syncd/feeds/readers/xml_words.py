@@ -8,8 +8,11 @@ from lxml import etree
 
 #: lxml repeats the place behind the parser's words.
 _PLACE = re.compile(r"\s*, line \d+, column \d+\Z")
-#: The parser's own limit is the same for everybody, and its advice on it is for programmers.
-_TOO_LONG = "a text or a name is longer than an XML parser takes (10,000,000 bytes)"
+#: libxml2's own limits are the same for everybody, and its advice on them is for programmers.
+_TOO_LONG = (
+    "a text or a name is longer than an XML parser takes (10,000,000 bytes; no [limits] text allows more)"
+)
+_TOO_DEEP = "nested deeper than an XML parser takes (256; no [limits] depth allows more)"
 FORBIDDEN = "the character with number {0}, which XML does not allow"
 #: What libxml2 has no words for when it stands in CDATA.
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -18,6 +21,7 @@ _BARE_LESS = "a bare < (write &lt;)"
 _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
+        (r"Excessive depth", _TOO_DEEP),
         (r"Resource limit exceeded|.*XML_PARSE_HUGE", _TOO_LONG),
         (r"xmlParseEntityRef: no name|EntityRef: expecting ';'", _BARE_AND),
         (r"StartTag: invalid element name", _BARE_LESS),
@@ -25,7 +29,8 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
          FORBIDDEN),
         (r"Opening and ending tag mismatch: (.+) line \d+ and (.+)", "<{0}> is ended by </{1}>"),
         (r"Premature end of data in tag (\S+)", "the file ends inside <{0}>"),
-        (r"Extra content at the end of the document", "there is something behind the end of the document"),
+        (r"Extra content at the end of the document", "there is something behind the end of the document"
+         " ([read] recover = true would read a second root)"),
     )
 )  # fmt: skip
 
@@ -36,10 +41,29 @@ def forbidden_in(data: bytes) -> str | None:
     return FORBIDDEN.format(data[found.start()]) if found else None
 
 
-def in_words(error: etree.XMLSyntaxError) -> str:
-    """The complaint without its place, in one line."""
-    said = " ".join(_PLACE.sub("", str(error.msg or error)).split())
+def in_words(complaint: str) -> str:
+    """What the parser says without its place, in one line."""
+    said = " ".join(_PLACE.sub("", complaint).split())
     for pattern, words in _WORDS:
         if found := pattern.match(said):
             return words.format(*found.groups())
     return said
+
+
+LIMIT_ERRORS = frozenset({etree.ErrorTypes.ERR_NAME_TOO_LONG, etree.ErrorTypes.ERR_RESOURCE_LIMIT})
+ENCODING_ERRORS = frozenset({etree.ErrorTypes.ERR_INVALID_ENCODING})
+#: What a file that is cut off comes to when the parser is closed.
+UNCLOSED = frozenset(
+    {
+        etree.ErrorTypes.ERR_TAG_NOT_FINISHED,
+        etree.ErrorTypes.ERR_CDATA_NOT_FINISHED,
+        etree.ErrorTypes.ERR_COMMENT_NOT_FINISHED,
+        etree.ErrorTypes.ERR_PI_NOT_FINISHED,
+        etree.ErrorTypes.ERR_DOCUMENT_EMPTY,
+    }
+)
+CUT_PI = frozenset({etree.ErrorTypes.ERR_SPACE_REQUIRED, etree.ErrorTypes.ERR_PI_NOT_STARTED})
+
+
+def code_of(error: etree.XMLSyntaxError) -> int:
+    return int(getattr(error, "code", 0))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import zipfile
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import BinaryIO
@@ -17,8 +18,6 @@ from syncd.feeds.readers.packed import Opener, Stream, Unpacked, unpacking
 from syncd.feeds.records import Format, Record
 
 ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-#: The list of members is the one thing that is read at once.
-_DIRECTORY = 8 << 20
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
 _END = b"PK\x05\x06"
@@ -30,13 +29,13 @@ Member = Callable[[Callable[[], Stream], int, Format | None], BaseReader]
 
 
 class Archive:
-    """An open zip file. Raises FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what its
+    """An open zip file of ``size`` bytes. Raises FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what its
     directory shows.
     """
 
     def __init__(self, raw: BinaryIO, limits: Limits) -> None:
         self._raw, self._limits = raw, limits
-        bounded = _Bounded(raw)
+        bounded = _Bounded(raw, limits.text)
         try:
             with unpacking():
                 self.zip = _open(bounded)
@@ -53,7 +52,8 @@ class Archive:
 
     def members(self) -> list[zipfile.ZipInfo]:
         """The files in it, without what other systems put beside them unasked."""
-        found = [info for info in self.zip.infolist() if not info.is_dir() and not _is_litter(info.filename)]
+        listed = self.zip.infolist()  # whose is_dir() cannot bear a name that is empty
+        found = [i for i in listed if not i.filename.endswith("/") and not _is_litter(i.filename)]
         for info in found:
             self.check(info)
         if not found:
@@ -79,8 +79,8 @@ class Archive:
         self._raw.close()
 
     def _check_end(self) -> None:
-        size = self._raw.seek(0, 2)
-        self._raw.seek(max(0, size - _END_SIZE - len(self.zip.comment)))
+        self.size = self._raw.seek(0, 2)
+        self._raw.seek(max(0, self.size - _END_SIZE - len(self.zip.comment)))
         if self._raw.read(len(_END)) != _END:
             raise FeedError("bad_archive", "something else follows the end of the zip archive")
 
@@ -95,12 +95,21 @@ class ZipReader(BaseReader):
 
     def __init__(self, opener: Opener, limits: Limits, member: Member, archive: Archive) -> None:
         self._opener, self._member = opener, member
-        info = archive.members()[0]
+        info, *others = archive.members()
+        self._several = bool(others)
         first = self._reader(archive, info, 0, 0, None)
         super().__init__(first.source, limits, None)
         self.format = first.format
         self._first, self._first_name = first, shown(info)
         self._declared: list[int] = []
+        self._begins: list[int] = []
+        self._names: list[str] = []
+
+    def member_of(self, number: int) -> str | None:
+        """As far as was read."""
+        if not self._several:
+            return None
+        return self._names[bisect_right(self._begins, number) - 1]
 
     @property
     def records_path(self) -> tuple[str, ...]:
@@ -113,6 +122,8 @@ class ZipReader(BaseReader):
             expanded = 0
             for info in archive.members():
                 reader = self._reader(archive, info, self._number, expanded, self.format)
+                self._begins.append(self._number + 1)
+                self._names.append(shown(info))
                 try:
                     yield from self._records(reader)
                 except FeedError as error:
@@ -156,15 +167,16 @@ class ZipReader(BaseReader):
 
 
 class _Bounded:
-    """The file under an archive, whose list of members may only be so long."""
+    """The file under an archive, whose list of members, the one thing that is read at once, may only be so
+    long."""
 
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw, self.listed = raw, False
+    def __init__(self, raw: BinaryIO, most: int) -> None:
+        self._raw, self._most, self.listed = raw, most, False
         self.seek, self.tell, self.seekable = raw.seek, raw.tell, raw.seekable
 
     def read(self, size: int = -1) -> bytes:
-        if not self.listed and size > _DIRECTORY:
-            detail = f"the list of what is in the archive takes more than {_DIRECTORY} bytes"
+        if not self.listed and size > self._most:
+            detail = f"the list of what is in the archive takes more than {self._most} bytes ([limits] text)"
             raise FeedError("limit_exceeded", detail)
         return self._raw.read(size)
 

@@ -36,6 +36,14 @@ _CODE_FIRST = re.compile(
 )
 _NAME_FIRST = re.compile(r"(?:(?:CA|CAN|Canada)\s*[-,/>]\s*)([^-,/>]{3,40})\s*[-,/>]\s*(.+)\Z", re.DOTALL)
 _CODE_LAST = re.compile(rf"([^,]*[^\W\d][^,]*?)(?:\s*[-/]\s*|\s+)({_CODES})\Z")
+#: A province's name behind a city without a comma. Quebec is a city, too, and "Northern Ontario" is no city.
+_NAME_LAST = re.compile(
+    r"(?!(?:north|south|east|west|central|rural|greater|all|toute)[a-z]*(?:[ -](?:east|west)[a-z]*)?\s+\w+\Z)"
+    r"([^,]*[^\W\d][^,]*?)\s+(ontario|alberta|manitoba|saskatchewan|british columbia|nova scotia|new brunswick"
+    r"|prince edward island|newfoundland and labrador|nunavut|yukon|northwest territories)\Z",
+    re.IGNORECASE,
+)
+_OTHERS = re.compile(r"\s*\(?\+\s*\d{1,3}(?:\s+(?:more|others?|autres?)(?:\s+\w+)?)?\)?\Z", re.IGNORECASE)
 _BRACKETS = re.compile(r"([^,()]+?)\s*\(([^()]+)\)\Z")
 _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
 
@@ -76,7 +84,7 @@ _known = lru_cache(maxsize=16384)(_read)
 
 
 def tidy(text: str) -> str:
-    """Underscores as blanks; postal code, country and "(Hybrid)" cut off; ``CA-BC-Vancouver`` and ``Montréal
+    """Underscores as blanks; postal code, country, "(Hybrid)" and "+ 2 more" cut off; ``CA-BC-Vancouver`` and ``Montréal
     (QC)`` as city and province; a street before them left out. Idempotent."""
     if len(text) > _LONGEST:
         return text
@@ -93,6 +101,7 @@ def _step(place: str) -> str:
     if is_nowhere(place):
         return place
     place = _MODE_FIRST.sub("", _MODE_LAST.sub("", place), count=1) or place
+    place = _OTHERS.sub("", place) or place
     place = place.replace(")", "") if "(" not in place else place
     place = _COUNTRY_TAIL.sub("", _POSTAL.sub("", place)) or place
     place = _CODE_TAIL.sub(r"\1", place).strip(" ,") or place
@@ -107,7 +116,7 @@ def _arranged(place: str) -> str:
     brackets = _BRACKETS.match(place)
     if brackets and province_code(brackets[2]):
         return f"{brackets[1].strip()}, {brackets[2].strip()}"
-    last = _CODE_LAST.match(place)
+    last = _CODE_LAST.match(place) or _NAME_LAST.match(place)
     if last and not province_code(last[1]):
         return f"{last[1].strip(' -/')}, {last[2]}"
     return _shortened(place)

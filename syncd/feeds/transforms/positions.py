@@ -33,11 +33,18 @@ _FILLERS = (
 _WORD = re.compile(
     "|".join(f"(?P<k{kind}>{words})(?= |$)" for kind, words in _WORDS.items()) + rf"|(?:{_FILLERS})(?= |$)"
 )
+_GLUED = re.compile(r"(?<=[a-z\u00e0-\u00ff])(?=[A-Z])")
 
 
 @lru_cache(maxsize=4096)
 def position_of(text: str) -> int | None:
-    """The id of the position type that ``text`` describes; None if it has words that say nothing known."""
+    """The id of the position type that ``text`` describes; None if it has words that say nothing known. Words that
+    lost the blank or line between them ("Permanent employmentFull time") are told apart by their capitals."""
+    found = _read(text)
+    return _read(_GLUED.sub(" ", text)) if found is None else found
+
+
+def _read(text: str) -> int | None:
     rest, found = key(text[:_LONGEST]), list[int]()
     while rest:
         match = _WORD.match(rest)

@@ -236,12 +236,23 @@ def upgrade() -> None:
         sa.Column("line", sa.Integer(), nullable=True),
         sa.Column("reference_id", sa.String(), nullable=True),
         sa.Column("errors", sa.Text(), nullable=False),
+        sa.Column("member", sa.String(), nullable=True),
         sa.ForeignKeyConstraint(
             ["run_id"], ["run.id"], name=op.f("fk_run_rejected_run_id"), ondelete="CASCADE"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_run_rejected")),
     )
     op.create_index(op.f("ix_run_rejected_run_id"), "run_rejected", ["run_id"], unique=False)
+    op.create_table(
+        "run_unknown",
+        sa.Column("run_id", sa.Integer(), nullable=False),
+        sa.Column("found", sa.Text(), nullable=False),
+        sa.Column("toml", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_run_unknown_run_id"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("run_id", name=op.f("pk_run_unknown")),
+    )
     op.create_table(
         "run_warning",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -262,6 +273,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_index(op.f("ix_run_warning_run_id"), table_name="run_warning")
     op.drop_table("run_warning")
+    op.drop_table("run_unknown")
     op.drop_index(op.f("ix_run_rejected_run_id"), table_name="run_rejected")
     op.drop_table("run_rejected")
     op.drop_table("run_plan")

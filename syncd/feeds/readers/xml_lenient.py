@@ -1,0 +1,146 @@
+"""XML that is not well-formed, read as far as anything can be made of it (``[read] recover = true``).
+
+Bare ``&`` and ``<`` are text. Where a root has ended and another begins, that one is read, too. What libxml2
+cannot get over it drops; start tags of records are counted, so that a record that was lost is told."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+from lxml import etree
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError
+from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.spec import ReadSpec
+from syncd.feeds.readers.xml_reader import COUNT_TAG, XmlReader
+from syncd.feeds.readers.xml_scout import Event, local, new_parser, refuse_dtd
+from syncd.feeds.readers.xml_words import LIMIT_ERRORS, in_words
+from syncd.feeds.records import Known, Record
+
+_CLOSERS = {b"<![CDATA[": b"]]>", b"<!--": b"-->", b"<?": b"?>"}
+_BARE = {b"&": b"&amp;", b"<": b"&lt;"}
+_TOKEN = (
+    rb"<!\[CDATA\[|<!--|<\?|&(?!#?[A-Za-z0-9._-]+;)|<(?![A-Za-z_:!/?\x80-\xff])|<(?:[\w.-]+:)?%b(?=[\s/>])"
+)
+_ROOT = rb"</?(?:[\w.-]+:)?%b(?=[\s/>])[^>]*>"
+#: A root's own parser costs as much as so many tags, which are limited between two records.
+_TAGS_A_ROOT = 16
+#: What may stand between two roots and is none.
+_BETWEEN = re.compile(rb"(?:[^<]+|<!--.*?-->|<\?.*?\?>|<!(?!--)[^>\[]*>|</[^>]*>)+", re.DOTALL)
+_START = re.compile(rb"<(?:[\w.-]+:)?([^\s/><!?:&]+)")
+
+
+class LenientXmlReader(XmlReader):
+    """See FeedReader. ``withheld`` tells how many records were lost. Raises what XmlReader raises, but
+    ``not_well_formed``.
+    """
+
+    def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+        super().__init__(source, spec, limits, known)
+        name = re.escape(self._path[-1].encode())
+        self._token = re.compile(_TOKEN % name)
+        self._end_of_root = re.compile(_ROOT % re.escape(self._root.rpartition("}")[2].encode()))
+        self._closer: bytes | None = None
+        self._seen = 0
+        self._over = False
+        self._rest = b""
+
+    def _feed_loose(self, data: bytes) -> Iterator[Record]:
+        data, self._rest = self._rest + data, b""
+        while data:
+            if self._over:
+                data = self._between(data)
+            end = self._end_of_root.search(data) if data else None
+            piece, data = (data[: end.end()], data[end.end() :]) if end else (data, b"")
+            if piece:
+                yield from super()._feed_loose(piece)
+
+    def _between(self, data: bytes) -> bytes:
+        """``data`` from the next root's start tag on, for which a new parser is made; "" if it has not come
+        yet.
+        """
+        skipped = _BETWEEN.match(data)
+        at = skipped.end() if skipped else 0
+        refuse_dtd(data[at:])
+        self._line += data.count(b"\n", 0, at)
+        start = _START.match(data, at)
+        if start is None:
+            self._rest = data[at:]
+            if len(self._rest) > self._limits.text:
+                raise self._too_much()
+            return b""
+        self._begin_root(start[1])
+        return data[at:]
+
+    def _begin_root(self, name: bytes) -> None:
+        self._check_limits()
+        self._stalled()
+        self._tags += _TAGS_A_ROOT
+        tags = (f"{{*}}{self._path[-1]}", f"{{*}}{name.decode('utf-8', 'replace')}", COUNT_TAG)
+        self._parser = new_parser(tags, recover=True)
+        self._events = self._parser.read_events()  # type: ignore[assignment]
+        self._end_of_root = re.compile(_ROOT % re.escape(name))
+        self._parent = self._last = None
+        self._kept.clear()
+        self._first_line, self._over = self._line, False
+
+    def _walk(self, data: bytes, line: int) -> bytes:
+        return super()._walk(self._mended(data), line)
+
+    def _mended(self, data: bytes) -> bytes:
+        """Bare ``&`` and ``<`` as references; counts the start tags of records meanwhile."""
+        out: list[bytes] = []
+        at = copied = 0
+        while True:
+            if self._closer is not None:
+                end = data.find(self._closer, at)
+                if end < 0:
+                    break
+                at, self._closer = end + len(self._closer), None
+            token = self._token.search(data, at)
+            if token is None:
+                break
+            at = token.end()
+            if token.group() in _BARE:
+                out += (data[copied : token.start()], _BARE[token.group()])
+                copied = at
+            elif token.group() in _CLOSERS:
+                self._closer = _CLOSERS[token.group()]
+            else:
+                self._seen += 1
+        return b"".join((*out, data[copied:])) if out else data
+
+    def _loose(self, events: list[Event]) -> Iterator[Record]:
+        self._over |= any(event == "end" and element.getparent() is None for event, element in events)
+        yield from super()._loose(events)
+
+    def _is_record(self, element: etree._Element) -> bool:
+        """A record may have become a root of its own, behind an end tag too many."""
+        if super()._is_record(element):
+            return True
+        if element.getparent() is not None or local(element) != self._path[-1]:
+            return False
+        self._adopt(element, None)
+        return True
+
+    def _finish(self, tail: bytes) -> Iterator[Record]:
+        yield from super()._finish(tail)
+        self._check_limits()
+        lost = self._seen - (self._number - self._before)
+        if lost > 0:
+            self.withheld = f"{self.withheld}; of {self._seen} <{self._path[-1]}> {lost} could not be read"
+
+    def _stalled(self) -> None:
+        """Nothing is a fault here but what ``_check_limits`` finds."""
+        with contextlib.suppress(etree.XMLSyntaxError):
+            self._parser.close()
+
+    def _check_limits(self) -> None:
+        for entry in self._parser.feed_error_log:
+            if entry.type in LIMIT_ERRORS:
+                raise FeedError(
+                    "limit_exceeded", in_words(entry.message), line=self._first_line - 1 + entry.line
+                )

@@ -1,0 +1,42 @@
+"""Where the records of an unknown file may stand."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+
+from syncd.feeds.record_paths import json_paths, xml_paths
+
+PLACES = {
+    '[{"a": 1, "b": 2}]': [""],
+    '{"data": {"jobs": [{"a": 1, "b": [{"c": 1, "d": 2}]}, {"a": 1, "b": 2}]}}': ["data.jobs"],
+    '{"item": [{"a": 1, "b": 2}]}': ["item"],
+    '{"few": [{"a": 1, "b": 2}], "many": [{"a": 1, "b": 2}, {"a": 1, "b": 2}]}': ["many", "few"],
+    '{"a": [[{"a": 1, "b": 2}]], "one": [{"a": 1}], "numbers": [1, 2]}': [],
+    '{"cut": [{"a": 1, "b": 2}, {"a"': ["cut"],
+    "no JSON": [],
+}
+
+
+@pytest.mark.parametrize("text", PLACES)
+def test_arrays_of_objects_are_found_the_likeliest_first(text):
+    assert json_paths(text.encode()) == PLACES[text]
+
+
+def test_elements_that_repeat_are_found():
+    text = "<a><meta><x/></meta><list>" + "<ad><id>1</id><t/></ad>" * 3 + "</list></a>"
+    assert xml_paths(text.encode())[0] == "/a/list/ad"
+
+
+@pytest.mark.parametrize(
+    ("find", "unit"),
+    [(json_paths, b"["), (json_paths, b'{"a":'), (json_paths, b'[{"a":'), (xml_paths, b"<a>")],
+)
+def test_a_head_of_nothing_but_nesting_costs_next_to_nothing(find, unit):
+    tracemalloc.start()
+    try:
+        assert find(unit * 8_000) == []
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
