@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import structlog
 from aiohttp import web
 
 from syncd.api import docs, explanations
@@ -17,6 +16,7 @@ from syncd.api.payloads import Renderer, encode
 from syncd.api.routes import ROUTES, add_endpoint, add_routes
 from syncd.api.settings import ApiSettings
 from syncd.domain.catalog import Catalog
+from syncd.logs import Event, frequent
 from syncd.store import Store
 
 
@@ -25,7 +25,6 @@ def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Appli
     The log has to be set up before."""
     app = guarded(settings)
     keys = KeyRing(store, failures=failed_keys(settings))
-    log = structlog.get_logger().bind()
     app[CONTEXT] = Context(
         store=store,
         settings=settings,
@@ -35,7 +34,7 @@ def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Appli
         json_ld=JsonLd(catalog),
         addresses=Addresses(settings),
         document=encode(document(settings, catalog, ROUTES)),
-        log=log,
+        log=frequent(Event.API_REQUEST),
     )
     app.cleanup_ctx.append(keys.keep_flushing)
     add_docs(app, settings.base_path)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from aiohttp import web
 
@@ -21,8 +21,7 @@ from syncd.store import Store
 class Context:
     """``document`` is the OpenAPI one. ``open_paths`` need no key although they may lie under the base;
     ``quiet_paths`` are not logged. ``in_flight``: API key id and Idempotency-Key of what is being served.
-    ``log`` is bound once: to look its settings up for every request would cost as much as the rest of the
-    line. Once ``stopping`` is set, nothing more is begun.
+    ``log`` writes the line of a request, which has the fields given. Once ``stopping`` is set, nothing more is begun.
     """
 
     store: Store
@@ -33,7 +32,7 @@ class Context:
     json_ld: JsonLd
     addresses: Addresses
     document: bytes
-    log: Any
+    log: Callable[..., None]
     open_paths: set[str] = field(default_factory=set)
     quiet_paths: set[str] = field(default_factory=set)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

@@ -30,12 +30,17 @@ async def get_job(request: web.Request) -> web.Response:
     """4.1. A read by key is quicker on this thread than the way to another."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     job_id = path_id(request, "job")
-    job = context.store.look_up(lambda tx: jobs.get(tx, employer.id, job_id))
+    if wants_json_ld(request):
+        job = _found(context.store.look_up(lambda tx: jobs.get(tx, employer.id, job_id)), job_id)
+        return answer(request, context.json_ld.job(job, employer), _JSON_LD)
+    shown = _found(context.store.look_up(lambda tx: jobs.shown(tx, employer.id, job_id)), job_id)
+    return answer(request, context.render.job(shown, employer), _NEGOTIATED)
+
+
+def _found(job: T | None, job_id: int) -> T:
     if job is None:
         raise NotFound("job", job_id)
-    if wants_json_ld(request):
-        return answer(request, context.json_ld.job(job, employer), _JSON_LD)
-    return answer(request, context.render.job(job, employer), _NEGOTIATED)
+    return job
 
 
 async def list_jobs(request: web.Request) -> web.Response:
@@ -50,7 +55,7 @@ async def list_jobs(request: web.Request) -> web.Response:
         )
 
     store = context.store
-    total, found = store.read(look) if query.quick else await store.read_async(look)
+    total, found = store.look_up(look) if query.quick else await store.read_async(look)
     body = context.render.page(found, employer, paging(query, total, address))
     return web.Response(body=body, headers={**_JSON, **links(query, total, address)})
 

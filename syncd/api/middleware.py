@@ -16,7 +16,6 @@ from aiohttp.typedefs import Handler
 from syncd.api import problems
 from syncd.api.context import CONTEXT, PRINCIPAL, REQUEST_ID
 from syncd.api.routes import effective_method
-from syncd.logs import Event
 
 _SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 #: Statuses whose line in the log names the client's address, for whoever has to find out who it is.
@@ -85,8 +84,7 @@ def _log(request: web.Request, status: int, started: float) -> None:
     if request.path in context.quiet_paths:
         return
     who = request.get(PRINCIPAL)
-    context.log.info(
-        Event.API_REQUEST,
+    context.log(
         method=effective_method(request),
         route=_template(request),
         status=status,

@@ -13,7 +13,7 @@ import msgspec
 from syncd.domain.catalog import Catalog, Entry, Period
 from syncd.domain.fields import exact
 from syncd.domain.job import Employer, Job, Location, Routing, Salary
-from syncd.store.jobs import Header
+from syncd.store.jobs import Header, Shown
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -37,11 +37,11 @@ class Renderer:
         self._lists = {kind: _offered(entries) for kind, entries in kinds.items()}
         self._entries = {kind: _bytes(_shapes(entries)) for kind, entries in kinds.items()}
 
-    def job(self, job: Job, employer: Employer) -> bytes:
+    def job(self, job: Job | Shown, employer: Employer) -> bytes:
         """A whole Job (2.1). Of the two application addresses only the one in force is shown."""
         return encode(self.shape(job, employer))
 
-    def shape(self, job: Job, employer: Employer) -> Shape:
+    def shape(self, job: Job | Shown, employer: Employer) -> Shape:
         """The same, not yet bytes."""
         return {
             "id": job.id,

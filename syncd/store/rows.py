@@ -110,7 +110,7 @@ def _locations_json(locations: tuple[Location, ...]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _ids_of(text: str) -> tuple[int, ...]:
+def ids_of(text: str) -> tuple[int, ...]:
     return _decode_ids(text)
 
 
@@ -129,9 +129,9 @@ def job_of(row: tuple[Any, ...]) -> Job:
         bool(row[9]),
         _STATUS[row[10]],
         locations_of(row[11]),
-        _ids_of(row[12]),
+        ids_of(row[12]),
         row[13],
-        None if row[17] is None else _salary_of(row[14], row[15], row[16], row[17]),
+        salary_of(row[14], row[15], row[16], row[17]),
         row[23],
         row[18],
         row[19],
@@ -142,7 +142,12 @@ def job_of(row: tuple[Any, ...]) -> Job:
 
 
 @lru_cache(maxsize=4096)
-def _salary_of(amount: str | None, maximum: str | None, period: int | None, commission: int) -> Salary:
+def salary_of(
+    amount: str | None, maximum: str | None, period: int | None, commission: int | None
+) -> Salary | None:
+    """None if there is none: then ``commission`` is None, and only then."""
+    if commission is None:
+        return None
     return Salary(
         None if amount is None else Decimal(amount),
         None if maximum is None else Decimal(maximum),
@@ -227,7 +232,7 @@ def _same(value: Any) -> Any:
 def _salary_from(value: dict[str, Any] | None) -> Salary | None:
     if value is None:
         return None
-    return _salary_of(value["amount"], value["maxAmount"], value["period"], value["plusCommission"])
+    return salary_of(value["amount"], value["maxAmount"], value["period"], value["plusCommission"])
 
 
 _ATTRIBUTE = {

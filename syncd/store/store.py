@@ -22,6 +22,7 @@ from syncd.domain.job import Moment
 from syncd.errors import StoreClosed, StoreError
 from syncd.store import gazetteer, schema, search_index
 from syncd.store.engine import DRIVER_ERRORS, Database, Session, database_path, store_errors, translated
+from syncd.store.folding import Folder
 from syncd.store.rows import micros
 from syncd.store.tx import Tx
 from syncd.store.writer import Writer
@@ -44,6 +45,7 @@ class Store:
         self._database, self._clock = database, clock
         self._gazetteer = gazetteer.Gazetteer()
         self._idle: list[Session] = []
+        self._turns: dict[asyncio.AbstractEventLoop, Session] = {}
         self._closed = False
         self._own_writes = 0
         self._session = database.writer()
@@ -56,7 +58,10 @@ class Store:
         except BaseException:
             self._session.close()
             raise
-        self._writer = Writer(self._session, self._tx, queue_limit, database.check_place)
+        self._folder = Folder(self._session, database.writer)
+        self._writer = Writer(
+            self._session, self._tx, queue_limit, database.check_place, self._folder.after_commit
+        )
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="syncd-read")
 
     @classmethod
@@ -101,7 +106,10 @@ class Store:
             return
         self._closed = True
         self._writer.close()
+        self._folder.close()
         self._threads.shutdown()
+        for loop in tuple(self._turns):  # one that was stopped amid a turn
+            self._end_turn(loop)
         while self._idle:
             self._idle.pop().close()
         with suppress(Exception):  # an optimisation: the log is as durable as the file
@@ -124,14 +132,37 @@ class Store:
             self._give_back(session)
 
     def look_up(self, fn: Callable[[Tx], T]) -> T:
-        """``read`` for a function that runs one statement: it is a snapshot by itself, so it is spared the
-        BEGIN and the ROLLBACK. (A second statement would see another moment.)"""
-        session = self._reader()
+        """``read`` for questions of microseconds that come by the thousand. Those of one turn of an event loop share
+        a snapshot, since to begin and end one costs a third of a look-up.
+
+        No request sees less than it may expect: a loop runs the handlers of a turn before it reads from the network
+        again, so the snapshot is younger than every request that it answers, and than the answer to every write that
+        was awaited."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return self.read(fn)
+        session = self._turns.get(loop) or self._begin_turn(loop)
         try:
             return fn(self._tx(session))
         except DRIVER_ERRORS as error:
+            self._end_turn(loop)
             raise translated(error) from error
-        finally:
+
+    def _begin_turn(self, loop: asyncio.AbstractEventLoop) -> Session:
+        session = self._reader()
+        try:
+            session.begin()
+        except DRIVER_ERRORS as error:
+            session.close()
+            raise translated(error) from error
+        self._turns[loop] = session
+        loop.call_soon(self._end_turn, loop)
+        return session
+
+    def _end_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        session = self._turns.pop(loop, None)
+        if session is not None:
             self._give_back(session)
 
     def write(self, fn: Callable[[Tx], T]) -> T:

@@ -56,9 +56,12 @@ class Writer:
         make_tx: Callable[[Session], Tx],
         limit: int,
         check: Callable[[], None] = lambda: None,
+        after: Callable[[], None] = lambda: None,
     ) -> None:
-        """``check`` is called before each transaction and raises if what is written now would be lost."""
+        """``check`` is called before each transaction and raises if what is written now would be lost; ``after``
+        when a batch was answered."""
         self._session, self._make_tx, self._limit, self._check = session, make_tx, limit, check
+        self._after = after
         self._waiting: deque[_Item] = deque()
         self._wake = threading.Condition()
         #: Functions taken out of the queue so far.
@@ -114,6 +117,7 @@ class Writer:
         while batch := self._take():
             self._run(batch)
             _answer(batch)
+            self._after()
 
     def _take(self) -> list[_Item]:
         with self._wake:

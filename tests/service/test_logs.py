@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import re
 import subprocess
 import sys
 import threading
@@ -157,3 +158,27 @@ def test_on_the_console_it_is_text(written):
     structlog.get_logger().info(logs.Event.SERVICE_READY, api="here")
     assert "service.ready" in stream.getvalue()
     assert "api=here" in stream.getvalue()
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+@pytest.mark.parametrize("level", ["debug", "info", "warning"])
+def test_a_frequent_line_is_the_one_that_a_logger_writes(written, form, level):
+    fields = {"route": "/jobs/{id}", "status": 200, "ms": 0.25, "key": None, "request_id": "r1"}
+    lines = []
+    for log in (
+        lambda: logs.frequent(logs.Event.API_REQUEST)(**fields),
+        lambda: structlog.get_logger().info(logs.Event.API_REQUEST, **fields),
+    ):
+        stream = written(form, level)
+        log()
+        lines.append(re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "NOW", stream.getvalue()))
+    assert lines[0] == lines[1]
+    assert bool(lines[0]) == (level != "warning")
+
+
+def test_a_frequent_line_is_caught_by_whoever_catches_the_log(written):
+    written()
+    log = logs.frequent(logs.Event.API_REQUEST)
+    with structlog.testing.capture_logs() as lines:
+        log(request_id="r1")
+    assert lines == [{"event": "api.request", "log_level": "info", "request_id": "r1"}]
