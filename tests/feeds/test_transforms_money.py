@@ -1,11 +1,13 @@
 """Salary text → amounts, period, commission (feed contract, "Structured values"; the grammar's table of cases)."""
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from syncd.feeds.transforms import money
 from syncd.feeds.transforms.money import Infer, Pay, number, parse, unit_of
 
 READ = [
@@ -150,3 +152,33 @@ def test_whatever_is_read_is_a_salary_that_the_api_takes(text):
     else:
         assert pay.max_amount is None
         assert pay.period is None
+
+
+AMOUNTS = st.from_regex(r"[0-9]{1,12}(,[0-9]{3}){0,2}(\.[0-9]{1,3})?", fullmatch=True)
+
+
+def salary(first: str, second: str | None, blank: str, rest: str) -> str:
+    upper = "" if second is None else f"{blank}-{blank}${second}"
+    return f"${first}{upper}{blank}{rest}"
+
+
+TEXTS = st.builds(
+    salary,
+    AMOUNTS,
+    st.none() | AMOUNTS,
+    st.sampled_from(["", " ", "  ", "\u00a0"]),
+    st.builds(
+        str.__add__,
+        st.sampled_from(["per ", "/", "/ ", "a ", "an ", "PER ", "each ", ""]),
+        st.sampled_from(["hour", "Day", "WEEK", "month", "year", "hours", "ye\u0430r", "\u212aweek"]),
+    ),
+)
+
+
+@example("$1,234 per hour", "fr")
+@example("$0 - $0 /year", None)
+@example("$30 - $25.50 a Week", "en")
+@example("$1234,567-$012,345/ month", "fr")
+@given(TEXTS, st.sampled_from([None, "en", "fr"]))
+def test_the_short_way_for_usual_texts_says_what_the_grammar_says(text: str, locale: Any) -> None:
+    assert parse(text, None, locale) == money._by_grammar(text, None, locale)

@@ -103,6 +103,15 @@ _FILLERS = re.compile(
 )
 
 
+_DOLLARS = r"\$((?:\d{1,3}(?:,\d{3})+|\d{1,9})(?:\.\d\d?)?)"
+#: Most of what feeds write: "$25.50 - $30 per hour", "$52,000 / year".
+_USUAL = re.compile(
+    rf"{_DOLLARS}(?: ?[-–] ?{_DOLLARS})? ?(?:/ ?|per |an? )(hour|day|week|month|year)",
+    re.ASCII | re.IGNORECASE,
+)
+_PERIOD = {"hour": HOURLY, "day": DAILY, "week": WEEKLY, "month": MONTHLY, "year": YEARLY}
+
+
 def parse(text: str, infer: Infer | None = None, locale: Locale | None = None) -> Pay:
     """What ``text`` says about pay. An unusable text gives a Pay that is not ``usable``, whose notes say
     why."""
@@ -111,6 +120,18 @@ def parse(text: str, infer: Infer | None = None, locale: Locale | None = None) -
 
 @lru_cache(maxsize=8192)
 def _parse(text: str, infer: Infer | None, locale: Locale | None) -> Pay:
+    usual = _USUAL.fullmatch(text)
+    return _usual(usual, locale) if usual else _by_grammar(text, infer, locale)
+
+
+def _usual(found: re.Match[str], locale: Locale | None) -> Pay:
+    """What the grammar says, too, at five times the price."""
+    first, second, unit = found.groups()
+    most = None if second is None else read(second, False, locale)
+    return settle(Pay(read(first, False, locale), most), (_PERIOD[unit.lower()], 1), None, found[0])
+
+
+def _by_grammar(text: str, infer: Infer | None, locale: Locale | None) -> Pay:
     plain = plain_text(text)
     commission = bool(_COMMISSION.search(plain))
     if _MILLIONS.search(plain):
@@ -152,9 +173,9 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: Infer | None, shown_te
         most = None if pay.max_amount is None else pay.max_amount * times
         pay = replace(pay, amount=amount * times, max_amount=most)
         pay = _noted(pay, "salary_made_yearly", f"{times} payments a year made yearly: {shown(shown_text)}")
-    if any(not fits(amount) for amount in (pay.amount, pay.max_amount)):
+    if not (fits(pay.amount) and fits(pay.max_amount)):
         return _without(pay, "salary_out_of_range", "an amount that the API would refuse", shown_text)
-    return replace(pay, period=period)
+    return Pay(pay.amount, pay.max_amount, period, pay.plus_commission, pay.notes)
 
 
 def fits(amount: Decimal | None) -> bool:
@@ -162,8 +183,10 @@ def fits(amount: Decimal | None) -> bool:
     values")."""
     if amount is None:
         return True
-    exponent = amount.normalize().as_tuple().exponent
-    return isinstance(exponent, int) and exponent >= -4 and 0 <= amount < 10**12
+    exponent = amount.as_tuple().exponent
+    if not isinstance(exponent, int) or not 0 <= amount < 10**12:
+        return False
+    return exponent >= -4 or amount.normalize().as_tuple().exponent >= -4  # type: ignore[operator] # as above
 
 
 def unit_of(text: str) -> tuple[int, int] | None:
@@ -250,6 +273,8 @@ def _ordered(pay: Pay) -> Pay:
             "salary_swapped",
             "the amounts were in reverse order",
         )
+    if amount is pay.amount and most is pay.max_amount and most != amount:
+        return pay
     return replace(pay, amount=amount, max_amount=None if most == amount else most)
 
 
