@@ -6,6 +6,7 @@ int or Decimal; a float is refused, because it has lost digits already."""
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import date
 from decimal import Context, Decimal
 from functools import lru_cache
@@ -31,6 +32,7 @@ _SHOWN = 200
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _FORBIDDEN_IN_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _CONTROL_BYTES = bytes(c for c in range(0x20) if c not in b"\t\n\r") + b"\x7f"
+_CONTROL_LATIN = _CONTROL_BYTES + bytes(range(0x80, 0xA0))
 _C1 = re.compile(b"\xc2[\x80-\x9f]")
 _STEP = Decimal(1).scaleb(-AMOUNT_DECIMALS)
 _EXACT = Context(prec=40, traps=[])
@@ -114,14 +116,15 @@ def read_text(pointer: str, value: object, problems: list[Problem]) -> str | Fau
 def _is_clean(text: str) -> bool:
     """Whether no forbidden character is in ``text``: over its bytes, which is several times faster than over
     code points."""
+    with suppress(UnicodeEncodeError):
+        raw = text.encode("latin-1")  # one byte each: three times as fast as what follows
+        return len(raw.translate(None, _CONTROL_LATIN)) == len(raw)
     try:
         raw = text.encode()
     except UnicodeEncodeError:
         return False
     if len(raw.translate(None, _CONTROL_BYTES)) != len(raw):
         return False
-    if text.isascii():
-        return True
     return not (_C1.search(raw) or "\ufffe" in text or "\uffff" in text)
 
 
