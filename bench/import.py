@@ -134,8 +134,8 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
             store, catalog=catalog, scratch=folder, helpers=int(os.environ.get("HELPERS", "1"))
         )
         settle_memory()
-        watch = _Helpers()
-        watch.start()
+        memory = _Memory()
+        memory.start()
         start = time.perf_counter(), _cpu()
         if profile:
             import cProfile
@@ -144,12 +144,12 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
         else:
             run = importer.run(feed, source, run)
         result = _measured(start, {"state": run.state, "reason": run.reason, "phases": run.phases})
-        return result | {"helpers_rss": watch.stop()}
+        return result | {"rss": memory.stop()}
 
 
 def _measured(start: tuple[float, float], more: dict[str, Any]) -> dict[str, Any]:
     wall, cpu = time.perf_counter() - start[0], _cpu() - start[1]
-    return {"s": wall, "cpu": cpu, "rss": _peak(os.getpid()), **more}
+    return {"s": wall, "cpu": cpu, "rss": _resident(os.getpid(), "VmHWM"), **more}
 
 
 def _cpu() -> float:
@@ -160,40 +160,43 @@ def _cpu() -> float:
 _WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 
-def _peak(pid: int) -> float:
-    """MiB; 0 for a process that is gone."""
+def _resident(pid: int, what: str) -> float:
+    """MiB: what a process has (VmRSS) or had at most (VmHWM); 0 if it is gone."""
     try:
-        found = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
+        found = re.search(rf"{what}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
     except (FileNotFoundError, ProcessLookupError):
         return 0
     return int(found[1]) / 1024 if found else 0
 
 
-class _Helpers(threading.Thread):
-    """Watches the processes that an import starts. ``peak``: the sum of their peaks in MiB, each as it was last seen
-    (the kernel's own figure for ended children counts the pages of the parent that they began with)."""
+class _Memory(threading.Thread):
+    """Watches this process and the helpers that it starts, twenty times a second."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
-        self._peaks: dict[int, float] = {}
+        self._most = 0.0
         self._over = threading.Event()
 
     def run(self) -> None:
         while not self._over.wait(0.05):
-            for listed in Path("/proc/self/task").glob("*/children"):
-                for child in map(int, listed.read_text().split()):
-                    self._peaks[child] = _peak(child) or self._peaks.get(child, 0)
+            children = [
+                int(child)
+                for listed in Path("/proc/self/task").glob("*/children")
+                for child in listed.read_text().split()
+            ]
+            self._most = max(self._most, sum(_resident(pid, "VmRSS") for pid in (os.getpid(), *children)))
 
     def stop(self) -> float:
+        """The peak of all together in MiB."""
         self._over.set()
         self.join()
-        return sum(self._peaks.values())
+        return max(self._most, _resident(os.getpid(), "VmHWM"))
 
 
 def _table(took: dict[tuple[str, str], list[dict[str, Any]]], rows: int) -> None:
     print(f"\n{rows:,} rows, median (least to most)\n")
     print(
-        "| step | reference s | syncd s | ratio | rows/s | CPU ratio | peak RSS MiB, reference / syncd + helper | phases |"
+        "| step | reference s | syncd s | ratio | rows/s | CPU ratio | peak RSS MiB, reference / syncd with its helper | phases |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for step in STEPS:
@@ -202,7 +205,6 @@ def _table(took: dict[tuple[str, str], list[dict[str, Any]]], rows: int) -> None
         cpu = _median(ours, "cpu") / _median(least, "cpu")
         phases = " ".join(f"{name} {seconds:.2f}" for name, seconds in ours[-1]["phases"].items())
         peak = f"{max(r['rss'] for r in least):.0f} / {max(r['rss'] for r in ours):.0f}"
-        peak += f" + {max(r['helpers_rss'] for r in ours):.0f}"
         rate = f"{rows / _median(ours, 's'):,.0f}"
         print(
             f"| {step} | {_spread(least)} | {_spread(ours)} | {ratio:.2f} | {rate} | {cpu:.2f} | {peak} | {phases} |"
@@ -219,10 +221,9 @@ def _spread(results: list[dict[str, Any]]) -> str:
 
 
 def _memory(folder: Path, options: argparse.Namespace) -> None:
-    """The importer's peak and its helpers' together, whenever each of them had it."""
     sizes = (10_000, options.rows)
     series = [_series("syncd", folder, rows, options) for rows in sizes]
-    small, large = (max(r["rss"] + r["helpers_rss"] for r in steps) for steps in series)
+    small, large = (max(r["rss"] for r in steps) for steps in series)
     print(
         f"peak RSS: {small:.0f} MB at 10,000 rows, {large:.0f} MB at {options.rows:,}: {large / small:.2f}x"
     )

@@ -41,7 +41,7 @@ def fold(text: str) -> str:
     Folding twice changes nothing. White space and punctuation stay, so that substring search works."""
     if text.isascii():
         return text.lower().replace("`", "'")
-    return _fold_unicode(text)
+    return _known_fold(text) if len(text) <= _REMEMBERED else _fold_unicode(text)
 
 
 def _fold_unicode(text: str) -> str:
@@ -70,6 +70,7 @@ def _key(name: str) -> str:
     return _NO_LETTERS.sub(" ", fold(name)).strip()
 
 
-#: Longer names are not remembered: they repeat seldom and would fill the memory.
+#: Longer texts are not remembered: they repeat seldom and would fill the memory.
 _REMEMBERED = 200
+_known_fold = lru_cache(maxsize=4096)(_fold_unicode)
 _known_key = lru_cache(maxsize=8192)(_key)

@@ -13,6 +13,7 @@ import gc
 import marshal
 import os
 import pickle
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -58,14 +59,14 @@ class Judging:
         self._records = iter(self._reader)
         next(self._records, None)
 
-    def outcome(self, record: Record, now: Moment) -> Outcome:
-        if isinstance(record.item, Slice):
-            record = self._parsed(record.item, record.line or 0)
-        return self._brief.judge.outcome(record, self._brief.form, now)
+    def outcomes(self, records: Iterable[Record], now: Moment) -> list[Outcome]:
+        return self._brief.judge.outcomes(map(self._parsed, records), self._brief.form, now)
 
-    def _parsed(self, item: Slice, line: int) -> Record:
+    def _parsed(self, record: Record) -> Record:
+        if not isinstance(record.item, Slice):
+            return record
         try:
-            found = self._reader.again(item.data, line)
+            found = self._reader.again(record.item.data, record.line or 0)
         except FeedError as error:  # only who reads the whole file can say where
             raise Unclear from error
         if found is None:
@@ -96,15 +97,16 @@ def answered(data: bytes) -> list[Outcome]:
 
 def _answer(judging: Judging, data: bytes) -> bytes:
     now, told = pickle.loads(data)  # noqa: S301 - from the importer
-    outcomes = []
     try:
-        for line, item, problem in told:
-            whole = Slice(item, None, "") if isinstance(item, bytes) else item
-            kind, *rest = judging.outcome(Record(0, line, None, b"", whole, problem), now)
-            outcomes.append((int(kind), *rest))
+        outcomes = judging.outcomes(map(_record, told), now)
     except (Unclear, FeedError):
         return REFUSED
-    return marshal.dumps(outcomes)
+    return marshal.dumps([(int(kind), *rest) for kind, *rest in outcomes])
+
+
+def _record(told: _Told) -> Record:
+    line, item, problem = told
+    return Record(0, line, None, b"", Slice(item, None, "") if isinstance(item, bytes) else item, problem)
 
 
 def main() -> None:

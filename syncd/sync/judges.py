@@ -190,7 +190,8 @@ class Judges:
     def add(self, record: Record) -> None:
         if not self._helpers or not _can_wait(record):
             self.finish()
-            self._take(record, self._brief.judge.outcome(record, self._brief.form, self._now()))
+            (outcome,) = self._brief.judge.outcomes([record], self._brief.form, self._now())
+            self._take(record, outcome)
             return
         parcel = self._filling
         if parcel is None:
@@ -221,7 +222,7 @@ class Judges:
     def _judge(self, parcel: _Parcel) -> None:
         if self._own is None:
             self._own = Judging(self._brief)
-        parcel.outcomes = [self._own.outcome(record, parcel.now) for record in parcel.records]
+        parcel.outcomes = self._own.outcomes(parcel.records, parcel.now)
 
     def _done(self, *, wait: bool) -> Iterator[_Parcel]:
         """The parcels at the head of the queue that have their outcomes."""

@@ -168,7 +168,8 @@ class Reading:
                 self._stage.distrust(record.number)
                 self.summary.known -= 1
                 self.summary.read -= 1
-                self._take(record, self._judge.outcome(record, self._format, self._now))
+                (outcome,) = self._judge.outcomes([record], self._format, self._now)
+                self._take(record, outcome)
         self._source.check_unchanged()
         self._stage.regroup()
 
