@@ -26,6 +26,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -179,11 +180,10 @@ class _Memory(threading.Thread):
 
     def run(self) -> None:
         while not self._over.wait(0.05):
-            children = [
-                int(child)
-                for listed in Path("/proc/self/task").glob("*/children")
-                for child in listed.read_text().split()
-            ]
+            children: list[int] = []
+            for listed in Path("/proc/self/task").glob("*/children"):
+                with suppress(FileNotFoundError):  # a thread that has ended
+                    children += map(int, listed.read_text().split())
             self._most = max(self._most, sum(_resident(pid, "VmRSS") for pid in (os.getpid(), *children)))
 
     def stop(self) -> float:

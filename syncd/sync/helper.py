@@ -118,6 +118,7 @@ def main() -> None:
     try:
         judging = Judging(pickle.loads(requests.recv_bytes()))  # noqa: S301 - from the importer
         gc.freeze()
+        gc.set_threshold(20_000, 10, 1_000)  # a parcel makes many objects, and hardly a cycle
         answers.send_bytes(READY)
         while True:
             answers.send_bytes(_answer(judging, requests.recv_bytes()))

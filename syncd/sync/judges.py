@@ -1,4 +1,4 @@
-"""Judges the records of a file: here, one by one, and once it is worth it in helpers as well, by parcels.
+"""Judges the records of a file, by parcels: here, and once it is worth it in helpers as well.
 
 Outcomes come in the order of the records. A helper that dies costs time and nothing else: what it was given is
 judged here."""
@@ -140,7 +140,7 @@ class Judges:
     now or at a later call. Any call raises Unclear where the file has to be read again without Slices, and FeedError.
     ``close`` in any case.
 
-    ``now`` is asked for each record that is judged here, for each parcel else. ``most``: so many helpers."""
+    ``now`` is asked once for each parcel. ``most``: so many helpers."""
 
     def __init__(
         self,
@@ -158,15 +158,15 @@ class Judges:
 
     # -- helpers -------------------------------------------------------------------------------------------
 
-    def helped(self, left: float) -> bool:
-        """Whether helpers are at work. Starts them where so many bytes, as estimated, are left to be judged."""
+    def look_ahead(self, left: float) -> None:
+        """Starts helpers where so many bytes, as estimated, are left to be judged that they are worth it."""
         if not self._helpers and self._most and left >= WORTH:
             most, self._most = self._most, 0
             for _ in range(most):
                 self._start()
-        ready = [helper.ready(PATIENCE) for helper in self._helpers]
+        for helper in self._helpers:
+            helper.ready(PATIENCE)
         self._mourn()
-        return any(ready)
 
     def _start(self) -> None:
         try:
@@ -188,7 +188,7 @@ class Judges:
     # -- records -------------------------------------------------------------------------------------------
 
     def add(self, record: Record) -> None:
-        if not self._helpers or not _can_wait(record):
+        if not _can_wait(record):
             self.finish()
             (outcome,) = self._brief.judge.outcomes([record], self._brief.form, self._now())
             self._take(record, outcome)

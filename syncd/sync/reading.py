@@ -24,6 +24,8 @@ from syncd.sync.stage import Entry, Stage
 
 #: A checkpoint is recorded whenever so many records were read.
 EDGE = 2000
+#: The record at which it is first judged whether a helper is worth it.
+FIRST_LOOK = 100
 
 
 @dataclass(slots=True)
@@ -79,6 +81,7 @@ class Reading:
     def _read(self, helpers: int) -> FeedReader:
         reader = self._open(self._known.find)
         self._format, self.member_of = reader.format, reader.member_of
+        reader.slicing = helpers > 0 and not self._feed.config.read.outside
         if self._rejects is not None:
             self._rejects.start(reader)
         try:
@@ -107,9 +110,8 @@ class Reading:
                 judges.add(record)
             if record.number % EDGE == 0:
                 self._edge(reader, record.number)
-                reader.slicing = (
-                    judges.helped(self._left(reader, record.number)) and not self._feed.config.read.outside
-                )
+            if record.number % EDGE == 0 or record.number == FIRST_LOOK:
+                judges.look_ahead(self._left(reader, record.number))
 
     def _left(self, reader: FeedReader, number: int) -> float:
         """How many of the bytes to come will have to be judged, if the file goes on as it began."""
