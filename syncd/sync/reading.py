@@ -24,7 +24,7 @@ from syncd.sync.stage import Entry, Stage
 
 #: A checkpoint is recorded whenever so many records were read.
 EDGE = 2000
-#: The record at which it is first judged whether a helper is worth it.
+#: The record at which it is first judged whether a helper is worth it, if none was known up to there.
 FIRST_LOOK = 100
 
 
@@ -110,7 +110,7 @@ class Reading:
                 judges.add(record)
             if record.number % EDGE == 0:
                 self._edge(reader, record.number)
-            if record.number % EDGE == 0 or record.number == FIRST_LOOK:
+            if record.number % EDGE == 0 or (record.number == FIRST_LOOK and not self.summary.known):
                 judges.look_ahead(self._left(reader, record.number))
 
     def _left(self, reader: FeedReader, number: int) -> float:
