@@ -30,6 +30,8 @@ from syncd.sync.judging import Judge, Kind, Outcome
 READY = b"ready"
 #: The answer to a parcel that cannot be judged apart from the rest of its file.
 REFUSED = b""
+#: What an answer begins with that says why there are no others.
+FAILED = b"!"
 #: API requests that are answered meanwhile come first.
 _NICE = 5
 
@@ -54,10 +56,11 @@ class Judging:
 
     def __init__(self, brief: Brief) -> None:
         self._brief = brief
-        # A parser that stands where the Slices were cut out: behind the file's first record.
-        self._reader = open_reader(brief.path, brief.read, brief.limits)
-        self._records = iter(self._reader)
-        next(self._records, None)
+        if brief.form == "xml":  # no other format comes in Slices
+            # A parser that stands where they were cut out: behind the file's first record.
+            self._reader = open_reader(brief.path, brief.read, brief.limits)
+            self._records = iter(self._reader)
+            next(self._records, None)
 
     def outcomes(self, records: Iterable[Record], now: Moment) -> list[Outcome]:
         return self._brief.judge.outcomes(map(self._parsed, records), self._brief.form, now)
@@ -124,6 +127,8 @@ def main() -> None:
             answers.send_bytes(_answer(judging, requests.recv_bytes()))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the importer has what it wanted, or is gone
+    except Exception as error:
+        answers.send_bytes(FAILED + f"{type(error).__name__}: {error}".encode())
 
 
 if __name__ == "__main__":

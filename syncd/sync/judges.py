@@ -13,8 +13,9 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 
@@ -23,7 +24,7 @@ import structlog
 from syncd.domain.job import Moment
 from syncd.feeds.records import Record, Slice
 from syncd.logs import Event
-from syncd.sync.helper import READY, Brief, Judging, Unclear, answered, packed
+from syncd.sync.helper import FAILED, READY, Brief, Judging, Unclear, answered, packed
 from syncd.sync.judging import Outcome
 
 __all__ = ["Judges", "Unclear"]
@@ -35,6 +36,7 @@ WORTH = 16 << 20
 #: A parcel: so many records, or slices of so many bytes. Two fit into a pipe.
 RECORDS, BYTES = 256, 400_000
 _PIPE = 1 << 20
+_OWN_FILES = Path("/proc/self/fd")
 #: Parcels that a helper is given at once: it never waits, and little is lost with it.
 _AHEAD = 2
 #: Seconds after which a helper that does not answer is given up: a parcel takes some hundredths of one.
@@ -58,12 +60,16 @@ class _Helper:
 
     def __init__(self, brief: Brief) -> None:
         """Raises OSError."""
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "syncd.sync.helper"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # an interrupt at the terminal is the importer's to deal with
-        )
+        with brief.path.open("rb", buffering=0) as file:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "syncd.sync.helper"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=[file.fileno()],
+                start_new_session=True,  # an interrupt at the terminal is the importer's to deal with
+            )
+            if brief.path.parent == _OWN_FILES:  # a claimed file, which has no other name that is sure
+                brief = replace(brief, path=_OWN_FILES / str(file.fileno()))
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests = Connection(os.dup(self._process.stdin.fileno()), readable=False)
@@ -79,6 +85,7 @@ class _Helper:
         self._reader = Thread(target=self._gather, name="helper", daemon=True)
         self._reader.start()
         self._ready = self.lost = self.mourned = False
+        self.why = "a helper ended early"
         self.busy = 0
         with suppress(OSError):
             self._requests.send_bytes(pickle.dumps(brief, pickle.HIGHEST_PROTOCOL))
@@ -94,7 +101,9 @@ class _Helper:
         if not self._ready and not self.lost:
             with suppress(Empty):
                 first = self._gathered.get(timeout=patience) if patience else self._gathered.get_nowait()
-                self._ready, self.lost = first == READY, first != READY
+                self._ready = first == READY
+                self._lose(first)
+                self.lost = not self._ready
         return self._ready and not self.lost
 
     def give(self, parcel: _Parcel) -> bool:
@@ -120,8 +129,14 @@ class _Helper:
         found = None
         with suppress(Empty):
             found = self._gathered.get(timeout=ANSWER)
-        self.lost = found is None
-        return found
+        self._lose(found)
+        return None if self.lost else found
+
+    def _lose(self, answer: bytes | None) -> None:
+        """Notes it if ``answer`` is none."""
+        self.lost = answer is None or answer.startswith(FAILED)
+        if answer and self.lost:
+            self.why = f"a helper failed: {answer[len(FAILED) :].decode()}"
 
     def waiting(self) -> bool:
         """Whether an answer has come."""
@@ -178,7 +193,7 @@ class Judges:
         for helper in self._helpers:
             if helper.lost and not helper.mourned:
                 helper.mourned = True
-                log.warning(Event.SYNC_HELPER_LOST, error="a helper ended early; the run goes on without it")
+                log.warning(Event.SYNC_HELPER_LOST, error=f"{helper.why}; the run goes on without it")
 
     def close(self) -> None:
         helpers, self._helpers = self._helpers, []

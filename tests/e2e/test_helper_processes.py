@@ -1,5 +1,6 @@
 """A large file gets a helper process, which never outlives the daemon, however that ends."""
 
+import os
 import signal
 import time
 from pathlib import Path
@@ -27,6 +28,15 @@ def command(pid):
         return b""
 
 
+def seconds(pid):
+    """Of a core, used by a process."""
+    try:
+        used = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    return (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def ended(pid):
     return b"syncd.sync.helper" not in command(pid)
 
@@ -48,6 +58,38 @@ def test_a_helper_ends_with_the_daemon_and_the_next_start_goes_on(
     (event,) = again.wait_for_event("feed.reconciled")
     assert (event["state"], event["created"], event["attempt"]) == ("succeeded", ROWS, 2)
     until(lambda: not helpers(again.process.pid), "the helper of the second attempt to end")
+    assert not again.events("sync.helper_lost")
+
+
+def test_a_helper_reads_the_very_file_that_the_daemon_has_claimed(installation, start, until):
+    installation.employer_with_key()
+    daemon = start()
+    fields = {
+        "locations": "<location><description>Halifax, NS</description></location>",
+        "categories": "<category><id>1</id></category>",
+        "positionType": "<id>1</id>",
+        "description": f"<![CDATA[{TEXT}]]>",
+        "applicantRoutingType": "<id>1</id>",
+        "applicationEmail": "jobs@example.com",
+    }
+    rest = "".join(f"<{name}>{value}</{name}>" for name, value in fields.items())
+    path = installation.drop_folder / "acme" / "jobs.xml"
+    with path.with_name(".jobs.xml.tmp").open("w") as file:
+        file.write("<jobs>\n")
+        for number in range(ROWS):
+            file.write(f"<job><referenceId>F-{number}</referenceId><title>Welder</title>{rest}</job>\n")
+        file.write("</jobs>\n")
+    path.with_name(".jobs.xml.tmp").rename(path)
+    until(lambda: helpers(daemon.process.pid), "a helper")
+    (helper,) = helpers(daemon.process.pid)
+    busy = 0.0
+    while not ended(helper):
+        busy = max(busy, seconds(helper))
+        time.sleep(0.02)
+    (event,) = daemon.wait_for_event("feed.reconciled")
+    assert (event["state"], event["created"]) == ("succeeded", ROWS)
+    assert not daemon.events("sync.helper_lost")
+    assert busy > 0.4  # of a core: it has not only started
 
 
 def test_no_helper_where_the_settings_want_none(installation, start, make_row):
