@@ -107,6 +107,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
     from syncd.domain.catalog import Catalog
     from syncd.errors import NotFound
     from syncd.feeds.config import FeedDefaults, parse_feed
+    from syncd.service.daemon import SWITCH
     from syncd.service.memory import settle_memory
     from syncd.store import Store, employers, feeds, runs
     from syncd.sync.feed import Feed
@@ -135,6 +136,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
             store, catalog=catalog, scratch=folder, helpers=int(os.environ.get("HELPERS", "1"))
         )
         settle_memory()
+        sys.setswitchinterval(SWITCH)
         memory = _Memory()
         memory.start()
         start = time.perf_counter(), _cpu()

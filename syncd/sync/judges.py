@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 #: Helpers are started for a file of which so many bytes are still to be judged: a start takes half a second of a core.
 WORTH = 16 << 20
-#: A parcel: so many records, or slices of so many bytes. Two fit into a pipe.
+#: A parcel: so many records, or of so many bytes. Two fit into a pipe.
 RECORDS, BYTES = 256, 400_000
 _PIPE = 1 << 20
 _OWN_FILES = Path("/proc/self/fd")
@@ -212,8 +212,7 @@ class Judges:
         if parcel is None:
             parcel = self._filling = _Parcel([], self._now())
         parcel.records.append(record)
-        if isinstance(record.item, Slice):
-            parcel.size += len(record.item.data)
+        parcel.size += _size(record.item)
         if len(parcel.records) >= RECORDS or parcel.size >= BYTES:
             self._dispatch(parcel)
 
@@ -262,6 +261,17 @@ class Judges:
     def _give_out(self, parcel: _Parcel) -> None:
         for record, outcome in zip(parcel.records, parcel.outcomes or (), strict=True):
             self._take(record, outcome)
+
+
+def _size(item: object) -> int:
+    """About the bytes of an item: a parcel of few long records is as much to keep as one of many short ones."""
+    if isinstance(item, Slice):
+        return len(item.data)
+    if isinstance(item, str):
+        return len(item)
+    if isinstance(item, dict):
+        return sum(map(_size, item.values()))
+    return sum(map(_size, item)) if isinstance(item, list) else 8
 
 
 def _can_wait(record: Record) -> bool:

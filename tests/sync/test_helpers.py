@@ -180,6 +180,16 @@ def test_a_file_comes_to_the_same_with_a_helper(board: Any, twin: Any, watch: Wa
     assert all(process.poll() is not None for process in watch.processes)
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_parcel_has_a_bound_in_bytes_too(
+    board: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    monkeypatch.setattr(judges, "RECORDS", 10_000)
+    monkeypatch.setattr(judges, "BYTES", 10_000)
+    delivered(board, FORMS[form](rows(board)), "", 1)
+    assert watch.answers > 5
+
+
 def test_so_does_the_next_file_of_which_half_is_known(board: Any, twin: Any, watch: Watch) -> None:
     same(board, twin, xml(rows(board)))
     made = rows(board)
