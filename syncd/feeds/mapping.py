@@ -210,7 +210,7 @@ def _preference(expression: object, fields: Map[str, object], scope: Scope) -> t
     if not isinstance(expression, dict) or "prefer" not in expression:
         return ()
     names = expression["prefer"]
-    if not isinstance(names, list) or not names or any(name not in _ADDRESSES for name in names):
+    if not isinstance(names, list) or not names or any(name not in tuple(_ADDRESSES) for name in names):
         scope.at("prefer").fault("must be a list of applicationUrl and applicationEmail")
         return ()
     for name in names:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from syncd.api.bucket import SECOND, Buckets, Quota, Verdict
 from syncd.api.keylimit import limit_field, policy_field
 
-quotas = st.builds(Quota, st.integers(1, 50), st.integers(1, 100 * SECOND))
+#: Of fewer nanoseconds than requests several would come back at once; a window is a second at least.
+quotas = st.builds(Quota, st.integers(1, 50), st.integers(50, 100 * SECOND))
 pauses = st.lists(st.integers(0, 20 * SECOND), min_size=1, max_size=80)
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import cache
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -197,6 +197,7 @@ EXPRESSIONS = st.recursive(
 
 
 @settings(max_examples=300, deadline=None)
+@example({"applicantRoutingType": {"prefer": [["a"]]}}, "csv", [])
 @given(
     st.dictionaries(st.sampled_from([*KINDS, "titel"]), EXPRESSIONS, max_size=4),
     st.sampled_from(["csv", "xml", "json", None]),
