@@ -4,6 +4,12 @@ import os
 import shutil
 
 import pytest
+from hypothesis import settings
+
+# The gate judges a commit, so it tries the same examples whenever it is asked; whoever develops tries others each time.
+settings.register_profile("gate", derandomize=True)
+if os.environ.get("TESTS_WHOLE"):
+    settings.load_profile("gate")
 
 
 @pytest.fixture(scope="session")
