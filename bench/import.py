@@ -132,9 +132,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
         feed = Feed(feed_id, config, employer, folder)
         source = SourceFile.of(path)
         run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
-        importer = Importer(
-            store, catalog=catalog, scratch=folder, helpers=int(os.environ.get("HELPERS", "1"))
-        )
+        importer = Importer(store, catalog=catalog, scratch=folder, helpers=helpers)
         settle_memory()
         sys.setswitchinterval(SWITCH)
         memory = _Memory()

@@ -53,8 +53,8 @@ def flat(job: Job) -> Flat:
         job.status.value,
         _ids(job.categories),
         job.position_type,
-        exact(salary.amount) if salary else None,
-        exact(salary.max_amount) if salary else None,
+        decimal_text(salary.amount) if salary else None,
+        decimal_text(salary.max_amount) if salary else None,
         salary.period if salary else None,
         salary.plus_commission if salary else None,
         job.routing,
@@ -71,7 +71,7 @@ def search_text(job: Job) -> str:
     return f"{fold(job.title)}\n{fold(job.reference_id or '')}"
 
 
-def exact(amount: Decimal | None) -> str | None:
+def decimal_text(amount: Decimal | None) -> str | None:
     return None if amount is None else f"{amount:f}"
 
 

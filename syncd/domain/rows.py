@@ -75,10 +75,10 @@ def next_due(job: Job, sent: JobInput, policy: Policy) -> date | None:
     if job.status is not Status.ACTIVE:
         return None
     if sent.fields.get("closeDate") is not None:
-        return job.close_date + timedelta(days=1) if job.close_date < date.max else None
+        return job.close_date + _DAY if job.close_date < date.max else None
     if not policy.renew or job.close_origin is CloseOrigin.CHOSEN:
         return None
-    return job.close_date - RENEW_BELOW + timedelta(days=1)
+    return job.close_date - RENEW_BELOW + _DAY
 
 
 def due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 
-import ijson
 from lxml import etree
 
+from syncd.feeds.readers.envelope import events
 from syncd.feeds.readers.xml_scout import local, names, new_parser
 
 #: So many repetitions are proof enough; what comes more often is a list inside of records.
@@ -57,7 +57,7 @@ def _object_keys(head: bytes) -> Iterator[tuple[tuple[str, ...], str | None]]:
     Paths with another array above are none that a reader could follow. Ends where nothing sensible is nested
     so deep."""
     open_: list[str] = []  # of each object around this place the member, of each array _ARRAY
-    for event, value in _json_events(head):
+    for event, value in events(head):
         if event == "map_key":
             if open_[-2:-1] == [_ARRAY] and open_.count(_ARRAY) == 1:
                 yield tuple(open_[:-2]), value
@@ -70,17 +70,6 @@ def _object_keys(head: bytes) -> Iterator[tuple[tuple[str, ...], str | None]]:
                 return
         elif event in ("end_map", "end_array"):
             open_.pop()
-
-
-def _json_events(head: bytes) -> Iterator[tuple[str, str]]:
-    """What ``head`` has up to its end or its first fault. Prefixes would cost the depth for each event."""
-    events = ijson.sendable_list()
-    parser = ijson.basic_parse_coro(events)
-    for at in range(0, len(head), _STEP):
-        with suppress(ijson.JSONError, UnicodeDecodeError, StopIteration):
-            parser.send(head[at : at + _STEP])
-        yield from events
-        del events[:]
 
 
 def _worth(times: int, members: int) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from syncd.domain.flat import FLAT, Flat, exact, flat
+from syncd.domain.flat import FLAT, Flat, decimal_text, flat
 from syncd.domain.job import (
     ATTRIBUTES,
     ArchivedBy,
@@ -211,8 +211,8 @@ def _value(job: Job, name: str) -> object:
     if name == "salary" and job.salary is not None:
         salary = job.salary
         return {
-            "amount": exact(salary.amount),
-            "maxAmount": exact(salary.max_amount),
+            "amount": decimal_text(salary.amount),
+            "maxAmount": decimal_text(salary.max_amount),
             "period": salary.period,
             "plusCommission": salary.plus_commission,
         }

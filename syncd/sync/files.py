@@ -17,7 +17,8 @@ from syncd.sync.names import filed_name
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1024 * 1024
-_PROC = Path("/proc/self/fd")
+#: This process's open files, by descriptor.
+OPEN_FILES = Path("/proc/self/fd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Claimed:
     @property
     def path(self) -> Path:
         """Where to read it: the very file that is locked, whatever lies under its name by now."""
-        return _PROC / str(self.fd) if _PROC.exists() else self.folder / self.claimed_name
+        return OPEN_FILES / str(self.fd) if OPEN_FILES.exists() else self.folder / self.claimed_name
 
     @property
     def scratch(self) -> Path:
@@ -139,7 +140,7 @@ def opened_within(folder: Path, name: str) -> Iterator[int]:
 
 
 def by_fd(fd: int, real: Path) -> Path:
-    return _PROC / str(fd) if _PROC.exists() else real
+    return OPEN_FILES / str(fd) if OPEN_FILES.exists() else real
 
 
 def flock(fd: int) -> bool:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 
@@ -24,6 +23,7 @@ import structlog
 from syncd.domain.job import Moment
 from syncd.feeds.records import Record, Slice
 from syncd.logs import Event
+from syncd.sync.files import OPEN_FILES
 from syncd.sync.helper import FAILED, READY, Brief, Judging, Unclear, answered, packed
 from syncd.sync.judging import Outcome
 
@@ -36,7 +36,6 @@ WORTH = 16 << 20
 #: A parcel: so many records, or of so many bytes. Two fit into a pipe.
 RECORDS, BYTES = 256, 400_000
 _PIPE = 1 << 20
-_OWN_FILES = Path("/proc/self/fd")
 #: Parcels that a helper is given at once: it never waits, and little is lost with it.
 _AHEAD = 2
 #: Seconds after which a helper that does not answer is given up: a parcel takes some hundredths of one.
@@ -68,8 +67,8 @@ class _Helper:
                 pass_fds=[file.fileno()],
                 start_new_session=True,  # an interrupt at the terminal is the importer's to deal with
             )
-            if brief.path.parent == _OWN_FILES:  # a claimed file, which has no other name that is sure
-                brief = replace(brief, path=_OWN_FILES / str(file.fileno()))
+            if brief.path.parent == OPEN_FILES:  # a claimed file, which has no other name that is sure
+                brief = replace(brief, path=OPEN_FILES / str(file.fileno()))
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._requests = Connection(os.dup(self._process.stdin.fileno()), readable=False)

@@ -43,7 +43,7 @@ def _top_level(head: bytes) -> dict[str, Any]:
     """Root member → the kind of its value, or the value itself where it is text."""
     found: dict[str, Any] = {}
     depth, key = 0, ""
-    for event, value in _events(head):
+    for event, value in events(head):
         if event in _CLOSING:
             depth -= 1
         elif event == "map_key":
@@ -57,7 +57,7 @@ def _top_level(head: bytes) -> dict[str, Any]:
     return found
 
 
-def _events(head: bytes) -> Iterator[tuple[str, Any]]:
+def events(head: bytes) -> Iterator[tuple[str, Any]]:
     """What stands in ``head`` up to its end or its first fault, of which the reading itself will tell."""
     events = ijson.sendable_list()
     parser = ijson.basic_parse_coro(events)
