@@ -20,6 +20,7 @@ from typing import Any
 from syncd.domain.job import ATTRIBUTES
 from syncd.feeds.native import COLUMNS
 from syncd.feeds.presets import load_preset, preset_names
+from syncd.feeds.readers.spec import EACH
 from syncd.feeds.records import Format
 from syncd.feeds.transforms.text import meant
 from syncd.feeds.xml_node import local_name
@@ -32,8 +33,8 @@ _BLIND = re.compile(r"[\s_\-]+|\b[^\W\d][\w.]*:(?=\w)")
 @dataclass(frozen=True, slots=True)
 class RecordSet:
     """A place in a file where records stand, and what the first of them have. ``path``: XML ``/source/job``;
-    JSON ``jobs`` or ``data.jobs``, and "" for a root array, a lone object and JSON Lines; CSV "". ``count``:
-    how many records were looked at. ``fields``: how many of these have a value at each name that
+    JSON ``jobs`` or ``data.jobs`` (``jobs.*``: each member is one), and "" for a root array, a lone object and JSON
+    Lines; CSV "". ``count``: how many records were looked at. ``fields``: how many of these have a value at each name that
     ``field_names`` gives."""
 
     path: str
@@ -131,7 +132,7 @@ def _path_fit(patterns: Iterable[str], path: str) -> float:
     patterns = tuple(patterns)
     if not patterns:
         return 0.5
-    steps = _steps(path)
+    steps = _steps(path.removesuffix(EACH))  # an object of records in place of an array is the same place
     fits = [_steps(pattern) for pattern in patterns]
     matching = [
         p for p in fits if len(p) == len(steps) and all(a in ("*", b) for a, b in zip(p, steps, strict=True))

@@ -165,12 +165,16 @@ def _check_records(records: str, form: str | None, scope: Scope) -> None:
     if form in ("csv", "jsonl"):
         scope.fault(f"has no use in {form}: every {'row' if form == 'csv' else 'line'} is a record")
         return
-    parse: Callable[[str], object] = member_path if form == "json" else element_path
-    try:
-        if form is not None:
+    parsers: list[Callable[[str], object]] = [element_path] if form != "json" else []
+    parsers += [member_path] if form != "xml" else []
+    faults: list[str] = []
+    for parse in parsers:
+        try:
             parse(records)
-    except ValueError as error:
-        scope.fault(f"is {error}")
+            return
+        except ValueError as error:
+            faults.append(str(error))
+    scope.fault(f"is {', and '.join(faults)}")
 
 
 def _delimiter(value: object) -> str:

@@ -1,4 +1,5 @@
-"""Where the records of a file may stand whose shape nobody has told: repeated elements, arrays of objects.
+"""Where the records of a file may stand whose shape nobody has told: repeated elements, arrays of objects, objects of
+objects that look alike.
 
 Looks at the file's start only. Guesses; whoever uses a guess shows it to a person."""
 
@@ -10,7 +11,8 @@ from contextlib import suppress
 
 from lxml import etree
 
-from syncd.feeds.readers.envelope import events
+from syncd.feeds.readers.json_places import events, keyed_objects
+from syncd.feeds.readers.spec import EACH
 from syncd.feeds.readers.xml_scout import local, names, new_parser
 
 #: So many repetitions are proof enough; what comes more often is a list inside of records.
@@ -40,7 +42,8 @@ def xml_paths(head: bytes) -> list[str]:
 
 
 def json_paths(head: bytes) -> list[str]:
-    """Member paths (``data.jobs``; "" is the root), the likeliest first. ``head`` in UTF-8."""
+    """Member paths (``data.jobs``; "" is the root; ``data.jobs.*`` where each member is a record), the likeliest first.
+    ``head`` in UTF-8."""
     seen: Counter[tuple[str, ...]] = Counter()
     parts: dict[tuple[str, ...], set[str]] = {}
     for path, key in _object_keys(head):
@@ -49,6 +52,8 @@ def json_paths(head: bytes) -> list[str]:
         else:
             parts.setdefault(path, set()).add(key)
     found = {path: _worth(seen[path], len(parts.get(path, ()))) for path in seen}
+    for path, keyed in keyed_objects(head).items():
+        found[(*path, EACH)] = _worth(keyed.objects, len(keyed.names))
     return [".".join(path) for path in _best(found)]
 
 

@@ -27,7 +27,7 @@ from xml.sax.saxutils import escape, quoteattr
 import msgspec
 
 from syncd.errors import Problem
-from syncd.feeds.readers.spec import element_path, member_path
+from syncd.feeds.readers.spec import EACH, element_path, member_path
 from syncd.feeds.records import Format, Record
 from syncd.feeds.surroundings import surroundings
 
@@ -196,11 +196,11 @@ class _Xml:
 
 
 class _Json:
-    """The array at the path at which the feed has it."""
+    """The array at the path at which the feed has it, or in place of an object of records: each has its key in it."""
 
     def __init__(self, file: TextIO, path: str | None, encoding: str) -> None:
         self._file, self._encoding, self._first = file, encoding, True
-        keys = member_path(path) if path else ()
+        keys = [key for key in (member_path(path) if path else ()) if key != EACH]
         self._closing = "\n]" + "}" * len(keys) + "\n"
         file.write("".join("{" + json.dumps(key) + ": " for key in keys) + "[")
 

@@ -28,6 +28,11 @@ XML = (
 JSON = (
     '{"meta": {"total": 9},\n"jobs": [' + ",\n".join(f'{{"id": {n}, "t": ["é\\n"]}}' for n in range(9)) + "]}"
 )
+KEYED = (
+    '{"jobs": {'
+    + ",\n".join(f'"{n}\\u00e9": {{"id": {n}, "t": ["é\\n"]}}' for n in range(9))
+    + '}, "total": 9}'
+)
 LINES = "".join(f'{{"id": {n}, "t": "é"}}\n' for n in range(9))
 TEXTS = {"csv": CSV.encode(), "xml": XML.encode(), "json": JSON.encode(), "jsonl": LINES.encode()}
 SHEET = book(
@@ -46,6 +51,7 @@ def zipped(method: int) -> bytes:
 
 FILES = {
     **TEXTS,
+    "keyed json": KEYED.encode(),
     "utf-16": XML.replace("?>", ' encoding="utf-16"?>', 1).encode("utf-16"),
     "cp1252": CSV.encode("cp1252"),
     "gzip": gzip.compress(TEXTS["json"]),
@@ -118,7 +124,9 @@ def test_a_damaged_file_gives_records_in_their_places_or_a_feed_error(name, dama
     data = damaged(FILES[name], damage)
     form = name if told and name in TEXTS else None
     found, _ = read(data, ReadSpec(format=form), limits)
-    one_text = name in ("csv", "json", "jsonl", "xml") and not any(kind == "splice" for kind, *_ in damage)
+    one_text = name in ("csv", "json", "keyed json", "jsonl", "xml") and not any(
+        kind == "splice" for kind, *_ in damage
+    )
     check_places(found, one_text=one_text and not data.startswith((b"\xff\xfe", b"PK")), data=data)
 
 

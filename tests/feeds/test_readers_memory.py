@@ -23,6 +23,7 @@ SHAPES = {
     "nested.xml": ("<jobs>", "<box><x/></box><job><job><id>{n}</id></job>{text}</job>\n", "</jobs>"),
     "csv": ("id,text\n", '{n},"{text}\n"\n', ""),
     "json": ("[{{}}", ',\n{{"id": {n}, "text": "{text}"}}', "]"),
+    "keyed.json": ('{{"jobs": {{"x": {{}}', ',\n"{n}": {{"id": {n}, "text": "{text}"}}', "}}"),
     "jsonl": ("", '{{"id": {n}, "text": "{text}"}}\n', ""),
 }
 

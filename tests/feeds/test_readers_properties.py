@@ -101,6 +101,30 @@ def test_json_reads_back_what_was_written(table, indent, ascii_only, enveloped, 
 
 
 @relaxed
+@given(
+    st.dictionaries(st.text('a1:"\\,{}é', max_size=4), objects.map(lambda found: dict(enumerate(found)))),
+    st.sampled_from([None, 1]),
+    st.booleans(),
+    st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : ")]),
+    st.sampled_from(["*", "data.jobs.*"]),
+)
+def test_json_records_by_key_read_back_as_written_whether_known_or_not(
+    table, indent, ascii_only, separators, path
+):
+    table = {key: {str(name): part for name, part in value.items()} for key, value in table.items()}
+    body = table if path == "*" else {"x": {"jobs": {"1": {}}}, "data": {"jobs": table, "y": "}"}, "z": 1}
+    text = json.dumps(body, indent=indent, ensure_ascii=ascii_only, separators=separators).encode()
+    spec = ReadSpec(format="json", records=path, encoding="utf-8")
+    first = records(text, spec)
+    assert [record.item for record in first] == [{**value, "@key": key} for key, value in table.items()]
+    again = records(text, spec, known=lambda digests: digests)
+    assert [(r.digest, r.line, r.offset, r.item) for r in again] == [
+        (r.digest, r.line, r.offset, None) for r in first
+    ]
+    assert len({record.digest for record in first}) == len(first)
+
+
+@relaxed
 @given(objects, st.sampled_from(["\n", "\r\n", "\n\n"]))
 def test_json_lines_read_back_what_was_written(table, end):
     text = "".join(json.dumps(row) + end for row in table) or "\n\n{}\n"
@@ -251,20 +275,24 @@ SAMPLES = {
         '<job a="2"><id>&eacute;</id></job></jobs>'
     ).encode(),
     "json": '{"meta": {"total": 2}, "jobs": [{"id": 1, "t": "é\\n"}, {"id": 2, "n": [1.5, {"a": null}]}]}'.encode(),
+    "keyed": '{"jobs": {"1": {"id": 1, "t": "é\\n"}, "b\\"": {"n": [1.5, {"a": null}]}}, "total": 2}'.encode(),
     "jsonl": '{"id": 1, "t": "é"}\n{"id": 2, "n": [1.5]}\n'.encode(),
 }
+
+
+FORMS = {"keyed": "json"}
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_file_cut_anywhere_never_reads_as_the_whole_and_never_breaks_the_reader(name):
     data = SAMPLES[name]
-    spec = ReadSpec(format=name)
+    spec = ReadSpec(format=FORMS.get(name, name))
     whole, error = outcome(data, spec)
     assert error is None
     for cut in range(len(data)):
         found, error = outcome(data[:cut], spec)
         assert len(found) <= len(whole)
-        if name in ("xml", "json"):
+        if name in ("xml", "json", "keyed"):
             assert error is not None
             assert error[0] in (
                 "truncated",
@@ -275,14 +303,14 @@ def test_a_file_cut_anywhere_never_reads_as_the_whole_and_never_breaks_the_reade
             ), cut
 
 
-@pytest.mark.parametrize("name", ["xml", "json"])
+@pytest.mark.parametrize("name", ["xml", "json", "keyed"])
 def test_a_file_cut_among_its_records_is_truncated(name):
     data = SAMPLES[name]
     start = data.index(b"<id>") if name == "xml" else data.index(b'{"id')
     codes = {}
     for cut in range(start, len(data)):
         if data[cut] & 0xC0 != 0x80:  # not within a character
-            codes[cut] = outcome(data[:cut], ReadSpec(format=name))[1][0]
+            codes[cut] = outcome(data[:cut], ReadSpec(format=FORMS.get(name, name)))[1][0]
     assert {cut: code for cut, code in codes.items() if code != "truncated"} == {}
 
 
@@ -296,7 +324,7 @@ def test_flipped_bytes_give_records_or_a_feed_error(name, flips, told):
     data = bytearray(SAMPLES[name])
     for at, byte in flips:
         data[at % len(data)] = byte
-    outcome(bytes(data), ReadSpec(format=name if told else None))
+    outcome(bytes(data), ReadSpec(format=FORMS.get(name, name) if told else None))
 
 
 @relaxed

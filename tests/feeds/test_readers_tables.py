@@ -463,6 +463,83 @@ def test_a_single_object_stands_for_a_list_of_one():
     assert items('{"@type": "JobPosting", "title": "x"}') == [{"@type": "JobPosting", "title": "x"}]
 
 
+KEYED = {
+    "a known member": ('{"total": 2, "jobs": {"7": {"a": 1}, "8": {"a": 2}}, "x": 1}', None),
+    "a known member that is told": ('{"jobs": {"7": {"a": 1}, "8": {"a": 2}}}', "jobs.*"),
+    "deeper": ('{"data": {"list": {"7": {"a": 1}, "8": {"a": 2}}}}', "data.list.*"),
+    "the root": ('{"7": {"a": 1}, "8": {"a": 2}}', "*"),
+    "the root, with a sign for it": ('{"7": {"a": 1}, "8": {"a": 2}}', "$.*"),
+    "spaced": (' { "7" : { "a" : 1 } ,\n "8" : { "a" : 2 } } ', "*"),
+    "an escaped key": ('{"\\u0037": {"a": 1}, "8": {"a": 2}}', "*"),
+}
+
+
+@pytest.mark.parametrize("name", KEYED)
+def test_each_member_of_an_object_of_objects_is_a_record_that_has_its_key(name):
+    text, path = KEYED[name]
+    assert items(text, ReadSpec(records=path, format="json")) == [
+        {"a": 1, "@key": "7"},
+        {"a": 2, "@key": "8"},
+    ]
+
+
+def test_an_object_that_has_more_than_objects_in_it_is_one_record():
+    assert items('{"jobs": {"id": 7, "place": {"city": "x"}}}') == [{"id": 7, "place": {"city": "x"}}]
+
+
+def test_a_key_that_comes_twice_is_two_records_and_one_of_its_own_stays():
+    text = '{"jobs": {"7": {"a": 1}, "7": {"a": 2}, "8": {"@key": "9"}}}'
+    assert items(text) == [{"a": 1, "@key": "7"}, {"a": 2, "@key": "7"}, {"@key": "9"}]
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '[{"a": 1, "@key": "7"}]'])
+def test_a_list_in_place_of_an_object_of_records_is_read_and_none_is_an_empty_feed(text):
+    found = json.loads(text) or []
+    assert items(f'{{"jobs": {text}}}', ReadSpec(records="jobs.*")) == found
+
+
+@pytest.mark.parametrize(
+    ("member", "code"),
+    [
+        ('"a": {"b": 1, "b": 2}', "invalid_json"),
+        ('"\\ud800": {}', "invalid_characters"),
+        ('"total": 2', "wrong_type"),
+        ('"a": ["b"]', "wrong_type"),
+        ('"a": {"b": "' + "x" * MB + '"}', "too_long"),
+    ],
+)
+def test_a_member_that_is_no_record_is_a_rejected_row(member, code):
+    _, got = read(f'{{"1": {{"a": 1}}, {member}, "2": {{"a": 2}}}}', ReadSpec(format="json", records="*"))
+    assert [problem for _, problem in got] == [None, code, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{"jobs": {"1": {"a": 1}, "2": {', "truncated"),
+        ('{"jobs": {"1": {"a": 1}', "truncated"),
+        ('{"jobs": {"1": {"a": 1}}', "truncated"),
+        ('{"jobs": {"1": {"a": 1},}}', "not_well_formed"),
+        ('{"jobs": {"1": {"a": 1} "2": {}}}', "not_well_formed"),
+        ('{"jobs": {"1" {"a": 1}}}', "not_well_formed"),
+        ('{"jobs": {"1\x00": {"a": 1}}}', "not_well_formed"),
+        ('{"jobs": {"1": {"a": 1}, {"a": 2}}}', "not_well_formed"),
+    ],
+)
+def test_a_faulty_object_of_records_fails_with_its_reason(text, code):
+    assert fault(text, ReadSpec(records="jobs.*")).code == code
+
+
+def test_where_no_records_are_found_an_object_of_objects_is_named_with_what_to_do():
+    text = '{"meta": {"n": 1}, "offres": {"7": {"a": 1, "b": 1}, "8": {"a": 2, "b": 2}}}'
+    assert 'say [read] records = "offres.*"' in fault(text).detail
+
+
+@pytest.mark.parametrize(("text", "path"), [('{"jobs": []}', "/jobs/*/x"), ("<jobs><job/></jobs>", "jobs.*")])
+def test_a_path_of_the_other_format_is_a_feed_error(text, path):
+    assert fault(text, ReadSpec(records=path)).code == "no_records_path"
+
+
 @pytest.mark.parametrize("text", ["[]", " [ ]\n", '{"jobs": []}', '{"data": [], "x": 1}'])
 def test_an_empty_json_array_is_an_empty_feed(text):
     assert items(text) == []

@@ -15,12 +15,16 @@ PLACES = {
     '{"few": [{"a": 1, "b": 2}], "many": [{"a": 1, "b": 2}, {"a": 1, "b": 2}]}': ["many", "few"],
     '{"a": [[{"a": 1, "b": 2}]], "one": [{"a": 1}], "numbers": [1, 2]}': [],
     '{"cut": [{"a": 1, "b": 2}, {"a"': ["cut"],
+    '{"7": {"a": 1, "b": 2}, "8": {"a": 1, "b": 2}}': ["*"],
+    '{"meta": {"n": 1}, "ads": {"7": {"a": 1, "b": {"c": 1, "d": 2}}, "8": {"a": 1}, "9": {"a"': ["ads.*"],
+    '{"meta": {"total": 1}, "links": {"next": null, "self": "x"}}': [],
+    '{"ads": {"total": 2, "7": {"a": 1, "b": 2}, "8": {"a": 1, "b": 2}}}': [],
     "no JSON": [],
 }
 
 
 @pytest.mark.parametrize("text", PLACES)
-def test_arrays_of_objects_are_found_the_likeliest_first(text):
+def test_arrays_and_objects_of_objects_are_found_the_likeliest_first(text):
     assert json_paths(text.encode()) == PLACES[text]
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 import ijson
@@ -12,76 +10,34 @@ import ijson
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError
 from syncd.feeds.readers.detect import ARRAYS
-from syncd.feeds.readers.spec import member_path
+from syncd.feeds.readers.json_places import CLOSING, KINDS, keyed_objects, scout
+from syncd.feeds.readers.spec import EACH, asked_path, member_path
 
 _OPENING = re.compile(rb"[\[{]")
 _TOTALS = frozenset(
     {"expectedjobcount", "total", "totalfound", "totalcount", "totalresults", "meta.total", "paging.total"}
 )
-_KINDS = {"start_array": "array", "start_map": "object"}
-_CLOSING = ("end_array", "end_map")
-_STEP = 1 << 14
 #: So many other arrays are named where the records are not found.
 _SHOWN = 5
 
 
-def scout(head: bytes) -> tuple[str, ...] | None:
-    """The likeliest path of the records in a file that begins with ``head``; None if any known one may
-    still come.
-    """
-    seen = _top_level(head)
-    for name in ARRAYS:
-        if seen.get(name) == "start_array":
-            return (name,)
-    for name in ARRAYS[:2]:
-        if seen.get(name) == "start_map":
-            return (name,)
-    return () if seen.get("@type") == "JobPosting" else None
-
-
-def _top_level(head: bytes) -> dict[str, Any]:
-    """Root member → the kind of its value, or the value itself where it is text."""
-    found: dict[str, Any] = {}
-    depth, key = 0, ""
-    for event, value in events(head):
-        if event in _CLOSING:
-            depth -= 1
-        elif event == "map_key":
-            key = value if depth == 1 else key
-        elif depth == 0 and event == "start_array":
-            return {}
-        else:
-            if depth == 1 and (key in ARRAYS or key == "@type"):
-                found.setdefault(key, value if event == "string" else event)
-            depth += event in _KINDS
-    return found
-
-
-def events(head: bytes) -> Iterator[tuple[str, Any]]:
-    """What stands in ``head`` up to its end or its first fault, of which the reading itself will tell."""
-    events = ijson.sendable_list()
-    parser = ijson.basic_parse_coro(events)
-    for at in range(0, len(head), _STEP):
-        with suppress(ijson.JSONError, UnicodeDecodeError, StopIteration):
-            parser.send(head[at : at + _STEP])
-        yield from events
-        del events[:]
-
-
 class Envelope:
-    """Fed everything but the records. ``kind`` is "array" or "object" while the records are the parser's
-    next value, else "". Raises FeedError ``not_well_formed``, ``truncated``, ``no_records_path``,
-    ``limit_exceeded``.
+    """Fed everything but the records. ``kind`` is "array", "members" (of an object, each a record) or "object"
+    (the one record) while the records are the parser's next value, else "". Raises FeedError ``not_well_formed``,
+    ``truncated``, ``no_records_path``, ``limit_exceeded``.
     """
 
     def __init__(self, records: str | None, limits: Limits, head: bytes) -> None:
         self._depth, self._text = limits.depth, limits.text
         self._since = 0
-        self._path = member_path(records) if records is not None else None
+        self._path = asked_path(records, member_path) if records is not None else None
         if self._path is None and head.lstrip()[:1] == b"{":
             self._path = scout(head)
         elif self._path is None:
             self._path = ()
+        self._keyed = self._path is not None and self._path[-1:] == (EACH,)
+        self._place = self._path[:-1] if self._path and self._keyed else self._path
+        self._head = head
         self._stack: list[str | None] = []
         self._key: str | None = None
         self._events = ijson.sendable_list()
@@ -116,9 +72,16 @@ class Envelope:
         except ijson.JSONError:
             raise FeedError("truncated", "the file ends before its JSON does", offset=self.offset) from None
         if not self.found:
-            wanted = "/".join(self._path) if self._path else "one of " + ", ".join(ARRAYS)
-            there = f"there are arrays at {', '.join(self._arrays)}" if self._arrays else "there is no array"
-            raise FeedError("no_records_path", f"no array of records ({wanted}) in this file; {there}")
+            raise FeedError("no_records_path", self._complaint())
+
+    def _complaint(self) -> str:
+        wanted = ".".join(self._path) if self._path else "one of " + ", ".join(ARRAYS)
+        there = f"there are arrays at {', '.join(self._arrays)}" if self._arrays else "there is no array"
+        keyed = sorted(keyed_objects(self._head).items(), key=lambda found: -found[1].objects)
+        if keyed:
+            path = ".".join((*keyed[0][0], EACH))
+            there += f'; if each member of an object is a record, as it looks, say [read] records = "{path}"'
+        return f"no array of records ({wanted}) in this file; {there}"
 
     def _send(self, data: bytes) -> None:
         self.kind = ""
@@ -140,8 +103,8 @@ class Envelope:
     def _take(self, event: str, value: Any) -> None:
         if event == "map_key":
             self._key = value
-        elif event in _KINDS:
-            self.kind = _KINDS[event] if self._is_records(event) else ""
+        elif event in KINDS:
+            self.kind = self._kind(event) if self._is_records(event) else ""
             if event == "start_array" and len(self._arrays) < _SHOWN and None not in self._at():
                 self._arrays.append(".".join(part or "" for part in self._at()) or "$")
             self._stack.append(self._key)
@@ -149,7 +112,7 @@ class Envelope:
             if len(self._stack) > self._depth:
                 detail = f"nested deeper than {self._depth} ([limits] depth)"
                 raise FeedError("limit_exceeded", detail, offset=self.offset)
-        elif event in _CLOSING:
+        elif event in CLOSING:
             self._key = self._stack.pop()
         elif event == "number" and isinstance(value, int):
             self._note_total(value)
@@ -162,11 +125,15 @@ class Envelope:
         if self._path is None:
             here_it_is = len(here) == 1 and here[0] in ARRAYS and event == "start_array" and not self.found
         else:
-            here_it_is = here == self._path
+            here_it_is = here == self._place
         if here_it_is and self.found:
             raise FeedError("not_well_formed", "the records stand there twice", offset=self.offset)
         self.found = self.found or here_it_is
         return here_it_is
+
+    def _kind(self, event: str) -> str:
+        """A list where an object is usual, as an empty one is written by some, is one of records, too."""
+        return "members" if self._keyed and event == "start_map" else KINDS[event]
 
     def _note_total(self, value: int) -> None:
         name = ".".join(part or "" for part in self._at()).casefold()

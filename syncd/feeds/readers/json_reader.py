@@ -1,9 +1,10 @@
-"""JSON with an array of records in it, streamed: the array at the root or at a path of member names.
+"""JSON with an array of records in it (or an object of them), streamed: at the root or at a path of names.
 
 Two parsers share the file. Everything outside the array of records goes through a streaming parser (ijson),
 which judges the envelope to its last byte and says where the array begins. Inside it, slices of the file
 are cut between two elements: a cut is right exactly if what lies before it, put in brackets, is an array.
 So the extent of every record is known, its digest is that of its bytes, and a known one is never decoded.
+The same holds for an object whose members are the records, put in braces.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from syncd.errors import FeedError
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.envelope import Envelope
-from syncd.feeds.readers.json_values import bad_text, objects, record_value, scan, text_before_cut
+from syncd.feeds.readers.json_holders import Array, Holder, Members
+from syncd.feeds.readers.json_values import bad_text, scan, text_before_cut
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.records import Format, Known, Record
 
-_elements = msgspec.json.Decoder(list[msgspec.Raw])
+_HOLDERS: dict[str, Holder] = {"array": Array(), "members": Members()}
 _TRIES = 16
 _STEP = 1 << 20
 _BLANK = b" \t\r\n"
@@ -48,18 +50,22 @@ class JsonReader(BaseReader):
         self._envelope = Envelope(spec.records, limits, source.head)
         self._offset = 0
         self._between: bytes | None = None
+        self._holder: Holder = _HOLDERS["array"]
 
     @property
     def records_path(self) -> tuple[str, ...]:
-        """The members that lead to the records; none where these stand at the root, or are not found yet."""
+        """The members that lead to the records, "*" last where every member of an object is one; none where these
+        stand at the root, or are not found yet."""
         return self._envelope.path
 
     def __iter__(self) -> Iterator[Record]:
         chunks = self._chunks()
         buf = b""
         while (rest := self._outside(buf, chunks)) is not None:
-            if self._envelope.kind == "array":
-                buf = yield from self._array(rest, chunks)
+            holder = _HOLDERS.get(self._envelope.kind)
+            if holder is not None:
+                self._holder = holder
+                buf = yield from self._held(rest, chunks)
             else:
                 buf = yield from self._lone(rest, chunks)
         self._envelope.finish()
@@ -78,19 +84,20 @@ class JsonReader(BaseReader):
                 return None
             buf = more
 
-    def _array(self, buf: bytes, chunks: Iterator[bytes]) -> Generator[Record, None, bytes]:
-        """The elements of the array; ``buf`` starts after its bracket. Returns what follows them, its
-        bracket first.
+    def _held(self, buf: bytes, chunks: Iterator[bytes]) -> Generator[Record, None, bytes]:
+        """The elements of the array (or members of the object); ``buf`` starts after its bracket. Returns what
+        follows them, its bracket first.
         """
+        closing = self._holder.ends[1]
         comma = False
         used = 0
         while True:
             if len(buf) < used and (more := next(chunks, None)) is not None:
                 buf += more  # what a good cut leaves is hardly whole
             buf = self._skip_blank(buf)
-            if buf[:1] == b"]":
+            if buf[:1] == closing:
                 if comma:
-                    raise self._fault("not_well_formed", "a comma before the end of the array")
+                    raise self._fault("not_well_formed", "a comma before the end of the records")
                 return buf
             raws, used = self._slices(buf) if buf else ([], 0)
             if raws:
@@ -104,9 +111,9 @@ class JsonReader(BaseReader):
                 comma = True
                 self._advance(buf, 1)
                 buf = buf[1:]
-            elif raws and buf[:1] != b"]":
+            elif raws and buf[:1] != closing:
                 raise self._fault(
-                    "not_well_formed", "neither a comma nor the end of the array after a record"
+                    "not_well_formed", "neither a comma nor the end of the records after a record"
                 )
 
     def _slices(self, buf: bytes) -> tuple[list[bytes], int]:
@@ -118,10 +125,12 @@ class JsonReader(BaseReader):
                 if cut < 0:
                     break
                 try:
-                    raws = _elements.decode(b"".join((b"[", memoryview(buf)[: cut + 1], b"]")))
-                    return list(map(bytes, raws)), cut + 1
+                    raws = self._holder.pieces(buf, cut + 1)
                 except (msgspec.MsgspecError, RecursionError):
                     continue
+                if raws is None:
+                    break
+                return raws, cut + 1
         return self._one_by_one(buf)
 
     def _one_by_one(self, buf: bytes) -> tuple[list[bytes], int]:
@@ -131,20 +140,21 @@ class JsonReader(BaseReader):
         text = self._text(buf)
         raws: list[bytes] = []
         at = used = 0
+        closing, first = self._holder.ends[1].decode(), self._holder.first
         while True:
             try:
-                _, end = scan(text, at)
+                end = self._holder.end_of_piece(text, at)
             except (ValueError, RecursionError):
                 break
             after = _skip(text, end)
-            if text[after : after + 1] not in (",", "]"):
+            if text[after : after + 1] not in (",", closing):
                 break
             raws.append(text[at:end].encode())
             used = end
-            if text[after] == "]":
+            if text[after] == closing:
                 break
             at = _skip(text, after + 1)
-            if self._between is None and text[end - 1] == "}" and text[at : at + 1] == "{":
+            if self._between is None and text[end - 1] == "}" and text[at : at + 1] == first:
                 self._between = text[end - 1 : at + 1].encode()
                 break
         return raws, len(text[:used].encode())
@@ -153,7 +163,7 @@ class JsonReader(BaseReader):
         digests = list(map(self._digest, raws))
         known = self._ask(digests)
         fresh = [raw for raw, digest in zip(raws, digests, strict=True) if digest not in known]
-        items = iter(objects(fresh, self._limits) or ())
+        items = iter(self._holder.values(fresh, self._limits) or ())
         at, line, before = 0, self._line, self._offset
         for raw, digest in zip(raws, digests, strict=True):
             start = at
@@ -177,7 +187,7 @@ class JsonReader(BaseReader):
     def _record(self, raw: bytes, digest: bytes, offset: int) -> Record:
         """A record by itself, where those of its slice could not be decoded together."""
         try:
-            item, problem = record_value(raw, self._limits)
+            item, problem = self._holder.value(raw, self._limits)
         except UnicodeDecodeError as error:
             raise bad_text(error, offset, self._line) from None
         except ValueError as error:
@@ -224,15 +234,15 @@ class JsonReader(BaseReader):
                 break
         if not more:
             self._probe(buf)
-            raise self._fault("truncated", "the file ends before its array of records does")
+            raise self._fault("truncated", "the file ends before its records do")
         return b"".join(more)
 
     def _probe(self, buf: bytes) -> None:
-        """Raises FeedError if no end could make ``buf`` the start of an array."""
+        """Raises FeedError if no end could make ``buf`` the start of what holds the records."""
         events = ijson.sendable_list()
         parser = ijson.basic_parse_coro(events)
         try:
-            parser.send(b"[")
+            parser.send(self._holder.ends[0])
             for at in range(0, len(buf), _STEP):
                 parser.send(buf[at : at + _STEP])
                 del events[:]

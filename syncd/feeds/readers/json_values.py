@@ -127,9 +127,15 @@ def _value(raw: bytes, depth: int) -> Any:
 def _strictly(raw: bytes, depth: int) -> Any:
     value = _strict.decode(raw.decode())
     _members(value, depth)
-    if b"\\u" in raw and (found := _SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str))):
-        raise Refused("invalid_characters", f"half of a surrogate pair: U+{ord(found[0]):04X}")
+    if b"\\u" in raw:
+        refuse_surrogate(json.dumps(value, ensure_ascii=False, default=str))
     return value
+
+
+def refuse_surrogate(text: str) -> None:
+    """Raises Refused for text that no encoding can have."""
+    if found := _SURROGATE.search(text):
+        raise Refused("invalid_characters", f"half of a surrogate pair: U+{ord(found[0]):04X}")
 
 
 def _members(value: Any, depth: int) -> int:

@@ -4,8 +4,10 @@ known by.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from syncd.errors import FeedError
 from syncd.feeds.records import Format
 
 
@@ -13,7 +15,8 @@ from syncd.feeds.records import Format
 class ReadSpec:
     """None means: find it out from the content.
 
-    ``records``: XML element path (``/source/job``), JSON path to the array (``data.jobs``); CSV has none.
+    ``records``: XML element path (``/source/job``), JSON path to the array (``data.jobs``) or to all members of an
+    object (``data.jobs.*``); CSV has none.
     ``encoding`` wins over the file's own declaration. ``sheet``: the name of a spreadsheet's sheet (None: the
     first that is not hidden). ``recover``: XML is read leniently, and nothing may
     be archived from it. ``outside``: the mapping looks at more of the file than the record itself
@@ -46,12 +49,28 @@ def element_path(text: str) -> tuple[str, ...]:
     return steps
 
 
+#: The last step of a JSON path: each member of the object there is a record.
+EACH = "*"
+
+
 def member_path(text: str) -> tuple[str, ...]:
-    """``data.jobs`` (or ``$.data.jobs[*]``, ``/data/jobs``) as its member names; ``$`` alone is the root
-    itself.
+    """``data.jobs`` (or ``$.data.jobs[*]``, ``/data/jobs``) as its member names; ``$`` alone is the root itself, and
+    ``*`` at the end (``data.jobs.*``, or alone) each member of an object. Raises ValueError for what is no path.
     """
     bare = text.strip().removeprefix("$").removesuffix("[*]").removesuffix("[]").strip("./")
     steps = tuple(bare.replace("/", ".").split(".")) if bare else ()
     if any(not step or "[" in step for step in steps):
         raise ValueError(f"not a path of member names: {text!r}")
+    if EACH in steps[:-1]:
+        raise ValueError(f"not a path of member names: {text!r}; * is for the end of one")
     return steps
+
+
+def asked_path(records: str, parse: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
+    """``[read] records`` as the steps of a path in the file's own format, which the setting may not have been written
+    for. Raises FeedError ``no_records_path``.
+    """
+    try:
+        return parse(records)
+    except ValueError as error:
+        raise FeedError("no_records_path", f"[read] records is {error}") from None

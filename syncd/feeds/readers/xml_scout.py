@@ -12,7 +12,7 @@ from typing import cast
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.spec import element_path
+from syncd.feeds.readers.spec import asked_path, element_path
 from syncd.feeds.readers.xml_text import Lexer, Unknown, safe_cut
 
 #: Paths of the known formats, and with "*" any root. Names match whatever their case.
@@ -143,7 +143,7 @@ def matches(path: tuple[str, ...], found: tuple[str, ...]) -> bool:
 def scout(head: bytes, records: str | None, *, whole: bool, outside: bool) -> Scouted:
     """Looks for the first record in ``head``. Raises FeedError (``no_records_path``, ``forbidden_dtd``)."""
     refuse_dtd(head)
-    wanted = [element_path(records)] if records else None
+    wanted = [asked_path(records, element_path)] if records else None
     search = _Search(wanted, outside=outside)
     found = search.run(head)
     if found is None:
