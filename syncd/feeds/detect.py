@@ -128,16 +128,22 @@ def _has(names: str, have: set[str]) -> bool:
 
 
 def _path_fit(patterns: Iterable[str], path: str) -> float:
-    """1 for the very path (or where any will do), less for one with "*" in it, 0 for another."""
+    """1 for the very path, less where any will do, for one with "*" in it and for the end of a deeper one, 0 for
+    another."""
     patterns = tuple(patterns)
     if not patterns:
         return 0.5
     steps = _steps(path.removesuffix(EACH))  # an object of records in place of an array is the same place
     fits = [_steps(pattern) for pattern in patterns]
-    matching = [
-        p for p in fits if len(p) == len(steps) and all(a in ("*", b) for a, b in zip(p, steps, strict=True))
-    ]
-    return max((1.0 if "*" not in p else 0.5 for p in matching), default=0.0)
+    return max((_fit(pattern, steps) for pattern in fits), default=0.0)
+
+
+def _fit(pattern: tuple[str, ...], steps: tuple[str, ...]) -> float:
+    if len(pattern) < len(steps) and pattern[0] not in ("", "*"):
+        return 0.25 if steps[-len(pattern) :] == pattern else 0.0
+    if len(pattern) != len(steps) or any(a not in ("*", b) for a, b in zip(pattern, steps, strict=True)):
+        return 0.0
+    return 0.5 if "*" in pattern else 1.0
 
 
 def _steps(path: str) -> tuple[str, ...]:

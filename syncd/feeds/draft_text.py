@@ -133,6 +133,12 @@ _FILL = {
 }
 
 
+#: Field → what else may be written.
+_OR = {
+    "applicantRoutingType": "or at a page whose address is made from the record:\n"
+    '# applicantRoutingType = { value = "URL" }\n'
+    '# applicationUrl = { template = "https://employer.example/jobs/{…}" }',
+}
 _OPTIONAL = ("closeDate", "salary")
 
 
@@ -142,6 +148,8 @@ def _missing(names: Sequence[str]) -> Lines:
         for name in names:
             needed = "" if name in _OPTIONAL else "  # a job needs it to be active"
             yield f"# {_FILL[name]}{needed}"
+            if name in _OR:
+                yield f"# {_OR[name]}"
 
 
 def _lookups(

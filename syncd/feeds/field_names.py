@@ -44,7 +44,7 @@ NAMES: dict[str, Names] = {
         " hitkey"
         " vacancyid vacancynumber positionid postingid postingnumber advertid adid offerid externalid"
         " sourceid"
-        " jobopeningid identifier.value identifiervalue identifier shortcode jobkey noemploi noposte"
+        " jobopeningid identifier.value identifiervalue identifier idvalue shortcode jobkey noemploi noposte"
         " numeroposte"
         " numerooffre numeroreference numero offreid idoffre idemploi codeposte uid uuid slug id guid key"
     ),

@@ -40,6 +40,19 @@ class Guess:
     lookup: Mapping[str, str] = attribute(default_factory=dict)
 
 
+#: What an attribute "type" says of the text that it stands at, and never of a job.
+_DATA_TYPES = frozenset(
+    "array boolean cdata date datetime decimal email float html integer number string text url xhtml xml".split()
+)
+
+
+def _is_data_type(column: Column) -> bool:
+    """Whether an attribute ``type`` says of what kind its element is (``<content type="xhtml">``)."""
+    if not column.selector.casefold().endswith("@type"):
+        return False
+    return all("/" in text or text.casefold() in _DATA_TYPES for text in column.samples)
+
+
 class Guesser:
     """Guesses the fields of one survey."""
 
@@ -269,7 +282,8 @@ class Guesser:
 
     def _catalogue(self, name: str, lookup: str, default: str) -> Guess:
         def fits(column: Column) -> bool:
-            return column.average < 80 and column.share("url", "email", "html", "number") < 0.5
+            plain = column.share("url", "email", "html", "number") < 0.5
+            return column.average < 80 and plain and not _is_data_type(column)
 
         found = [c for c in self._columns.named(name, fits) if not self._columns.against(c, name)]
         if not found:

@@ -25,6 +25,11 @@ from syncd.feeds.text_fields import TEXT_KINDS
 
 KINDS: dict[str, Kind] = {**TEXT_KINDS, **LIST_KINDS, "salary": SALARY}
 #: Without a value these are not sent; every other named field is sent as null.
+_NO_PLACE = Problem(
+    "/locations",
+    "required",
+    "the record names no place; give [fields] locations a default if such jobs have one",
+)
 _NEVER_NULL = frozenset(("closeDate", "status"))
 _ADDRESSES = {"applicationUrl": Routing.URL, "applicationEmail": Routing.EMAIL}
 
@@ -113,7 +118,9 @@ class Mapping:
         body: Body = {}
         for name, field, as_null in compiled.fields:
             value = field(node, log)
-            if value is not DROPPED and (value is not None or as_null):
+            if value is None and name == "locations":  # a job always has one: null says nothing to anybody
+                log.problems.append(_NO_PLACE)
+            elif value is not DROPPED and (value is not None or as_null):
                 body[name] = value
         if "applicationUrl" in body:
             _mail_link(body)

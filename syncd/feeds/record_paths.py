@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from lxml import etree
 
+from syncd.feeds.field_names import NAMES, blind
 from syncd.feeds.readers.json_places import events, keyed_objects
 from syncd.feeds.readers.spec import EACH
 from syncd.feeds.readers.xml_scout import local, names, new_parser
@@ -19,6 +20,8 @@ from syncd.feeds.readers.xml_scout import local, names, new_parser
 _ENOUGH = 20
 _MOST_PATHS = 2000
 _DEEPEST = 64
+#: An error message has so many texts; a record has more.
+_FEW_TEXTS = 3
 _STEP = 1 << 16
 #: No name of a member: those have no lone surrogates.
 _ARRAY = "\ud800"
@@ -38,7 +41,17 @@ def xml_paths(head: bytes) -> list[str]:
                 seen[path] += 1
                 parts.setdefault(path[:-1], set()).add(local(element))  # type: ignore[arg-type]
     found = {path: _worth(seen[path], len(parts[path])) for path in parts if len(path) > 1}
-    return ["/" + "/".join(path) for path in _best(found)]
+    return ["/" + "/".join(path) for path in _alone(parts, seen) + _best(found)]
+
+
+def _alone(parts: dict[tuple[str, ...], set[str]], seen: Counter[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The root, where the file is one record: a title and other texts stand in it, more than in any part of it."""
+    root = next((path for path in parts if len(path) == 1), ())
+    texts = {name for name in parts.get(root, ()) if (*root, name) not in parts}
+    most = max((len(members) for path, members in parts.items() if len(path) > 1), default=0)
+    repeated = any(len(path) == 2 and path in parts and seen[path] > 1 for path in seen)
+    titled = any(blind(name) in NAMES["title"] for name in texts)
+    return [root] if titled and not repeated and len(texts) > max(most, _FEW_TEXTS) else []
 
 
 def json_paths(head: bytes) -> list[str]:
@@ -58,7 +71,8 @@ def json_paths(head: bytes) -> list[str]:
 
 
 def _object_keys(head: bytes) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    """(path of an array of objects, None) for each object in it, and (path, name) for each of its members.
+    """(path of an array of objects, None) for each object in it, and (path, name) for each of its members
+    and of the objects in it (a record may have a wrapper).
     Paths with another array above are none that a reader could follow. Ends where nothing sensible is nested
     so deep."""
     open_: list[str] = []  # of each object around this place the member, of each array _ARRAY
@@ -66,6 +80,8 @@ def _object_keys(head: bytes) -> Iterator[tuple[tuple[str, ...], str | None]]:
         if event == "map_key":
             if open_[-2:-1] == [_ARRAY] and open_.count(_ARRAY) == 1:
                 yield tuple(open_[:-2]), value
+            elif open_[-3:-2] == [_ARRAY] and open_.count(_ARRAY) == 1:
+                yield tuple(open_[:-3]), f"{open_[-2]}.{value}"
             open_[-1] = value
         elif event in ("start_map", "start_array"):
             if event == "start_map" and open_[-1:] == [_ARRAY] and open_.count(_ARRAY) == 1:

@@ -22,7 +22,8 @@ _PLACEHOLDER = re.compile(r"n[0-9a-f]{24}")
 
 def surroundings(record: etree._Element | Slice) -> tuple[str, str]:
     """The start tags above ``record`` with the elements that precede it on each level (but no other records),
-    and the end tags. ``record`` must be the reader's current one, or a Slice."""
+    and the end tags; nothing for a record that is the root. ``record`` must be the reader's current one, or a
+    Slice."""
     if isinstance(record, Slice):
         parent, child, tag = cast("etree._Element", record.parent), None, record.tag
         chain = [parent, *parent.iterancestors()][::-1]
@@ -31,7 +32,7 @@ def surroundings(record: etree._Element | Slice) -> tuple[str, str]:
         chain = [*record.iterancestors()][::-1]
     before: list[str] = []
     after: list[str] = []
-    for parent, below in zip(chain, [*chain[1:], child], strict=True):
+    for parent, below in zip(chain, [*chain, child][1:], strict=True):
         start, name = _start_tag(parent)
         before += [start, *_preceding(parent, below, tag)]
         after.append(f"</{name}>")

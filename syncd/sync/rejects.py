@@ -229,9 +229,11 @@ def _raw(record: Record) -> object:
 
 def _around(item: Any, path: str | None) -> tuple[str, str]:
     """What comes before and after the records: as the file has it, or plain elements by the feed's own
-    path."""
+    path. Where each file is one record, several need a root above them."""
     if item is not None:
-        return surroundings(item)
+        before, after = surroundings(item)
+        if after.strip():
+            return before, after
     names = [name for name in element_path(path)[:-1] if name != "*"] if path else []
     names = names or ["jobs"]
     return "".join(f"<{name}>\n" for name in names), "".join(f"</{name}>\n" for name in reversed(names))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from decimal import Decimal
 
 import pytest
@@ -209,7 +210,16 @@ LENIENT = {
     "a declaration before each root": (X + "<jobs><job><id>1</id></job></jobs>" + X + "<jobs><job><id>2</id></job></jobs>",
                                        "1 2", None),
     "a root of another name": ("<jobs><job><id>1</id></job></jobs><a:more xmlns:a='u'><job><id>2</id></job></a:more>",
-                               "1", "of 2 <job> 1 could not be read"),
+                               "1 2", None),
+    "a root of no format that is known": (
+        "<jobs><job><id>1</id></job></jobs><a><b><c><job><id>2</id></job></c></b></a>", "1",
+        "of 2 <job> 1 could not be read"),
+    "a first root without records": ("<meta><date>x</date></meta>\n<jobs><job><id>1</id></job></jobs>", "1", None),
+    "several of them": (X + "<error/>" + X + "<x><y>1</y></x> <!-- <job/> --><source><job><id>1</id></job></source>"
+                        "<source><job><id>2</id></job></source>", "1 2", None),
+    "an empty root of another format before": ("<jobs></jobs><source><job><id>1</id></job></source>", "1", None),
+    "roots without records alone": ("<jobs/>\n<source></source>", "", None),
+    "the name of the root within it": ("<a><a>1</a></a><jobs><job><id>1</id></job></jobs>", "1", None),
     "an end tag too many": ("<jobs><job><id>1</id></job></jobs></jobs><job><id>2</id></job></jobs>", "1 2", None),
     "junk and comments between": (
         "<jobs><job><id>1</id></job></jobs> junk <!-- <jobs><job/> --><jobs><job><id>2</id></job></jobs>", "1 2", None),
@@ -231,6 +241,34 @@ def test_a_lenient_reading_finds_every_record_or_tells_what_it_lost(name, size, 
     reader, got = read(text, ReadSpec(recover=True))
     assert " ".join(value["id"] for value, _ in got) == ids
     assert reader.withheld == "read leniently ([read] recover = true)" + (f"; {lost}" if lost else "")
+
+
+def test_a_record_path_that_is_told_is_found_in_a_later_root():
+    text = "<meta><job>x</job></meta>\n<offres>\n<offre><id>1</id></offre></offres><offres><offre><id>2</id></offre></offres>"
+    reader = read_stream(
+        lambda: io.BytesIO(text.encode()), ReadSpec(recover=True, records="/offres/offre"), LIMITS
+    )
+    assert [(record.line, record.item.findtext("id")) for record in reader] == [(3, "1"), (3, "2")]
+
+
+def test_where_no_root_has_records_the_first_one_is_named():
+    assert "the root is 'error'" in fault("<error><a/></error><more/>", ReadSpec(recover=True)).detail
+
+
+@pytest.mark.parametrize("unit", ["<a/>", "<a></a>", "<a><a></a>", "<a>&<b"])
+def test_a_megabyte_of_roots_without_records_is_refused_at_once(unit):
+    start = time.perf_counter()
+    assert fault(unit * (MB // len(unit)), ReadSpec(recover=True)).code == "no_records_path"
+    assert time.perf_counter() - start < 8
+
+
+def test_the_one_record_of_a_file_may_have_others_beside_it_below_a_root():
+    spec = ReadSpec(records="/job_offer")
+    assert items("<job_offer><id>1</id></job_offer>", spec) == [{"id": "1"}]
+    assert items("<jobs><job_offer><id>1</id></job_offer><job_offer><id>2</id></job_offer></jobs>", spec) == [
+        {"id": "1"},
+        {"id": "2"},
+    ]
 
 
 def test_lines_are_counted_through_all_roots():

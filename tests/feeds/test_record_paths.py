@@ -28,6 +28,26 @@ def test_arrays_and_objects_of_objects_are_found_the_likeliest_first(text):
     assert json_paths(text.encode()) == PLACES[text]
 
 
+def test_records_in_a_wrapper_are_found():
+    text = '{"result": {"count": 2, "items": [{"Job": {"id": 1, "title": "a"}}, {"Job": {"id": 2, "title": "b"}}]}}'
+    assert json_paths(text.encode()) == ["result.items"]
+
+
+ALONE = {
+    "<offre><id>1</id><titre>x</titre><ville>y</ville><texte>z</texte></offre>": "/offre",
+    "<offre><id>1</id><titre>x</titre><ville>y</ville><texte>z</texte><lieux><lieu><a/><b/></lieu><lieu><a/><b/></lieu>"
+    "</lieux></offre>": "/offre",
+    "<error><code>5</code><title>gone</title><text>x</text></error>": None,
+    "<export><title>Jobs</title><date/><count>2</count><by/><ad><a/><b/></ad><ad><a/><b/></ad></export>": "/export/ad",
+    "<export><title>Jobs</title><date/><count>1</count><by/><ad><a/><b/><c/><d/></ad></export>": "/export/ad",
+}
+
+
+@pytest.mark.parametrize("text", ALONE)
+def test_a_root_that_is_one_record_is_told_from_one_that_holds_some(text):
+    assert next(iter(xml_paths(text.encode())), None) == ALONE[text]
+
+
 def test_elements_that_repeat_are_found():
     text = "<a><meta><x/></meta><list>" + "<ad><id>1</id><t/></ad>" * 3 + "</list></a>"
     assert xml_paths(text.encode())[0] == "/a/list/ad"

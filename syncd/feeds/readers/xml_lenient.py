@@ -1,22 +1,35 @@
 """XML that is not well-formed, read as far as anything can be made of it (``[read] recover = true``).
 
-Bare ``&`` and ``<`` are text. Where a root has ended and another begins, that one is read, too. What libxml2
-cannot get over it drops; start tags of records are counted, so that a record that was lost is told."""
+Bare ``&`` and ``<`` are text. Where a root has ended and another begins, that one is read, too; roots without
+records before the first that has some are skipped. What libxml2 cannot get over it drops; start tags of records
+are counted, so that a record that was lost is told."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 from collections.abc import Iterator
+from itertools import islice
+from typing import cast
 
 from lxml import etree
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError
+from syncd.feeds.readers.detect import banner
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml_reader import COUNT_TAG, XmlReader
-from syncd.feeds.readers.xml_scout import Event, local, new_parser, refuse_dtd
+from syncd.feeds.readers.xml_scout import (
+    Event,
+    Scouted,
+    is_known,
+    local,
+    names,
+    new_parser,
+    refuse_dtd,
+    scout,
+)
 from syncd.feeds.readers.xml_words import LIMIT_ERRORS, in_words
 from syncd.feeds.records import Known, Record
 
@@ -28,9 +41,36 @@ _TOKEN = (
 _ROOT = rb"</?(?:[\w.-]+:)?%b(?=[\s/>])[^>]*>"
 #: A root's own parser costs as much as so many tags, which are limited between two records.
 _TAGS_A_ROOT = 16
+#: So many are looked at for the first that has records.
+_MOST_ROOTS = 1000
 #: What may stand between two roots and is none.
 _BETWEEN = re.compile(rb"(?:[^<]+|<!--.*?-->|<\?.*?\?>|<!(?!--)[^>\[]*>|</[^>]*>)+", re.DOTALL)
 _START = re.compile(rb"<(?:[\w.-]+:)?([^\s/><!?:&]+)")
+
+
+def _roots(head: bytes) -> Iterator[tuple[int, int]]:
+    """Where the elements that stand one after the other in ``head`` begin, with what precedes each, and end."""
+    at = banner(head)
+    while at < len(head):
+        between = _BETWEEN.match(head, at)
+        start = _START.match(head, between.end() if between else at)
+        end = _end(head, start) if start else len(head)
+        yield at, end
+        at = end
+
+
+def _end(head: bytes, start: re.Match[bytes]) -> int:
+    """Where the element that begins with ``start`` ends; the end of ``head`` if that is not in it."""
+    parser = new_parser(None, recover=True)
+    events = cast(Iterator[Event], parser.read_events())
+    at = start.start()
+    for tag in re.compile(_ROOT % re.escape(start[1])).finditer(head, at):
+        with contextlib.suppress(etree.XMLSyntaxError):
+            parser.feed(head[at : tag.end()])
+        at = tag.end()
+        if any(event == "end" and element.getparent() is None for event, element in events):
+            return at
+    return len(head)
 
 
 class LenientXmlReader(XmlReader):
@@ -45,8 +85,29 @@ class LenientXmlReader(XmlReader):
         self._end_of_root = re.compile(_ROOT % re.escape(self._root.rpartition("}")[2].encode()))
         self._closer: bytes | None = None
         self._seen = 0
+        self._anywhere, self._here = spec.records is None, self._path
         self._over = False
         self._rest = b""
+
+    def _scout(self, source: Source, spec: ReadSpec) -> tuple[int, Scouted]:
+        """Of the roots that begin in the head the first that has records; else the first that might have some."""
+        best: tuple[int, Scouted] | None = None
+        fault: FeedError | None = None
+        for at, end in islice(_roots(source.head), _MOST_ROOTS):
+            try:
+                found = scout(source.head[at:end], spec.records, whole=source.whole, outside=spec.outside)
+            except FeedError as error:
+                if error.code != "no_records_path":
+                    raise
+                fault = fault or error
+                continue
+            if found.root and (best is None or found.opening is not None):
+                best = at, found
+            if found.opening is not None:
+                break
+        if best is None:
+            raise fault or FeedError("no_records_path", "no record path matched: there is no element")
+        return best
 
     def _feed_loose(self, data: bytes) -> Iterator[Record]:
         data, self._rest = self._rest + data, b""
@@ -84,6 +145,7 @@ class LenientXmlReader(XmlReader):
         self._events = self._parser.read_events()  # type: ignore[assignment]
         self._end_of_root = re.compile(_ROOT % re.escape(name))
         self._parent = self._last = None
+        self._here = ()
         self._kept.clear()
         self._first_line, self._over = self._line, False
 
@@ -114,16 +176,23 @@ class LenientXmlReader(XmlReader):
         return b"".join((*out, data[copied:])) if out else data
 
     def _loose(self, events: list[Event]) -> Iterator[Record]:
-        self._over |= any(event == "end" and element.getparent() is None for event, element in events)
+        for event, element in events:
+            if event == "end":
+                self._over |= element.getparent() is None
+            elif not self._here and self._anywhere and local(element) == self._path[-1]:
+                path = names(element)
+                self._here = path if is_known(path) else ()
         yield from super()._loose(events)
 
     def _is_record(self, element: etree._Element) -> bool:
-        """A record may have become a root of its own, behind an end tag too many."""
+        """In a later root they may stand elsewhere; or a record has become a root of its own, behind an end tag
+        too many."""
         if super()._is_record(element):
             return True
-        if element.getparent() is not None or local(element) != self._path[-1]:
+        parent = element.getparent()
+        if local(element) != self._path[-1] or (parent is not None and names(element) != self._here):
             return False
-        self._adopt(element, None)
+        self._adopt(element, parent)
         return True
 
     def _finish(self, tail: bytes) -> Iterator[Record]:

@@ -29,12 +29,12 @@ from lxml import etree
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
-from syncd.feeds.readers.detect import banner
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml_scout import (
     Event,
+    Scouted,
     depth_of,
     is_one_element,
     local,
@@ -72,11 +72,10 @@ class XmlReader(BaseReader):
         super().__init__(source, limits, known)
         self.withheld = "read leniently ([read] recover = true)" if spec.recover else None
         self._outside, self._recover = spec.outside, spec.recover
-        head = source.head[banner(source.head) if spec.recover else 0 :].lstrip()
-        self._blank = len(source.head) - len(head)
+        self._blank, found = self._scout(source, spec)
+        head = source.head[self._blank :]
         self._line = 1 + source.head.count(b"\n", 0, self._blank)
         self._first_line = self._line
-        found = scout(head, spec.records, whole=source.whole, outside=spec.outside)
         self.declared = found.declared
         self._path, self._root, self._home = found.path, found.root, found.home
         self._opening = None if spec.recover else found.opening
@@ -97,6 +96,12 @@ class XmlReader(BaseReader):
         self._at_home = self._trusted = self._root_ended = False
         self._run: list[tuple[bytes, int, bytes | None]] = []
         self._fed_line = self._line
+
+    def _scout(self, source: Source, spec: ReadSpec) -> tuple[int, Scouted]:
+        """Where the document begins, and what is there. Raises FeedError (``no_records_path``, ``forbidden_dtd``)."""
+        head = source.head.lstrip()
+        found = scout(head, spec.records, whole=source.whole, outside=spec.outside)
+        return len(source.head) - len(head), found
 
     def __iter__(self) -> Iterator[Record]:
         tail = b""

@@ -140,10 +140,16 @@ def matches(path: tuple[str, ...], found: tuple[str, ...]) -> bool:
     return len(path) == len(found) and all(a in ("*", b) for a, b in zip(path, found, strict=True))
 
 
+def is_known(path: tuple[str, ...]) -> bool:
+    """Whether some known format has its records there."""
+    folded = tuple(name.casefold() for name in path)
+    return any(matches(known, folded) for known in _PATHS)
+
+
 def scout(head: bytes, records: str | None, *, whole: bool, outside: bool) -> Scouted:
     """Looks for the first record in ``head``. Raises FeedError (``no_records_path``, ``forbidden_dtd``)."""
     refuse_dtd(head)
-    wanted = [asked_path(records, element_path)] if records else None
+    wanted = _wanted(asked_path(records, element_path)) if records else None
     search = _Search(wanted, outside=outside)
     found = search.run(head)
     if found is None:
@@ -155,6 +161,11 @@ def scout(head: bytes, records: str | None, *, whole: bool, outside: bool) -> Sc
         if found.prolog < 0:
             found.opening = None
     return found
+
+
+def _wanted(path: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Where a file is one record, a file of several has a root above them (one of mended records does)."""
+    return [path, ("*", *path)] if len(path) == 1 else [path]
 
 
 class _Search:
@@ -189,11 +200,10 @@ class _Search:
     def _is_record(self, path: tuple[str, ...]) -> bool:
         if self.wanted is not None:
             return any(matches(wanted, path) for wanted in self.wanted)
-        folded = tuple(name.casefold() for name in path)
-        return any(matches(known, folded) for known in _PATHS)
+        return is_known(path)
 
     def _concrete(self, path: tuple[str, ...]) -> tuple[str, ...]:
-        return self.wanted[0] if self.wanted is not None else path
+        return next((wanted for wanted in self.wanted or () if matches(wanted, path)), path)
 
     def _empty(self) -> Scouted | None:
         """No record: a feed all the same, if what holds the records of a known format (or of the path set)
@@ -221,7 +231,11 @@ class _Search:
         parents = {path[:-1] for path in self._containers if len(path) > 2}
         counts = Counter(path for path in self._containers if path in parents)
         likely = [f"{'/'.join(path)} ({count})" for path, count in counts.most_common(5)]
-        return f"there is {', '.join(likely)}" if likely else "no element below it has elements in it"
+        if likely:
+            return f"there is {', '.join(likely)}"
+        root = self._containers[0][0] if self._containers else "?"
+        alone = f'if the root is the one record, say [read] records = "/{root}"'
+        return f"no element below it has elements in it; {alone}"
 
     def _note_total(self, name: str, value: str | None) -> None:
         text = (value or "").strip()
@@ -291,6 +305,7 @@ def _find_opening(head: bytes, opening: bytes, count: int) -> int:
 __all__ = [
     "Scouted",
     "depth_of",
+    "is_known",
     "is_one_element",
     "local",
     "matches",
