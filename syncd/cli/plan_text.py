@@ -9,7 +9,7 @@ from syncd.cli.runs import counts_of
 from syncd.domain.job import Location, Salary
 from syncd.sync.importer import Planned
 from syncd.sync.planner import PlannedChange
-from syncd.sync.reports import FORMAT, rejected_json, run_json, would_archive_json
+from syncd.sync.reports import FORMAT, rejected_json, run_json, warning_json, would_archive_json
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 #: So many lines of each kind, and characters of a value, are shown to a person.
@@ -29,10 +29,7 @@ def plan_json(planned: Planned) -> dict[str, Any]:
             ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
         ),
         "rejectedRows": [rejected_json(row) for row in planned.rejected],
-        "warnings": [
-            {"code": w.code, "detail": w.detail, "record": w.record, "referenceId": w.reference_id}
-            for w in planned.warnings
-        ],
+        "warnings": [warning_json(warning) for warning in planned.warnings],
         "changes": [
             {"action": c.action, "referenceId": c.reference_id, "jobId": c.job_id, "fields": sorted(c.fields)}
             for c in planned.changes

@@ -163,7 +163,8 @@ def _reason(error: dict[str, Any]) -> str:
 
 
 def _warning(warning: dict[str, Any]) -> str:
-    where = f"record {warning['record']}: " if warning["record"] else ""
+    member = f" in {warning['member']}" if warning["member"] else ""
+    where = f"record {warning['record']}{member}: " if warning["record"] else ""
     return f"{where}{warning['detail']}"
 
 

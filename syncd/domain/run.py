@@ -104,9 +104,10 @@ class RejectedRow:
 @dataclass(frozen=True, slots=True)
 class Warning:
     """Something a run did that the partner should know. ``record`` is None for what concerns the whole
-    file."""
+    file; ``member``: the file of an archive of several that the record came from."""
 
     code: str
     detail: str
     record: int | None = None
     reference_id: str | None = None
+    member: str | None = None

@@ -216,14 +216,17 @@ def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
 
 def add_warnings(tx: Tx, run_id: int, warnings: Iterable[Warning]) -> None:
     tx.many(
-        "INSERT INTO run_warning (run_id, code, detail, record, reference_id) VALUES (?, ?, ?, ?, ?)",
-        [(run_id, w.code, clean(w.detail), w.record, _clean(w.reference_id)) for w in warnings],
+        "INSERT INTO run_warning (run_id, code, detail, record, reference_id, member) VALUES (?, ?, ?, ?, ?, ?)",
+        [
+            (run_id, w.code, clean(w.detail), w.record, _clean(w.reference_id), _clean(w.member))
+            for w in warnings
+        ],
     )
 
 
 def warnings(tx: Tx, run_id: int) -> Iterator[Warning]:
     """In the order in which they were added. Read it to the end within the transaction."""
-    sql = "SELECT code, detail, record, reference_id FROM run_warning WHERE run_id = ? ORDER BY id"
+    sql = "SELECT code, detail, record, reference_id, member FROM run_warning WHERE run_id = ? ORDER BY id"
     for row in tx.execute(sql, (run_id,)):
         yield Warning(*row)
 

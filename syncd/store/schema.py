@@ -15,7 +15,7 @@ from syncd.store.engine import Session
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 #: The newest migration: the schema of ``tables.py``.
-HEAD = "0002"
+HEAD = "0003"
 
 _alembic = threading.Lock()  # its command context is global: one migration at a time in a process
 

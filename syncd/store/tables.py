@@ -323,6 +323,7 @@ class RunWarning(Table, table=True):
     detail: str
     record: int | None = None
     reference_id: str | None = None
+    member: str | None = None
 
 
 class Reply(Table, table=True):

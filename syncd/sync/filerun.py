@@ -179,8 +179,10 @@ class FileRun:
             if same:
                 copies += 1
             else:
-                detail = f"records {before} and {number} have the referenceId {reference!r}; the last valid one counts"
-                self._warnings.add("duplicate_reference", detail, number, reference)
+                first, member = map(self._reading.member_of, (before, number))
+                named = f"{before} (in {first})" if first != member else before
+                detail = f"records {named} and {number} have the referenceId {reference!r}; the last valid one counts"
+                self._warnings.add("duplicate_reference", detail, number, reference, member)
         if copies:
             detail = f"{copies} records are copies, byte for byte, of the one before with their referenceId"
             self._warnings.add_many("identical_copies", detail, copies)

@@ -22,13 +22,20 @@ class Warnings:
         self.total = 0
         self.unknown = UnknownCounter()
 
-    def add(self, code: str, detail: str, record: int | None = None, reference: str | None = None) -> None:
+    def add(
+        self,
+        code: str,
+        detail: str,
+        record: int | None = None,
+        reference: str | None = None,
+        member: str | None = None,
+    ) -> None:
         if code not in self._seen and len(self._seen) >= CODES:
             code = "other"
         self.total += 1
         self._seen[code] += 1
         if self._seen[code] <= EACH:
-            self._kept.append(Warning(code, detail, record, reference))
+            self._kept.append(Warning(code, detail, record, reference, member))
 
     def add_many(self, code: str, detail: str, number: int) -> None:
         """One warning about the whole file that stands for ``number`` of its records."""

@@ -181,7 +181,8 @@ class Reading:
         self.summary.read += 1
         self._warnings.unknown.add(outcome.unknown)
         for code, detail in outcome.warnings:
-            self._warnings.add(code, detail, record.number, outcome.reference)
+            member = self.member_of(record.number)
+            self._warnings.add(code, detail, record.number, outcome.reference, member)
         self._stage.add(
             outcome.kind,
             Entry(record.number, record.line, outcome.reference, record.digest, outcome.body, outcome.day),

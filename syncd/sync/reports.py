@@ -101,7 +101,7 @@ def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[s
         "wouldArchive": _would_archive(tx, run, would_archive),
         "rejectedRows": [rejected_json(row) for row in _first(runs.rejected_rows(tx, run_id), most)],
         **unknown_json(runs.unknown(tx, run_id)),
-        "warnings": [_warning(warning) for warning in _first(runs.warnings(tx, run_id), most)],
+        "warnings": [warning_json(warning) for warning in _first(runs.warnings(tx, run_id), most)],
         "changes": [_change(change) for change in _first(runs.changes(tx, run_id), most)],
     }
 
@@ -157,11 +157,13 @@ def _problem(problem: Problem) -> dict[str, Any]:
     }
 
 
-def _warning(warning: Warning) -> dict[str, Any]:
+def warning_json(warning: Warning) -> dict[str, Any]:
+    """A warning as reports and ``--json`` have it."""
     return {
         "code": warning.code,
         "detail": warning.detail,
         "record": warning.record,
+        "member": warning.member,
         "referenceId": warning.reference_id,
     }
 
