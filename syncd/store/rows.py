@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -63,7 +62,7 @@ _COLUMNS_OF = {
     "reference_id": ("reference_id", "search"),
     "salary": ("salary_amount", "salary_max", "salary_period", "salary_commission"),
 }
-_ATTRIBUTES = tuple(member.name for member in fields(Job))
+_ATTRIBUTES = Job.__struct_fields__
 _attributes = attrgetter(*_ATTRIBUTES)
 
 Row = tuple[object, ...]
