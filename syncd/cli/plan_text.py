@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from syncd.cli.output import bold, clean
+from syncd.cli.report_text import place_of
 from syncd.cli.runs import counts_of
 from syncd.domain.job import Location, Salary
 from syncd.sync.importer import Planned
@@ -50,11 +51,7 @@ def print_plan(planned: Planned) -> None:
     _print_changes(_going(planned))
     for row in planned.rejected[:SHOWN]:
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
-        print(
-            clean(
-                f"! record {row.record} ({row.reference_id or 'no referenceId'}) would be rejected: {reasons}"
-            )
-        )
+        print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))
     _more(len(planned.rejected))
     print(bold(counts_of(planned.run.counts)))
     if planned.run.holds:

@@ -137,7 +137,7 @@ def test_a_plan_says_what_an_import_then_does(acme, make_row):
     planned = acme.run("plan", path, "--feed", "acme", "--exit-code")
     assert planned.code == 2
     assert "+ A-1 created" in planned.out
-    assert "! record 2 (A-2) would be rejected: /title" in planned.out
+    assert "! record 2, line 3 (A-2) would be rejected: /title" in planned.out
     assert acme.run("runs", "--json").json == []
 
     imported = acme.run("import", path, "--feed", "acme")

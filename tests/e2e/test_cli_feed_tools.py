@@ -292,3 +292,71 @@ def test_a_run_shows_the_values_that_nothing_knows_as_check_does(acme, broken):
     lines = acme.run("runs", "show", "1").out.splitlines()
     heading = lines.index("values that nothing knows, for the feed's file:")
     assert lines[heading + 1 :][: len(shown["lookupToml"].splitlines())] == shown["lookupToml"].splitlines()
+
+
+def job(n, **more):
+    words = {
+        "titre": f"Cuisinier {n}",
+        "ville": "Laval",
+        "texte": "On cuisine chaque jour, du matin au soir." * 3,
+    }
+    return words | {"lien": f"https://x.example/{n}"} | more
+
+
+@pytest.mark.parametrize(("wrap", "place"), [(lambda found: {"offres": found}, "offres.*"), (dict, "*")])
+def test_json_records_by_key_are_found_imported_mended_and_dropped_back(acme, wrap, place):
+    file = acme.base / "offres.json"
+    file.write_text(
+        json.dumps(wrap({str(n): job(n) for n in range(20)} | {"99": job(99, ville="Paris, XX")}))
+    )
+    new = acme.run("feed", "new", "offres", "--from", str(file))
+    assert (new.code, new.err) == (0, "")
+    assert f"records at {place}" in new.out
+    written = tomllib.loads((acme.feeds / "offres.toml").read_text())
+    assert (written["read"]["records"], written["fields"]["referenceId"]) == (place, "@key")
+    imported = acme.run("import", str(file), "--feed", "offres")
+    assert "(20 created, 1 rejected)" in imported.out
+    [rejected] = acme.base.rglob("1-offres.json.rejected.json")
+    mended = acme.base / "mended.json"
+    mended.write_text(rejected.read_text().replace("Paris, XX", "Gatineau"))
+    again = acme.run("import", str(mended), "--feed", "offres")
+    assert "1 read (1 created)" in again.out
+    found = {job["referenceId"] for job in acme.run("jobs", "--employer", "1", "--json").json}
+    assert found == {*map(str, range(20)), "99"}
+
+
+OFFER = (
+    "<offre_emploi><numero>{n}</numero><titre>Cuisinier</titre><ville>{city}</ville><texte>" + "On cuisine. " * 20
+    + "</texte><courriel>rh@x.example</courriel></offre_emploi>"
+)  # fmt: skip
+
+
+def test_files_of_one_record_each_are_found_and_their_rejects_can_be_mended(acme):
+    one = acme.base / "offre.xml"
+    one.write_text(OFFER.format(n=1, city="Laval"))
+    new = acme.run("feed", "new", "offres", "--from", str(one))
+    assert (new.code, new.err) == (0, "")
+    assert "1 records at /offre_emploi" in new.out
+    packed = acme.base / "offres.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for n, city in enumerate(["Laval", "Paris, XX", "Lyon, YY"]):
+            archive.writestr(f"{n}.xml", OFFER.format(n=n, city=city))
+    assert "(1 created, 2 rejected)" in acme.run("import", str(packed), "--feed", "offres").out
+    assert "line 1 of 2.xml" in acme.run("runs", "show", "1").out
+    [rejected] = acme.base.rglob("1-offres.zip.rejected.xml")
+    mended = acme.base / "mended.xml"
+    mended.write_text(rejected.read_text().replace("Paris, XX", "Gatineau").replace("Lyon, YY", "Val-d'Or"))
+    assert "2 read (2 created)" in acme.run("import", str(mended), "--feed", "offres").out
+
+
+def test_a_warning_of_an_archive_is_shown_with_the_file_that_it_is_about(acme):
+    packed = acme.base / "jobs.zip"
+    texts = [rows(acme, row("1")).read_text(), rows(acme, row("2")).read_text()]
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in zip(["a.csv", "b.csv"], texts, strict=True):
+            archive.writestr(name, text)
+    acme.run("feed", "new", "welders", "--from", str(packed))
+    acme.run("import", str(packed), "--feed", "welders")
+    shown = acme.run("runs", "show", "1").out
+    assert "record 1 in a.csv: " in shown
+    assert "record 2 in b.csv: " in shown

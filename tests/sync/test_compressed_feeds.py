@@ -82,6 +82,49 @@ def test_rows_of_an_archive_are_told_with_the_file_that_they_stand_in(board: Any
     assert [row.member for row in board.rejected(alone)] == [None]
 
 
+MAPPED = """
+max_rejected = 90
+[fields]
+referenceId = "id"
+title = "title"
+description = { from = "text", html = "clean" }
+locations = { value = "Toronto, ON" }
+applicantRoutingType = { value = "Email" }
+applicationEmail = { value = "a@b.example" }
+"""
+
+
+def test_warnings_of_an_archive_name_the_file_too(board: Any) -> None:
+    def some(title: str, *ids: str) -> str:
+        return json.dumps([{"id": id, "title": title, "text": "<h2>Cook</h2><p>We cook.</p>"} for id in ids])
+
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("east.json", some("Cook", "a", "b"))
+        archive.writestr("west/<b>.json", some("Chef", "c", "a"))
+    run = board.drop(board.feed(MAPPED), out.getvalue())
+    told = report(board.store, run.id)
+    found = [(warning["code"], warning["record"], warning["member"]) for warning in told["warnings"]]
+    assert found == [
+        ("html_cleaned", 1, "east.json"),
+        ("html_cleaned", 2, "east.json"),
+        ("html_cleaned", 3, "west/<b>.json"),
+        ("html_cleaned", 4, "west/<b>.json"),
+        ("duplicate_reference", 4, "west/<b>.json"),
+    ]
+    assert "records 1 (in east.json) and 4 have" in told["warnings"][-1]["detail"]
+    page = render_html(told)
+    assert page.count("west/&lt;b&gt;.json") >= 3
+    assert "west/<b>.json" not in page
+
+
+def test_warnings_of_a_file_by_itself_name_none(board: Any) -> None:
+    data = json.dumps([{"id": "a", "title": "Cook", "text": "<h2>Cook</h2>"}])
+    for content in (data.encode(), zipped(data.encode(), alone=True)):
+        run = board.drop(board.feed(MAPPED), content)
+        assert {warning["member"] for warning in report(board.store, run.id)["warnings"]} <= {None}
+
+
 def test_a_bomb_and_a_cut_archive_fail_and_archive_nothing(board: Any) -> None:
     feed = board.feed()
     board.drop(feed, [board.row("a"), board.row("b")])
