@@ -70,7 +70,7 @@ NAMES: dict[str, Names] = {
         " validthrough validuntil enddate applicationdeadline deadline applyby postuntil closingon"
         " closeson dateexpiration advertiseduntil openuntil postinguntil displayuntil"
         " datefermeture dateferm datelimite datefin datefinaffichage dateecheance dateclosed"
-        " closes endson ends postingenddate"
+        " closes endson ends postingenddate datecloture cloture fin finaffichage"
     ),
     "city": _names(
         "city joblocationcity locationcity town ville municipalite municipality localite locality"
@@ -81,7 +81,7 @@ NAMES: dict[str, Names] = {
         "state province region provincestate stateprovince provinceterritory provincecode statecode"
         " state_code addressregion"
         " joblocationstate locationstate joblocationprovince locationprovince jobstate jobprovince county"
-        " countrysubdivisioncode"
+        " countrysubdivisioncode prov"
     ),
     "location": _names(
         "location joblocation locations worklocation officelocation primarylocation locationname lieu"
@@ -96,7 +96,7 @@ NAMES: dict[str, Names] = {
         " industry sector secteur"
         " secteuractivite domaine field jobfield department departments departement discipline specialty"
         " family jobfamily"
-        " occupationalcategory team tags categoryname jobsector activite service"
+        " familleemploi familleemplois famille occupationalcategory team tags categoryname jobsector activite service"
     ),
     "positionType": _names(
         "jobtype employmenttype positiontype type typeemploi typeemploi contracttype contrattype"
@@ -116,18 +116,18 @@ NAMES: dict[str, Names] = {
         "salarymin minsalary salaryminimum minimumsalary salarylow salaryfrom salaryrangefrom"
         " salaryamount minimum salairemin"
         " salaireminimum payminimum minpay paymin wagemin minvalue salarystart lowend compensationmin"
-        " salaryrangemin"
+        " salaryrangemin remunerationmin payfrom salairede"
     ),
     "maxAmount": _names(
         "salarymax maxsalary salarymaximum maximumsalary salaryhigh salaryto salaryrangeto maximum"
         " salairemax"
         " salairemaximum paymaximum maxpay paymax wagemax maxvalue salaryend highend compensationmax"
-        " salaryrangemax"
+        " salaryrangemax remunerationmax payto salairea"
     ),
     "period": _names(
         "salaryperiod salaryper salarytype salaryunit payperiod salaryfrequency salaryschedule unittext"
         " periodesalaire salaryinterval"
-        " payfrequency paytype salarytimeunit wageper wageunit salaryrangeunit interval frequence"
+        " remunerationunite salaireunite payfrequency paytype salarytimeunit wageper wageunit salaryrangeunit interval frequence"
     ),
     "currency": _names("salarycurrency currency devise currencycode compensationcurrency"),
     "applicationUrl": _names(
@@ -136,12 +136,12 @@ NAMES: dict[str, Names] = {
         " lien lienpostuler urlpostuler urloffre absoluteurl hostedurl jobpageurl jobposturl"
         " careersapplyurl careersurl"
         " redirecturl applyuri uri permalink weburl externalurl joblink deeplink offerurl href website sourceurl"
-        " guid"
+        " guid postuler pourpostuler"
     ),
     "applicationEmail": _names(
         "applicationemail applyemail contactemail email emailaddress courriel adressecourriel mail"
         " recruiteremail jobemail"
-        " hremail emailto replyemail mailboxemail couriel"
+        " hremail emailto replyemail mailboxemail couriel postuler pourpostuler"
     ),
     "status": _names(
         "status jobstatus state poststate publicationstatus islisted ispublished published statut etat active"

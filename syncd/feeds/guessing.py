@@ -13,6 +13,7 @@ from dataclasses import field as attribute
 
 from syncd.domain.rules import LIMITS
 from syncd.domain.text import key
+from syncd.feeds.column_facts import city_and_province, is_data_type, lacks_province
 from syncd.feeds.column_search import MOST, Columns
 from syncd.feeds.field_names import PERIODS
 from syncd.feeds.survey import Column, Survey
@@ -27,6 +28,10 @@ _LONG = 200
 _TEXT = 70
 
 
+#: Names of which even a short text is a description.
+_SURELY = ("description", "jobdescription", "descriptionposte")
+
+
 @dataclass(frozen=True, slots=True)
 class Guess:
     """``expression`` as TOML values for [fields]; ``why`` in words; ``columns`` that it uses; ``share`` of the
@@ -38,19 +43,6 @@ class Guess:
     columns: tuple[Column, ...] = ()
     share: float = 1.0
     lookup: Mapping[str, str] = attribute(default_factory=dict)
-
-
-#: What an attribute "type" says of the text that it stands at, and never of a job.
-_DATA_TYPES = frozenset(
-    "array boolean cdata date datetime decimal email float html integer number string text url xhtml xml".split()
-)
-
-
-def _is_data_type(column: Column) -> bool:
-    """Whether an attribute ``type`` says of what kind its element is (``<content type="xhtml">``)."""
-    if not column.selector.casefold().endswith("@type"):
-        return False
-    return all("/" in text or text.casefold() in _DATA_TYPES for text in column.samples)
 
 
 class Guesser:
@@ -175,7 +167,14 @@ class Guesser:
                 column.average > 40 or column.share("html") > 0.3
             )
 
-        found = self._columns.named("description", fits)[:MOST]
+        found = (
+            self._columns.named("description", fits)[:MOST]
+            or [
+                c
+                for c in self._columns.all
+                if self._columns.name(c) in _SURELY and not c.share("url", "email")
+            ][:1]
+        )
         why = "by its name"
         if not found:
             found = self._columns.alike(
@@ -247,6 +246,8 @@ class Guesser:
         place = self._columns.named(
             "location", lambda c: c.average < _LONG and not self._columns.against(c, "location")
         )
+        if not city and lacks_province(place, province):
+            city = place[:1]
         place = [c for c in place if not city or c is not city[0]]
         country = self._columns.named("country", lambda c: c.average < 40)[:1]
         sources: list[object] = []
@@ -256,7 +257,7 @@ class Guesser:
             and province[0] is not city[0]
             and "{" not in city[0].selector + province[0].selector
         ):
-            sources.append({"template": f"{{{city[0].selector}}}, {{{province[0].selector}}}"})
+            sources.append(city_and_province(city[0], province[0], each=not country))
         # a city alone says less than "City, Province" beside it
         told = [c for c in place if not sources and c.share("place") > 0.3]
         sources += [c.selector for c in told[:1] or city[:1]]
@@ -283,7 +284,7 @@ class Guesser:
     def _catalogue(self, name: str, lookup: str, default: str) -> Guess:
         def fits(column: Column) -> bool:
             plain = column.share("url", "email", "html", "number") < 0.5
-            return column.average < 80 and plain and not _is_data_type(column)
+            return column.average < 80 and plain and not is_data_type(column)
 
         found = [c for c in self._columns.named(name, fits) if not self._columns.against(c, name)]
         if not found:

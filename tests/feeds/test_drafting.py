@@ -382,3 +382,65 @@ def test_city_and_province_in_one_column_win_over_the_city_alone(tmp_path):
     ]
     draft = draft_of(tmp_path, json.dumps(rows))
     assert written(draft)["fields"]["locations"] == {"from": "location", "lookup": "location"}
+
+
+def fields_of(tmp_path: Path, text: str) -> dict[str, Any]:
+    fields: dict[str, Any] = written(draft_of(tmp_path, text))["fields"]
+    return fields
+
+
+def test_a_place_takes_its_province_from_the_column_beside_it(tmp_path: Path) -> None:
+    text = (
+        "No d'offre;Titre du poste;Lieu de travail;Province;Pour postuler;Famille d'emploi;Tâches\n"
+        + "".join(
+            f"A-{n};Cuisinier {n};{city};{province};rh@x.example;Cuisine;{LONG}\n"
+            for n, (city, province) in enumerate([("Laval", "Québec"), ("Moncton", "Nouveau-Brunswick")])
+        )
+    )
+    fields = fields_of(tmp_path, text)
+    assert fields["locations"]["from"][0] == {"template": "{Lieu de travail}, {Province}"}
+    assert fields["applicationEmail"] == "Pour postuler"
+    assert fields["categories"]["from"] == "Famille d'emploi"
+
+
+def test_places_in_a_list_are_each_put_together(tmp_path: Path) -> None:
+    sites = [{"ville": "Amos", "region": "QC"}, {"ville": "Val-d'Or", "region": "QC"}]
+    rows = [
+        {"id": f"J{n}", "titre": f"Soudeur {n}", "texte": LONG, "lieux": sites[: n + 1]} for n in range(2)
+    ]
+    draft = draft_of(tmp_path, json.dumps({"offres": {str(n): row for n, row in enumerate(rows)}}))
+    assert written(draft)["fields"]["locations"]["from"][0] == {
+        "each": "lieux",
+        "template": "{ville}, {region}",
+    }
+    assert written(draft)["read"]["records"] == "offres.*"
+
+
+def test_a_description_by_name_may_be_short(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"J{n}", "title": f"Clerk {n}", "job_description": "Write posts.", "city": "Laval"}
+        for n in range(3)
+    ]
+    assert fields_of(tmp_path, json.dumps(rows))["description"]["from"] == "job_description"
+
+
+@pytest.mark.parametrize(("kind", "named"), [("xhtml", False), ("text/html", False), ("CDI", True)])
+def test_an_attribute_that_tells_the_kind_of_a_text_is_no_position_type(
+    tmp_path: Path, kind: str, named: bool
+) -> None:
+    text = "".join(
+        f'<ad><ref>J{n}</ref><titre>Cuisinier {n}</titre><texte type="{kind}">{LONG}</texte><ville>Laval</ville></ad>'
+        for n in range(3)
+    )
+    position = fields_of(tmp_path, f"<liste><ads>{text}</ads></liste>")["positionType"]
+    assert (position.get("from") == "texte/@type") is named
+
+
+def test_a_preset_is_known_at_the_end_of_a_deeper_path(tmp_path: Path) -> None:
+    text = "".join(
+        f"<job><title>Cook {n}</title><id>J{n}</id><description>{LONG}</description><url>https://x.ca/{n}</url>"
+        "<location>Laval</location><category>Food</category><contract_type>permanent</contract_type>"
+        "<contract_time>full_time</contract_time></job>"
+        for n in range(3)
+    )
+    assert draft_of(tmp_path, f"<rss><jobs>{text}</jobs></rss>").preset == "adzuna"
