@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -144,7 +144,13 @@ def _nothing(_tx: Tx, _pairs: _Pairs, _actor: Actor) -> None:
     """An Unchanged is no write."""
 
 
-_WRITE = {NewJob: _insert_flat, Create: _insert, Update: _update, Delete: _delete, Unchanged: _nothing}
+_WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
+    NewJob: _insert_flat,
+    Create: _insert,
+    Update: _update,
+    Delete: _delete,
+    Unchanged: _nothing,
+}
 
 
 def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored]) -> None:
