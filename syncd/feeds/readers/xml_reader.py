@@ -368,12 +368,8 @@ class XmlReader(BaseReader):
 
     def _problem(self, element: etree._Element, raw: bytes) -> Problem | None:
         if len(raw) > self._limits.record:
-            return Problem(
-                "",
-                "too_long",
-                f"the record is longer than {self._limits.record} bytes ([limits] record)",
-                len(raw),
-            )
+            detail = f"the record is longer than {self._limits.record} bytes ([limits] record)"
+            return Problem("", "too_long", detail, len(raw))
         if any(map(len, element)) and depth_of(element) > self._limits.depth - len(self._path) + 1:
             raise self._fault("limit_exceeded", f"nested deeper than {self._limits.depth} ([limits] depth)")
         return None
@@ -399,7 +395,5 @@ class XmlReader(BaseReader):
         fault = self._stalled()
         if fault is not None and fault.code == "not_well_formed":
             return fault
-        return self._fault(
-            "limit_exceeded",
-            f"more than {self._limits.text} bytes without the end of a record ([limits] text)",
-        )
+        detail = f"more than {self._limits.text} bytes without the end of a record ([limits] text)"
+        return self._fault("limit_exceeded", detail)
