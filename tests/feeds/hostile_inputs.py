@@ -123,6 +123,7 @@ INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
     "xml: an entity bomb": ("forbidden_dtd", lambda: ready(LAUGHS + b"]><jobs><job>&a11;</job></jobs>")),
     "xml: a document type of 1 GiB": ("forbidden_dtd", lambda: lazily(b"<!DOCTYPE jobs [", b"<!-- x -->")),
     "lenient: roots without end": ("limit_exceeded", lambda: lazily(b"<jobs><job/></jobs>", b"<jobs/>")),
+    "lenient: roots without records": ("no_records_path", lambda: lazily(b"", b"<a/>")),
     "lenient: a comment between roots": (
         "limit_exceeded",
         lambda: lazily(b"<jobs><job/></jobs><!--", b"> x "),
@@ -151,6 +152,13 @@ INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
     "json: a number of 1 GiB before the records": ("limit_exceeded", lambda: lazily(b'{"x":', b"1")),
     "json: depth before the records": ("limit_exceeded", lambda: lazily(b'{"x":', b"[")),
     "json: a single object of 1 GiB": ("limit_exceeded", lambda: lazily(b'{"jobs":{"id":"', b"x")),
+    "json: a key of 1 GiB": ("limit_exceeded", lambda: lazily(b'{"jobs":{"1":{},"', b"x")),
+    "json: a key of escapes": ("limit_exceeded", lambda: lazily(b'{"jobs":{"1":{},"', b'\\"')),
+    "json: a record of 1 GiB with a key": (
+        "limit_exceeded",
+        lambda: lazily(b'{"jobs":{"1":{},"2":{"a":"', b"x"),
+    ),
+    "json: depth of objects without end": ("limit_exceeded", lambda: lazily(b"", b'{"a":')),
     "jsonl: a text of 1 GiB": ("limit_exceeded", lambda: lazily(b'{"id":1}\n{"id":"', b"x")),
     "gzip: a text": ("limit_exceeded", lambda: ready(swollen(b"<jobs><job><id>", b"x", 1 << 28))),
     "gzip: rows": ("limit_exceeded", lambda: ready(swollen(b"id,t\n", b"1,xxxxxxxxxxxxxx\n", 1 << 28))),
