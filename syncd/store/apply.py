@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from syncd.domain.flat import NewJob
-from syncd.domain.job import ATTRIBUTES, Actor, ActorKind, ArchivedBy, Job, Location, Status
+from syncd.domain.job import ATTRIBUTES, Actor, ActorKind, ArchivedBy, Job, Location, Place, Status
 from syncd.domain.lifecycle import unique_locations
 from syncd.domain.plan import Archive, Change, Create, Delete, Unchanged, Update
 from syncd.store import history, places, rows
@@ -104,16 +104,24 @@ def _insert(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
 
 
 def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
-    at = tx.now.instant
+    at = rows.micros(tx.now.instant)
+    located: dict[tuple[int, tuple[Place, ...]], str] = {}  # the places of a batch are few
+
+    def where(new: NewJob, job: Inserted) -> str:
+        key = job.employer_id, new.places
+        found = located.get(key)
+        if found is None:
+            found = located[key] = rows.locations_json(_located(tx, *key))
+        return found
+
     tx.many(
         rows.INSERT,
-        [rows.inserted(job.id, job.version, at, _located(tx, job, new), new.values) for new, job in pairs],
+        [rows.inserted(job.id, job.version, at, where(new, job), new.values) for new, job in pairs],
     )
 
 
-def _located(tx: Tx, job: Inserted, new: NewJob) -> tuple[Location, ...]:
-    found = unique_locations(places.find_all(tx, job.employer_id, new.places))
-    return places.add_unknown(tx, job.employer_id, found)
+def _located(tx: Tx, employer_id: int, sent: tuple[Place, ...]) -> tuple[Location, ...]:
+    return places.add_unknown(tx, employer_id, unique_locations(places.find_all(tx, employer_id, sent)))
 
 
 def _update(tx: Tx, pairs: _Pairs, actor: Actor) -> None:

@@ -52,7 +52,7 @@ class Packed:
     @property
     def new(self) -> New:
         """Only for a row that had one."""
-        places = cast("tuple[Place, ...]", tuple(_place(place) for place in self._places))
+        places = cast("tuple[Place, ...]", _places(self._places))
         return New(NewJob(self._values, places), date.fromordinal(self._due) if self._due else None)
 
     @property
@@ -65,7 +65,7 @@ class Packed:
         if "status" in fields:
             fields["status"] = Status(fields["status"])
         if "locations" in fields:
-            fields["locations"] = tuple(_place(place) for place in fields["locations"])
+            fields["locations"] = _places(fields["locations"])
         if (salary := fields.get("salary")) is not None:
             fields["salary"] = {k: Decimal(v[0]) if isinstance(v, tuple) else v for k, v in salary.items()}
         return JobInput(fields, job_id)
@@ -78,7 +78,7 @@ def _plain(sent: Mapping[str, Any]) -> dict[str, Any]:
     if (status := fields.get("status")) is not None:
         fields["status"] = str(status)
     if "locations" in fields:
-        fields["locations"] = [_plain_place(place) for place in fields["locations"]]
+        fields["locations"] = tuple(_plain_place(place) for place in fields["locations"])
     if (salary := fields.get("salary")) is not None:
         fields["salary"] = {k: (str(v),) if isinstance(v, Decimal) else v for k, v in salary.items()}
     return fields
@@ -101,6 +101,10 @@ def _plain_place(place: Place | Location) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=16384)  # a feed's places are few
+def _places(plain: tuple[tuple[Any, ...], ...]) -> tuple[Place | Location, ...]:
+    return tuple(_place(values) for values in plain)
+
+
 def _place(values: tuple[Any, ...]) -> Place | Location:
     return Place(*values) if len(values) == 2 else Location(*values)
 
