@@ -335,7 +335,7 @@ def test_any_bytes_give_records_or_a_feed_error(data, told):
 
 def test_records_are_numbered_from_one_without_gaps():
     for name, data in SAMPLES.items():
-        numbers = [r[0] for r in outcome(data, ReadSpec(format=name))[0]]
+        numbers = [r[0] for r in outcome(data, ReadSpec(format=FORMS.get(name, name)))[0]]
         assert numbers[0] == 1
         assert all(b == a + 1 for a, b in pairwise(numbers))
 

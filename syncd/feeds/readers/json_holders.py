@@ -29,8 +29,10 @@ _members: Callable[[bytes], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[
 
 
 class Holder(ABC):
-    """``ends``: how it begins and ends; ``first``: how a piece of it begins, if its value is an object."""
+    """``called``: what it is, in a word; ``ends``: how it begins and ends; ``first``: how a piece of it begins, if its
+    value is an object."""
 
+    called: str
     ends: tuple[bytes, bytes]
     first: str
 
@@ -53,6 +55,7 @@ class Holder(ABC):
 
 
 class Array(Holder):
+    called = "array"
     ends = (b"[", b"]")
     first = "{"
 
@@ -70,6 +73,7 @@ class Array(Holder):
 
 
 class Members(Holder):
+    called = "object"
     ends = (b"{", b"}")
     first = '"'
 

@@ -234,7 +234,7 @@ class JsonReader(BaseReader):
                 break
         if not more:
             self._probe(buf)
-            raise self._fault("truncated", "the file ends before its records do")
+            raise self._fault("truncated", f"the file ends before its {self._holder.called} of records does")
         return b"".join(more)
 
     def _probe(self, buf: bytes) -> None:
