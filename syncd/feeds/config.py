@@ -15,6 +15,7 @@ import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Collection
 from collections.abc import Mapping as Map
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -28,13 +29,15 @@ from syncd.domain.rules import LIMITS
 from syncd.errors import ConfigError
 from syncd.feeds import transforms
 from syncd.feeds.faults import Scope, nearest
-from syncd.feeds.mapping import Mapping
+from syncd.feeds.mapping import Mapping, lookups_in
 from syncd.feeds.options import POLICY_KEYS, duration, member, policy_of, read_spec, text
 from syncd.feeds.presets import load_preset, overridden, preset_names
 from syncd.feeds.readers.spec import ReadSpec
 
 _SETTINGS = ("employer", "preset", "settle", "marker", "keep_files", "expect_every")
 _TABLES = ("read", "fields", "lookup")
+#: Tables of syncd.toml whose keys, as far as a feed may have them, stand in the feed's file without it.
+_SERVICE = frozenset(("sync", "drop"))
 KEYS = (*_SETTINGS, *POLICY_KEYS, *_TABLES)
 _NAMES = "a feed's name is letters, digits, dots, dashes and underscores, at most 100"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
@@ -131,7 +134,11 @@ def _parse(
 def _build(
     name: str, values: dict[str, Any], catalog: Catalog, defaults: FeedDefaults, scope: Scope
 ) -> FeedConfig:
-    scope.keys(values, KEYS)
+    scope.keys({key: values[key] for key in values if key not in _SERVICE}, KEYS)
+    for key in sorted(_SERVICE & values.keys()):
+        scope.at(key).fault(
+            "is a table of syncd.toml: in a feed's file its keys stand at the top, without it"
+        )
     merged = _merged(values, scope)
     spec = read_spec(merged.read, scope.at("read"))
     mapping = Mapping(catalog, merged.fields, merged.lookups, spec.format, scope)
@@ -180,7 +187,17 @@ def _merged(values: Map[str, Any], scope: Scope) -> _Merged:
     native = preset is None and "fields" not in values
     if native and own["lookup"]:
         scope.at("lookup").fault("has no use: a feed in the service's own shape has no [fields]")
+    elif own["lookup"]:
+        known = {*base.get("lookup", {}), *lookups_in(joined["fields"])}
+        _unused(own["lookup"], known, scope.at("lookup"))
     return _Merged(preset, joined["read"], None if native else joined["fields"], joined["lookup"])
+
+
+def _unused(own: Map[str, Any], known: Collection[str], scope: Scope) -> None:
+    """A fault for each lookup that no field uses: its entries would change nothing, and nobody would know."""
+    for name in own:
+        if name not in known:
+            scope.at(name).fault(f'has no use: no field has lookup = "{name}"{nearest(name, known)}')
 
 
 def _table(values: Map[str, Any], key: str, scope: Scope) -> dict[str, Any]:

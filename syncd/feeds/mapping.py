@@ -6,6 +6,7 @@ rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Mapping as Map
 from dataclasses import dataclass
 from typing import Any, cast
@@ -109,7 +110,7 @@ class Mapping:
 
     def lookup_of(self, field: str) -> str | None:
         """The name of the lookup that a field uses, the first if it uses several. None: none, or native."""
-        return _lookup_in((self._fields or {}).get(field))
+        return next(lookups_in((self._fields or {}).get(field)), None)
 
     def _body(self, item: Any, form: Format, log: Log) -> Body:
         if self._fields is None:
@@ -190,14 +191,15 @@ def format_of(item: object) -> Format:
     return "json" if item is None or isinstance(item, list | str | int) else "xml"
 
 
-def _lookup_in(expression: object) -> str | None:
+def lookups_in(expression: object) -> Iterator[str]:
+    """The names of the lookups that a right-hand side of ``[fields]`` uses, or all of them."""
     if isinstance(expression, dict):
         if isinstance(expression.get("lookup"), str):
-            return str(expression["lookup"])
+            yield expression["lookup"]
         expression = list(expression.values())
-    if not isinstance(expression, list):
-        return None
-    return next((found for part in expression if (found := _lookup_in(part)) is not None), None)
+    if isinstance(expression, list):
+        for part in expression:
+            yield from lookups_in(part)
 
 
 def _tables(lookups: Map[str, Map[str, object]], scope: Scope) -> dict[str, Table]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from syncd.domain.text import key as name_key
 from syncd.errors import Problem
 from syncd.feeds.faults import Scope
 from syncd.feeds.fields import DROPPED, Context, Field, Kind, Log, choice
-from syncd.feeds.sources import Source, compile_source
+from syncd.feeds.sources import Source, compile_source, constants
 from syncd.feeds.transforms.dates import compile_dates
 from syncd.feeds.transforms.html import clean, paragraphs
 from syncd.feeds.transforms.text import boolean, one_line, spelled, without_controls
@@ -120,6 +120,16 @@ def _url(table: Mapping[str, Any], source: Source, context: Context, scope: Scop
     return url
 
 
+def _judge(table: Mapping[str, Any], scope: Scope, fits: Callable[[object], bool], what: str) -> None:
+    """A fault for each constant of the feed's file that no row could be sent with. A lookup may turn any ``value`` into one
+    that fits."""
+    for key in ("default",) if "lookup" in table else ("value", "default"):
+        at = scope.at(key)
+        for value in constants(table.get(key, []), Scope(at.file)):
+            if not fits(value):
+                at.fault(f"must be {what}, not {value!r}")
+
+
 _STATUS_WORDS = {
     "active": "active published publish open live true t yes 1 ouvert ouverte actif active publie",
     "draft": "draft pending unpublished brouillon",
@@ -131,6 +141,10 @@ STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in 
 
 
 def _status(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
+    _judge(
+        table, scope, lambda value: name_key(spelled(value)[:100]) in STATUSES, "active, archived or draft"
+    )
+
     def status(node: Any, log: Log) -> object:
         value = source.first(node)
         return None if value is None else STATUSES.get(name_key(spelled(value)[:100]), value)
@@ -139,6 +153,8 @@ def _status(table: Mapping[str, Any], source: Source, context: Context, scope: S
 
 
 def _boolean(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
+    _judge(table, scope, lambda value: isinstance(boolean(value), bool), "true or false")
+
     def flag(node: Any, log: Log) -> object:
         value = source.first(node)
         return None if value is None else boolean(value)
@@ -154,6 +170,8 @@ def _date(table: Mapping[str, Any], source: Source, context: Context, scope: Sco
         formats = ["iso"]
     faults = [(i, f) for i, f in enumerate(formats, 1) if not _is_format(f, scope.at("date").at(i))]
     parse = compile_dates([f for i, f in enumerate(formats, 1) if (i, f) not in faults])
+    if not faults:
+        _judge(table, scope, lambda value: parse(value) is not None, f"a date ({', '.join(formats)})")
 
     def close_date(node: Any, log: Log) -> object:
         value = source.first(node)

@@ -39,13 +39,16 @@ def superseded(run: Run, by: Run) -> None:
 
 
 def refused(run: Run, row: RejectedRow) -> None:
-    """Logs ``row.rejected``, for whoever debugs a feed."""
+    """Logs ``row.rejected``, for whoever debugs a feed: where the row stands (``member``: in which file of an archive of several,
+    else None) and all that is wrong with it."""
     errors = [f"{p.pointer} {p.code}: {p.detail}" for p in row.errors]
     log.debug(
         Event.ROW_REJECTED,
         run=run.id,
         feed=run.feed,
         record=row.record,
+        line=row.line,
+        member=row.member,
         reference=row.reference_id,
         errors=errors,
     )

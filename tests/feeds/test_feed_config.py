@@ -109,8 +109,41 @@ WRONG = [
     ('employer = "A"\n[fields]\ntitel = "t"', "fields.titel: unknown field; did you mean title?"),
     ('employer = "A"\n[lookup.c]\na = "b"', "lookup: has no use"),
     ('employer = "A"\n[fields]\ntitle = "t"\n[lookup]\nc = "b"', "lookup.c: must be a table"),
+    (
+        'employer = "A"\npreset = "csv"\n[lookup.categoy]\na = "Other"',
+        'lookup.categoy: has no use: no field has lookup = "categoy"; did you mean category?',
+    ),
+    ('employer = "A"\n[fields]\ntitle = "t"\n[lookup.c]\na = "b"', "lookup.c: has no use: no field has"),
+    ('employer = "A"\n[sync]\ngrace = 2', "sync: is a table of syncd.toml: in a feed's file its keys stand"),
+    ('employer = "A"\n[drop]\nsettle = "3s"', "drop: is a table of syncd.toml"),
+    (
+        'employer = "A"\n[fields]\nstatus = { value = "actve" }',
+        "fields.status.value: must be active, archived or",
+    ),
+    (
+        'employer = "A"\n[fields]\nconfidential = { from = "c", default = "ye" }',
+        "default: must be true or false",
+    ),
+    (
+        'employer = "A"\n[fields]\ncloseDate = { from = "c", default = "31/12/2099", date = ["mdy"] }',
+        "fields.closeDate.default: must be a date (mdy), not '31/12/2099'",
+    ),
     ('employer = "A', "acme.toml: is not TOML"),
 ]
+
+
+RIGHT = [
+    'preset = "csv"\n[lookup.position]\na = "Contract"',
+    '[fields]\nlocations = [{ all = [{ from = "a", lookup = "c" }] }, "b"]\n[lookup.c]\na = "Toronto, ON"',
+    '[fields]\nstatus = { value = "live" }\nautoRefresh = { value = true }\nconfidential = { value = "non" }',
+    '[fields]\nstatus = { value = "x", lookup = "s" }\n[lookup.s]\nx = "active"',
+    "[fields]\ncloseDate = { value = 2099-12-31 }",
+]
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_what_can_be_meant_is_no_fault(text):
+    assert feed(f'employer = "A"\n{text}').employer == "A"
 
 
 @pytest.mark.parametrize(("text", "said"), WRONG, ids=[said for _, said in WRONG])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from syncd.sync.rejects import RejectsWriter
 from syncd.sync.report_html import render_html
@@ -64,7 +65,12 @@ def test_rows_of_an_archive_are_told_with_the_file_that_they_stand_in(board: Any
         archive.writestr("east.jsonl", "\n".join(map(json.dumps, rows[:2])))
         archive.writestr("west/\x1b[1m.jsonl", lines)
     writer = RejectsWriter(tmp_path / "rejected")
-    run = board.drop(feed, out.getvalue(), rejects=writer)
+    with structlog.testing.capture_logs() as logged:
+        run = board.drop(feed, out.getvalue(), rejects=writer)
+    assert [(e["record"], e["line"], e["member"]) for e in logged if e["event"] == "row.rejected"] == [
+        (2, 2, "east.jsonl"),
+        (4, 2, "west/?[1m.jsonl"),
+    ]
     assert [(row.record, row.line, row.member) for row in board.rejected(run)] == [
         (2, 2, "east.jsonl"),
         (4, 2, "west/?[1m.jsonl"),
