@@ -6,12 +6,21 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from syncd.domain.places import province_code
 from syncd.domain.text import key as name_key
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import Finder, catalogue_id, finders
 from syncd.feeds.faults import Scope
 from syncd.feeds.fields import DROPPED, Compile, Context, Field, Kind, Log, choice
-from syncd.feeds.sources import SOURCE_KEYS, Source, compile_source, compile_table, constants, selector
+from syncd.feeds.sources import (
+    NOTHING,
+    SOURCE_KEYS,
+    Source,
+    compile_source,
+    compile_table,
+    constants,
+    selector,
+)
 from syncd.feeds.transforms.places import Read, is_canada, read_place
 from syncd.feeds.transforms.positions import position_of
 from syncd.feeds.transforms.text import spelled
@@ -20,10 +29,10 @@ _MOST = 3
 
 
 def _locations(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    """``country`` tells what lies outside Canada; beside ``each`` it is relative to each of its nodes.
+    """``country`` tells what lies outside Canada, ``province`` where a place is that does not say it itself.
     Places abroad, and texts that name no place ("Remote"), are left out; a job that has no other has a
     problem, or the ``default``."""
-    values = _with_country(table, source, context, scope)
+    values = _with_surroundings(table, source, context, scope)
     default = [
         read_place(spelled(value)) for value in constants(table.get("default", []), scope.at("default"))
     ]
@@ -73,13 +82,15 @@ def _itself(node: Any) -> list[Any]:
     return [node]
 
 
-def _with_country(
+def _with_surroundings(
     table: Mapping[str, Any], source: Source, context: Context, scope: Scope
 ) -> Callable[[Any], tuple[list[object], str | None]]:
-    """A function from a node to the places in Canada and the first foreign country, if there is one."""
-    if "country" not in table:
+    """A function from a node to the places in Canada, each with its province, and the first foreign country, if there
+    is one. ``country`` and ``province`` are relative to the nodes of ``each``, where there is one."""
+    if "country" not in table and "province" not in table:
         return lambda node: (source.every(node), None)
-    countries = compile_source(table["country"], context.build, scope.at("country")).every
+    countries = _beside("country", table, context, scope).every
+    provinces = _beside("province", table, context, scope).every
     places = source.every
     parts: Callable[[Any], list[Any]] = _itself
     if "each" in table:
@@ -94,12 +105,36 @@ def _with_country(
         for part in parts(node):
             named = [spelled(value) for value in countries(part)]
             if not named or any(is_canada(name) for name in named):
-                inside.extend(places(part))
+                inside.extend(_in_province(places(part), provinces(part)))
             else:
                 abroad = abroad or named[0]
         return inside, abroad
 
     return split
+
+
+def _beside(key: str, table: Mapping[str, Any], context: Context, scope: Scope) -> Source:
+    """The source of ``country`` or ``province``; of several provinces all are looked at."""
+    if key not in table:
+        return NOTHING
+    expression = table[key]
+    if key == "province" and isinstance(expression, list):
+        expression = {"all": expression}
+    return compile_source(expression, context.build, scope.at(key))
+
+
+def _in_province(places: list[object], provinces: list[object]) -> list[object]:
+    """A place without a province of its own gets the first that is one, else (a state abroad) the first."""
+    named = [spelled(value) for value in provinces]
+    if not named:
+        return places
+    province = next((name for name in named if province_code(name)), named[0])
+    return [_joined(spelled(value), province) for value in places]
+
+
+def _joined(text: str, province: str) -> str:
+    place = read_place(text)
+    return text if place.nowhere or "," in place.text else f"{place.text}, {province}"
 
 
 def _first_few(items: list[Any], name: str, most: int | None, log: Log) -> list[Any]:
@@ -230,7 +265,7 @@ def _keeping_names(field: str) -> Callable[[Context], Context]:
 
 
 LIST_KINDS: dict[str, Kind] = {
-    "locations": Kind(_locations, ("country", "too_many"), field_default=True),
+    "locations": Kind(_locations, ("country", "province", "too_many"), field_default=True),
     "categories": Kind(
         _catalogue("categories", True),
         ("too_many",),

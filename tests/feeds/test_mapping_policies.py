@@ -7,6 +7,7 @@ import pytest
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError
 from syncd.feeds.mapping import KINDS, Mapping
+from syncd.feeds.presets import load_preset
 from syncd.feeds.records import Record
 
 CATALOG = Catalog.default()
@@ -27,6 +28,47 @@ def places(found):
 # --- locations
 
 WHERE = {"locations": {"from": "l", "split": ";"}}
+BESIDE = {"locations": {"from": "l", "split": ";", "province": ["p", "q"]}}
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ({"l": "Windsor", "p": "Nouvelle-Écosse"}, ["Windsor, Nouvelle-Écosse"]),
+        ({"l": "Windsor; Laval, QC", "p": "NS"}, ["Windsor, NS", "Laval, QC"]),
+        ({"l": "Montréal (QC)", "p": "ON"}, ["Montréal, QC"]),
+        ({"l": "Toronto, ON, Canada", "p": "Ontario"}, ["Toronto, ON"]),
+        ({"l": "Québec", "p": "Québec"}, ["Québec, Québec"]),
+        ({"l": "Granby", "p": "Estrie", "q": "QC"}, ["Granby, QC"]),
+        ({"l": "Buffalo", "p": "NY"}, ["Buffalo, NY"]),
+        ({"l": "Windsor"}, ["Windsor"]),
+        ({"l": "Remote; Windsor", "q": "NS"}, ["Windsor, NS"]),
+    ],
+)
+def test_a_place_without_a_province_gets_that_beside_it(item, expected):
+    assert places(row(BESIDE, item)) == expected
+
+
+def test_a_province_beside_is_that_of_its_own_node():
+    fields = {"locations": {"each": "s", "from": "c", "province": "p"}}
+    sites = [{"c": "Windsor", "p": "NS"}, {"c": "London", "p": "ON"}, {"c": "Laval"}]
+    assert places(row(fields, {"s": sites})) == ["Windsor, NS", "London, ON", "Laval"]
+
+
+@pytest.mark.parametrize(
+    ("place", "province"),
+    [
+        ("Lieu de travail", "Province"),
+        ("Location", "Province/State"),
+        ("Emplacement", "Province ou territoire"),
+        ("Ville", "Prov"),
+        ("job_location", "State"),
+    ],
+)
+def test_the_csv_preset_finds_place_and_province_in_columns_of_their_own(place, province):
+    preset = load_preset("csv")
+    found = row(preset["fields"], {place: "Windsor", province: "Nouvelle-Écosse"}, preset["lookup"], "csv")
+    assert places(found) == ["Windsor, Nouvelle-Écosse"]
 
 
 @pytest.mark.parametrize(
