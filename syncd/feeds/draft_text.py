@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from syncd.domain.catalog import Catalog
 from syncd.feeds.guessing import Guess
 from syncd.feeds.lookups import MOST_LISTED, USUAL, suggestions
-from syncd.feeds.survey import Survey
+from syncd.feeds.survey import Column, Survey
 from syncd.feeds.toml_text import comment, key, lookup_lines, plain, shown, text, value
 
 #: So many places of a record are listed with their samples.
@@ -21,7 +21,8 @@ Lines = Iterator[str]
 
 @dataclass(slots=True)
 class Parts:
-    """What a draft is made of. ``presets``: those that were considered, with scores from 0 to 1."""
+    """What a draft is made of. ``presets``: those that were considered, with scores from 0 to 1; ``near``: what is called
+    like an address to apply at, but is none."""
 
     name: str
     employer: str
@@ -31,6 +32,7 @@ class Parts:
     guesses: Mapping[str, Guess]
     catalog: Catalog
     presets: list[tuple[str, float]] = field(default_factory=list)
+    near: list[Column] = field(default_factory=list)
 
 
 def render(
@@ -46,7 +48,7 @@ def render(
     """The whole file. ``lacking``: needed fields that the preset finds in less than half of the records."""
     lines = [*_head(parts, native, preset), "", *_top(parts, preset), "", *_read(parts, preset, records)]
     if not native:
-        lines += ["", *_fields(preset, fields, lacking), "", *_lookups(parts, preset, fields, unknown)]
+        lines += ["", *_fields(parts, preset, fields, lacking), "", *_lookups(parts, preset, fields, unknown)]
     return "\n".join([*lines, *_inventory(parts, fields), ""])
 
 
@@ -103,14 +105,26 @@ def _read(parts: Parts, preset: str | None, records: str | None) -> Lines:
         yield "# recover = true  # reads XML that is not well-formed; nothing is ever archived then"
 
 
-def _fields(preset: str | None, fields: Mapping[str, Guess], lacking: Sequence[str]) -> Lines:
+def _fields(parts: Parts, preset: str | None, fields: Mapping[str, Guess], lacking: Sequence[str]) -> Lines:
     yield "[fields]" + ("  # in place of the preset's" if preset and fields else "")
     for guess in fields.values():
         yield from comment(f"{guess.field}: {guess.why}" + _share(guess))
         for column in guess.columns[:4]:
             yield f"#   {plain(column.selector)}: {_samples(column.samples)}"
         yield f"{guess.field} = {value(guess.expression)}"
-    yield from _missing([name for name in _FILL if name in lacking or (not preset and name not in fields)])
+    missing = [name for name in _FILL if name in lacking or (not preset and name not in fields)]
+    yield from _missing(missing)
+    if "applicantRoutingType" in missing and "applicationUrl" not in fields:
+        for column in parts.near:
+            yield from _near(column)
+
+
+def _near(column: Column) -> Lines:
+    yield from comment(
+        f"{plain(column.selector)} has no whole address: {_samples(column.samples)}. If it is a part of the page to apply on:"
+    )
+    yield '# applicantRoutingType = { value = "URL" }'
+    yield f"# applicationUrl = {{ template = {text('https://employer.example{' + column.selector + '}')} }}"
 
 
 def _share(guess: Guess) -> str:

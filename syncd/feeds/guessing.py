@@ -64,7 +64,7 @@ class Guesser:
             self._catalogue("positionType", "position", "Full Time"),
             self._salary(),
             self._status(),
-            self._addresses("applicationUrl", "url"),
+            self._addresses("applicationUrl", "url", "host"),
             self._addresses("applicationEmail", "email"),
         )
         return {guess.field: guess for guess in made if guess is not None}
@@ -340,10 +340,11 @@ class Guesser:
             return None
         return self._made("status", found, found[0].selector, "by its name and values")
 
-    def _addresses(self, name: str, kind: str) -> Guess | None:
+    def _addresses(self, name: str, kind: str, bare: str = "") -> Guess | None:
+        """``bare``: a kind that counts as well in a column of the right name."""
         found = [
             c
-            for c in self._columns.named(name, lambda c: c.share(kind) > 0.5)
+            for c in self._columns.named(name, lambda c: c.kinds[kind] + c.kinds[bare] > 0.5 * c.values)
             if not self._columns.against(c, name)
         ]
         why = "by its name"

@@ -119,6 +119,8 @@ def survey(path: Path, limits: Limits, spec: ReadSpec | None = None, most: int =
         if error.code != "no_records_path" or asked.records is not None:
             raise
         found = _elsewhere(path, limits, error)
+        if found is None and asked.format in (None, "xml") and _head(path).lstrip()[:1] == b"<":
+            return _leniently(path, limits, asked, most, error)  # a later root may have records
         if found is None:
             raise
         return found

@@ -16,11 +16,10 @@ from syncd.feeds.fields import DROPPED, Context, Field, Kind, Log, choice
 from syncd.feeds.sources import Source, compile_source, constants
 from syncd.feeds.transforms.dates import compile_dates
 from syncd.feeds.transforms.html import clean, paragraphs
-from syncd.feeds.transforms.text import boolean, one_line, spelled, without_controls
+from syncd.feeds.transforms.text import HOST, boolean, one_line, spelled, without_controls
 
 _TITLE_LIMIT = LIMITS["title"]
 _REFERENCE_LIMIT = LIMITS["referenceId"]
-_HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,24}(?::\d+)?(?:[/?#]\S*)?\Z", re.IGNORECASE)
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 
 
@@ -112,7 +111,7 @@ def _url(table: Mapping[str, Any], source: Source, context: Context, scope: Scop
         if value is None:
             return None
         text = spelled(value).replace("&amp;", "&")
-        if _HOST.match(text):
+        if HOST.match(text):
             log.note("url_scheme_added", f"https:// was put before {text[:100]}")
             return f"https://{text}"
         return text

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from syncd.domain.places import province_code
 from syncd.feeds.transforms.dates import NAMES, compile_dates
+from syncd.feeds.transforms.text import HOST
 
 _URL = re.compile(r"(?:https?://|www\.)\S+\Z", re.IGNORECASE)
 _EMAIL = re.compile(r"(?:mailto:)?[^\s@<>\"]+@[^\s@<>\"]+\.[A-Za-z]{2,24}\Z")
@@ -33,7 +34,7 @@ _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoc
 
 @lru_cache(maxsize=8192)
 def kinds_of(text: str) -> frozenset[str]:
-    """Of ``email url html number money province place date:NAME serial:NAME``, those that ``text`` looks
+    """Of ``email url host html number money province place date:NAME serial:NAME``, those that ``text`` looks
     like; none of them is plain text. ``serial`` is a number that a date column could have."""
     if len(text) > 300:
         return frozenset({"html"}) if _HTML.search(text[:20_000]) else frozenset()
@@ -41,6 +42,8 @@ def kinds_of(text: str) -> frozenset[str]:
     for name, pattern in (("email", _EMAIL), ("url", _URL), ("number", _NUMBER)):
         if pattern.match(text):
             found.add(name)
+    if not found and HOST.match(text):
+        found.add("host")
     if _HTML.search(text):
         found.add("html")
     if _MONEY.search(text) and not found & {"html", "url"}:

@@ -151,6 +151,52 @@ def test_xml_that_is_not_well_formed_is_read_leniently_and_the_draft_says_so(tmp
     assert (found.good, found.withheld is not None) == (3, True)
 
 
+def keyed(*addresses: str) -> str:
+    """A JSON object of records by key, each with one of ``addresses``."""
+    jobs = {
+        f"a{n}": {
+            "title": f"Cook {n}",
+            "city": "Toronto",
+            "province": "ON",
+            "text": f"<p>{LONG}</p>",
+            "url": url,
+        }
+        for n, url in enumerate(addresses)
+    }
+    return json.dumps({"generated": "2026-11-20", "jobs": jobs})
+
+
+def test_addresses_without_a_scheme_are_where_one_applies(tmp_path: Path) -> None:
+    draft = draft_of(tmp_path, keyed("x.ca/jobs/1", "www.x.ca/jobs/2", "https://x.ca/3"))
+    assert draft.survey.path == "jobs.*"
+    assert written(draft)["fields"]["applicationUrl"] == "url"
+    found = findings(draft, tmp_path / "feed")
+    assert (found.good, found.warnings["url_scheme_added"]) == (3, 2)
+
+
+def test_a_path_in_place_of_an_address_is_told_with_what_to_write(tmp_path: Path) -> None:
+    draft = draft_of(tmp_path, keyed("/jobs/1", "/jobs/2", "/jobs/3"))
+    assert '# url has no whole address: "/jobs/1", "/jobs/2", "/jobs/3".' in draft.text
+    assert '# applicationUrl = { template = "https://employer.example{url}" }' in draft.text
+    mended = draft.text.replace(
+        '# applicantRoutingType = { value = "URL" }\n# applicationUrl = { template = "https://employer.example{url}" }',
+        'applicantRoutingType = { value = "URL" }\napplicationUrl = { template = "https://employer.example{url}" }',
+    )
+    fields = tomllib.loads(mended)["fields"]
+    assert fields["applicationUrl"] == {"template": "https://employer.example{url}"}
+
+
+def test_records_behind_a_root_that_has_none_are_found(tmp_path: Path) -> None:
+    jobs = "".join(
+        f"<job><id>J{n}</id><title>Cook {n}</title><description>{LONG}</description><city>Laval</city>"
+        f"<url>https://x.ca/{n}</url></job>"
+        for n in range(3)
+    )
+    draft = draft_of(tmp_path, f"<status><ok>1</ok></status>\n<source>{jobs}</source>")
+    assert written(draft)["read"]["recover"] is True
+    assert findings(draft, tmp_path / "feed").good == 3
+
+
 def test_records_at_an_unknown_path_are_found(tmp_path: Path) -> None:
     jobs = [
         {
@@ -245,6 +291,8 @@ def test_what_is_no_feed_is_named_as_what_it_is(tmp_path: Path, content: str, co
     [
         ("https://x.ca/1?a=b", {"url"}),
         ("www.x.ca/jobs", {"url"}),
+        ("x.ca/jobs", {"host"}),
+        ("/jobs/3", set()),
         ("mailto:hr@x.ca", {"email"}),
         ("<p>Hi</p>", {"html"}),
         ("&lt;p&gt;Hi&lt;/p&gt;", {"html"}),

@@ -213,7 +213,10 @@ LENIENT = {
                                "1 2", None),
     "a root of no format that is known": (
         "<jobs><job><id>1</id></job></jobs><a><b><c><job><id>2</id></job></c></b></a>", "1",
-        "of 2 <job> 1 could not be read"),
+        "of 2 <job> 1 could not be read; no record path matched in <a> (line 1)"),
+    "a later root with records of another name": (
+        "<jobs><job><id>1</id></job></jobs>\n<feed><vacancy><id>2</id></vacancy></feed><jobs><job><id>3</id></job></jobs>",
+        "1 3", "no record path matched in <feed> (line 2)"),
     "a first root without records": ("<meta><date>x</date></meta>\n<jobs><job><id>1</id></job></jobs>", "1", None),
     "several of them": (X + "<error/>" + X + "<x><y>1</y></x> <!-- <job/> --><source><job><id>1</id></job></source>"
                         "<source><job><id>2</id></job></source>", "1 2", None),

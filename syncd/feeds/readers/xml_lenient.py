@@ -74,7 +74,8 @@ def _end(head: bytes, start: re.Match[bytes]) -> int:
 
 
 class LenientXmlReader(XmlReader):
-    """See FeedReader. ``withheld`` tells how many records were lost. Raises what XmlReader raises, but
+    """See FeedReader. ``withheld`` tells how many records were lost, and which roots after the first have
+    elements of which none was taken for a record. Raises what XmlReader raises, but
     ``not_well_formed``.
     """
 
@@ -88,6 +89,9 @@ class LenientXmlReader(XmlReader):
         self._anywhere, self._here = spec.records is None, self._path
         self._over = False
         self._rest = b""
+        self._later: tuple[str, int] | None = None
+        self._nested = False
+        self._barren: list[str] = []
 
     def _scout(self, source: Source, spec: ReadSpec) -> tuple[int, Scouted]:
         """Of the roots that begin in the head the first that has records; else the first that might have some."""
@@ -139,6 +143,8 @@ class LenientXmlReader(XmlReader):
     def _begin_root(self, name: bytes) -> None:
         self._check_limits()
         self._stalled()
+        self._note_root()
+        self._later = f"<{name.decode('utf-8', 'replace')[:40]}> (line {self._line})", self._number
         self._tags += _TAGS_A_ROOT
         tags = (f"{{*}}{self._path[-1]}", f"{{*}}{name.decode('utf-8', 'replace')}", COUNT_TAG)
         self._parser = new_parser(tags, recover=True)
@@ -148,6 +154,12 @@ class LenientXmlReader(XmlReader):
         self._here = ()
         self._kept.clear()
         self._first_line, self._over = self._line, False
+
+    def _note_root(self) -> None:
+        """Remembers a later root that has elements in elements but no record: its records may have another name."""
+        if self._later and self._nested and self._later[1] == self._number:
+            self._barren.append(self._later[0])
+        self._later, self._nested = None, False
 
     def _walk(self, data: bytes, line: int) -> bytes:
         return super()._walk(self._mended(data), line)
@@ -178,7 +190,8 @@ class LenientXmlReader(XmlReader):
     def _loose(self, events: list[Event]) -> Iterator[Record]:
         for event, element in events:
             if event == "end":
-                self._over |= element.getparent() is None
+                if element.getparent() is None:
+                    self._over, self._nested = True, any(len(child) for child in element)
             elif not self._here and self._anywhere and local(element) == self._path[-1]:
                 path = names(element)
                 self._here = path if is_known(path) else ()
@@ -201,6 +214,10 @@ class LenientXmlReader(XmlReader):
         lost = self._seen - (self._number - self._before)
         if lost > 0:
             self.withheld = f"{self.withheld}; of {self._seen} <{self._path[-1]}> {lost} could not be read"
+        self._note_root()
+        if self._barren:
+            more = f" and {len(self._barren) - 3} more roots" if len(self._barren) > 3 else ""
+            self.withheld = f"{self.withheld}; no record path matched in {', '.join(self._barren[:3])}{more}"
 
     def _stalled(self) -> None:
         """Nothing is a fault here but what ``_check_limits`` finds."""
