@@ -16,8 +16,6 @@ from syncd.feeds.records import Slice
 
 #: A feed's head is small; what is longer is not a head.
 _MOST = 200
-#: What the reader puts in place of records that it need not parse.
-_PLACEHOLDER = re.compile(r"n[0-9a-f]{24}")
 
 
 def surroundings(record: etree._Element | Slice) -> tuple[str, str]:
@@ -28,7 +26,7 @@ def surroundings(record: etree._Element | Slice) -> tuple[str, str]:
         parent, child, tag = cast("etree._Element", record.parent), None, record.tag
         chain = [parent, *parent.iterancestors()][::-1]
     else:
-        child, tag = record, str(record.tag)
+        child, tag = record, _local(record)
         chain = [*record.iterancestors()][::-1]
     before: list[str] = []
     after: list[str] = []
@@ -49,9 +47,14 @@ def _start_tag(element: etree._Element) -> tuple[str, str]:
 
 
 def _preceding(parent: etree._Element, child: etree._Element | None, record_tag: str) -> Iterator[str]:
+    """Not what has the record's name: other records, and what the reader puts in place of those that it need not parse."""
     for count, sibling in enumerate(parent.iterchildren()):
         if sibling is child or count >= _MOST:
             return
-        tag = str(sibling.tag)
-        if tag != record_tag and not _PLACEHOLDER.fullmatch(tag):
+        if _local(sibling) != record_tag:
             yield etree.tostring(sibling, encoding="unicode", with_tail=False)
+
+
+def _local(element: etree._Element) -> str:
+    """The name without its namespace, as a Slice has it."""
+    return str(element.tag).rpartition("}")[2]
