@@ -1,5 +1,8 @@
 """The presets and the shipped samples: from the file to bodies that pass the rules."""
 
+import io
+import json
+import zipfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -121,3 +124,63 @@ def test_an_indeed_feed_in_a_namespace_with_other_spellings_is_read():
     body = feed.mapping.row(Record(1, 1, 0, b"", etree.fromstring(xml))).body
     assert (body["referenceId"], body["closeDate"]) == ("7", "2099-01-02")
     assert body["categories"] == [{"id": 32}]
+
+
+def rows_of(tmp_path, preset, name, data):
+    """What a preset makes of a delivery, as a run reads it."""
+    feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOG, FeedDefaults())
+    (tmp_path / name).write_bytes(data)
+    return [feed.mapping.row(record) for record in open_reader(tmp_path / name, feed.read, Limits())]
+
+
+def test_a_jobatus_feed_has_no_ids_and_is_read_by_the_preset_of_trovit(tmp_path):
+    xml = b"""<jobatus><ad><title>Cuisinier</title><url>https://x.example/1</url><content>On cuisine.</content>
+      <city>Laval</city><region>Quebec</region><contract>Temps plein</contract></ad></jobatus>"""
+    [row] = rows_of(tmp_path, "trovit", "ads.xml", xml)
+    assert (row.problems, len(row.reference_id), row.body["title"]) == ((), 40, "Cuisinier")
+    assert "derived_reference" in [code for code, _ in row.warnings]
+    assert row.body["locations"] == [{"description": "Laval, Quebec"}]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda found: {"@context": "https://schema.org", "@graph": found},
+        lambda found: found,
+        lambda found: {"items": found},
+    ],
+)
+def test_job_postings_come_in_a_graph_an_array_or_at_a_path(tmp_path, wrap):
+    postings = [{"@type": "JobPosting", "identifier": n, "title": "Cook"} for n in (7, 8)]
+    rows = rows_of(tmp_path, "schemaorg", "jobs.json", json.dumps(wrap(postings)).encode())
+    assert [(row.reference_id, row.body["title"]) for row in rows] == [("7", "Cook"), ("8", "Cook")]
+
+
+def test_one_job_posting_alone_is_a_feed_of_one(tmp_path):
+    data = b'{"@type": "JobPosting", "identifier": {"value": "0044"}, "title": "Cook"}'
+    assert [row.reference_id for row in rows_of(tmp_path, "schemaorg", "job.json", data)] == ["0044"]
+
+
+def test_directemployers_may_send_one_job_a_file_in_an_archive(tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for n in (1, 2):
+            archive.writestr(f"{n}.xml", f"<job><hitkey>K{n}</hitkey><reqid/><title>Cook</title></job>")
+    rows = rows_of(tmp_path, "directemployers", "jobs.zip", out.getvalue())
+    assert [row.reference_id for row in rows] == ["K1", "K2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "salary", "code"),
+    [
+        ("50K", None, "salary_no_period"),
+        ("\u00a320,000 per annum", None, "salary_currency"),
+        ("150 \u20ac per day", None, "salary_currency"),
+        ("CA$50K per annum", 50000, None),
+    ],
+)
+def test_adzuna_s_salaries_are_read_where_they_say_enough(tmp_path, text, salary, code):
+    xml = f"<jobs><job><id>1</id><title>Cook</title><contract_time>full_time</contract_time><salary>{text}</salary></job></jobs>"
+    [row] = rows_of(tmp_path, "adzuna", "jobs.xml", xml.encode())
+    assert (row.body["salary"] or {}).get("amount") == salary
+    assert code is None or code in [found for found, _ in row.warnings]
