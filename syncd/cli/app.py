@@ -311,7 +311,7 @@ def export(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Else standard output.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Left out or -: standard output.")
     ] = None,
     status: Annotated[
         Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")

@@ -32,10 +32,16 @@ class _Tally:
     late: int = 0
 
 
+#: What other programs call standard output; no file is meant.
+_STDOUT = Path("-")
+
+
 def export(
     config: Path | None, as_json: bool, *, employer: str, form: str, status: str | None, output: Path | None
 ) -> int:
     """Raises NotFound (employer), OSError, typer.BadParameter."""
+    if output == _STDOUT:
+        output = None
     if as_json and output is None:
         raise typer.BadParameter("--json tells about a file: name it with -o")
     wanted = Status(status) if status else None

@@ -35,15 +35,24 @@ def acme(installation):
 
 @pytest.mark.parametrize(
     ("form", "start"),
-    [("json", "[\n{"), ("xml", "<?xml"), ("csv", "\ufeffreferenceId,"), ("indeed", "<?xml")],
+    [("json", "[\n{"), ("xml", "<?xml"), ("csv", "\ufeffreferenceId,"), ("indeed", "<?xml"), ("jsonld", "{")],
 )
 def test_an_export_goes_to_standard_output_and_what_was_left_out_to_standard_error(acme, form, start):
     result = acme.run("export", "--employer", "Acme Ltd.", "--format", form)
     assert result.code == 0
     assert result.out.startswith(start)
-    left = "1 without a referenceId" + (", 1 not active" if form == "indeed" else "")
-    number = 1 if form == "indeed" else 2
+    public = form in ("indeed", "jsonld")
+    left = "1 without a referenceId" + (", 1 not active" if public else "")
+    number = 1 if public else 2
     assert result.err == f"syncd: {number} jobs of Acme Ltd.; left out: {left}\n"
+
+
+def test_a_dash_is_standard_output(acme, monkeypatch):
+    monkeypatch.chdir(acme.base)
+    plain = acme.run("export", "--employer", "1", "--format", "csv")
+    dashed = acme.run("export", "--employer", "1", "--format", "csv", "-o", "-")
+    assert (dashed.code, dashed.out) == (0, plain.out)
+    assert not (acme.base / "-").exists()
 
 
 def test_a_file_is_whole_or_not_there_and_json_tells_about_it(acme):
