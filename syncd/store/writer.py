@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
-from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded
+from syncd.errors import StoreBusy, StoreClosed, StoreError, StoreOverloaded
 from syncd.store.engine import Session, translated
 from syncd.store.tx import Tx
 
@@ -145,18 +145,21 @@ class Writer:
 
     def _together(self, batch: list[_Item]) -> bool:
         """Run ``batch`` in one transaction and commit. False: rolled back, because one raised after it had
-        written."""
+        written, or because of the store."""
         session = self._session
         self._check()
         session.begin()
         for item in batch:
             item.error = None
-            mark = session.mark()
+            mark, spoilt = session.mark(), False
             try:
                 item.result = item.fn(self._make_tx(session))
             except BaseException as error:
                 item.error = translated(error)
-            if not session.alive or (item.error is not None and session.mark() != mark):
+                spoilt = isinstance(
+                    item.error, StoreError
+                )  # after damage SQLite refuses more than what met it
+            if not session.alive or spoilt or (item.error is not None and session.mark() != mark):
                 session.rollback()
                 item.error = item.error or StoreBusy("the database gave up the transaction")
                 return False
