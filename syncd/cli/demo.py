@@ -57,7 +57,7 @@ def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
         )
         with Daemon(settings, START) as daemon:
             _tell_story(settings, store, daemon)
-            _print_how_to_look(settings, key)
+            _print_how_to_look(settings, key, serving=not once)
             if not once:
                 _keep_serving(daemon)
 
@@ -151,11 +151,15 @@ def _wait_for_run(store: Store, before: int, daemon: Daemon) -> Run:
 # -- how to look at it -----------------------------------------------------------------------------------------
 
 
-def _print_how_to_look(settings: Settings, key: str) -> None:
+def _print_how_to_look(settings: Settings, key: str, *, serving: bool) -> None:
     address = f"http://{settings.api.listen}{settings.api.base_path}"
     drop = settings.drop.folder
     program = _program()
-    print(bold("Now look at it yourself, in another terminal"))
+    if serving:
+        print(bold("Now look at it yourself, in another terminal"))
+    else:
+        print(bold("That was all. To look at it yourself, start it again and use another terminal"))
+        print(f"  {program} serve --config {settings.file}\n")
     print(f"  address      {address}")
     print(f"  key          {key}   (of {EMPLOYERS['harbour']})")
     print(f"  drop folder  {drop}/harbour")

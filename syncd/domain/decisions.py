@@ -6,19 +6,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
+
 from syncd.domain.job import ArchivedBy, Job
 from syncd.errors import IllegalTransition, Problem
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(Struct, frozen=True):
     """Insert ``job`` (its id and version are 0)."""
 
     job: Job
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(Struct, frozen=True):
     """Replace ``before`` by ``job``. ``changed``: wire names of the fields that differ (``publishDate`` too),
     in the specification's order."""
 
@@ -27,15 +27,13 @@ class Update:
     changed: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unchanged:
+class Unchanged(Struct, frozen=True):
     """Write nothing."""
 
     job: Job
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(Struct, frozen=True):
     """Set ``before`` to archived because ``by``; ``job`` is the result."""
 
     before: Job
@@ -43,15 +41,13 @@ class Archive:
     by: ArchivedBy
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(Struct, frozen=True):
     """Remove the job."""
 
     before: Job
 
 
-@dataclass(frozen=True, slots=True)
-class Reject:
+class Reject(Struct, frozen=True):
     """Nothing is written. Either ``problems`` (the merged job breaks the rules, 422) or ``conflict``
     (409)."""
 
@@ -78,8 +74,7 @@ class RowAction(StrEnum):
     EXPIRED = "expired"
 
 
-@dataclass(frozen=True, slots=True)
-class Ownership:
+class Ownership(Struct, frozen=True):
     """What the store knows of the feed's relation to the current job.
 
     ``owner``: id of the feed that owns the job, None if no feed does. ``sent``: digest by wire name of the
@@ -92,8 +87,7 @@ class Ownership:
     edited: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class RowDecision:
+class RowDecision(Struct, frozen=True):
     """``action`` is what the row counts as, ``decision`` what is written, None where there is nothing to
     write to (an expired row without a job). ``owns``: the feed owns the job from now on. ``archives``: the
     row takes an active job off the board (its own date, or a status that the mapping sends): it counts for
@@ -133,8 +127,7 @@ class Tally:
     older_bytes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     """Why a run waits. ``all``: nothing was applied; else only the archiving waits. ``code`` is stable;
     ``reason`` one line with the numbers and the limits."""
 

@@ -3,10 +3,11 @@ amounts as text. Without what only a transaction knows: id, version, instant of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import cast
+
+from msgspec import Struct
 
 from syncd.domain.job import Job, Place, Status
 from syncd.domain.text import fold
@@ -81,8 +82,7 @@ def _ids(ids: tuple[int, ...]) -> str:
     return f"[{','.join(map(str, ids))}]"
 
 
-@dataclass(frozen=True, slots=True)
-class NewJob:
+class NewJob(Struct, frozen=True):
     """A job to be inserted, worked out before it is known what is in the store: its flat ``values``, and its
     ``places`` as they were written."""
 

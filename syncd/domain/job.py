@@ -6,10 +6,11 @@ checked and typed."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Status(StrEnum):
@@ -43,8 +44,7 @@ class Routing:
     URL = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A location as somebody wrote it: a city and, where known, one of the 13 province codes."""
 
     city: str
@@ -55,8 +55,7 @@ class Place:
         return f"{self.city}, {self.province}" if self.province else self.city
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """A catalogue location (section 2.2). ``id`` is 0 for a place that the store has yet to add."""
 
     id: int
@@ -65,8 +64,7 @@ class Location:
     type: str = "city"
 
 
-@dataclass(frozen=True, slots=True)
-class Salary:
+class Salary(Struct, frozen=True):
     """Section 2.5. ``amount`` None means commission only. ``period`` is the id 1 to 5."""
 
     amount: Decimal | None = None
@@ -75,8 +73,7 @@ class Salary:
     plus_commission: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Employer:
+class Employer(Struct, frozen=True):
     """``unlimited``: on the plan for which auto-refresh takes effect (section 2.1)."""
 
     id: int
@@ -84,8 +81,7 @@ class Employer:
     unlimited: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A stored posting. ``published_at`` is the exact UTC instant behind ``publish_date``, a date in the
     service's time zone. Both application addresses are kept; a response shows only the one in force.
     ``version`` rises by one with every change. ``id`` is 0 and ``version`` 0 until the store has inserted
@@ -133,8 +129,7 @@ ATTRIBUTES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class JobInput:
+class JobInput(Struct, frozen=True):
     """The fields that were sent, by wire name, already checked and typed:
 
     referenceId ``str | None`` · title ``str`` · closeDate ``date | None`` (None: the default) · confidential,
@@ -156,8 +151,7 @@ class JobInput:
         return value if isinstance(value, str) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """Now, twice: the UTC instant and the calendar date in the service's time zone."""
 
     instant: datetime
@@ -172,8 +166,7 @@ class ActorKind(StrEnum):
     OPERATOR = "operator"
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(Struct, frozen=True):
     """Who makes a change, for the history: an API key or feed run by id, or the service or operator
     itself."""
 

@@ -4,11 +4,10 @@ status, publish afresh, archive. The only place where a status, a publish date o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields as dataclass_fields
-from dataclasses import replace
 from datetime import date, timedelta
-from operator import attrgetter
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from syncd.domain.decisions import Archive, Create, Decision, Reject, Unchanged, Update
 from syncd.domain.job import (
@@ -87,22 +86,11 @@ def decide(
         changes |= _transition(current, target, now, by)
     if "closeDate" in fields or "published_at" in changes:
         changes |= _close_date(current, changes, fields, chosen)
-    job = with_changes(current, changes) if changes else current
+    job = replace(current, **changes) if changes else current
     problems = check_merged(job, fields, now)
     if problems:
         return Reject(tuple(problems))
     return Update(current, job, changed_fields(changes)) if changes else Unchanged(current)
-
-
-_ATTRIBUTES = tuple(field.name for field in dataclass_fields(Job))
-_values = attrgetter(*_ATTRIBUTES)
-
-
-def with_changes(job: Job, changes: Mapping[str, Any]) -> Job:
-    """``dataclasses.replace`` for jobs, at half its price: every changed row of a feed pays it."""
-    members = dict(zip(_ATTRIBUTES, _values(job), strict=True))
-    members.update(changes)
-    return Job(**members)
 
 
 def new_job(

@@ -4,8 +4,9 @@ row stands for, who may write, what a person's edit keeps, what the row counts a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
+
+from msgspec import Struct
 
 from syncd.domain.decisions import Create, Decision, Ownership, Reject, RowAction, RowDecision, Update
 from syncd.domain.edits import digest
@@ -19,8 +20,7 @@ RENEW_BELOW = timedelta(days=30)
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """The fields as they go to ``decide``, and with which notes. ``expired``: the row's own date has
     passed."""
 

@@ -8,8 +8,10 @@ passed on for them to refuse."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from syncd.domain.catalog import Catalog
 from syncd.errors import Problem
@@ -17,13 +19,12 @@ from syncd.feeds.faults import Scope
 from syncd.feeds.sources import NOTHING, SOURCE_KEYS, Build, Source, compile_source, compile_table
 
 
-@dataclass(slots=True)
-class Log:
+class Log(Struct):
     """What was noticed about one row. ``unknown``: (field, value) of what no catalogue or lookup knows."""
 
-    warnings: list[tuple[str, str]] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    unknown: list[tuple[str, str]] = field(default_factory=list)
+    warnings: list[tuple[str, str]] = []
+    problems: list[Problem] = []
+    unknown: list[tuple[str, str]] = []
 
     def note(self, code: str, detail: str) -> None:
         self.warnings.append((code, detail))

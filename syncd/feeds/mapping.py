@@ -10,6 +10,8 @@ from collections.abc import Mapping as Map
 from dataclasses import dataclass
 from typing import Any, cast
 
+from msgspec import Struct
+
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import ATTRIBUTES, Routing
 from syncd.errors import ConfigError, FeedError, Problem
@@ -31,8 +33,7 @@ _ADDRESSES = {"applicationUrl": Routing.URL, "applicationEmail": Routing.EMAIL}
 Body = dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class MappedRow:
+class MappedRow(Struct, frozen=True):
     """``body``: what a client would send as JSON, without the fields that ``problems`` is about; None:
     there is none at all. With any problem the row is rejected. ``reference_id``: the row's id as far as it
     is readable, trimmed. ``warnings``: (code, detail) of what was cut, cleaned, guessed or given up.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 from syncd.errors import Problem
 
@@ -14,8 +15,7 @@ Format = Literal["csv", "xml", "json", "jsonl"]
 Known = Callable[[list[bytes]], Collection[bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """An XML record that was cut out and not parsed (``FeedReader.slicing``): its bytes, the element that holds the
     records, and their name."""
 
@@ -24,8 +24,7 @@ class Slice:
     tag: str
 
 
-@dataclass(slots=True)
-class Record:
+class Record(Struct):
     """``number`` counts from 1; ``line`` (from 1) is the record's first, where the format has lines, ``offset`` its first
     byte where it is known. ``digest`` is 16 bytes over all that decides the record's meaning (its bytes or its values and the
     file's encoding, header or prolog). ``item`` is the record in the format's own kind: a dict for CSV (folded header → cell)

@@ -10,11 +10,11 @@ reading a job.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import NamedTuple, cast
 
 import msgspec
+from msgspec import Struct
 
 from syncd.domain.plan import Ownership
 from syncd.errors import NotFound
@@ -32,8 +32,7 @@ class KnownRow(NamedTuple):
     reference_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class FeedRow:
+class FeedRow(Struct, frozen=True):
     """What a feed last wrote to a job. ``digest`` and ``fingerprint``: 16 bytes each, of the record and of
     all else that decides what it comes to. ``job_version``: the job's after that. ``sent``: digests by wire
     name (see Ownership), None where nobody will ask. ``due``: the first date on which the

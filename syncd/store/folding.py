@@ -18,8 +18,9 @@ from contextlib import suppress
 from syncd.errors import StoreError
 from syncd.store.engine import DRIVER_ERRORS, Session
 
-#: Rows written after which the log is folded. An update of a job writes two, and two to three pages of the log.
-ROWS = 1_000
+#: Rows written, and commits, after which the log is folded. An update of a job writes two rows, and two to three
+#: pages of the log. A large write fills the log at once, but half of its pages stand there again after the next.
+ROWS, COMMITS = 1_000, 4
 #: The thread goes over the log again while it copies more pages than this, but so many times at most.
 SHORT, ROUNDS = 64, 4
 #: So many commits the writer tries to leave nothing uncopied; a reader who looks at the log may prevent it.
@@ -33,12 +34,13 @@ class Folder:
         self._session, self._connect = session, connect
         self._thread: threading.Thread | None = None
         self._folded = session.mark()
-        self._length = self._tries = 0
+        self._commits = self._length = self._tries = 0
 
     def after_commit(self, tell: Callable[[], None]) -> None:
         """``tell`` gives those who waited for the commit their answers; it is called before this takes time."""
+        self._commits += 1
         if self._thread is None:
-            if self._session.mark() - self._folded >= ROWS:
+            if self._commits >= COMMITS and self._session.mark() - self._folded >= ROWS:
                 self._thread = threading.Thread(target=self._copy_most, name="syncd-fold")
                 self._thread.start()
         elif not self._thread.is_alive():
@@ -68,7 +70,7 @@ class Folder:
             self._length = _fold(self._session)
         if self._length < before or self._tries == TRIES:
             self._thread, self._folded = None, self._session.mark()
-            self._length = self._tries = 0
+            self._commits = self._length = self._tries = 0
 
 
 def _fold(session: Session) -> int:

@@ -4,11 +4,12 @@ old."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from syncd.domain.job import Actor, ActorKind, Job
 from syncd.store import jobs

@@ -10,9 +10,10 @@ with it is written.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import cast
+
+from msgspec.structs import replace
 
 from syncd.domain.job import JobInput, Location, Place
 from syncd.domain.text import fold

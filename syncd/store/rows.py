@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -63,7 +62,7 @@ _COLUMNS_OF = {
     "reference_id": ("reference_id", "search"),
     "salary": ("salary_amount", "salary_max", "salary_period", "salary_commission"),
 }
-_ATTRIBUTES = tuple(member.name for member in fields(Job))
+_ATTRIBUTES = Job.__struct_fields__
 _attributes = attrgetter(*_ATTRIBUTES)
 
 Row = tuple[object, ...]
@@ -105,7 +104,7 @@ def locations_of(text: str) -> tuple[Location, ...]:
 
 
 @lru_cache(maxsize=8192)
-def _locations_json(locations: tuple[Location, ...]) -> str:
+def locations_json(locations: tuple[Location, ...]) -> str:
     return to_json([(place.id, place.name, place.description, place.type) for place in locations])
 
 
@@ -158,14 +157,13 @@ def salary_of(
 
 def row_of(job: Job) -> Row:
     """The values of ``INSERT``."""
-    return inserted(job.id, job.version, job.published_at, job.locations, flat(job))
+    return inserted(job.id, job.version, micros(job.published_at), locations_json(job.locations), flat(job))
 
 
-def inserted(
-    job_id: int, version: int, published_at: datetime, locations: tuple[Location, ...], values: Flat
-) -> Row:
-    """The values of ``INSERT`` for a job that is flat already."""
-    return (job_id, version, micros(published_at), _locations_json(locations), *values)
+def inserted(job_id: int, version: int, published_at: int, locations: str, values: Flat) -> Row:
+    """The values of ``INSERT`` for a job that is flat already; ``published_at`` in microseconds, ``locations`` as
+    JSON."""
+    return (job_id, version, published_at, locations, *values)
 
 
 def update_of(before: Job, after: Job) -> tuple[str, list[object]]:

@@ -4,15 +4,19 @@ never kept."""
 from __future__ import annotations
 
 import marshal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from syncd.domain.flat import NewJob
+from syncd.domain.flat import FLAT, NewJob
 from syncd.domain.job import JobInput, Location, Place, Status
 from syncd.errors import Problem
+
+_DESCRIPTION = FLAT.index("description")
+#: The version of marshal's format that looks for no repeated objects: unpacked in a third of the time.
+_PLAIN = 2
 
 
 class New(NamedTuple):
@@ -24,48 +28,60 @@ class New(NamedTuple):
 
 
 def pack(sent: JobInput, new: New | None) -> bytes:
-    """The row in marshal's own kinds: 1 µs a row, where pickle takes 20."""
-    fields: dict[str, Any] = dict(sent.fields)
-    if isinstance(close := fields.get("closeDate"), date):
-        fields["closeDate"] = close.toordinal()
-    if (status := fields.get("status")) is not None:
-        fields["status"] = str(status)
-    if "locations" in fields:
-        fields["locations"] = [_plain_place(place) for place in fields["locations"]]
-    if (salary := fields.get("salary")) is not None:
-        fields["salary"] = {k: (str(v),) if isinstance(v, Decimal) else v for k, v in salary.items()}
+    """The row in marshal's own kinds: a few µs a row, where pickle takes 20. What was sent is packed by itself, since
+    a row that creates what was decided has no need of it."""
+    fields = _plain(sent.fields)
+    places = fields.get("locations")
     if new is None:
-        return marshal.dumps((fields, sent.id, None, None))
-    # A text that is in both (the description) is written once: marshal knows an object that it has met.
-    return marshal.dumps((fields, sent.id, new.job.values, new.due.toordinal() if new.due else 0))
+        return marshal.dumps((None, 0, places, marshal.dumps((fields, sent.id))), _PLAIN)
+    values = new.job.values
+    if fields.get("description") == values[_DESCRIPTION]:
+        fields["description"] = None  # nearly all of the row: once will do
+    due = new.due.toordinal() if new.due else 0
+    return marshal.dumps((values, due, places, marshal.dumps((fields, sent.id))), _PLAIN)
 
 
 class Packed:
     """What ``pack`` was given, unpacked as far as it is asked for."""
 
-    __slots__ = ("_due", "_fields", "_id", "_values")
+    __slots__ = ("_due", "_places", "_sent", "_values")
 
     def __init__(self, data: bytes) -> None:
-        self._fields, self._id, self._values, self._due = marshal.loads(data)  # noqa: S302 - our own scratch file, unlinked since it was opened
+        self._values, self._due, self._places, self._sent = marshal.loads(data)  # noqa: S302 - our own scratch file, unlinked since it was opened
 
     @property
     def new(self) -> New:
         """Only for a row that had one."""
-        places = cast("tuple[Place, ...]", tuple(_place(place) for place in self._fields["locations"]))
+        places = cast("tuple[Place, ...]", _places(self._places))
         return New(NewJob(self._values, places), date.fromordinal(self._due) if self._due else None)
 
     @property
     def sent(self) -> JobInput:
-        fields = dict(self._fields)
+        fields, job_id = marshal.loads(self._sent)  # noqa: S302 - as above
+        if self._values is not None and fields.get("description", "") is None:
+            fields["description"] = self._values[_DESCRIPTION]
         if isinstance(close := fields.get("closeDate"), int):
             fields["closeDate"] = date.fromordinal(close)
         if "status" in fields:
             fields["status"] = Status(fields["status"])
         if "locations" in fields:
-            fields["locations"] = tuple(_place(place) for place in fields["locations"])
+            fields["locations"] = _places(fields["locations"])
         if (salary := fields.get("salary")) is not None:
             fields["salary"] = {k: Decimal(v[0]) if isinstance(v, tuple) else v for k, v in salary.items()}
-        return JobInput(fields, self._id)
+        return JobInput(fields, job_id)
+
+
+def _plain(sent: Mapping[str, Any]) -> dict[str, Any]:
+    fields = dict(sent)
+    if isinstance(close := fields.get("closeDate"), date):
+        fields["closeDate"] = close.toordinal()
+    if (status := fields.get("status")) is not None:
+        fields["status"] = str(status)
+    if "locations" in fields:
+        fields["locations"] = tuple(_plain_place(place) for place in fields["locations"])
+    if (salary := fields.get("salary")) is not None:
+        fields["salary"] = {k: (str(v),) if isinstance(v, Decimal) else v for k, v in salary.items()}
+    return fields
 
 
 def pack_problems(problems: Sequence[Problem]) -> bytes:
@@ -85,6 +101,10 @@ def _plain_place(place: Place | Location) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=16384)  # a feed's places are few
+def _places(plain: tuple[tuple[Any, ...], ...]) -> tuple[Place | Location, ...]:
+    return tuple(_place(values) for values in plain)
+
+
 def _place(values: tuple[Any, ...]) -> Place | Location:
     return Place(*values) if len(values) == 2 else Location(*values)
 

@@ -1,13 +1,13 @@
 """The life of a job: creation, merge, transitions, close dates, refresh; and the laws that every merge
 keeps."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
 from syncd.domain.lifecycle import close, decide_missing, refresh

@@ -1,12 +1,12 @@
 """One feed row against the job that it names: the law of the sync contract, case by case."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from syncd.domain.edits import digest, field_digests
 from syncd.domain.job import (

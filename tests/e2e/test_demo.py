@@ -33,6 +33,7 @@ def test_once_tells_the_whole_story_and_ends(tmp_path):
         "run 6 succeeded: 8 rows: 1 reactivated, 7 unchanged",
         "run 7 held: 2 rows: 2 unchanged, 6 would be archived",
         f"export SYNCD_CONFIG={tmp_path}/try/config/syncd.toml",
+        f"serve --config {tmp_path}/try/config/syncd.toml",  # by now nothing serves any more
     ):
         assert words in done.stdout
     drop = load_settings(tmp_path / "try" / "config" / "syncd.toml", {}).drop.folder
@@ -50,6 +51,7 @@ def test_what_it_prints_works_until_ctrl_c(tmp_path, cli, monkeypatch):
             line = demo.stdout.readline()
             assert line, demo.stderr.read()
             shown += line
+        assert "serve --config" not in shown
         key, address = re.search(r"curl -s -H 'API-Key: (\S+)' '(\S+)'", shown).groups()
         with urllib.request.urlopen(urllib.request.Request(address, headers={"API-Key": key})) as answer:
             assert json.load(answer)["paging"]["total"] == 8

@@ -7,10 +7,10 @@ import random
 import shutil
 import threading
 import time
-from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from syncd.domain.run import RunState
 from syncd.store import Store, employers, jobs, runs

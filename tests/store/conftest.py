@@ -2,12 +2,12 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from syncd.domain.job import ATTRIBUTES, Actor, ActorKind, CloseOrigin, Employer, Job, Location, Status
 from syncd.domain.plan import Archive, Change, Create, Delete, Update

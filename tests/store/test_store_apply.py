@@ -1,12 +1,12 @@
 """``Tx.apply``: ids, versions, totals, history, and refusing what is stale."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from syncd.domain.job import (
     Actor,

@@ -1,9 +1,9 @@
 """The history of a job, page by page: each change with the job as it was on either side."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from syncd.domain.job import ArchivedBy, Employer, Job, Salary, Status
 from syncd.store import Store, employers, history, jobs

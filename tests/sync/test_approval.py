@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import structlog
+from msgspec import structs
 
 from syncd.domain.job import ActorKind
 from syncd.errors import NotFound
@@ -106,7 +107,7 @@ def make(board: Board, name: str) -> Held:
 
 def pictures(board: Board) -> dict[str, Any]:
     """referenceId → the job, but for its version and dates of publication."""
-    return {job.reference_id: replace(job, version=0, id=0) for job in board.jobs()}
+    return {job.reference_id: structs.replace(job, version=0, id=0) for job in board.jobs()}
 
 
 #: Scene → active and archived jobs afterwards, in the words of the contract.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 from html import escape
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
+from msgspec.structs import replace
 
 from syncd.domain.html import check as html_check
 from syncd.domain.job import Job

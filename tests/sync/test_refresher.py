@@ -3,13 +3,13 @@ service's time zone, once however long the daemon was down, and told in history 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 import structlog
+from msgspec.structs import replace
 
 from syncd.domain import rules
 from syncd.domain.job import Actor, ActorKind, ArchivedBy, Employer
