@@ -57,6 +57,7 @@ class Event(StrEnum):
     API_FAILED = "api.failed"
     API_STORE_FAILED = "api.store_failed"
     API_TOUCH_FAILED = "api.touch_failed"
+    SEARCH_DAMAGED = "search.damaged"
     SERVICE_READY = "service.ready"
     SERVICE_RELOADED = "service.reloaded"
     SERVICE_FAULT = "service.fault"

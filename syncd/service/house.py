@@ -57,7 +57,7 @@ class House:
 
 
 class Indexer:
-    """Keeps the search index up to date. ``stop`` is asked between two steps."""
+    """Keeps the search index up to date, and makes it anew when it is damaged. ``stop`` is asked between two steps."""
 
     def __init__(self, store: Store, stop: Callable[[], bool]) -> None:
         self._store, self._stop = store, stop
@@ -66,5 +66,16 @@ class Indexer:
         """A store that is busy or full is left alone until the next time: searches are right meanwhile. Raises
         StoreError for any other trouble."""
         with suppress(StoreBusy, StoreClosed, StoreOverloaded):
+            self._mend()
             while not self._stop() and self._store.index_some():
                 pass
+
+    def _mend(self) -> None:
+        found = self._store.mend_index()
+        if found is not None:
+            error, anew = found
+            log.error(
+                Event.SEARCH_DAMAGED,
+                error=error,
+                then="it is made anew" if anew else "searches scan until the next start",
+            )

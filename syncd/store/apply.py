@@ -164,6 +164,8 @@ _WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
 def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored]) -> None:
     totals: Counter[tuple[int, str]] = Counter()
     for change, job in zip(changes, stored, strict=True):
+        if isinstance(change, (Update, Archive)) and change.before.status is job.status:
+            continue
         if isinstance(change, (Update, Archive, Delete)):
             totals[change.before.employer_id, change.before.status.value] -= 1
         if isinstance(change, (NewJob, Create, Update, Archive)):

@@ -36,14 +36,15 @@ class Folder:
         self._folded = session.mark()
         self._commits = self._length = self._tries = 0
 
-    def after_commit(self) -> None:
-        """Call when those who waited for the commit have their answers."""
+    def after_commit(self, tell: Callable[[], None]) -> None:
+        """``tell`` gives those who waited for the commit their answers; it is called before this takes time."""
         self._commits += 1
         if self._thread is None:
             if self._commits >= COMMITS and self._session.mark() - self._folded >= ROWS:
                 self._thread = threading.Thread(target=self._copy_most, name="syncd-fold")
                 self._thread.start()
         elif not self._thread.is_alive():
+            tell()
             self._copy_rest()
 
     def close(self) -> None:

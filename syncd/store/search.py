@@ -9,7 +9,8 @@ There are three ways to find them, and each gives the same answer:
 - *walk*: through the list from its nearer end until the page is full. Best for a common term; the index has
   counted, so it is known how far that should be, and a walk of three times that is given up for one of the others.
 
-What the index lacks, jobs that are new to it or have changed since, is looked at one by one.
+What the index lacks, jobs that are new to it or have changed since, is looked at one by one. One that turns out
+damaged is not asked again, and what it was asked for is found by a scan.
 """
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from syncd.domain.job import Status
 from syncd.store.like import contains
 from syncd.store.order import Window, ids_in
-from syncd.store.search_index import JOB_AT, MARK, places_of
+from syncd.store.search_index import FAILURES, JOB_AT, MARK, is_damage, places_of
 from syncd.store.tx import Tx
 
 #: Characters: shorter terms have no trigram; of longer ones the index is asked for the beginning.
@@ -65,15 +66,28 @@ def find(
     """(how many of the employer's jobs have ``term``, the ids of those on ``page``). ``term`` is folded;
     ``among``: how many jobs the employer has."""
     search = Search(tx, employer_id, term, status, among)
-    mark = search.mark()
-    if mark is None:
-        total = search.count_by_scan()
-        return total, search.scan(Window.of(total, page, size))
+    mark, damage = search.mark(), None
+    if mark is not None:
+        try:
+            return _with_index(search, mark, page, size)
+        except FAILURES as error:
+            if not is_damage(error):
+                raise
+            damage = str(error) or "out of memory"
+    total = search.count_by_scan()
+    found = search.scan(Window.of(total, page, size))
+    tx.index.damage = (
+        damage or tx.index.damage
+    )  # told only now: had this failed, too, it would not be the index
+    return total, found
+
+
+def _with_index(search: Search, mark: int, page: int, size: int) -> tuple[int, list[int]]:
     total = search.count_by_index(mark)
     window = Window.of(total, page, size)
     found = search.walk(window)
     if found is None:
-        found = search.scan(window) if total * SORTED > among else search.by_index(mark, window)
+        found = search.scan(window) if total * SORTED > search.among else search.by_index(mark, window)
     return total, found
 
 
@@ -89,7 +103,7 @@ class Search:
 
     def mark(self) -> int | None:
         """The last job that the index knows of; None if it is no help here."""
-        if self.among <= FEW or len(self.term) < SHORTEST:
+        if self.among <= FEW or len(self.term) < SHORTEST or self.tx.index.damage is not None:
             return None
         row = self.tx.one(MARK)
         if row is None:

@@ -8,7 +8,8 @@ lacks, both kept by the writes themselves and so as durable as they are: the *ma
 (ids rise), and ``job_search_stale``, where triggers note which indexed jobs have changed or gone, with the place and
 the text that the index still has. A step moves both in the same transaction as the index.
 
-Where SQLite has no FTS5 there is no mark, and searches scan.
+Where SQLite has no FTS5 there is no mark, and searches scan. So they do once the index is found damaged
+(``Condition``); it holds nothing that the jobs do not, and is made anew.
 """
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
@@ -16,8 +17,11 @@ Where SQLite has no FTS5 there is no mark, and searches scan.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Set
+from typing import Protocol
 
 from syncd.domain.job import Status
+from syncd.errors import StoreError
 from syncd.store.engine import Session
 from syncd.store.tx import Tx
 
@@ -65,6 +69,38 @@ _ADD = (
 )
 
 
+#: How SQLite says that the tables of the index do not fit each other.
+_BROKEN = ("vtable constructor failed", "no such table", "SQL logic error", "invalid fts5 file format")
+
+
+class Condition:
+    """What is known of the index while a store is open. ``damage``: how it failed a search or a step, None if it did
+    not; ``mended``: it was made anew already. One object for each time that it is made, so that a search which still
+    sees the one before says nothing of the new one."""
+
+    __slots__ = ("damage", "mended")
+
+    def __init__(self, *, mended: bool = False) -> None:
+        self.damage: str | None = None
+        self.mended = mended
+
+
+#: What a statement that uses a damaged index may raise: SQLite takes noise for the length of something, too.
+FAILURES = (sqlite3.DatabaseError, MemoryError)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether a statement that uses the index failed because of it. SQLite does not tell which page or table it found
+    damaged: it may be the jobs' after all."""
+    if isinstance(error, MemoryError):
+        return True
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    said = str(error)
+    return code == sqlite3.SQLITE_CORRUPT or (
+        code == sqlite3.SQLITE_ERROR and any(text in said for text in _BROKEN)
+    )
+
+
 def places_of(employer_id: int, status: Status | None) -> tuple[int, int]:
     """The first and the last place that an employer's jobs can have."""
     first, last = (0, 2) if status is None else (_STATUS[status], _STATUS[status])
@@ -72,41 +108,80 @@ def places_of(employer_id: int, status: Status | None) -> tuple[int, int]:
 
 
 def prepare(session: Session) -> None:
-    """Make the index, empty, if it is missing or was made unusable."""
+    """Make the index, empty, if it is missing or unusable."""
     if _usable(session):
         return
-    session.begin()
-    try:
-        if not _usable(session):
-            _make(session)
-        session.commit()
-    except BaseException:
-        session.rollback()
-        raise
+    for make in (make_anew, make_beside):
+        session.begin()
+        try:
+            make(session.driver)
+            session.commit()
+            return
+        except BaseException as error:
+            session.rollback()
+            if make is make_beside or not is_damage(error):
+                raise
 
 
 def _usable(session: Session) -> bool:
     try:
         session.driver.execute("SELECT rowid FROM job_search LIMIT 0")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # anything but "no such table" or module
+    except sqlite3.DatabaseError as error:
+        # anything but "no such table" or module, an index of another version, a damaged one
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT):
             raise
         return False
     return session.driver.execute(MARK).fetchone() is not None
 
 
-def _make(session: Session) -> None:
-    driver = session.driver
-    driver.execute("DELETE FROM setting WHERE name = 'job_search'")  # also stops the triggers
-    driver.execute("DELETE FROM job_search_stale")
+class Executes(Protocol):
+    """A transaction or a connection."""
+
+    @property
+    def execute(self) -> Callable[..., sqlite3.Cursor]: ...
+
+
+def make_anew(to: Executes) -> None:
+    """Put an empty index in the place of the one that is there, if any. Fails on pages that cannot be read; the
+    transaction is of no use then."""
+    give_up(to)
+    _take_out(to, {"job_search"})  # a DROP would begin with a look at it, and fail if it is damaged
+    for table in sorted(TABLES - {"job_search"}):
+        to.execute(f"DROP TABLE IF EXISTS {table}")
+    _create(to)
+
+
+def make_beside(to: Executes) -> None:
+    """The same without a look at the pages of the one that is there: they stay, unused, until a VACUUM."""
+    give_up(to)
+    _take_out(to, TABLES)
+    _create(to)
+
+
+def give_up(to: Executes) -> None:
+    """Do without the index until the store is opened again."""
+    to.execute("DELETE FROM setting WHERE name = 'job_search'")  # also stops the triggers
+    to.execute("DELETE FROM job_search_stale")
+
+
+def _take_out(to: Executes, names: Set[str]) -> None:
+    """Remove ``names`` from the schema, and nothing else of them."""
+    to.execute("PRAGMA writable_schema = ON")
     try:
-        driver.execute("DROP TABLE IF EXISTS job_search")
-        driver.execute(_CREATE)
+        for name in names:
+            to.execute("DELETE FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
+    finally:
+        to.execute("PRAGMA writable_schema = RESET")
+
+
+def _create(to: Executes) -> None:
+    try:
+        to.execute(_CREATE)
     except sqlite3.OperationalError as error:
         if "no such module" not in str(error) and "no such tokenizer" not in str(error):
             raise
         return
-    driver.execute(_SET_MARK, ("0",))
+    to.execute(_SET_MARK, ("0",))
 
 
 def lacks(tx: Tx) -> bool:
@@ -124,7 +199,13 @@ def step(tx: Tx, limit: int = STEP) -> bool:
     row = tx.one(MARK)
     if row is None:
         return False
-    renewed, added = _renew(tx, limit), _add(tx, row[0], limit)
+    try:
+        renewed, added = _renew(tx, limit), _add(tx, row[0], limit)
+    except FAILURES as error:
+        if not is_damage(error):
+            raise
+        tx.index.damage = str(error) or "out of memory"
+        raise StoreError(f"the search index is damaged: {tx.index.damage}") from error
     return max(renewed, added) >= limit
 
 

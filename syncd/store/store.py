@@ -48,6 +48,7 @@ class Store:
         self._turns: dict[asyncio.AbstractEventLoop, Session] = {}
         self._closed = False
         self._own_writes = 0
+        self._index = search_index.Condition()
         self._session = database.writer()
         try:
             with store_errors():
@@ -194,7 +195,7 @@ class Store:
         return result
 
     def _tx(self, session: Session) -> Tx:
-        return Tx(session, self._clock, self._gazetteer)
+        return Tx(session, self._clock, self._gazetteer, self._index)
 
     def _reader(self) -> Session:
         if self._closed:
@@ -235,10 +236,35 @@ class Store:
 
     def index_some(self) -> bool:
         """Bring some new and changed jobs into the search index; whether there may be more. Meant to be called now
-        and then by whoever keeps the store open: searches are right without it, but not quick. Raises StoreError."""
-        if not self.read(search_index.lacks):
+        and then by whoever keeps the store open: searches are right without it, but not quick. Raises StoreError; of
+        a damaged index only ``mend_index`` tells."""
+        if self._index.damage is not None or not self.read(search_index.lacks):
             return False
-        writing: Future[bool] = self._writer.put(search_index.step)
+        index = self._index
+        try:
+            return self._write_own(search_index.step)
+        except StoreError:
+            if index.damage is None:
+                raise
+            return False
+
+    def mend_index(self) -> tuple[str, bool] | None:
+        """If the search index was found damaged, make it anew, empty: (what was wrong, True). The second time it is done
+        without until the store is opened again, since then it is hardly the index that is damaged: (what was wrong,
+        False). None if nothing is known to be wrong. Raises StoreError."""
+        damage, anew = self._index.damage, not self._index.mended
+        if damage is None:
+            return None
+        try:
+            self._write_own(search_index.make_anew if anew else search_index.give_up)
+        except StoreError:
+            self._write_own(search_index.make_beside if anew else search_index.give_up)
+        self._index = search_index.Condition(mended=True)
+        return damage, anew
+
+    def _write_own(self, fn: Callable[[Tx], T]) -> T:
+        """``write`` that does not count among ``writes``."""
+        writing: Future[T] = self._writer.put(fn)
         self._own_writes += 1
         return writing.result()
 

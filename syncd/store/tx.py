@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from syncd.store.apply import Stored
     from syncd.store.gazetteer import Gazetteer
+    from syncd.store.search_index import Condition
 
 Row = tuple[Any, ...]
 
@@ -41,14 +42,17 @@ class Tx:
     it must do nothing that outlives the transaction.
     """
 
-    __slots__ = ("_clock", "_now", "_session", "execute", "gazetteer")
+    __slots__ = ("_clock", "_now", "_session", "execute", "gazetteer", "index")
 
-    def __init__(self, session: Session, clock: Callable[[], Moment], gazetteer: Gazetteer) -> None:
+    def __init__(
+        self, session: Session, clock: Callable[[], Moment], gazetteer: Gazetteer, index: Condition
+    ) -> None:
         self._session = session
         self._clock = clock
         self._now: Moment | None = None
         self.execute = session.driver.execute
         self.gazetteer = gazetteer
+        self.index = index
 
     @property
     def now(self) -> Moment:

@@ -6,6 +6,10 @@ answer is given only after COMMIT, so what was acknowledged survives a kill or a
 A function that raises loses its own effects and no other's. If it raised before writing anything there is
 nothing to undo: ``Session.mark`` did not move. Otherwise the batch is rolled back and run again, each
 function in a transaction of its own.
+
+Who waits is told a little later if event loops have more to write already: once the functions of that next batch have
+run. A loop that is told at once answers and reads while they run, takes the interpreter from them at each statement,
+and has nothing left to do while the disk is flushed; told then, it works while that goes on.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
-from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded
+from syncd.errors import StoreBusy, StoreClosed, StoreError, StoreOverloaded
 from syncd.store.engine import Session, translated
 from syncd.store.tx import Tx
 
@@ -56,13 +60,15 @@ class Writer:
         make_tx: Callable[[Session], Tx],
         limit: int,
         check: Callable[[], None] = lambda: None,
-        after: Callable[[], None] = lambda: None,
+        after: Callable[[Callable[[], None]], None] = lambda tell: None,
     ) -> None:
         """``check`` is called before each transaction and raises if what is written now would be lost; ``after``
-        when a batch was answered."""
+        each batch, with a function that tells who waits for it, to be called before anything that takes time."""
         self._session, self._make_tx, self._limit, self._check = session, make_tx, limit, check
         self._after = after
         self._waiting: deque[_Item] = deque()
+        #: What is on disk and not answered yet.
+        self._done: list[_Item] = []
         self._wake = threading.Condition()
         #: Functions taken out of the queue so far.
         self.taken = 0
@@ -114,10 +120,22 @@ class Writer:
         self._thread.join()
 
     def _work(self) -> None:
-        while batch := self._take():
+        while batch := self._next():
+            if any(item.loop is None for item in batch):  # of an importer, say: it may take long
+                self._tell()
             self._run(batch)
-            _answer(batch)
-            self._after()
+            self._tell()  # what a transaction that failed did not come to
+            self._done = batch
+            self._after(self._tell)
+
+    def _next(self) -> list[_Item]:
+        if not (self._rung and self._waiting):
+            self._tell()
+        return self._take()
+
+    def _tell(self) -> None:
+        done, self._done = self._done, []
+        _answer(done)
 
     def _take(self) -> list[_Item]:
         with self._wake:
@@ -145,21 +163,25 @@ class Writer:
 
     def _together(self, batch: list[_Item]) -> bool:
         """Run ``batch`` in one transaction and commit. False: rolled back, because one raised after it had
-        written."""
+        written, or because of the store."""
         session = self._session
         self._check()
         session.begin()
         for item in batch:
             item.error = None
-            mark = session.mark()
+            mark, spoilt = session.mark(), False
             try:
                 item.result = item.fn(self._make_tx(session))
             except BaseException as error:
                 item.error = translated(error)
-            if not session.alive or (item.error is not None and session.mark() != mark):
+                spoilt = isinstance(
+                    item.error, StoreError
+                )  # after damage SQLite refuses more than what met it
+            if not session.alive or spoilt or (item.error is not None and session.mark() != mark):
                 session.rollback()
                 item.error = item.error or StoreBusy("the database gave up the transaction")
                 return False
+        self._tell()
         session.commit()
         return True
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from syncd.store import jobs
+from syncd.store import jobs, search
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api
@@ -258,3 +259,20 @@ async def test_a_host_that_is_none_is_not_repeated(api: Api, host: str) -> None:
     answer = await api.post(api.body(), headers={"Host": host})
     assert (answer.status, answer.code) == (400, "malformed_request")
     assert (await api.get("/jobs")).json["paging"]["total"] == 0
+
+
+async def test_a_search_is_answered_although_its_index_is_damaged(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "FEW", 0)
+    for number in range(60):
+        await api.create(title=f"Baker {number}")
+    while api.store.index_some():
+        pass
+    with sqlite3.connect(api.store.path) as other:
+        other.execute("UPDATE job_search_data SET block = randomblob(length(block))")
+    other.close()
+    for q, total in (("baker", 60), ("baker 59", 1), ("brewer", 0)):
+        answer = await api.get(f"/jobs?q={quote(q)}")
+        assert (answer.status, answer.json["paging"]["total"]) == (200, total), q
+    assert api.store.mend_index() is not None

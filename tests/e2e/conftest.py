@@ -14,16 +14,35 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from functools import cache
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 import structlog
+
+from syncd.api import ApiSettings, make_app
+from syncd.api.context import CONTEXT
+from syncd.domain.catalog import Catalog
+from syncd.store import Store
+from tests.api.conftest import Answer, contract_of
 
 PATIENCE = 60.0  # seconds; only a hanging daemon ever waits for so long
 HEADER = ["referenceId", "title", "locations", "categories", "positionType", "description"]
 HEADER += ["applicantRoutingType", "applicationEmail"]
 EMPLOYER = "Acme Ltd."
+BASE = ApiSettings().base_path
+
+
+@cache
+def document():
+    """The OpenAPI document that a daemon with the shipped catalogues serves."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/empty.db"
+        with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
+            return make_app(store, ApiSettings(), Catalog.default())[CONTEXT].document
 
 
 def row(reference, title="Welder", description="<p>Steel.</p>"):
@@ -167,6 +186,7 @@ class Daemon:
         return self.events("service.ready")[0][which].removeprefix("http://")
 
     def request(self, method, path, key=None, body=None, which="api"):
+        """(status, JSON), after a look at whether the document tells of such an answer."""
         connection = http.client.HTTPConnection(self.address(which), timeout=30)
         with contextlib.closing(connection):
             headers = {"API-Key": key} if key else {}
@@ -175,6 +195,9 @@ class Daemon:
             connection.request(method, path, json.dumps(body) if body is not None else None, headers)
             answer = connection.getresponse()
             content = answer.read()
+            if which == "api" and path.startswith(f"{BASE}/"):
+                told = Answer(answer.status, answer.headers, content)
+                contract_of(document()).check(method, path.removeprefix(BASE), headers, told)
             return answer.status, json.loads(content) if content else None
 
     def signal(self, number):

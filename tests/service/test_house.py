@@ -1,5 +1,6 @@
 """Silence is told, the old is forgotten."""
 
+import sqlite3
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -122,3 +123,22 @@ def test_the_indexer_lets_others_first_when_too_many_wait(store, monkeypatch):
     assert store.read(search_index.lacks)
     Indexer(store, lambda: False).tick()
     assert not store.read(search_index.lacks)
+
+
+def test_a_damaged_index_is_made_anew_and_told_of_once(store, logged):
+    make_jobs(store, 5)
+    Indexer(store, lambda: False).tick()
+    other = sqlite3.connect(store.path)
+    other.execute("UPDATE job_search_data SET block = randomblob(length(block))")
+    other.commit()
+    other.close()
+    store.write(lambda tx: tx.run("UPDATE job SET search = 'brewer' WHERE id = 1"))
+    for _ in range(3):
+        Indexer(store, lambda: False).tick()
+    [told] = [event for event in logged if event["event"] == "search.damaged"]
+    assert told["log_level"] == "error"
+    assert told["then"] == "it is made anew"
+    assert not store.read(search_index.lacks)
+    store.write(lambda tx: tx.run("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
+    [(found,)] = store.read(lambda tx: tx.all(f"SELECT {search_index.JOB_AT} FROM job_search('brewer')"))
+    assert found == 1

@@ -265,6 +265,66 @@ async def test_a_caller_that_gives_up_does_not_stop_its_write_or_the_writer(stor
     assert [e.name for e in store.read(employers.all)] == ["Gone", "Next"]
 
 
+async def first_and(store: Store, second: Callable[[], None]) -> "asyncio.Task[str]":
+    """A write of this loop that is done once ``second`` has queued what comes after it."""
+    runs, go = threading.Event(), threading.Event()
+
+    def fn(tx: Tx) -> str:
+        runs.set()
+        go.wait(10)
+        return put("t-1")(tx)
+
+    task = asyncio.create_task(store.write_async(fn))
+    await asyncio.to_thread(runs.wait, 10)
+    second()
+    await asyncio.sleep(0)  # the end of this turn, at which the writer is told of more
+    go.set()
+    return task
+
+
+async def test_who_waits_is_told_before_a_thread_writes_for_long(store: Store) -> None:
+    end = threading.Event()
+    task = await first_and(store, lambda: store.begin_write(lambda _tx: end.wait(10)))
+    assert await asyncio.wait_for(task, 5) == "t-1"
+    end.set()
+
+
+async def test_who_waits_is_told_while_the_disk_is_flushed_for_the_next_of_its_loop(
+    store: Store, path: Path
+) -> None:
+    first: list[asyncio.Task[str]] = []
+    later: list[asyncio.Task[str]] = []
+    told = []
+
+    def second(tx: Tx) -> str:
+        time.sleep(0.05)  # in which the loop could hear of the first
+        told.append(first[0].done())
+        assert seen(path) == {"t-1": "x"}
+        return put("t-2")(tx)
+
+    task = await first_and(store, lambda: later.append(asyncio.create_task(store.write_async(second))))
+    first.append(task)
+    assert await asyncio.gather(task, *later) == ["t-1", "t-2"]
+    assert told == [False]
+
+
+@pytest.mark.parametrize("writes", [False, True])
+async def test_who_waits_is_told_although_the_next_write_of_its_loop_fails(
+    store: Store, writes: bool
+) -> None:
+    later: list[asyncio.Task[str]] = []
+
+    def fails(tx: Tx) -> str:
+        if writes:
+            put("t-2")(tx)
+        raise NotFound("job", 1)
+
+    task = await first_and(store, lambda: later.append(asyncio.create_task(store.write_async(fails))))
+    assert await asyncio.wait_for(task, 5) == "t-1"
+    with pytest.raises(NotFound):
+        await asyncio.wait_for(later[0], 5)
+
+
 async def test_more_than_the_queue_takes_is_refused(open_store: Callable[..., Store]) -> None:
     store = open_store(queue_limit=2)
     gate = Gate(store)
