@@ -85,8 +85,8 @@ def _itself(node: Any) -> list[Any]:
 def _with_surroundings(
     table: Mapping[str, Any], source: Source, context: Context, scope: Scope
 ) -> Callable[[Any], tuple[list[object], str | None]]:
-    """A function from a node to the places in Canada, each with its province, and the first foreign country, if there
-    is one. ``country`` and ``province`` are relative to the nodes of ``each``, where there is one."""
+    """A function from a node to the places in Canada, each with its province, and the first foreign
+    country, if there is one. ``country`` and ``province`` are relative to the nodes of ``each``, where there is one."""
     if "country" not in table and "province" not in table:
         return lambda node: (source.every(node), None)
     countries = _beside("country", table, context, scope).every

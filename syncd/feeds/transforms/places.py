@@ -16,6 +16,8 @@ _CANADA = frozenset(("ca", "can", "canada", "cdn"))
 _CODES = "|".join(PROVINCES)
 _COUNTRY_TAIL = re.compile(r"[,\s]+(?:canada|can|\(canada\))\.?\Z", re.IGNORECASE)
 _CODE_TAIL = re.compile(r"(,\s*[A-Za-z.\u00c0-\u024f' -]+),\s*CA\Z")
+#: The province as ISO 3166-2 has it: "Ottawa, CA-ON".
+_ISO_TAIL = re.compile(rf",\s*CAN?-({_CODES})\Z", re.IGNORECASE)
 _POSTAL = re.compile(r"[,\s]+[A-CEGHJ-NPR-TVXY]\d[A-Z][ -]?\d[A-Z]\d\Z", re.IGNORECASE)
 #: How one works, where it stands beside a place.
 _MODE = (
@@ -102,7 +104,7 @@ def _step(place: str) -> str:
         return place
     place = _MODE_FIRST.sub("", _MODE_LAST.sub("", place), count=1) or place
     place = _OTHERS.sub("", place) or place
-    place = place.replace(")", "") if "(" not in place else place
+    place = _ISO_TAIL.sub(r", \1", place.replace(")", "") if "(" not in place else place)
     place = _COUNTRY_TAIL.sub("", _POSTAL.sub("", place)) or place
     place = _CODE_TAIL.sub(r"\1", place).strip(" ,") or place
     return _arranged(place)
@@ -126,9 +128,10 @@ def _shortened(place: str) -> str:
     """``123 Main St, Toronto, ON`` and ``Toronto, ON - Downtown`` as "Toronto, ON"."""
     parts = [part.strip() for part in place.split(",")]
     code = province_code(parts[-1])
-    if len(parts) > 2 and code and province_code(parts[-2]) == code:
+    street = len(parts) > 2 and parts[-3][:1].isdigit()  # "12 rue X, Québec, QC": here Québec is the city
+    if len(parts) > 2 and code and province_code(parts[-2]) == code and not street:
         return ", ".join(parts[:-1])
-    if len(parts) > 2 and code and parts[-2] and not province_code(parts[-2]):
+    if len(parts) > 2 and code and parts[-2] and (street or not province_code(parts[-2])):
         return f"{parts[-2]}, {parts[-1]}"
     more = _MORE.match(place)
     if more and province_code(more[1].rpartition(",")[2]):
