@@ -40,9 +40,11 @@ def _locations(table: Mapping[str, Any], source: Source, context: Context, scope
 
     def locations(node: Any, log: Log) -> object:
         found, abroad = values(node)
+        if len(found) == 1 and not abroad and _is_place(only := read_place(spelled(found[0]))):
+            return [{"description": only.text}]  # as nearly always
         places = [read_place(spelled(value)) for value in found]
         nowhere = next((place.text for place in places if place.nowhere), None)
-        items = _distinct(place for place in places if place.text and not place.nowhere)
+        items = _distinct(filter(_is_place, places))
         if items and abroad:
             log.note("location_abroad", _ABROAD.format(abroad[:60]))
         elif abroad:
@@ -60,6 +62,10 @@ def _locations(table: Mapping[str, Any], source: Source, context: Context, scope
         return _first_few(items or _distinct(default), "locations", most, log) or None
 
     return locations
+
+
+def _is_place(place: Read) -> bool:
+    return bool(place.text) and not place.nowhere
 
 
 _ABROAD = "the location is outside Canada (country {})"
@@ -105,7 +111,10 @@ def _with_surroundings(
         for part in parts(node):
             named = [spelled(value) for value in countries(part)]
             if not named or any(is_canada(name) for name in named):
-                inside.extend(_in_province(places(part), provinces(part)))
+                found = places(part)
+                inside.extend(
+                    _in_province(found, provinces(part)) if any(map(_no_province, found)) else found
+                )
             else:
                 abroad = abroad or named[0]
         return inside, abroad
@@ -129,12 +138,14 @@ def _in_province(places: list[object], provinces: list[object]) -> list[object]:
     if not named:
         return places
     province = next((name for name in named if province_code(name)), named[0])
-    return [_joined(spelled(value), province) for value in places]
+    return [
+        f"{read_place(spelled(value)).text}, {province}" if _no_province(value) else value for value in places
+    ]
 
 
-def _joined(text: str, province: str) -> str:
-    place = read_place(text)
-    return text if place.nowhere or "," in place.text else f"{place.text}, {province}"
+def _no_province(value: object) -> bool:
+    place = read_place(spelled(value))
+    return not place.nowhere and "," not in place.text
 
 
 def _first_few(items: list[Any], name: str, most: int | None, log: Log) -> list[Any]:
@@ -200,6 +211,8 @@ def _check_lookup(table: Mapping[str, Any], find: Finder, context: Context, scop
 
 
 def _many(values: list[object], default: list[int], find: Finder, most: int | None, log: Log) -> object:
+    if len(values) == 1 and (only := catalogue_id(values[0], find)) is not None:
+        return [{"id": only}]  # as nearly always
     named = [(value, catalogue_id(value, find)) for value in values]
     unknown = [value for value, id in named if id is None]
     if unknown:
