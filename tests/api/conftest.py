@@ -124,7 +124,11 @@ class Contract:
             return
         expected = {401, 404, 429, 503, *({405} if template else set())}
         assert answer.status in expected, where
-        self._validate("/components/schemas/Problem", answer, where)
+        self.check_problem(answer.json, where)
+
+    def check_problem(self, told: Any, where: str = "") -> None:
+        """The body of an answer that is nobody's: to what is no request, or at an address that is not there."""
+        self._validate("/components/schemas/Problem", told, where)
 
     def _body(self, method: str, pointer: str, content: Any, where: str, answer: Answer) -> None:
         if not content or method == "HEAD":
@@ -132,17 +136,17 @@ class Contract:
             return
         media = answer.headers["Content-Type"].partition(";")[0]
         assert media in content, f"{where}: {media} is not documented"
-        self._validate(f"{pointer}/content/{media.replace('/', '~1')}/schema", answer, where)
+        self._validate(f"{pointer}/content/{media.replace('/', '~1')}/schema", answer.json, where)
 
-    def _validate(self, pointer: str, answer: Answer, where: str) -> None:
+    def _validate(self, pointer: str, told: Any, where: str) -> None:
         validator = self._known.get(pointer)
         if validator is None:
             schema = {"$ref": f"urn:document#{quote(pointer, safe='/~')}"}
             checker = Draft202012Validator.FORMAT_CHECKER
             validator = Draft202012Validator(schema, registry=self._registry, format_checker=checker)
             self._known[pointer] = validator
-        fault = best_match(validator.iter_errors(answer.json))
-        assert fault is None, f"{where}: {fault.message} at {list(fault.absolute_path)}: {answer.raw!r}"
+        fault = best_match(validator.iter_errors(told))
+        assert fault is None, f"{where}: {fault.message} at {list(fault.absolute_path)}: {told!r}"
 
 
 def closed(schema: Any) -> Any:
@@ -169,8 +173,10 @@ WAIT = 8.0
 class Wire:
     """One raw connection."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader, self.writer = reader, writer
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, contract: Contract
+    ) -> None:
+        self.reader, self.writer, self.contract = reader, writer, contract
 
     async def send(self, data: bytes) -> None:
         self.writer.write(data)
@@ -197,6 +203,7 @@ class Wire:
         assert headers["x-request-id"] == told["requestId"]
         assert headers["server"] == "syncd"
         assert told["status"] == status
+        self.contract.check_problem(told)
         return status, told["code"]
 
     async def closed(self) -> bool:
@@ -281,7 +288,9 @@ class Api:
     async def wire(self, source: str = "127.0.0.1") -> Wire:
         """A raw connection, from another address of this machine if need be."""
         self.wires.append(
-            Wire(*await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0)))
+            Wire(
+                *await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0)), self.contract
+            )
         )
         return self.wires[-1]
 

@@ -59,6 +59,7 @@ async def answer(wire: Any, bodiless: bool) -> int | str:
         if status >= 300:
             told = json.loads(raw)
             assert (headers["content-type"], told["status"]) == ("application/problem+json", status)
+            wire.contract.check_problem(told)
             assert "Traceback" not in raw.decode()
     return "end" if name == "end" else status
 
