@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from functools import partial
 
 import pytest
 
@@ -43,7 +44,12 @@ def test_once_tells_the_whole_story_and_ends(tmp_path):
 
 def test_what_it_prints_works_until_ctrl_c(tmp_path, cli, monkeypatch):
     demo = subprocess.Popen(
-        [*DEMO, "--dir", str(tmp_path / "try")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*DEMO, "--dir", str(tmp_path / "try")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell starts what is to run in its background deaf to Ctrl-C, and children inherit that.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - it has no threads
     )
     try:
         shown = ""
