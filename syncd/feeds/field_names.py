@@ -46,7 +46,8 @@ NAMES: dict[str, Names] = {
         " sourceid"
         " jobopeningid identifier.value identifiervalue identifier idvalue shortcode jobkey noemploi noposte"
         " numeroposte"
-        " numerooffre numeroreference numero offreid idoffre idemploi codeposte uid uuid slug id guid key"
+        " numerooffre numeroreference numerodossier nodossier numeroconcours noconcours"
+        " numero offreid idoffre idemploi codeposte uid uuid slug id guid key"
     ),
     "title": _names(
         "title jobtitle positiontitle postingtitle vacancytitle businesstitle advertisedtitle roletitle"

@@ -28,6 +28,11 @@ _LONG = 200
 _TEXT = 70
 
 
+#: What the name of an id begins or ends with ("annonce" has a "no" in it, too).
+_IDS = re.compile(
+    r"(?:id|ref|num|code|key)|no(?:dossier|offre|poste|emploi|annonce|concours|job|posting|position)"
+    r"|.*(?:id|ref|num|number|code|key|no)\Z"
+)
 #: Names of which even a short text is a description.
 _SURELY = ("description", "jobdescription", "descriptionposte")
 
@@ -82,7 +87,10 @@ class Guesser:
     def _reference(self) -> Guess | None:
         def usable(column: Column) -> bool:
             return (
-                column.longest <= LIMITS["referenceId"] and self._unique(column) and not column.kinds["url"]
+                column.longest <= LIMITS["referenceId"]
+                and self._unique(column)
+                and not column.kinds["url"]
+                and not column.kinds["html"]
             )
 
         found = self._columns.named("referenceId", usable)
@@ -90,14 +98,13 @@ class Guesser:
             return self._made(
                 "referenceId", found[:1], found[0].selector, "by its name; different in each record"
             )
-        ids = re.compile(r"id|ref|num|code|no|key")
         found = self._columns.alike(
             "referenceId",
             lambda c: (
                 usable(c)
                 and c.filled == self._records > 1
                 and c.average <= 40
-                and bool(ids.search(self._columns.name(c)))
+                and _IDS.match(self._columns.name(c)) is not None
             ),
             lambda c: (c.longest, c.selector),
         )
@@ -108,7 +115,10 @@ class Guesser:
         return self._derived()
 
     def _unique(self, column: Column) -> bool:
-        return column.different >= min(column.values, 20_000) * 0.9 and column.filled >= self._records * 0.9
+        return column.different >= min(column.values, 20_000) * 0.9 and (
+            column.filled >= self._records * 0.9
+            or column.filled == self._records - 1 > 1  # a row may lack it
+        )
 
     def _derived(self) -> Guess | None:
         """No id that could be one: a digest of a long one, or of what identifies the job and does not

@@ -186,6 +186,16 @@ def test_a_path_in_place_of_an_address_is_told_with_what_to_write(tmp_path: Path
     assert fields["applicationUrl"] == {"template": "https://employer.example{url}"}
 
 
+@pytest.mark.parametrize("name", ["Nº dossier", "Numéro de concours"])
+def test_an_id_that_one_row_lacks_is_an_id_and_a_text_is_none(tmp_path: Path, name: str) -> None:
+    """("annonce" has a "no" in it.)"""
+    lines = [f"{n};Cook {n};Laval;QC;<p>Cook {n}.</p>;a@x.ca;Restauration" for n in ("B-1", "B-2", "B-3", "")]
+    head = f"{name};Intitulé du poste;Ville;Province;Texte de l'annonce;Courriel;Secteur d'activité"
+    draft = draft_of(tmp_path, "\n".join([head, *lines]))
+    assert written(draft)["fields"]["referenceId"] == name
+    assert "Restauration" in draft.text
+
+
 def test_records_behind_a_root_that_has_none_are_found(tmp_path: Path) -> None:
     jobs = "".join(
         f"<job><id>J{n}</id><title>Cook {n}</title><description>{LONG}</description><city>Laval</city>"
