@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from syncd.feeds.field_names import AGAINST, NAMES, blind
 from syncd.feeds.records import Format
@@ -28,6 +28,10 @@ class Columns:
     def name(self, column: Column) -> str:
         """The last step of the column's path, as names are compared."""
         return self._blind[id(column)][0]
+
+    def called(self, names: Collection[str]) -> list[Column]:
+        """Columns whose last step is one of ``names``."""
+        return [column for column in self.all if self.name(column) in names]
 
     def rank(self, column: Column, field: str) -> int | None:
         """The place of the column's name among the names of ``field``; None: it is none of them."""

@@ -17,7 +17,6 @@ from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Limits
 from syncd.domain.rules import LIMITS
 from syncd.errors import ConfigError, FeedError
-from syncd.feeds.column_search import Columns
 from syncd.feeds.config import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.detect import find_preset, is_native
 from syncd.feeds.draft_text import Parts, render
@@ -83,9 +82,7 @@ class Drafter:
         self._guesses = guesser.guesses()
         self._employer = employer or guesser.company() or f"Employer of {name}"
         self._parts = Parts(name, self._employer, path.name, today, self._survey, self._guesses, catalog)
-        self._parts.near = Columns(self._survey).named(
-            "applicationUrl", lambda column: column.share("url", "host", "email") <= 0.5
-        )
+        self._parts.near = guesser.near_addresses()
 
     def draft(self) -> Draft:
         """Raises ConfigError for a name that no feed can have."""

@@ -5,6 +5,8 @@ Compared without case, accents, articles and all that is neither letter nor digi
 
 from __future__ import annotations
 
+import re
+
 from syncd.domain.text import key
 
 Names = tuple[str, ...]
@@ -175,3 +177,11 @@ AGAINST: dict[str, Names] = {
     "closeDate": _names("start created posted publish update modif"),
     "salary": _names("currency period unit type frequency id code"),
 }
+
+#: What the name of an id begins or ends with ("annonce" has a "no" in it, too).
+ID_LIKE = re.compile(
+    r"(?:id|ref|num|code|key)|no(?:dossier|offre|poste|emploi|annonce|concours|job|posting|position)"
+    r"|.*(?:id|ref|num|number|code|key|no)\Z"
+)
+#: Names of which even a short text is a description.
+SURELY_DESCRIPTION = ("description", "jobdescription", "descriptionposte")

@@ -15,7 +15,7 @@ from syncd.domain.rules import LIMITS
 from syncd.domain.text import key
 from syncd.feeds.column_facts import city_and_province, is_data_type, lacks_province
 from syncd.feeds.column_search import MOST, Columns
-from syncd.feeds.field_names import PERIODS
+from syncd.feeds.field_names import ID_LIKE, PERIODS, SURELY_DESCRIPTION
 from syncd.feeds.survey import Column, Survey
 from syncd.feeds.text_fields import STATUSES
 from syncd.feeds.transforms.dates import NAMES as DATE_FORMATS
@@ -26,15 +26,6 @@ from syncd.feeds.value_kinds import DATE_NAMES
 _LONG = 200
 #: And of this, in the longest column of a file, a description.
 _TEXT = 70
-
-
-#: What the name of an id begins or ends with ("annonce" has a "no" in it, too).
-_IDS = re.compile(
-    r"(?:id|ref|num|code|key)|no(?:dossier|offre|poste|emploi|annonce|concours|job|posting|position)"
-    r"|.*(?:id|ref|num|number|code|key|no)\Z"
-)
-#: Names of which even a short text is a description.
-_SURELY = ("description", "jobdescription", "descriptionposte")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +70,10 @@ class Guesser:
         found = self._columns.named("company", lambda column: column.average < 100 and column.different <= 3)
         return found[0].samples[0] if found and found[0].filled * 2 > self._records else None
 
+    def near_addresses(self) -> list[Column]:
+        """What is called like an address to apply at, but is none."""
+        return self._columns.named("applicationUrl", lambda c: c.share("url", "host", "email") <= 0.5)
+
     def _made(self, field: str, columns: list[Column], expression: object, why: str) -> Guess:
         return Guess(field, expression, why, tuple(columns), self._columns.share(columns))
 
@@ -104,7 +99,7 @@ class Guesser:
                 usable(c)
                 and c.filled == self._records > 1
                 and c.average <= 40
-                and _IDS.match(self._columns.name(c)) is not None
+                and ID_LIKE.match(self._columns.name(c)) is not None
             ),
             lambda c: (c.longest, c.selector),
         )
@@ -177,14 +172,10 @@ class Guesser:
                 column.average > 40 or column.share("html") > 0.3
             )
 
-        found = (
-            self._columns.named("description", fits)[:MOST]
-            or [
-                c
-                for c in self._columns.all
-                if self._columns.name(c) in _SURELY and not c.share("url", "email")
-            ][:1]
-        )
+        found = self._columns.named("description", fits)[:MOST]
+        if not found:
+            sure = self._columns.called(SURELY_DESCRIPTION)
+            found = [c for c in sure if not c.share("url", "email")][:1]
         why = "by its name"
         if not found:
             found = self._columns.alike(

@@ -27,12 +27,12 @@ from syncd.feeds.sources import Build, Table, constants
 from syncd.feeds.text_fields import TEXT_KINDS
 
 KINDS: dict[str, Kind] = {**TEXT_KINDS, **LIST_KINDS, "salary": SALARY}
-#: Without a value these are not sent; every other named field is sent as null.
 _NO_PLACE = Problem(
     "/locations",
     "required",
     "the record names no place; give [fields] locations a default if such jobs have one",
 )
+#: Without a value these are not sent; every other named field is sent as null.
 _NEVER_NULL = frozenset(("closeDate", "status"))
 _ADDRESSES = {"applicationUrl": Routing.URL, "applicationEmail": Routing.EMAIL}
 

@@ -76,9 +76,8 @@ def find(
             damage = str(error) or "out of memory"
     total = search.count_by_scan()
     found = search.scan(Window.of(total, page, size))
-    tx.index.damage = (
-        damage or tx.index.damage
-    )  # told only now: had this failed, too, it would not be the index
+    if damage is not None:
+        tx.index.damage = damage  # told only now: had the scan failed, too, it would not be the index
     return total, found
 
 

@@ -174,9 +174,8 @@ class Writer:
                 item.result = item.fn(self._make_tx(session))
             except BaseException as error:
                 item.error = translated(error)
-                spoilt = isinstance(
-                    item.error, StoreError
-                )  # after damage SQLite refuses more than what met it
+                # after damage SQLite refuses more than what met it
+                spoilt = isinstance(item.error, StoreError)
             if not session.alive or spoilt or (item.error is not None and session.mark() != mark):
                 session.rollback()
                 item.error = item.error or StoreBusy("the database gave up the transaction")
