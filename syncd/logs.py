@@ -91,15 +91,13 @@ def frequent(event: Event) -> Callable[..., None]:
     so that nothing bound has to be looked up. For what is logged thousands of times a second: what structlog does for
     each call costs more than the line. Ask for it after ``set_up``."""
     usual, config = structlog.get_logger().bind(), structlog.get_config()
-    processors, lines = config["processors"], config["logger_factory"]()
+    processors, lines, name = config["processors"], config["logger_factory"](), event.value
     if not usual.is_enabled_for(logging.INFO):
         return lambda **_fields: None
 
     def write(**fields: Any) -> None:
         if processors[0] is _json_line:
-            lines.info(
-                _encode({"timestamp": _now(), "level": "info", "event": event.value, **fields}).decode()
-            )
+            lines.later((time_ns(), name, fields))
         else:
             usual.info(event, **fields)
 
@@ -113,11 +111,15 @@ def flush() -> None:
         lines.flush()
 
 
+#: A line that is yet to be made: nanoseconds since the epoch, name of the event, its fields (level info).
+Unmade = tuple[int, str, dict[str, Any]]
+
+
 class Lines:
-    """Writes finished lines to ``stream``: what structlog calls a logger, with a method for each level.
+    """Writes lines to ``stream``: what structlog calls a logger, with a method for each level.
 
     One write costs more than the making of a line, and a busy service makes many lines in one turn of its event
-    loop. So lines up to ``info`` that come from a loop wait for the end of its turn, and are written together;
+    loop. So lines up to ``info`` that come from a loop wait for the end of its turn, and are made and written together;
     a warning or an error is written at once, with all that waited before it. Whatever still waits when the
     process ends is written then (but for a SIGKILL, which costs the lines of one turn).
 
@@ -126,11 +128,11 @@ class Lines:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._waiting: deque[str] = deque()
+        self._waiting: deque[str | Unmade] = deque()
         self._writing = threading.Lock()
         self._due: asyncio.AbstractEventLoop | None = None
 
-    def later(self, line: str) -> None:
+    def later(self, line: str | Unmade) -> None:
         """Write at the end of the turn; at once outside of an event loop."""
         try:
             loop = asyncio.get_running_loop()
@@ -142,7 +144,7 @@ class Lines:
             self._due = loop
             loop.call_soon(self._end_of_turn)
 
-    def now(self, line: str) -> None:
+    def now(self, line: str | Unmade) -> None:
         self._waiting.append(line)
         self.flush()
 
@@ -151,7 +153,7 @@ class Lines:
         with self._writing, suppress(OSError, ValueError):
             lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
             if lines:
-                self._stream.write("\n".join([*lines, ""]))
+                self._stream.write("\n".join([*map(_made, lines), ""]))
                 self._stream.flush()
 
     def _end_of_turn(self) -> None:
@@ -177,7 +179,7 @@ def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
     """One line, the three fields that everyone looks for in front. All in one step: every request writes a
     line, and a chain of small processors costs more than what they do."""
     line: EventDict = {
-        "timestamp": _now(),
+        "timestamp": _instant(time_ns()),
         "level": _LEVELS.get(method, method),
         "event": event.pop("event", None),
     }
@@ -189,9 +191,16 @@ def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
     return _encode(line).decode()
 
 
-def _now() -> str:
-    """The instant, in UTC and to the microsecond."""
-    seconds, micros = divmod(time_ns() // 1000, 1_000_000)
+def _made(line: str | Unmade) -> str:
+    if isinstance(line, str):
+        return line
+    nanos, event, fields = line
+    return _encode({"timestamp": _instant(nanos), "level": "info", "event": event, **fields}).decode()
+
+
+def _instant(nanos: int) -> str:
+    """In UTC and to the microsecond."""
+    seconds, micros = divmod(nanos // 1000, 1_000_000)
     return f"{_second(seconds)}.{micros:06d}Z"
 
 

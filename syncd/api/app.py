@@ -23,9 +23,8 @@ from syncd.store import Store
 def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Application:
     """The API over an open ``store``, which stays the caller's to close, after the application's cleanup.
     The log has to be set up before."""
-    app = guarded(settings)
     keys = KeyRing(store, failures=failed_keys(settings))
-    app[CONTEXT] = Context(
+    context = Context(
         store=store,
         settings=settings,
         catalog=catalog,
@@ -36,6 +35,7 @@ def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Appli
         document=encode(document(settings, catalog, ROUTES)),
         log=frequent(Event.API_REQUEST),
     )
+    app = guarded(context)
     app.cleanup_ctx.append(keys.keep_flushing)
     add_docs(app, settings.base_path)
     add_routes(app, settings.base_path)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
 from syncd.api.conditional import coded
 from syncd.api.cors import add_vary
@@ -53,25 +52,21 @@ def prefers_gzip(accept: str) -> bool:
 
 
 class Compressor:
-    """Compresses answers of ``minimum`` bytes and more: a middleware for right around the handlers."""
+    """Compresses answers of ``minimum`` bytes and more."""
 
     def __init__(self, minimum: int) -> None:
         self._minimum = minimum
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="syncd-gzip")
 
-    def middleware(self) -> Callable[[web.Request, Handler], object]:
-        @web.middleware
-        async def compress(request: web.Request, handler: Handler) -> web.StreamResponse:
-            response = await handler(request)
-            if response.status == 304:
-                _name_variant_not_modified(request, response)
-            elif isinstance(response, web.Response) and self._worth_it(response):
-                add_vary(response, "Accept-Encoding")
-                if "Accept-Encoding" in request.headers and prefers_gzip(_accepted(request)):
-                    await self._compress(response)
-            return response
-
-        return compress
+    def finish(self, request: web.Request, response: web.StreamResponse) -> Awaitable[None] | None:
+        """What is done to the answer of a handler; what to await for it, if it is not done at once."""
+        if response.status == 304:
+            _name_variant_not_modified(request, response)
+        elif isinstance(response, web.Response) and self._worth_it(response):
+            add_vary(response, "Accept-Encoding")
+            if "Accept-Encoding" in request.headers and prefers_gzip(_accepted(request)):
+                return self._compress(response)
+        return None
 
     def _worth_it(self, response: web.Response) -> bool:
         body = response.body

@@ -7,11 +7,10 @@ travels in a header that the page sets itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
 METHODS = "GET, HEAD, POST, PUT, DELETE"
 #: What a page may send beyond what every page may.
@@ -38,14 +37,9 @@ class Cors:
             "Access-Control-Max-Age": str(max_age),
         }
 
-    def middleware(self) -> Callable[[web.Request, Handler], object]:
-        @web.middleware
-        async def preflight(request: web.Request, handler: Handler) -> web.StreamResponse:
-            if self._asks_first(request):
-                return web.Response(status=204, headers=self._preflight)
-            return await handler(request)
-
-        return preflight
+    def preflight(self, request: web.Request) -> web.Response | None:
+        """A guard for before the authentication: the answer to a preflight."""
+        return web.Response(status=204, headers=self._preflight) if self._asks_first(request) else None
 
     def _asks_first(self, request: web.Request) -> bool:
         """A preflight of a listed origin. Any other is an OPTIONS request like all: without a key, a 401."""

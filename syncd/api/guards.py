@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from aiohttp import web
 
 from syncd.api.bucket import Quota
 from syncd.api.compress import Compressor
+from syncd.api.context import CONTEXT, Context
 from syncd.api.cors import Cors
 from syncd.api.keylimit import KeyLimit
 from syncd.api.limits import FailedKeys
-from syncd.api.middleware import authenticate, envelope
+from syncd.api.middleware import Guard, authentication, envelope
 from syncd.api.settings import ApiSettings
 
 
-def guarded(settings: ApiSettings) -> web.Application:
-    """An application with its middlewares, outermost first: envelope, preflights, key, the key's limit,
-    compression."""
+def guarded(context: Context) -> web.Application:
+    """An application with the envelope around its handlers, and within that, in this order: preflights, the key, the
+    key's limit, the handler, compression."""
+    settings = context.settings
     cors = Cors(settings.cors_origins, round(settings.cors_max_age)) if settings.cors_origins else None
     limit = KeyLimit(Quota.per(settings.rate_limit, settings.rate_window)) if settings.rate_limit else None
     gzip = Compressor(settings.compress_min) if settings.compress else None
-    middlewares: list[Any] = [envelope]
-    middlewares += [cors.middleware()] if cors else []
-    middlewares += [authenticate]
-    middlewares += [guard.middleware() for guard in (limit, gzip) if guard]
-    app = web.Application(middlewares=middlewares, client_max_size=settings.max_body)
+    guards: list[Guard] = [cors.preflight] if cors else []
+    guards += [authentication(context)]
+    guards += [limit.spend] if limit else []
+    around = envelope(context, guards, gzip.finish if gzip else None)
+    app = web.Application(middlewares=[around], client_max_size=settings.max_body)
+    app[CONTEXT] = context
     if cors:
         app.on_response_prepare.append(cors.sign)
     if limit:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
 from syncd.api.bucket import SECOND, Buckets, Quota, Verdict
 from syncd.api.context import PRINCIPAL
@@ -23,24 +22,18 @@ LEFT = web.RequestKey("left", Verdict)
 
 
 class KeyLimit:
-    """``quota`` for each key: a middleware for inside the authentication, and a signal that tells."""
+    """``quota`` for each key: a guard for behind the authentication, and a signal that tells."""
 
     def __init__(self, quota: Quota, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self._buckets, self._clock = Buckets(quota), clock
         self._policy = policy_field(POLICY, quota)
 
-    def middleware(self) -> Callable[[web.Request, Handler], object]:
-        @web.middleware
-        async def limit(request: web.Request, handler: Handler) -> web.StreamResponse:
-            who = request.get(PRINCIPAL)
-            if who is not None:
-                self._spend(request, who.key_id)
-            return await handler(request)
-
-        return limit
-
-    def _spend(self, request: web.Request, key_id: int) -> None:
-        left = request[LEFT] = self._buckets.take(key_id, self._clock())
+    def spend(self, request: web.Request) -> None:
+        """The guard."""
+        who = request.get(PRINCIPAL)
+        if who is None:
+            return
+        left = request[LEFT] = self._buckets.take(who.key_id, self._clock())
         if not left.allowed:
             quota = self._buckets.quota
             detail = f"a key may send {quota.requests} requests in {quota.window / SECOND:g} seconds"

@@ -1,21 +1,27 @@
-"""What surrounds every handler, outermost first: the envelope (request id, problems, log line), then the key.
+"""What surrounds every handler: the envelope (request id, problems, log line), and within it the key.
 
-Each costs every request, so there are few; what the settings may add between and within them is in ``guards``.
+Every request pays for it, so it is one middleware; what the settings may add to it is in ``guards``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable, Sequence
 from random import getrandbits
 from time import perf_counter
 
 import structlog
 from aiohttp import web
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, Middleware
 
 from syncd.api import problems
-from syncd.api.context import CONTEXT, PRINCIPAL, REQUEST_ID
+from syncd.api.context import PRINCIPAL, REQUEST_ID, Context
 from syncd.api.routes import effective_method
+
+#: Before the handler: lets the request pass (None), answers in the handler's place, or raises what is answered.
+Guard = Callable[[web.Request], web.StreamResponse | None]
+#: After the handler: changes its answer; gives what is to be awaited for that, if it takes long.
+Finish = Callable[[web.Request, web.StreamResponse], Awaitable[None] | None]
 
 _SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 #: Statuses whose line in the log names the client's address, for whoever has to find out who it is.
@@ -47,40 +53,49 @@ def dress(response: web.StreamResponse, request_id: str) -> None:
         headers.setdefault(name, value)
 
 
-@web.middleware
-async def envelope(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Nothing leaves without a request id and a log line, and no exception leaves at all (but a lost
-    connection)."""
-    started = perf_counter()
-    request_id = request[REQUEST_ID] = request_id_of(request)
-    structlog.contextvars.bind_contextvars(request_id=request_id)
-    try:
+def envelope(context: Context, guards: Sequence[Guard], finish: Finish | None) -> Middleware:
+    """A middleware from which nothing leaves without a request id and a log line, and no exception at all (but a lost
+    connection). ``guards`` are asked in turn, then the handler, whose answer ``finish`` may change."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        started = perf_counter()
+        request_id = request[REQUEST_ID] = request_id_of(request)
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        try:
+            response = await answer(request, handler)
+        except ConnectionError:
+            _log(context, request, 499, started)
+            raise
+        except Exception as error:
+            response = problems.render(error, request_id)
+        dress(response, request_id)
+        if _useless_after(request) or context.stopping.is_set():
+            response.force_close()
+        _log(context, request, response.status, started)
+        return response
+
+    async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
+        for guard in guards:
+            response = guard(request)
+            if response is not None:
+                return response
         response = await handler(request)
-    except ConnectionError:
-        _log(request, 499, started)
-        raise
-    except Exception as error:
-        response = problems.render(error, request_id)
-    dress(response, request_id)
-    _close_if_useless(request, response)
-    _log(request, response.status, started)
-    return response
+        if finish is not None and (finishing := finish(request, response)) is not None:
+            await finishing
+        return response
+
+    return middleware
 
 
-def _close_if_useless(request: web.Request, response: web.StreamResponse) -> None:
+def _useless_after(request: web.Request) -> bool:
     """A client told to wait for 100 that got its final answer may or may not send the body; one that asked for
-    another protocol may speak it already (and of what came along aiohttp loses a part); a server that stops reads
-    nothing more: the connection is of no use."""
-    if (
-        ("Expect" in request.headers and not request.content.is_eof())
-        or request._message.upgrade
-        or request.app[CONTEXT].stopping.is_set()
-    ):
-        response.force_close()
+    another protocol may speak it already (and of what came along aiohttp loses a part): the connection is of no
+    use. (Nor is that to a server that stops: it reads nothing more.)"""
+    return request._message.upgrade or ("Expect" in request.headers and not request.content.is_eof())
 
 
-def _log(request: web.Request, status: int, started: float) -> None:
-    context = request.app[CONTEXT]
+def _log(context: Context, request: web.Request, status: int, started: float) -> None:
     if request.path in context.quiet_paths:
         return
     who = request.get(PRINCIPAL)
@@ -101,13 +116,15 @@ def _template(request: web.Request) -> str | None:
     return None if resource is None or resource.canonical == "/{unknown}" else resource.canonical
 
 
-@web.middleware
-async def authenticate(request: web.Request, handler: Handler) -> web.StreamResponse:
+def authentication(context: Context) -> Guard:
     """Under the base nothing is done or told, not even what exists, without a key."""
-    context = request.app[CONTEXT]
-    if context.needs_key(request.path):
+
+    def authenticate(request: web.Request) -> None:
+        if not context.needs_key(request.path):
+            return
         if context.stopping.is_set():
             raise problems.Refusal("shutting_down", "the service is stopping; try again shortly", close=True)
         sent = request.headers.getall("API-Key", ())
         request[PRINCIPAL] = context.keys.principal(sent, lambda: context.addresses.client(request))
-    return await handler(request)
+
+    return authenticate

@@ -13,9 +13,9 @@ from contextlib import suppress
 from typing import Any
 
 import structlog
-from aiohttp import HttpVersion10, web
+from aiohttp import HttpVersion10, HttpVersion11, web
 from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
-from aiohttp.streams import EMPTY_PAYLOAD
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 from aiohttp.web_request import BaseRequest
 
@@ -39,6 +39,7 @@ class Protocol(RequestHandler):
 
     __slots__ = (
         "_address",
+        "_body",
         "_body_bytes",
         "_count_as",
         "_doors",
@@ -62,6 +63,7 @@ class Protocol(RequestHandler):
         self.settings, self._doors, self._count_as = settings, doors, count_as
         self._address = ""
         self._head_bytes = self._body_bytes = 0
+        self._body: StreamReader = EMPTY_PAYLOAD  # of the newest request
         self._head_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
 
@@ -111,12 +113,14 @@ class Protocol(RequestHandler):
     # -- what comes: neither late nor endless; nobody else watches that -------------------------------------------
 
     def data_received(self, data: bytes) -> None:
-        before, in_body = self._request_count, self._in_body()
+        before, in_body = self._request_count, not self._body.is_eof()
         super().data_received(data)
         if self._request_count != before:
             self._head_bytes = self._body_bytes = 0
-            self._stop_head_timer()
+            if self._head_timer is not None:
+                self._stop_head_timer()
             self._check_framing()
+            self._body = self._messages[-1][1]
         elif in_body:
             self._watch_body(len(data))
         elif data:
@@ -126,7 +130,7 @@ class Protocol(RequestHandler):
         """Turn down what the parser lets pass: versions before 1.0, and transfer codings beside ``chunked``,
         which two servers may read in two ways (RFC 9112, sections 2.3 and 6.1)."""
         for place, (message, _) in enumerate(self._messages):
-            if isinstance(message, _ErrInfo):
+            if isinstance(message, _ErrInfo) or (message.version is HttpVersion11 and not message.chunked):
                 continue
             if message.version < HttpVersion10:
                 fault = "HTTP before 1.0 is not spoken here"
@@ -160,14 +164,6 @@ class Protocol(RequestHandler):
     def _waits(self) -> bool:
         """Whether nothing is at work: the next thing to come is a head."""
         return self._waiter is not None and not self._waiter.done() and not self._messages
-
-    def _in_body(self) -> bool:
-        """Whether what comes belongs to the body of a request whose head is known."""
-        if self._messages:
-            return not self._messages[-1][1].is_eof()
-        return not self._waits() and (
-            self._current_request is None or not self._current_request.content.is_eof()
-        )
 
     def _start_head_timer(self) -> None:
         self._stop_head_timer()
