@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -86,6 +87,34 @@ async def test_locations_match_part_of_the_name_shortest_first(api: Api) -> None
     assert "Lévis" in [place["name"] for place in accents]
 
 
+@pytest.mark.parametrize(
+    ("q", "found", "not_found"),
+    [
+        ("st", {"Stratford", "St. Paul", "Saint John", "Saint-Jérôme"}, {"Toronto"}),
+        ("ste", {"Steinbach", "Ste. Anne", "Sainte-Adèle"}, {"Stratford"}),
+        ("st jer", {"Saint-Jérôme"}, {"Stratford"}),
+        ("SAINT-JÉR", {"Saint-Jérôme"}, {"Saint John"}),
+        ("fort st", {"Fort St. John", "Fort Steele"}, {"Stratford"}),
+        ("ratfo", {"Stratford"}, {"St. Paul"}),
+        ("%", set(), {"Stratford"}),
+        ("_", set(), {"Stratford"}),
+    ],
+)
+async def test_part_of_a_name_is_found_however_saints_are_written(
+    api: Api, q: str, found: set[str], not_found: set[str]
+) -> None:
+    await api.create(locations=[{"description": "Fort Steele, BC"}, {"description": "Steinbach, MB"}])
+    names: set[str] = set()
+    path: str | None = f"/locations?q={quote(q)}&pageSize=100"
+    while path is not None:
+        page = (await api.get(path)).json
+        names |= {place["name"] for place in page["data"]}
+        path = page["paging"]["next"] and page["paging"]["next"].partition("/api/v1.1")[2]
+    assert found <= names
+    assert not not_found & names
+    assert names or not found
+
+
 async def test_locations_come_in_pages_with_links(api: Api) -> None:
     first = await api.get("/locations?q=saint&pageSize=7")
     seen, page = [], first.json
@@ -136,6 +165,25 @@ async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> Non
         assert (await after.put(f"/jobs/{job['id']}", job)).json == job
         again = {name: value for name, value in job.items() if name not in ("id", "referenceId")}
         assert (await after.post(again)).status == 201
+
+
+async def test_what_is_renamed_has_its_new_name_everywhere_at_once(serve: Any) -> None:
+    """Served with another configuration, as after a restart."""
+    names: Any = {"position_types": {1: "Full-time"}, "categories": {1: "Ledgers"}}
+    async with serve() as before:
+        job = await before.create(positionType={"id": 1}, categories=[{"id": 1}])
+        read = await before.get(f"/jobs/{job['id']}")
+    async with serve(catalog=Catalog.default().extended(**names)) as after:
+        for kind, name in (("positiontypes", "Full-time"), ("categories", "Ledgers")):
+            assert (await after.get(f"/{kind}/1")).json == {"id": 1, "name": name}
+            assert {"id": 1, "name": name} in (await after.get(f"/{kind}")).json["data"]
+        again = await after.get(f"/jobs/{job['id']}", headers={"If-None-Match": read.headers["ETag"]})
+        assert again.status == 200
+        renamed = {
+            "positionType": {"id": 1, "name": "Full-time"},
+            "categories": [{"id": 1, "name": "Ledgers"}],
+        }
+        assert again.json == {**job, **renamed}
 
 
 async def test_a_page_of_locations_has_a_tag_that_changes_with_what_is_on_it(api: Api) -> None:

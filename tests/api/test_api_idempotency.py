@@ -82,6 +82,21 @@ async def test_a_key_counts_for_its_api_key_alone(api: Api) -> None:
     assert (await api.as_employer("Other Ltd.").post(api.body(title="x"), headers=KEY)).status == 201
 
 
+async def test_a_key_outlives_a_restart_and_the_job_that_it_made(serve: Any) -> None:
+    async with serve() as before:
+        first = await before.post(before.body(), headers={**KEY, "Host": "jobs.example"})
+        await before.delete(f"/jobs/{first.json['id']}")
+    async with serve() as after:
+        again = await after.post(after.body(), headers={**KEY, "Host": "other.example"})
+        assert (again.status, again.raw, again.headers["Location"]) == (
+            201,
+            first.raw,
+            first.headers["Location"],
+        )
+        assert again.headers["Idempotent-Replayed"] == "true"
+        assert await total(after) == 0
+
+
 @pytest.mark.parametrize(("hours", "replayed"), [(23.99, True), (24.01, False)])
 async def test_a_key_is_kept_for_24_hours(api: Api, hours: float, replayed: bool) -> None:
     first = await api.post(api.body(), headers=KEY)

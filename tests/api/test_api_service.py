@@ -112,6 +112,19 @@ async def test_a_revocation_counts_within_a_second(api: Api) -> None:
     assert (await api.get("/jobs")).status == 200
 
 
+async def test_every_key_that_is_not_good_gets_the_same_answer(api: Api) -> None:
+    revoked, gone = other_key(api.store, api)
+    api.store.write(lambda tx: keys.revoke(tx, revoked))
+    _, late = other_key(api.store, api, expires=api.clock.now + timedelta(hours=1))
+    api.clock.forward(hours=1)
+    told = []
+    for sent in ("", "syncd_" + "A" * 43, gone, late):
+        answer = await api.get("/jobs", headers={"API-Key": sent, "X-Request-Id": "one"})
+        told.append((answer.status, answer.raw, {**answer.headers, "Date": ""}))
+    assert (told[0][0], told[0][2]["WWW-Authenticate"]) == (401, 'API-Key realm="jobs"')
+    assert told == [told[0]] * 4
+
+
 def test_a_key_is_looked_up_once_while_it_is_believed(
     store: Store, api_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,7 +65,7 @@ BODIES: dict[str, list[tuple[dict[str, Any], bool]]] = {
     ],
     "status": [
         ({"status": s}, s in ("active", "archived", "draft"))
-        for s in ("active", "archived", "draft", "archivedxx")
+        for s in ("active", "archived", "draft", "archivedx", "archivedxx", "archivedxxx", ROCKET * 10)
     ],
     "location name": [
         ({"locations": [{"description": c * n + ", AB"}]}, n <= 256)
@@ -232,8 +232,7 @@ async def test_the_same_put_twice_leaves_the_same(api: Api) -> None:
     assert first.headers["ETag"] == second.headers["ETag"]
 
 
-@pytest.mark.parametrize("base", ["/api/v1.1", ""])
-async def test_the_address_of_a_new_job_is_absolute_also_behind_a_proxy(serve: Any, base: str) -> None:
+async def test_the_address_of_a_new_job_is_absolute_also_behind_a_proxy(serve: Any) -> None:
     forwarded = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "jobs.example.ca"}
     async with serve(trusted_proxies=("127.0.0.1",)) as api:
         post = await api.post(api.body(), headers=forwarded)
