@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from syncd.domain.job import JobInput, Location, Place
 from syncd.domain.text import fold
-from syncd.store.like import contains
 from syncd.store.tx import Row, Tx
 
 #: Added places count from here; every GeoNames id is below.
@@ -45,7 +44,8 @@ _SHIPPED = f"SELECT {_COLUMNS} FROM place WHERE key = ? AND province = ? AND {_B
 _SHIPPED_ANYWHERE = f"SELECT {_COLUMNS} FROM place WHERE key = ? AND {_BEST}"
 _ADDED = f"SELECT {_COLUMNS} FROM place WHERE key = ? AND coalesce(province, '') = ? AND employer_id = ?"
 _VISIBLE = "(employer_id IS NULL OR employer_id = ?)"
-_PART = "key LIKE ? ESCAPE '\\'"
+# (Not LIKE: its patterns end at a NUL and may not be long.)
+_PART = "instr(key, ?)"
 
 
 @lru_cache(maxsize=16384)
@@ -162,7 +162,7 @@ def page(
     if q:
         parts = _readings(q)
         where = f"{where} AND ({' OR '.join([_PART] * len(parts))})"
-        values += map(contains, parts)
+        values += parts
     row = tx.one(f"SELECT count(*) FROM place WHERE {where}", values)
     found = tx.all(
         f"SELECT {_COLUMNS} FROM place WHERE {where}"

@@ -98,6 +98,8 @@ async def test_locations_match_part_of_the_name_shortest_first(api: Api) -> None
         ("ratfo", {"Stratford"}, {"St. Paul"}),
         ("%", set(), {"Stratford"}),
         ("_", set(), {"Stratford"}),
+        ("\x00", set(), {"Stratford"}),
+        ("strat\x00", set(), {"Stratford"}),
     ],
 )
 async def test_part_of_a_name_is_found_however_saints_are_written(
@@ -113,6 +115,15 @@ async def test_part_of_a_name_is_found_however_saints_are_written(
     assert found <= names
     assert not not_found & names
     assert names or not found
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/locations"])
+@pytest.mark.parametrize("q", ["x" * 60_000, "%25" * 40_000, quote("\ufdfa") * 3_000])
+async def test_q_may_be_as_long_as_the_operator_lets_a_line_be(serve: Any, path: str, q: str) -> None:
+    async with serve(max_line=200_000, max_head=400_000) as api:
+        await api.create()
+        answer = await api.get(f"{path}?q={q}")
+        assert (answer.status, answer.json["paging"]["total"]) == (200, 0)
 
 
 async def test_locations_come_in_pages_with_links(api: Api) -> None:
