@@ -361,6 +361,36 @@ async def test_64_clients_that_post_one_new_reference_make_one_job(api: Api) -> 
     assert (await api.get("/jobs")).json["paging"]["total"] == 1
 
 
+async def test_of_64_clients_that_want_one_reference_for_their_jobs_exactly_one_gets_it(api: Api) -> None:
+    made = [await api.create(title=f"Job {number}") for number in range(64)]
+    answers = await asyncio.gather(*(api.put(f"/jobs/{job['id']}", {"referenceId": "A-1"}) for job in made))
+    assert sorted(answer.status for answer in answers) == [200] + [409] * 63
+    (winner,) = [answer.json["id"] for answer in answers if answer.status == 200]
+    assert {answer.json["id"] for answer in answers} == {winner}  # a 409 tells who has it
+    assert [job["id"] for job in (await api.get("/jobs?q=A-1")).json["data"]] == [winner]
+
+
+async def test_64_clients_that_make_change_and_delete_one_reference_leave_at_most_one_job(api: Api) -> None:
+    body, reference = api.body(referenceId="A-1"), {"referenceId": "A-1"}
+    asked = [
+        request
+        for number in range(16)
+        for request in (
+            api.put("/jobs", {**body, "title": f"Job {number}"}),
+            api.delete("/jobs", reference),
+            api.post(body),
+            api.put("/jobs", body, headers={"If-None-Match": "*"}),
+        )
+    ]
+    statuses = [answer.status for answer in await asyncio.gather(*asked)]
+    assert set(statuses) <= {200, 201, 204, 404, 409, 412}
+    left = statuses.count(201) - statuses.count(204)
+    assert left in (0, 1)
+    listed = (await api.get("/jobs?q=a-1")).json
+    assert (listed["paging"]["total"], len(listed["data"])) == (left, left)
+    assert (await api.delete("/jobs", reference)).status == (204 if left else 404)
+
+
 async def test_a_write_goes_through_although_its_client_has_left(api: Api) -> None:
     await api.get("/jobs")
     held, let_go = threading.Event(), threading.Event()
