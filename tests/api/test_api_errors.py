@@ -10,6 +10,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
 from aiohttp import web
 
 from syncd.api import problems
@@ -341,9 +342,13 @@ async def test_what_nobody_foresaw_is_a_500_in_json_that_tells_nothing(
         raise RuntimeError("the secret")
 
     monkeypatch.setattr(api.store, "look_up", broken)
-    answer = await api.get("/jobs/1")
+    with structlog.testing.capture_logs() as lines:
+        answer = await api.get("/jobs/1")
     assert (answer.status, answer.code) == (500, "internal_error")
     assert b"secret" not in answer.raw
+    assert [line["event"] for line in lines] == ["api.failed", "api.request"]
+    assert {line["request_id"] for line in lines} == {answer.json["requestId"]}
+    assert lines[0]["exc_info"].args == ("the secret",)
 
 
 async def test_64_clients_that_put_one_new_reference_make_one_job(api: Api) -> None:

@@ -291,6 +291,30 @@ async def test_health_needs_no_key_even_when_the_base_is_the_root(store: Store) 
         assert (await client.get("/nowhere")).status == 401
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/healthz", "/readyz", "/docs", "/docs/docs.js", "/problems/not_found", "/api/v1.1/openapi.json"],
+)
+async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api: Api, path: str) -> None:
+    async def ask(method: str, **headers: str) -> tuple[int, Any, bytes]:
+        async with api.client.session.request(method, api.client.make_url(path), headers=headers) as answer:
+            assert answer.headers["X-Request-Id"]
+            return answer.status, answer.headers, await answer.read()
+
+    status, headers, body = await ask("GET")
+    assert (status, bool(body)) == (200, True)
+    assert (await ask("GET", **{"API-Key": "wrong"}))[0] == 200
+    status, head, nothing = await ask("HEAD")
+    assert (status, head["Content-Length"], nothing) == (200, headers["Content-Length"], b"")
+    assert head["Content-Type"] == headers["Content-Type"]
+    status, headers, _ = await ask("OPTIONS")
+    assert (status, headers["Allow"]) == (204, "GET, HEAD, OPTIONS")
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        status, headers, told = await ask(method)
+        assert (status, headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+        assert b'"method_not_allowed"' in told
+
+
 async def test_more_can_be_served_beside_the_api(store: Store) -> None:
     async def page(_request: web.Request) -> web.Response:
         return web.Response(text="hello")
