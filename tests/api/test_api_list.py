@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import threading
 from typing import TYPE_CHECKING, Any
@@ -194,6 +195,15 @@ async def test_an_empty_list_has_no_pages(api: Api) -> None:
         "data": [],
         "paging": {"total": 0, "page": 1, "pages": 0, "pageSize": 10, "previous": None, "next": None},
     }
+
+
+@pytest.mark.parametrize("query", ["", "?q=nobody", "?page=3"])
+async def test_an_empty_list_links_to_pages_that_there_are(api: Api, query: str) -> None:
+    link = (await api.get(f"/jobs{query}")).headers["Link"]
+    assert 'rel="next"' not in link
+    for address in re.findall(r"<([^>]+)>", link):
+        answer = await api.get(address.partition("/api/v1.1")[2])
+        assert (answer.status, answer.json["paging"]["page"]) == (200, 1)
 
 
 async def test_pages_name_their_neighbours_and_the_largest_page_number_is_fine(api: Api) -> None:

@@ -170,6 +170,20 @@ async def test_last_use_is_noted_in_a_batch_not_by_each_request(
     assert last_used() == clock.now - timedelta(hours=1)
 
 
+async def test_a_last_use_that_cannot_be_written_is_written_the_next_time(
+    store: Store, api_key: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ring, used = KeyRing(store), clock.now
+    ring.principal([api_key])
+    with monkeypatch.context() as patch:
+        patch.setattr(store._writer, "_limit", 0)
+        await ring.flush()
+    assert store.read(keys.all)[0].last_used_at is None
+    clock.forward(minutes=1)
+    await ring.flush()
+    assert store.read(keys.all)[0].last_used_at == used
+
+
 async def test_last_use_is_written_when_the_service_stops(serve: Any, store: Store, clock: Clock) -> None:
     async with serve() as api:
         await api.get("/jobs")
