@@ -47,8 +47,16 @@ async def test_about_thirty_categories_ship_with_ids_from_1(api: Api) -> None:
 async def test_each_entry_has_an_address(api: Api, kind: str) -> None:
     for entry in (await api.get(f"/{kind}")).json["data"]:
         assert (await api.get(f"/{kind}/{entry['id']}")).json == entry
-    for id in ("0", "999", "007", "x", "-1", "2147483648"):
-        assert (await api.get(f"/{kind}/{id}")).code == "not_found"
+
+
+KINDS = ("positiontypes", "categories", "locations", "salaryperiods", "applicantroutingtypes")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("id", ["0", "999", "007", "01", "+1", "1.0", "x", "-1", "%D9%A1", "2147483648"])
+async def test_an_id_of_nothing_names_no_entry(api: Api, kind: str, id: str) -> None:
+    answer = await api.get(f"/{kind}/{id}")
+    assert (answer.status, answer.code) == (404, "not_found")
 
 
 @pytest.mark.parametrize(
