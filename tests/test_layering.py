@@ -27,6 +27,7 @@ HOMES = {
     "alembic": ("store",),
     "aiohttp": ("api", "console", "service", "sync/remote"),
     "watchfiles": ("service",),
+    "prometheus_client": ("api", "service"),
     "typer": ("cli",),
     "lxml": ("feeds",),
     "ijson": ("feeds",),

@@ -11,18 +11,22 @@ from syncd.api.context import CONTEXT, Context
 from syncd.api.guards import failed_keys, guarded
 from syncd.api.health import Readiness, health_of
 from syncd.api.jsonld import JsonLd
+from syncd.api.metrics import PATH, Render, metrics_of
 from syncd.api.openapi import document
 from syncd.api.payloads import Renderer, encode
 from syncd.api.routes import ROUTES, add_endpoint, add_routes
 from syncd.api.settings import ApiSettings
+from syncd.api.timings import RequestTimes
 from syncd.domain.catalog import Catalog
 from syncd.logs import Event, frequent
 from syncd.store import Store
 
 
-def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Application:
-    """The API over an open ``store``, which stays the caller's to close, after the application's cleanup.
-    The log has to be set up before."""
+def make_app(
+    store: Store, settings: ApiSettings, catalog: Catalog, times: RequestTimes | None = None
+) -> web.Application:
+    """The API over an open ``store``, which stays the caller's to close, after the application's cleanup. ``times``
+    counts its requests. The log has to be set up before."""
     keys = KeyRing(store, failures=failed_keys(settings))
     context = Context(
         store=store,
@@ -34,6 +38,7 @@ def make_app(store: Store, settings: ApiSettings, catalog: Catalog) -> web.Appli
         addresses=Addresses(settings),
         document=encode(document(settings, catalog, ROUTES)),
         log=frequent(Event.API_REQUEST),
+        times=times or RequestTimes(),
     )
     app = guarded(context)
     app.cleanup_ctx.append(keys.keep_flushing)
@@ -60,3 +65,10 @@ def add_health(app: web.Application, readiness: Readiness) -> None:
         add_endpoint(app, path, {"GET": handler})
         context.open_paths.add(path)
         context.quiet_paths.add(path)
+
+
+def add_metrics(app: web.Application, render: Render, token: str) -> None:
+    """``/metrics`` (``metrics``), without a key and out of the log: for an operator without an address of their own."""
+    add_endpoint(app, PATH, {"GET": metrics_of(render, token)})
+    app[CONTEXT].open_paths.add(PATH)
+    app[CONTEXT].quiet_paths.add(PATH)

@@ -13,6 +13,7 @@ from syncd.api.auth import KeyRing, Principal
 from syncd.api.jsonld import JsonLd
 from syncd.api.payloads import Renderer
 from syncd.api.settings import ApiSettings
+from syncd.api.timings import RequestTimes
 from syncd.domain.catalog import Catalog
 from syncd.store import Store
 
@@ -20,7 +21,8 @@ from syncd.store import Store
 @dataclass(frozen=True, slots=True)
 class Context:
     """``document`` is the OpenAPI one. ``open_paths`` need no key although they may lie under the base;
-    ``quiet_paths`` are not logged. ``in_flight``: API key id and Idempotency-Key of what is being served.
+    ``quiet_paths`` are neither logged nor counted in ``times``. ``in_flight``: API key id and Idempotency-Key of what is
+    being served.
     ``log`` writes the line of a request, which has the fields given. Once ``stopping`` is set, nothing more is begun.
     """
 
@@ -33,6 +35,7 @@ class Context:
     addresses: Addresses
     document: bytes
     log: Callable[..., None]
+    times: RequestTimes
     open_paths: set[str] = field(default_factory=set)
     quiet_paths: set[str] = field(default_factory=set)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

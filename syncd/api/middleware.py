@@ -65,14 +65,14 @@ def envelope(context: Context, guards: Sequence[Guard], finish: Finish | None) -
         try:
             response = await answer(request, handler)
         except ConnectionError:
-            _log(context, request, 499, started)
+            _tell(context, request, 499, started)
             raise
         except Exception as error:
             response = problems.render(error, request_id)
         dress(response, request_id)
         if _useless_after(request) or context.stopping.is_set():
             response.force_close()
-        _log(context, request, response.status, started)
+        _tell(context, request, response.status, started)
         return response
 
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -95,15 +95,18 @@ def _useless_after(request: web.Request) -> bool:
     return request._message.upgrade or ("Expect" in request.headers and not request.content.is_eof())
 
 
-def _log(context: Context, request: web.Request, status: int, started: float) -> None:
+def _tell(context: Context, request: web.Request, status: int, started: float) -> None:
+    """A line in the log, and a place among the times."""
     if request.path in context.quiet_paths:
         return
-    who = request.get(PRINCIPAL)
+    seconds = perf_counter() - started
+    method, route, who = effective_method(request), _template(request), request.get(PRINCIPAL)
+    context.times.note(method, route, status, seconds)
     context.log(
-        method=effective_method(request),
-        route=_template(request),
+        method=method,
+        route=route,
         status=status,
-        ms=round((perf_counter() - started) * 1000, 2),
+        ms=round(seconds * 1000, 2),
         key=who.key_id if who else None,
         request_id=request[REQUEST_ID],
         **({"client": context.addresses.client(request)} if status in _SUSPICIOUS else {}),

@@ -101,7 +101,7 @@ def _token(values: Mapping[str, Any], base: Path, faults: list[str]) -> str:
 
 def _check_operator(settings: Settings, faults: list[str]) -> None:
     where = settings.operator.listen or settings.api.listen
-    if not where.loopback and not settings.operator.token and settings.operator.listen is not None:
+    if not where.loopback and not settings.operator.token:
         faults.append(
             f"operator.listen: {where} can be reached from outside: set operator.token or operator.token_file"
         )

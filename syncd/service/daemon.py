@@ -20,7 +20,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from syncd.api import ApiSettings, add_health, make_app, make_runner, retire
+from syncd.api import ApiSettings, RequestTimes, add_health, add_metrics, make_app, make_runner, retire
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
@@ -28,6 +28,7 @@ from syncd.logs import Event, flush
 from syncd.service import wiring
 from syncd.service.house import HOUSE, INDEX, House, Indexer
 from syncd.service.memory import settle_memory
+from syncd.service.metrics import Metrics
 from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
@@ -111,7 +112,11 @@ class Daemon:
         self._told_to_stop = asyncio.Event()
         self._halt = threading.Event()
         self._heart = Heart()
-        self._worker = wiring.make_worker(store, settings, catalog, feeds, stop=self._must_stop)
+        self._times = RequestTimes()
+        self._metrics = Metrics(store, lambda: self._worker.feeds, self._times)
+        self._worker = wiring.make_worker(
+            store, settings, catalog, feeds, stop=self._must_stop, ended=self._metrics.ran
+        )
         self._syncer = Syncer(self._worker, settings.drop.rescan.total_seconds(), self._heart, self._halt)
         self._watcher = Watcher(settings.drop.folder, self._syncer.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._syncer, self._heart)
@@ -155,7 +160,11 @@ class Daemon:
             self._store, every=refresh.every, archive_closed=refresh.archive_closed, stop=self._halt.is_set
         )
         house = House(self._store, self._settings.store.keep_history, lambda: self._worker.feeds)
-        self._keep(keep_doing("refresh", refresher.tick, refresh.check.total_seconds()))
+
+        def refresh_jobs() -> None:
+            self._metrics.refreshed(refresher.tick())
+
+        self._keep(keep_doing("refresh", refresh_jobs, refresh.check.total_seconds()))
         self._keep(keep_doing("house", house.tick, HOUSE))
         self._keep(keep_doing("search", Indexer(self._store, self._halt.is_set).tick, INDEX))
         self._keep(keep_telling(self._notifier, self._readiness))
@@ -165,14 +174,17 @@ class Daemon:
         sockets = inherited()
         settings = api_settings(self._settings)
         settings = replace(settings, max_connections=make_room(settings.max_connections))
-        app = make_app(self._store, settings, self._catalog)
+        app = make_app(self._store, settings, self._catalog, self._times)
         add_health(app, self._readiness)
+        operator, render = self._settings.operator, self._metrics.render
+        if operator.listen is None:
+            add_metrics(app, render, operator.token)
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         bound = {"api": await self._bind(runner, "api.listen", self._settings.api.listen, sockets.get("api"))}
-        if self._settings.operator.listen is not None:
-            runner = make_runner(make_operator_app(self._readiness), settings, shutdown_timeout=1.0)
-            where = self._settings.operator.listen
-            bound["operator"] = await self._bind(runner, "operator.listen", where, sockets.get("operator"))
+        if operator.listen is not None:
+            own = make_operator_app(self._readiness, render, operator.token)
+            runner, given = make_runner(own, settings, shutdown_timeout=1.0), sockets.get("operator")
+            bound["operator"] = await self._bind(runner, "operator.listen", operator.listen, given)
         return bound
 
     async def _bind(self, runner: web.AppRunner, key: str, address: Any, given: Any) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
+from syncd.domain.run import Run
 from syncd.errors import ConfigError, NotFound
 from syncd.feeds.config import FeedConfig, FeedDefaults, load_feeds
 from syncd.store import Store, catalogue, employers
@@ -131,7 +132,8 @@ def make_worker(
     *,
     stop: Callable[[], bool] = lambda: False,
     progress: Progress | None = None,
+    ended: Callable[[Run], None] = lambda run: None,
 ) -> Worker:
     """The worker on these feeds, with an importer of its own."""
     importer = make_importer(store, settings, catalog, feeds, stop=stop, progress=progress)
-    return Worker(store, feeds, importer, drop=settings.drop.folder, stop=stop)
+    return Worker(store, feeds, importer, drop=settings.drop.folder, stop=stop, ended=ended)

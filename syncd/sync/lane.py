@@ -45,7 +45,7 @@ class Tools:
     """What all lanes share. ``monotonic`` and ``sleep`` are in seconds; ``stop`` is asked between two files;
     ``at`` is called between any two steps with the name of the one just done (``claimed``,
     ``begun``, ``run``, ``reported``,
-    ``filed``): tests let the process die there."""
+    ``filed``): tests let the process die there; ``ended`` is told of each run that came to its outcome."""
 
     store: Store
     importer: Runs
@@ -53,6 +53,7 @@ class Tools:
     sleep: Callable[[float], None]
     stop: Callable[[], bool]
     at: Callable[[str], None]
+    ended: Callable[[Run], None]
 
 
 @dataclass(slots=True)
@@ -79,6 +80,7 @@ class Lane:
     def __init__(self, tools: Tools, feed: Feed) -> None:
         self.feed = feed
         self._store, self._importer = tools.store, tools.importer
+        self._ended = tools.ended
         self._monotonic, self._sleep, self._stop, self._at = (
             tools.monotonic,
             tools.sleep,
@@ -218,7 +220,10 @@ class Lane:
         lost = [
             run for run, name in self._store.read(self._unfinished) if name is not None and name not in there
         ]
-        return [self._end(run, RunState.FAILED, why) for run in lost]
+        ended = [self._end(run, RunState.FAILED, why) for run in lost]
+        for run in ended:
+            self._ended(run)
+        return ended
 
     def _unfinished(self, tx: Tx) -> list[tuple[Run, str | None]]:
         """This feed's unfinished runs and the names of their claimed files."""
@@ -254,6 +259,7 @@ class Lane:
             else:
                 run = self._run(claimed, run)
             self._at("run")
+            self._ended(run)
             self._file(claimed, run)
             return run
         finally:

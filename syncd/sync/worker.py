@@ -36,7 +36,8 @@ class Worker:
     """One thread's work on all feeds. ``feeds`` may be replaced between ticks (a reload).
 
     ``monotonic`` and ``sleep`` are in seconds; ``stop`` is asked between files and feeds; ``at`` is called
-    between any two steps with the name of the one just done (fault injection). ``drop`` is the folder whose
+    between any two steps with the name of the one just done (fault injection), ``ended`` with each run that came to
+    its outcome. ``drop`` is the folder whose
     strays are reported.
     """
 
@@ -51,9 +52,10 @@ class Worker:
         sleep: Callable[[float], None] = time.sleep,
         stop: Callable[[], bool] = lambda: False,
         at: Callable[[str], None] = lambda step: None,
+        ended: Callable[[Run], None] = lambda run: None,
     ) -> None:
         self.feeds = dict(feeds)
-        self._tools = Tools(store, importer, monotonic, sleep, stop, at)
+        self._tools = Tools(store, importer, monotonic, sleep, stop, at, ended)
         self._drop = drop
         self._lanes: dict[str, Lane] = {}
         self._told: set[tuple[str, str]] = set()

@@ -200,6 +200,15 @@ class Daemon:
                 contract_of(document()).check(method, path.removeprefix(BASE), headers, told)
             return answer.status, json.loads(content) if content else None
 
+    def text(self, path, headers=None, which="api"):
+        """The body of a 200."""
+        connection = http.client.HTTPConnection(self.address(which), timeout=30)
+        with contextlib.closing(connection):
+            connection.request("GET", path, headers=headers or {})
+            answer = connection.getresponse()
+            assert answer.status == 200
+            return answer.read().decode()
+
     def signal(self, number):
         self.process.send_signal(number)
 

@@ -1,6 +1,7 @@
 """`syncd serve` as systemd and its users see it."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -44,11 +45,32 @@ def test_a_dropped_file_becomes_jobs_and_the_daemon_stops_when_told(installation
     assert {job["title"] for job in page["data"]} == {"Welder", "Rigger"}
     assert [event["state"] for event in daemon.events("feed.reconciled")] == ["succeeded"]
 
+    metrics = daemon.text("/metrics", which="operator")
+    for line in (
+        'syncd_runs_total{feed="acme",state="succeeded"} 1.0',
+        'syncd_rows_total{action="created",feed="acme"} 2.0',
+        'syncd_jobs{employer="Acme Ltd.",status="active"} 2.0',
+        'syncd_http_request_seconds_count{method="GET",route="/api/v1.1/jobs",status="200"} 2.0',
+    ):
+        assert line in metrics.splitlines()
+    success = re.search(r'^syncd_feed_last_success_timestamp{feed="acme"} (.*)$', metrics, re.MULTILINE)
+    assert 0 <= time.time() - float(success[1]) < 60
+    assert daemon.request("GET", "/metrics")[0] == 404
+
     before = time.monotonic()
     assert daemon.stop() == 0
     assert time.monotonic() - before < 10
     daemon.wait_for("STOPPING=1")
     assert daemon.events()[-1]["event"] == "service.stopped"
+
+
+def test_an_operator_without_an_address_has_the_metrics_on_that_of_the_api(installation, start):
+    installation.employer_with_key()
+    daemon = start({"SYNCD_OPERATOR__LISTEN": "", "SYNCD_OPERATOR__TOKEN": "hush-hush"})
+    status, problem = daemon.request("GET", "/metrics")
+    assert (status, problem["code"]) == (401, "unauthenticated")
+    assert "process_open_fds" in daemon.text("/metrics", {"Authorization": "Bearer hush-hush"})
+    assert daemon.events("api.request") == []
 
 
 def test_what_a_file_brings_is_soon_in_the_search_index(installation, start, make_row, until):

@@ -1,4 +1,4 @@
-"""The operator's own address: health, and refusals like those of the API."""
+"""The operator's own address: health, metrics for whoever has the token, and refusals like those of the API."""
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
@@ -15,7 +15,10 @@ async def operator():
             raise OSError("gone")
         return state
 
-    async with TestClient(TestServer(make_operator_app(readiness))) as client:
+    def render(accept):
+        return "text/plain", f"for {accept}".encode()
+
+    async with TestClient(TestServer(make_operator_app(readiness, render, "hush-hush"))) as client:
         client.state = state
         yield client
 
@@ -48,3 +51,30 @@ async def test_what_is_refused_is_a_problem(operator, method, path, status, code
     assert problem["requestId"] == answer.headers["X-Request-Id"] == "mine"
     assert answer.headers.get("Allow") == ("GET, HEAD, OPTIONS" if status == 405 else None)
     assert answer.headers["Server"] == "syncd"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        [],
+        ["hush-hush"],
+        ["Bearer"],
+        ["Bearer hush"],
+        ["Basic hush-hush"],
+        ["Bearer hush-hush", "Bearer hush-hush"],
+    ],
+)
+async def test_metrics_are_for_whoever_has_the_token(operator, sent):
+    answer = await operator.get("/metrics", headers=[("Authorization", value) for value in sent])
+    problem = await answer.json(content_type="application/problem+json")
+    assert (answer.status, problem["code"]) == (401, "unauthenticated")
+    assert problem["detail"] == "send the operator's token: Authorization: Bearer TOKEN"
+    assert answer.headers["WWW-Authenticate"] == 'Bearer realm="operator"'
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER "])
+async def test_metrics_come_in_the_form_that_is_asked_for(operator, scheme):
+    headers = {"Authorization": f"{scheme} hush-hush", "Accept": "text/x"}
+    answer = await operator.get("/metrics", headers=headers)
+    assert (answer.status, await answer.text(), answer.content_type) == (200, "for text/x", "text/plain")
+    assert (await operator.post("/metrics", headers=headers)).status == 405

@@ -1,0 +1,100 @@
+"""What ``/metrics`` tells. The names are stable; ``docs/operations.md`` has them all.
+
+Runs, rows and refreshes are counted from the start of the daemon, as it does them; jobs and last successes are the
+store's, whoever did them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+
+from prometheus_client import CollectorRegistry, Counter, ProcessCollector, Summary, disable_created_metrics
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from syncd.api import RequestTimes
+from syncd.domain.run import Run, RunState
+from syncd.store import Store, Tx, employers, jobs, runs
+from syncd.sync.feed import Feed
+from syncd.sync.refresher import RefreshResult
+
+#: A file that is byte for byte the last one was taken, too.
+_SUCCESS = (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)
+#: Members of a run's counts that are no actions.
+_NO_ACTION = ("read", "missing", "warnings")
+
+
+class Metrics:
+    """Counts what it is told, and asks ``store`` for the rest when it is rendered. For any thread."""
+
+    def __init__(self, store: Store, feeds: Callable[[], Mapping[str, Feed]], requests: RequestTimes) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each, for which nobody asked
+        registry = self._registry = CollectorRegistry()
+        self._runs = Counter("syncd_runs", "Runs that ended, by state.", ("feed", "state"), registry=registry)
+        self._rows = Counter(
+            "syncd_rows", "Rows of ended runs, and jobs they archived.", ("feed", "action"), registry=registry
+        )
+        self._seconds = Summary(
+            "syncd_run_seconds", "What runs took, by phase.", ("feed", "phase"), registry=registry
+        )
+        self._refreshed = Counter("syncd_refreshed", "Jobs that were published afresh.", registry=registry)
+        registry.register(requests)
+        registry.register(_Kept(store, feeds))
+        ProcessCollector(registry=registry)
+
+    def ran(self, run: Run) -> None:
+        """``run`` came to its outcome."""
+        self._runs.labels(run.feed, run.state.value).inc()
+        for action, count in asdict(run.counts).items():
+            if action not in _NO_ACTION:
+                self._rows.labels(run.feed, action).inc(count)
+        for phase, seconds in run.phases.items():
+            self._seconds.labels(run.feed, phase).observe(seconds)
+
+    def refreshed(self, result: RefreshResult) -> None:
+        self._refreshed.inc(result.refreshed)
+
+    def render(self, accept: str) -> tuple[str, bytes]:
+        """(content type, body) in the format that ``accept`` prefers. Raises StoreError."""
+        encode, content_type = choose_encoder(accept)
+        return content_type, encode(self._registry)
+
+
+class _Kept(Collector):
+    """What the store knows."""
+
+    def __init__(self, store: Store, feeds: Callable[[], Mapping[str, Feed]]) -> None:
+        self._store, self._feeds = store, feeds
+
+    def describe(self) -> list[Metric]:
+        """Empty: registering asks nothing of the store."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._store.read(self._look)
+
+    def _look(self, tx: Tx) -> list[Metric]:
+        return [_jobs(tx), _successes(tx, self._feeds())]
+
+
+def _jobs(tx: Tx) -> Metric:
+    found = GaugeMetricFamily("syncd_jobs", "Jobs there are, by status.", labels=("employer", "status"))
+    names = {employer.id: employer.name for employer in employers.all(tx)}
+    for (employer, status), count in jobs.totals(tx).items():
+        found.add_metric((names.get(employer, str(employer)), status), count)
+    return found
+
+
+def _successes(tx: Tx, feeds: Mapping[str, Feed]) -> Metric:
+    found = GaugeMetricFamily(
+        "syncd_feed_last_success_timestamp",
+        "When the feed's last file was taken, in seconds since 1970.",
+        labels=("feed",),
+    )
+    for name, feed in feeds.items():
+        run = runs.last(tx, feed.id, _SUCCESS)
+        if run is not None and run.ended_at is not None:
+            found.add_metric((name,), run.ended_at.timestamp())
+    return found

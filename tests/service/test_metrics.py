@@ -1,0 +1,137 @@
+"""What /metrics tells: names and labels are for dashboards to rely on, so they are held here one by one."""
+
+import re
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from syncd.api import RequestTimes
+from syncd.api.timings import BOUNDS
+from syncd.domain.run import Counts, Run, RunKind, RunState
+from syncd.service.metrics import Metrics
+from syncd.store import employers
+from syncd.sync.refresher import RefreshResult
+
+OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
+
+
+@pytest.fixture
+def times():
+    return RequestTimes()
+
+
+@pytest.fixture
+def metrics(store, times):
+    return Metrics(store, dict, times)
+
+
+def told(metrics):
+    """(name of a sample, its labels) → value."""
+    kind, body = metrics.render("")
+    assert kind.startswith("text/plain; version=")
+    families = text_string_to_metric_families(body.decode())
+    return {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def a_run(state=RunState.SUCCEEDED, feed="acme", **counts):
+    run = Run(1, feed, 1, "Acme Ltd.", RunKind.FILE, state, "jobs.csv", 100)
+    run.counts, run.phases = Counts(**counts), {"read": 0.5, "apply": 2.0}
+    return run
+
+
+def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):
+    metrics.ran(a_run(read=9, created=4, rejected=2, missing=3, archived=3))
+    metrics.ran(a_run(read=5, created=5, unchanged=1))
+    metrics.ran(a_run(RunState.HELD, "other", missing=7))
+    found = told(metrics)
+    assert found["syncd_runs_total", ("feed", "acme"), ("state", "succeeded")] == 2
+    assert found["syncd_runs_total", ("feed", "other"), ("state", "held")] == 1
+    rows = {
+        key[1][1]: value
+        for key, value in found.items()
+        if key[0] == "syncd_rows_total" and ("feed", "acme") in key
+    }
+    assert rows == {
+        "created": 9,
+        "updated": 0,
+        "reactivated": 0,
+        "unchanged": 1,
+        "rejected": 2,
+        "suppressed": 0,
+        "expired": 0,
+        "archived": 3,
+    }
+    assert found["syncd_run_seconds_sum", ("feed", "acme"), ("phase", "apply")] == 4.0
+    assert found["syncd_run_seconds_count", ("feed", "acme"), ("phase", "read")] == 2
+
+
+def test_refreshes_are_added_up(metrics):
+    metrics.refreshed(RefreshResult(3, 5))
+    metrics.refreshed(RefreshResult(4))
+    assert told(metrics)["syncd_refreshed_total",] == 7
+
+
+def test_jobs_are_the_stores_by_employer_and_status(store, metrics):
+    employer = store.write(lambda tx: employers.add(tx, 'Café "Nord"\\'))
+    assert not [key for key in told(metrics) if key[0] == "syncd_jobs"]
+    store.write(lambda tx: tx.run("INSERT INTO job_total VALUES (?, 'active', 12)", (employer.id,)))
+    assert told(metrics)["syncd_jobs", ("employer", 'Café "Nord"\\'), ("status", "active")] == 12
+
+
+def test_times_of_requests_are_a_histogram(metrics, times):
+    for seconds in (0.0005, 0.001, 0.0011, 3.0, 60.0):
+        times.note("GET", "/api/v1.1/jobs/{id}", 200, seconds)
+    times.note("BREW", None, 404, 0.1)
+    found = told(metrics)
+    where = ("method", "GET"), ("route", "/api/v1.1/jobs/{id}"), ("status", "200")
+    buckets = {
+        float(dict(key[1:])["le"]): value
+        for key, value in found.items()
+        if key[0] == "syncd_http_request_seconds_bucket" and set(where) < set(key)
+    }
+    assert buckets == {**dict.fromkeys(BOUNDS, 3.0), 0.001: 2.0, 5.0: 4.0, 10.0: 4.0, float("inf"): 5.0}
+    assert found["syncd_http_request_seconds_count", *where] == 5
+    assert found["syncd_http_request_seconds_sum", *where] == pytest.approx(63.0026)
+    assert (
+        found["syncd_http_request_seconds_count", ("method", "other"), ("route", "none"), ("status", "404")]
+        == 1
+    )
+
+
+def test_methods_that_clients_invent_add_nothing_to_remember(times):
+    for number in range(1000):
+        times.note(f"M{number}", None, 404, 0.1)
+    (family,) = times.collect()
+    assert len({tuple(sample.labels.values())[:3] for sample in family.samples}) == 1
+
+
+def test_the_process_is_told_of_too_and_nothing_that_nobody_asked_for(metrics):
+    metrics.ran(a_run(created=1))
+    names = {key[0] for key in told(metrics)}
+    assert {"process_resident_memory_bytes", "process_open_fds", "process_start_time_seconds"} <= names
+    assert not [name for name in names if name.startswith("syncd") and name.endswith("_created")]
+
+
+def test_every_metric_is_documented_with_its_labels(store, metrics, times):
+    employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
+    store.write(lambda tx: tx.run("INSERT INTO job_total VALUES (?, 'active', 1)", (employer.id,)))
+    metrics.ran(a_run(created=1))
+    times.note("GET", "/", 200, 0.1)
+    written = {
+        name: set(re.findall(r"`([a-z]+)`", labels))
+        for name, labels in re.findall(
+            r"^\| `(syncd_[a-z_]+)` \| ([^|]*) \|", OPERATIONS.read_text(), re.MULTILINE
+        )
+    }
+    shown = {}
+    for name, *labels in told(metrics):
+        base = re.sub(r"_(bucket|sum|count)\Z", "", name)
+        if base.startswith("syncd"):
+            shown.setdefault(base, set()).update({label for label, _ in labels} - {"le"})
+    assert shown.keys() | {"syncd_feed_last_success_timestamp"} == written.keys()
+    assert {name: written[name] for name in shown} == shown
