@@ -302,6 +302,19 @@ async def test_the_merged_job_is_judged_before_conflicts(api: Api) -> None:
     assert (await api.put(path, both)).faults == [("/description", "required")]
     taken = await api.put(path, {"referenceId": "A-1"})
     assert taken.code == "duplicate_reference"
+    live = await api.create(referenceId="A-2", salary=None)
+    back = {"status": "draft", "salary": {"maxAmount": 5}}
+    for path, sent in ((f"/jobs/{live['id']}", back), ("/jobs", {"referenceId": "A-2", **back})):
+        assert (await api.put(path, sent)).faults == [("/salary/amount", "required")]
+        assert (await api.put(path, {**sent, "salary": None})).code == "illegal_transition"
+
+
+async def test_the_wrong_id_in_a_body_is_told_with_all_else_that_is_wrong_with_it(api: Api) -> None:
+    job = await api.create()
+    for path in (f"/jobs/{job['id']}", "/jobs/999"):
+        answer = await api.put(path, {"title": 5, "id": 998, "titel": "x"})
+        wrong = [("/title", "wrong_type"), ("/id", "read_only_mismatch"), ("/titel", "unknown_field")]
+        assert answer.faults == wrong
 
 
 # --- conflicts, overload, failure -------------------------------------------------------------------------
