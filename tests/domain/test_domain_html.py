@@ -80,6 +80,7 @@ def test_what_a_browser_reads_as_allowed_passes(text):
         ('<p title="a>b" id=x>', [(3, "'title'"), (15, "'id'")]),
         ("<a>x</a>", [(0, "href")]),
         ("<a target=x>", [(0, "href")]),
+        ("<a onclick=x>", [(0, "href"), (3, "'onclick'")]),
         ("<a href>", [(3, "empty")]),
         ('<a href="">', [(3, "empty")]),
         ('<a href=" \t">', [(3, "empty")]),
@@ -383,6 +384,7 @@ def test_the_fast_path_accepts_nothing_that_the_tokenizer_refuses(text):
 
 @settings(max_examples=500, deadline=None)
 @given(texts | st.text())
+@example("<a onclick=x>")
 def test_the_check_never_raises_and_every_offset_lies_in_the_text(text):
     offsets = [fault.offset for fault in check(text)]
     assert offsets == sorted(offsets)
