@@ -26,10 +26,10 @@ class HtmlFault:
 
 
 #: The first "<" that begins nothing of what is plainly allowed. A quoted value without "<" cannot hide the
-#: next tag.
+#: next tag; what follows a scheme may be white space written as a reference, which is nothing.
 _DOUBTFUL = re.compile(
     r"<(?!/?(?:p|li|ul|br|strong|b|div|ol|em|i)>|br ?/>|/a>"
-    r'|a href="(?:https?:/|mailto:|tel:)[^"<>\s]+"(?: target="[^"<>]*")?>'
+    r'|a href="(?:https?:/|mailto:|tel:)[^\x00-\x20&"<>\s][^"<>\s]*"(?: target="[^"<>]*")?>'
     r"|[^A-Za-z/!?])"
 )
 

@@ -32,6 +32,7 @@ FOUND = [
     ("Saint-Jean, Terre-Neuve", "St. John's, NL"),
     ("Sudbury, ON", "Greater Sudbury, ON"),
     ("trois rivieres", "Trois-Rivières, QC"),
+    ("Saint-Louis-du-Ha! Ha!, QC", "Saint-Louis-du-Ha Ha, QC"),
     ("100 Mile House", "100 Mile House, BC"),
     ("Whitehorse, YT", "Whitehorse, YT"),
     ("Iqaluit", "Iqaluit, NU"),
