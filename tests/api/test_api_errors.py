@@ -228,9 +228,14 @@ async def test_a_content_type_has_to_start_with_application_json(api: Api, type:
         assert answer.code == "unsupported_media_type"
 
 
-async def test_a_missing_body_is_malformed_whatever_the_content_type(api: Api) -> None:
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/jobs"), ("PUT", "/jobs"), ("PUT", "/jobs/1"), ("DELETE", "/jobs")]
+)
+async def test_a_missing_body_is_malformed_whatever_the_content_type(
+    api: Api, method: str, path: str
+) -> None:
     for type in ("application/json", "text/plain", ""):
-        answer = await api("POST", "/jobs", headers={"Content-Type": type})
+        answer = await api(method, path, headers={"Content-Type": type})
         assert (answer.status, answer.code) == (400, "malformed_json")
 
 

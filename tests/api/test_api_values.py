@@ -188,6 +188,7 @@ async def test_each_offence_of_a_description_is_named_with_its_offset(api: Api) 
         ("MONTRÉAL, Quebec", "Montréal, QC"),
         ("Victoria, colombie-britannique", "Victoria, BC"),
         ("London", "London, ON"),
+        ("cornwall", "Cornwall, ON"),
         ("  whitehorse ,yukon ", "Whitehorse, YT"),
         ("Petit Lac Perdu, ns", "Petit Lac Perdu, NS"),
         ("Petit Lac Perdu", "Petit Lac Perdu"),

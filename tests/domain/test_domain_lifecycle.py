@@ -349,6 +349,7 @@ def test_without_a_routing_type_a_null_address_takes_nothing_away():
 
 def test_locations_are_replaced_as_a_list_and_known_by_their_id():
     assert put(job(), locations=(REGINA, LAVAL)).job.locations == (REGINA, LAVAL)
+    assert put(job(), locations=(REGINA, LAVAL, REGINA)).job.locations == (REGINA, LAVAL)
     assert put(job(), locations=(Location(1, "Laval", "Laval, Québec"),)) == Unchanged(job())
     assert put(job(), locations=(LAVAL, Location(1, "Laval", "Laval"))) == Unchanged(job())
 
