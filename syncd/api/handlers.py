@@ -68,7 +68,7 @@ async def create_job(request: web.Request) -> web.Response:
     if name is not None:
         with idempotency.once(request, name, body) as (this, before):
             return before if before is not None else await _create_once(request, body, address, this)
-    sent = _check(request, body, creating=True)
+    sent = _new(request, body)
     conditions.allow_write(None)
     job = await _write(request, lambda tx: upsert.create(tx, who.employer.id, sent, who.actor))
     return _created(request, job, address)
@@ -79,7 +79,7 @@ async def _create_once(
 ) -> web.Response:
     """Create, and keep the answer with what it answers."""
     context, who = request.app[CONTEXT], request[PRINCIPAL]
-    sent = _check(request, body, creating=True)
+    sent = _new(request, body)
     conditions_of(request).allow_write(None)
 
     def work(tx: Tx) -> tuple[bytes, dict[str, str]]:
@@ -96,7 +96,7 @@ async def _create_once(
 async def update_job(request: web.Request) -> web.Response:
     """4.3."""
     job_id, check_job = path_id(request, "job"), _precondition(request)
-    sent = await _sent(request)
+    sent = await _sent(request, addressed=job_id)
     who = request[PRINCIPAL]
     job = await _write(
         request, lambda tx: upsert.update(tx, who.employer.id, job_id, sent, who.actor, check=check_job)
@@ -135,18 +135,18 @@ async def delete_job_by_reference(request: web.Request) -> web.Response:
     return web.Response(status=204)
 
 
-async def _sent(request: web.Request, *, by_reference: bool = False) -> JobInput:
-    body = await read_object(request, request.app[CONTEXT].settings)
-    return _check(request, body, by_reference=by_reference)
-
-
-def _check(
-    request: web.Request, body: dict[str, object], *, creating: bool = False, by_reference: bool = False
+async def _sent(
+    request: web.Request, *, by_reference: bool = False, addressed: int | None = None
 ) -> JobInput:
-    """The checked body. Every fault of it is told at once; of a body that is to make a job also what it lacks."""
+    """The checked body of an update: every fault that can be known without the job, at once."""
+    body = await read_object(request, request.app[CONTEXT].settings)
+    return check(body, request.app[CONTEXT].catalog, reference_required=by_reference, addressed=addressed)
+
+
+def _new(request: web.Request, body: dict[str, object]) -> JobInput:
+    """The checked body of a job that is to be made: what it lacks is told with every other fault of it."""
     context = request.app[CONTEXT]
-    moment = context.store.now() if creating else None
-    return check(body, context.catalog, creating=moment, reference_required=by_reference)
+    return check(body, context.catalog, creating=context.store.now())
 
 
 def _precondition(request: web.Request) -> Callable[[Job | None], None]:

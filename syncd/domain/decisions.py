@@ -48,8 +48,8 @@ class Delete(Struct, frozen=True):
 
 
 class Reject(Struct, frozen=True):
-    """Nothing is written. Either ``problems`` (the merged job breaks the rules, 422) or ``conflict``
-    (409)."""
+    """Nothing is written. ``problems``: the merged job breaks the rules (422); ``conflict``: the status cannot
+    change so (409). Where there are both, the problems come first."""
 
     problems: tuple[Problem, ...] = ()
     conflict: IllegalTransition | None = None

@@ -26,10 +26,10 @@ class HtmlFault:
 
 
 #: The first "<" that begins nothing of what is plainly allowed. A quoted value without "<" cannot hide the
-#: next tag.
+#: next tag; what follows a scheme may be white space written as a reference, which is nothing.
 _DOUBTFUL = re.compile(
     r"<(?!/?(?:p|li|ul|br|strong|b|div|ol|em|i)>|br ?/>|/a>"
-    r'|a href="(?:https?:/|mailto:|tel:)[^"<>\s]+"(?: target="[^"<>]*")?>'
+    r'|a href="(?:https?:/|mailto:|tel:)[^\x00-\x20&"<>\s][^"<>\s]*"(?: target="[^"<>]*")?>'
     r"|[^A-Za-z/!?])"
 )
 
@@ -178,7 +178,9 @@ def _judge(tag: _Tag) -> Iterator[HtmlFault]:
 
 
 def _judge_link(tag: _Tag) -> Iterator[HtmlFault]:
-    seen: dict[str, str] = {}
+    if tag.end is not None and all(name != "href" for _, name, _ in tag.attributes):
+        yield HtmlFault(tag.start, "the tag <a> needs an href")
+    seen: set[str] = set()
     for offset, name, value in tag.attributes:
         if name not in ("href", "target"):
             yield HtmlFault(offset, f"the attribute {_short(name)!r} is not allowed on <a>")
@@ -186,9 +188,7 @@ def _judge_link(tag: _Tag) -> Iterator[HtmlFault]:
             yield HtmlFault(offset, f"the attribute {name!r} is given twice")
         elif name == "href" and (detail := _link_fault(value)):
             yield HtmlFault(offset, detail)
-        seen.setdefault(name, value)
-    if "href" not in seen and tag.end is not None:
-        yield HtmlFault(tag.start, "the tag <a> needs an href")
+        seen.add(name)
 
 
 def _short(name: str) -> str:

@@ -78,9 +78,7 @@ def decide(
         problems = check_merged(job, fields, now)
         return Reject(tuple(problems)) if problems else Create(job)
     target = cast("Status", fields.get("status", current.status))
-    if target is not current.status and target not in TRANSITIONS[current.status]:
-        allowed = tuple(status.value for status in TRANSITIONS[current.status])
-        return Reject(conflict=IllegalTransition(current.status.value, target.value, allowed))
+    conflict = _conflict(current.status, target)
     changes = _merge(current, fields)
     if target is not current.status:
         changes |= _transition(current, target, now, by)
@@ -88,9 +86,16 @@ def decide(
         changes |= _close_date(current, changes, fields, chosen)
     job = replace(current, **changes) if changes else current
     problems = check_merged(job, fields, now)
-    if problems:
-        return Reject(tuple(problems))
+    if problems or conflict:
+        return Reject(tuple(problems), conflict)
     return Update(current, job, changed_fields(changes)) if changes else Unchanged(current)
+
+
+def _conflict(source: Status, target: Status) -> IllegalTransition | None:
+    allowed = TRANSITIONS[source]
+    if target is source or target in allowed:
+        return None
+    return IllegalTransition(source.value, target.value, tuple(status.value for status in allowed))
 
 
 def new_job(

@@ -57,7 +57,10 @@ PROVINCES: Mapping[str, tuple[str, ...]] = {
 
 MAX_DESCRIPTION = 300
 MAX_NAME = 256
-_PUNCTUATION = frozenset(".'-()/ ")
+#: There is one place with an exclamation mark: Saint-Louis-du-Ha! Ha!
+_PUNCTUATION = frozenset(".'!-()/ ")
+#: Apostrophes and hyphens as word processors set them.
+_TYPED = str.maketrans("’‘‐‑–", "''---")
 _PLAIN_CITY = re.compile(r"[A-Za-z][A-Za-z .'\-]*")
 
 
@@ -102,7 +105,7 @@ def parse(text: str) -> Place:
 @lru_cache(maxsize=16384)
 def _parse(text: str) -> Place:
     city, comma, suffix = text.partition(",")
-    city, suffix = " ".join(city.replace("’", "'").split()), suffix.strip()
+    city, suffix = " ".join(city.translate(_TYPED).split()), suffix.strip()
     if not city and not comma:
         raise PlaceError((("required", "a location needs a city"),))
     province = province_code(suffix) if comma else None

@@ -37,7 +37,7 @@ from syncd.domain.members import (
 from syncd.domain.merged import check_merged, in_body_order, member
 from syncd.errors import Invalid, Problem
 
-__all__ = ["LIMITS", "MAX_PROBLEMS", "check", "check_merged", "check_reference"]
+__all__ = ["LIMITS", "MAX_PROBLEMS", "check", "check_merged", "check_reference", "other_job"]
 
 #: Longest strings, in code points (section 8).
 LIMITS: Mapping[str, int] = {
@@ -57,15 +57,20 @@ Reader = Callable[[object, Catalog, Problems], object]
 
 
 def check(
-    body: object, catalog: Catalog, *, creating: Moment | None = None, reference_required: bool = False
+    body: object,
+    catalog: Catalog,
+    *,
+    creating: Moment | None = None,
+    reference_required: bool = False,
+    addressed: int | None = None,
 ) -> JobInput:
     """The fields that ``body`` sends, checked and typed. Raises Invalid with every problem, in the order of
     the body.
 
     ``creating``: the body is to make a new job now; then, if anything is wrong with it, what it lacks is told
     too (with nothing else wrong, ``decide`` tells it). ``reference_required``: it must have a usable
-    referenceId (specification 4.4). Whether a place exists is not judged here; locations come back as
-    Places."""
+    referenceId (specification 4.4). ``addressed``: the id of the job that it is to update. Whether a place
+    exists is not judged here; locations come back as Places."""
     if not isinstance(body, dict):
         raise Invalid([Problem("", "wrong_type", "the body must be a JSON object")])
     problems: Problems = []
@@ -81,11 +86,23 @@ def check(
         if len(problems) > MAX_PROBLEMS:
             raise Invalid(_capped(problems))
     job_id = _job_id(body["id"], problems) if "id" in body else None
+    if addressed is not None and (mismatch := other_job(job_id, addressed)):
+        problems.append(mismatch)
     if reference_required and fields.get("referenceId") is None and not _faulty(problems, "referenceId"):
         problems.append(_NO_REFERENCE)
     if problems:
         _raise(problems, body, fields, creating)
     return JobInput(fields, job_id)
+
+
+def other_job(sent_id: int | None, job_id: int | None) -> Problem | None:
+    """What is wrong if the id in a body is not ``job_id``, that of the job addressed (None: one that is to be
+    created)."""
+    if sent_id is None or sent_id == job_id:
+        return None
+    addressed = "a new one" if job_id is None else f"job {job_id}"
+    detail = f"the body is about job {sent_id}, the request about {addressed}"
+    return Problem("/id", "read_only_mismatch", detail, sent_id)
 
 
 def check_reference(body: object) -> str:

@@ -24,7 +24,7 @@ from syncd.store.tx import Row, Tx
 FIRST_ADDED = 1_000_000_000
 
 _SAINTS = {"st": "saint", "ste": "sainte", "sts": "saints", "stes": "saintes"}
-_LOOSE = str.maketrans({"-": " ", ".": " ", "/": " ", "(": " ", ")": " ", "'": None})
+_LOOSE = str.maketrans({"-": " ", ".": " ", "/": " ", "(": " ", ")": " ", "'": None, "!": None})
 
 #: Names that are used for a shipped place but are not its name: (key, province) → key.
 ALIASES = {

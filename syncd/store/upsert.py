@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from syncd.domain.job import Actor, Job, JobInput
 from syncd.domain.plan import Create, Decision, Delete, Reject, Unchanged, Update, decide
+from syncd.domain.rules import other_job
 from syncd.errors import DuplicateReference, Invalid, NotFound, Problem
 from syncd.store import jobs, places
 from syncd.store.apply import apply
@@ -79,11 +80,8 @@ def _remove(tx: Tx, job: Job, actor: Actor, check: Check) -> None:
 
 
 def _same_job(sent: JobInput, job_id: int | None) -> None:
-    if sent.id is not None and sent.id != job_id:
-        detail = f"the body is about job {sent.id}, the request about " + (
-            f"job {job_id}" if job_id else "a new one"
-        )
-        raise Invalid([Problem("/id", "read_only_mismatch", detail, sent.id)])
+    if mismatch := other_job(sent.id, job_id):
+        raise Invalid([mismatch])
 
 
 def _settle(

@@ -229,9 +229,14 @@ async def test_a_content_type_has_to_start_with_application_json(api: Api, type:
         assert answer.code == "unsupported_media_type"
 
 
-async def test_a_missing_body_is_malformed_whatever_the_content_type(api: Api) -> None:
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/jobs"), ("PUT", "/jobs"), ("PUT", "/jobs/1"), ("DELETE", "/jobs")]
+)
+async def test_a_missing_body_is_malformed_whatever_the_content_type(
+    api: Api, method: str, path: str
+) -> None:
     for type in ("application/json", "text/plain", ""):
-        answer = await api("POST", "/jobs", headers={"Content-Type": type})
+        answer = await api(method, path, headers={"Content-Type": type})
         assert (answer.status, answer.code) == (400, "malformed_json")
 
 
@@ -303,6 +308,19 @@ async def test_the_merged_job_is_judged_before_conflicts(api: Api) -> None:
     assert (await api.put(path, both)).faults == [("/description", "required")]
     taken = await api.put(path, {"referenceId": "A-1"})
     assert taken.code == "duplicate_reference"
+    live = await api.create(referenceId="A-2", salary=None)
+    back = {"status": "draft", "salary": {"maxAmount": 5}}
+    for path, sent in ((f"/jobs/{live['id']}", back), ("/jobs", {"referenceId": "A-2", **back})):
+        assert (await api.put(path, sent)).faults == [("/salary/amount", "required")]
+        assert (await api.put(path, {**sent, "salary": None})).code == "illegal_transition"
+
+
+async def test_the_wrong_id_in_a_body_is_told_with_all_else_that_is_wrong_with_it(api: Api) -> None:
+    job = await api.create()
+    for path in (f"/jobs/{job['id']}", "/jobs/999"):
+        answer = await api.put(path, {"title": 5, "id": 998, "titel": "x"})
+        wrong = [("/title", "wrong_type"), ("/id", "read_only_mismatch"), ("/titel", "unknown_field")]
+        assert answer.faults == wrong
 
 
 # --- conflicts, overload, failure -------------------------------------------------------------------------

@@ -121,6 +121,23 @@ async def test_all_faults_are_told_at_once(api: Api) -> None:
     assert pointers == {"/title", "/status", "/categories", "/extra", "/closeDate"}
 
 
+async def test_what_a_new_job_lacks_is_told_with_what_is_wrong_in_the_order_of_the_body(api: Api) -> None:
+    sent = {"titel": "x", "title": 5, "status": "active", "salary": {"amount": 1}}
+    wrong = [
+        ("/titel", "unknown_field"),
+        ("/title", "wrong_type"),
+        ("/salary/period", "required"),
+        ("/locations", "required"),
+        ("/categories", "required"),
+        ("/positionType", "required"),
+        ("/description", "required"),
+        ("/applicantRoutingType", "required"),
+    ]
+    assert (await api.post(sent)).faults == wrong
+    named = await api.post(sent, headers={"Idempotency-Key": "k"})
+    assert named.faults == wrong
+
+
 async def test_what_is_sent_is_judged_before_whether_the_job_exists(api: Api) -> None:
     assert (await api.put("/jobs/999", {"title": 5})).status == 422
     assert (await api.put("/jobs/999", {"title": "x"})).status == 404

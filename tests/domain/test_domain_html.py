@@ -80,6 +80,7 @@ def test_what_a_browser_reads_as_allowed_passes(text):
         ('<p title="a>b" id=x>', [(3, "'title'"), (15, "'id'")]),
         ("<a>x</a>", [(0, "href")]),
         ("<a target=x>", [(0, "href")]),
+        ("<a onclick=x>", [(0, "href"), (3, "'onclick'")]),
         ("<a href>", [(3, "empty")]),
         ('<a href="">', [(3, "empty")]),
         ('<a href=" \t">', [(3, "empty")]),
@@ -90,6 +91,11 @@ def test_what_a_browser_reads_as_allowed_passes(text):
         ('<a href="//example.com">', [(3, "scheme")]),
         ('<a href="example.com:80/x">', [(3, "'example.com'")]),
         ('<a href="http:">', [(3, "scheme")]),
+        ('<a href="ftp://x.ca/">', [(3, "'ftp'")]),
+        ('<a href="HTTPX://x.ca/">', [(3, "'HTTPX'")]),
+        ('<a href="sms:+15145550100">', [(3, "'sms'")]),
+        ('<a href="mailto:&Tab;">', [(3, "scheme")]),
+        ('<a href="tel:&#32;&#1;">', [(3, "scheme")]),
         ('<a href="javascript:alert(1)">', [(3, "'javascript'")]),
         ('<a href="JaVaScRiPt:alert(1)">', [(3, "'JaVaScRiPt'")]),
         ('<a href="&#106;avascript:alert(1)">', [(3, "'javascript'")]),
@@ -270,6 +276,7 @@ pieces = st.sampled_from(
             "style=",
             "<a href=",
             '<a href="https://x.ca"',
+            '<a href="mailto:',
             "<p>",
             "</p>",
             "<br/>",
@@ -383,6 +390,7 @@ def test_the_fast_path_accepts_nothing_that_the_tokenizer_refuses(text):
 
 @settings(max_examples=500, deadline=None)
 @given(texts | st.text())
+@example("<a onclick=x>")
 def test_the_check_never_raises_and_every_offset_lies_in_the_text(text):
     offsets = [fault.offset for fault in check(text)]
     assert offsets == sorted(offsets)

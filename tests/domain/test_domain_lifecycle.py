@@ -158,6 +158,12 @@ def test_transitions(before, after, allowed):
         assert decision.problems == ()
 
 
+def test_a_status_that_cannot_be_is_told_beside_what_else_is_wrong():
+    decision = put(job(salary=None), status=Status.DRAFT, salary={})
+    assert codes(decision) == [("/salary/amount", "required")]
+    assert decision.conflict.target == "draft"
+
+
 def test_archiving_and_coming_back_change_nothing_else():
     archived = put(job(), LATER, status=Status.ARCHIVED)
     assert archived.job == job(status=Status.ARCHIVED, archived_by=ArchivedBy.PERSON)
@@ -343,6 +349,7 @@ def test_without_a_routing_type_a_null_address_takes_nothing_away():
 
 def test_locations_are_replaced_as_a_list_and_known_by_their_id():
     assert put(job(), locations=(REGINA, LAVAL)).job.locations == (REGINA, LAVAL)
+    assert put(job(), locations=(REGINA, LAVAL, REGINA)).job.locations == (REGINA, LAVAL)
     assert put(job(), locations=(Location(1, "Laval", "Laval, Québec"),)) == Unchanged(job())
     assert put(job(), locations=(LAVAL, Location(1, "Laval", "Laval"))) == Unchanged(job())
 
