@@ -22,6 +22,7 @@ from aiohttp.web_request import BaseRequest
 
 from syncd.api import problems
 from syncd.api.connections import Doors
+from syncd.api.leftovers import Leftovers
 from syncd.api.middleware import dress, new_request_id
 from syncd.api.settings import ApiSettings
 from syncd.logs import Event
@@ -53,6 +54,7 @@ class Protocol(RequestHandler):
         "_doors",
         "_head_bytes",
         "_head_timer",
+        "_leftovers",
         "_write_timer",
         "settings",
     )
@@ -63,12 +65,14 @@ class Protocol(RequestHandler):
         *,
         settings: ApiSettings,
         doors: Doors,
+        leftovers: Leftovers,
         count_as: Callable[[object], str],
         **kwargs: Any,
     ) -> None:
         """``count_as``: for which address a connection counts, by its peer name."""
         super().__init__(manager, **kwargs)
         self.settings, self._doors, self._count_as = settings, doors, count_as
+        self._leftovers = leftovers
         self._address = ""
         self._head_bytes = self._body_bytes = 0
         self._body: StreamReader = EMPTY_PAYLOAD  # of the newest request
@@ -88,6 +92,8 @@ class Protocol(RequestHandler):
         self._doors.leave(self._address)
         self._stop_head_timer()
         self._stop_write_timer()
+        if self.writing_paused:
+            self._leftovers.one_more(self._loop)
         super().connection_lost(exc)
 
     def close(self) -> None:

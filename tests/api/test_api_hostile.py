@@ -7,11 +7,15 @@ between was taken for a request, or the connection is closed.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
+
+from syncd.api.leftovers import EVERY
+from syncd.api.protocol import Protocol
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api
@@ -411,6 +415,22 @@ async def test_who_asks_much_and_reads_nothing_is_hung_up_on(serve: Any) -> None
                     pass
         assert received < 20 * 900_000
         assert {line["event"] for line in lines} == {"api.request"}
+
+
+async def test_what_is_left_of_those_who_read_nothing_is_cleared_away(serve: Any) -> None:
+    async with serve(write_timeout=0.2, compress=False) as api:
+        job = await api.create(description="<p>" + "x" * 900_000 + "</p>")
+        many = ask("GET", path=f"/jobs/{job['id']}").replace(b"KEY", api.key.encode()) * 10
+        gc.collect()
+        gc.disable()  # as good as: it counts objects, and these are few
+        try:
+            for _ in range(EVERY):
+                await (await api.wire()).send(many)
+            async with asyncio.timeout(8):
+                while any(isinstance(it, Protocol) and it.transport is None for it in gc.get_objects()):
+                    await asyncio.sleep(0.2)
+        finally:
+            gc.enable()
 
 
 # -- half of a conversation ----------------------------------------------------------------------------------------
