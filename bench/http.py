@@ -5,9 +5,11 @@ connections; random ids.
 
 Beside it, in the same run: a bare aiohttp handler that returns the same bytes, and the same operations in
 FastAPI + SQLModel + uvicorn (``fastapi_peer.py``), which needs ``pip install -r bench/requirements.txt``
-first. All servers stay up and rounds take turns, so that noise hits all; medians count. Figures compare
-within one run only; where others use the machine too, CPU time a request ("by CPU") is the steadier measure. The load comes from wrk (``apt-get install wrk``) if it is there, else from a slower
-client of our own; either takes its share of the same cores.
+first. All servers stay up and rounds take turns, so that noise hits all; medians count. The databases are read
+once before each load: the goals are those of a store that is in memory. Figures compare within one run only; where
+others use the machine too, CPU time a request ("by CPU") is the steadier measure. The load comes from wrk
+(``apt-get install wrk``) if it is there, else from a slower client of our own; either takes its share of the same
+cores.
 
 ``syncd serve`` runs as it is delivered, with one line in the log for each request; the others write none.
 Every write is on disk (``synchronous=FULL``) before it is answered, here and in the peer.
@@ -127,6 +129,7 @@ def _measure(
         for what, request in requests.items():
             for connections in CONNECTIONS:
                 for name, server in found:
+                    servers.read_ahead(folder)
                     before = server.cpu()
                     load = clients.load(server.port, request, connections, options.seconds, folder)
                     row = rows.setdefault((what, connections, name), Row([], []))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from syncd import logs
 from syncd.config import Settings, load_settings
+from syncd.errors import StoreError
 
 if TYPE_CHECKING:
     from syncd.store import Store
@@ -27,11 +28,17 @@ def settings_of(config: Path | None) -> Settings:
 
 
 @contextmanager
-def opened_store(settings: Settings) -> Iterator[Store]:
-    """The store, beside a daemon or without one."""
+def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
+    """The store, beside a daemon or without one. Only who says ``make`` may have it made: a command that looks at what
+    is there would otherwise answer "nothing" for settings that name another place. Raises StoreError."""
     from syncd.service.wiring import open_store
 
     become_owner(settings)
+    if not make and settings.store.path is not None and not settings.store.path.exists():
+        raise StoreError(
+            f"there is no store at {settings.store.path} (store.url, settings: {settings.file or 'all defaults'});"
+            " `syncd serve` and `syncd employer add` make one"
+        )
     store = open_store(settings)
     try:
         yield store

@@ -31,7 +31,7 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
     """1 if a row would be rejected, or the file is no use as a whole; else 0. Raises NotFound (feed),
     FileUnusable, ConfigError."""
     settings = settings_of(config)
-    with opened_store(settings) as store:
+    with opened_store(settings, make=True) as store:
         catalog = wiring.catalog_of(store, settings)
         found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         checker = Checker(found, catalog, settings.limits, _now(store), _current(store, found))

@@ -29,7 +29,7 @@ Progress = Callable[[str, int, int], None]
 
 def list_feeds(config: Path | None, as_json: bool) -> None:
     settings = settings_of(config)
-    with opened_store(settings) as store:
+    with opened_store(settings, make=True) as store:
         configs = wiring.feed_configs(settings, wiring.catalog_of(store, settings))
         last = {name: _last(store, name) for name in configs}
     if as_json:

@@ -18,7 +18,7 @@ GRACE = timedelta(hours=24)
 
 
 def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
-    with opened_store(settings_of(config)) as store:
+    with opened_store(settings_of(config), make=True) as store:
         employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
     if as_json:
         print_json(_employer(employer))

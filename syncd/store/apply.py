@@ -1,14 +1,14 @@
-"""``Tx.apply``: decisions become rows. The only writer of jobs, their totals and their history; decides
+"""Decisions become rows. The only writer of jobs, their totals and their history; decides
 nothing itself."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from msgspec.structs import replace
 
@@ -47,8 +47,26 @@ class Inserted(NamedTuple):
 Stored = Job | Inserted
 
 
-def apply(tx: Tx, changes: Sequence[Change | NewJob], actor: Actor, run_id: int | None) -> list[Stored]:
-    """See ``Tx.apply``."""
+@overload
+def apply(tx: Tx, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]: ...
+
+
+@overload
+def apply(
+    tx: Tx, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
+) -> list[Stored]: ...
+
+
+def apply(
+    tx: Tx, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
+) -> Sequence[Stored]:
+    """Write decisions: the only way to change a job. Returns the jobs as stored, in the order of ``changes`` (of a
+    Delete the job that went, of a NewJob only what is told of it).
+
+    Unknown places are added, totals and history kept, versions raised; an ``Unchanged`` writes nothing.
+    Raises StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile:
+    then all effects of the function that called must be given up (let the error out).
+    """
     stored = _results(tx, changes)
     try:
         for kind, group in groupby(zip(changes, stored, strict=True), key=lambda pair: _kind(pair[0])):
@@ -162,7 +180,7 @@ _WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
 
 
 def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored]) -> None:
-    totals: Counter[tuple[int, str]] = Counter()
+    totals: dict[tuple[int, str], int] = defaultdict(int)
     for change, job in zip(changes, stored, strict=True):
         if isinstance(change, (Update, Archive)) and change.before.status is job.status:
             continue

@@ -1,4 +1,4 @@
-"""The history of jobs: one entry a change, written by ``Tx.apply`` alone, read here, and pruned when it is
+"""The history of jobs: one entry a change, written by ``apply`` alone, read here, and pruned when it is
 old."""
 
 from __future__ import annotations

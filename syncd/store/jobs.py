@@ -1,4 +1,4 @@
-"""Jobs, read. Nothing here writes: that is ``Tx.apply``."""
+"""Jobs, read. Nothing here writes: that is ``apply``."""
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
 

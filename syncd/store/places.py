@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import product
 from typing import cast
 
 from msgspec.structs import replace
 
 from syncd.domain.job import JobInput, Location, Place
 from syncd.domain.text import fold
-from syncd.store.like import contains
 from syncd.store.tx import Row, Tx
 
 #: Added places count from here; every GeoNames id is below.
@@ -44,13 +44,18 @@ _SHIPPED = f"SELECT {_COLUMNS} FROM place WHERE key = ? AND province = ? AND {_B
 _SHIPPED_ANYWHERE = f"SELECT {_COLUMNS} FROM place WHERE key = ? AND {_BEST}"
 _ADDED = f"SELECT {_COLUMNS} FROM place WHERE key = ? AND coalesce(province, '') = ? AND employer_id = ?"
 _VISIBLE = "(employer_id IS NULL OR employer_id = ?)"
+# (Not LIKE: its patterns end at a NUL and may not be long.)
+_PART = "instr(key, ?)"
 
 
 @lru_cache(maxsize=16384)
 def place_key(name: str) -> str:
     """``name`` as it is compared: "St. Jérôme", "Saint-Jérôme" and "ST JEROME" are one."""
-    words = fold(name).translate(_LOOSE).split()
-    return " ".join(_SAINTS.get(word, word) for word in words)
+    return " ".join(_SAINTS.get(word, word) for word in _words(name))
+
+
+def _words(name: str) -> list[str]:
+    return fold(name).translate(_LOOSE).split()
 
 
 def locate(tx: Tx, employer_id: int, sent: JobInput) -> JobInput:
@@ -140,13 +145,24 @@ def get(tx: Tx, employer_id: int, place_id: int) -> Location | None:
     return _location(row) if row else None
 
 
+def _readings(q: str) -> list[str]:
+    """What keys of places that contain ``q`` may contain. Its first and last word may be parts of longer ones: the
+    "st" of "St. John's", or that of "Stratford"."""
+    words = _words(q)
+    ends = (0, len(words) - 1)
+    choices = [{_SAINTS.get(word, word), *([word] if n in ends else [])} for n, word in enumerate(words)]
+    return [" ".join(chosen) for chosen in product(*choices)]
+
+
 def page(
     tx: Tx, employer_id: int, *, q: str | None = None, page: int = 1, page_size: int = 10
 ) -> tuple[int, list[Location]]:
     """(total, locations) whose name contains ``q`` (compared as places are), shortest name first."""
     where, values = _VISIBLE, cast("list[object]", [employer_id])
     if q:
-        where, values = f"{where} AND key LIKE ? ESCAPE '\\'", [employer_id, contains(place_key(q))]
+        parts = _readings(q)
+        where = f"{where} AND ({' OR '.join([_PART] * len(parts))})"
+        values += parts
     row = tx.one(f"SELECT count(*) FROM place WHERE {where}", values)
     found = tx.all(
         f"SELECT {_COLUMNS} FROM place WHERE {where}"

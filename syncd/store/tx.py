@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from syncd.domain.flat import NewJob
-from syncd.domain.job import Actor, Job, Moment
-from syncd.domain.plan import Change
+from syncd.domain.job import Moment
 from syncd.errors import StoreError
 from syncd.store.engine import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from syncd.store.apply import Stored
     from syncd.store.gazetteer import Gazetteer
     from syncd.store.search_index import Condition
 
@@ -96,28 +93,6 @@ class Tx:
         if last > 2**31 - 1:
             raise StoreError(f"no {counter} ids are left")
         return range(last - count + 1, last + 1)
-
-    @overload
-    def apply(self, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]: ...
-
-    @overload
-    def apply(
-        self, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
-    ) -> list[Stored]: ...
-
-    def apply(
-        self, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
-    ) -> Sequence[Stored]:
-        """Write decisions: the only way to change a job. Returns the jobs as stored, in the order of
-        ``changes`` (of a Delete the job that went, of a NewJob only what is told of it).
-
-        Unknown places are added, totals and history kept, versions raised; an ``Unchanged`` writes nothing.
-        Raises StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile:
-        then all effects of the function that called must be given up (let the error out).
-        """
-        from syncd.store.apply import apply  # noqa: PLC0415 (apply needs Tx)
-
-        return apply(self, changes, actor, run_id)
 
 
 def marks(count: int) -> str:

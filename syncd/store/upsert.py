@@ -13,6 +13,7 @@ from syncd.domain.job import Actor, Job, JobInput
 from syncd.domain.plan import Create, Decision, Delete, Reject, Unchanged, Update, decide
 from syncd.errors import DuplicateReference, Invalid, NotFound, Problem
 from syncd.store import jobs, places
+from syncd.store.apply import apply
 from syncd.store.tx import Tx
 
 Check = Callable[[Job | None], None]
@@ -74,7 +75,7 @@ def _existing(job: Job | None, which: object) -> Job:
 
 def _remove(tx: Tx, job: Job, actor: Actor, check: Check) -> None:
     check(job)
-    tx.apply([Delete(job)], actor)
+    apply(tx, [Delete(job)], actor)
 
 
 def _same_job(sent: JobInput, job_id: int | None) -> None:
@@ -95,7 +96,7 @@ def _settle(
         return change.job
     if change.job.reference_id not in (None, free):
         _reference_free(tx, change.job)
-    return tx.apply([change], actor)[0]
+    return apply(tx, [change], actor)[0]
 
 
 def _accepted(decision: Decision) -> Create | Update | Unchanged:

@@ -34,6 +34,7 @@ from syncd.domain.run import Run
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import Tx, feeds, jobs, runs
+from syncd.store.apply import apply
 from syncd.sync.context import Context
 from syncd.sync.deciding import NOBODY, created, decide, located, look_up, problems_of, written
 from syncd.sync.feed import Feed, Stopped
@@ -187,7 +188,7 @@ class Applier:
         return decided.archives is (self._part is Part.ARCHIVES)
 
     def _write(self, tx: Tx, changes: list[Change | NewJob], owned: list[Owned]) -> None:
-        stored = tx.apply(changes, self._actor, run_id=self._run.id) if changes else []
+        stored = apply(tx, changes, self._actor, run_id=self._run.id) if changes else []
         feed = self._feed
         new: list[tuple[feeds.FeedRow, bool]] = []
         others: list[feeds.FeedRow] = []
@@ -224,7 +225,7 @@ def archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: int
     owners = feeds.ownership(tx, feed.id, list(found))
     own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NOBODY)))
     changes = [change for job in own if isinstance(change := decide_missing(job, tx.now), Archive)]
-    tx.apply(changes, actor, run_id=run_id)
+    apply(tx, changes, actor, run_id=run_id)
     feeds.release(tx, [change.job.id for change in changes])
     return len(changes)
 

@@ -18,6 +18,7 @@ from syncd.domain.lifecycle import REFRESH_EVERY, close, refresh
 from syncd.domain.plan import Archive, Update
 from syncd.logs import Event
 from syncd.store import Store, Tx, jobs
+from syncd.store.apply import apply
 
 log = structlog.get_logger("syncd.sync")
 BATCH = 500
@@ -67,9 +68,9 @@ class Refresher:
         due = jobs.due_refresh(tx, tx.now.instant - self._every, BATCH)
         decided = (refresh(job, tx.now, unlimited=True, every=self._every) for job in due)
         changes = [change for change in decided if isinstance(change, Update)]
-        return len(tx.apply(changes, Actor(ActorKind.REFRESH)))
+        return len(apply(tx, changes, Actor(ActorKind.REFRESH)))
 
     def _close(self, tx: Tx) -> int:
         due = jobs.due_close(tx, tx.now.today, BATCH)
         changes = [change for job in due if isinstance(change := close(job, tx.now), Archive)]
-        return len(tx.apply(changes, Actor(ActorKind.CLOSE)))
+        return len(apply(tx, changes, Actor(ActorKind.CLOSE)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -46,8 +47,16 @@ async def test_about_thirty_categories_ship_with_ids_from_1(api: Api) -> None:
 async def test_each_entry_has_an_address(api: Api, kind: str) -> None:
     for entry in (await api.get(f"/{kind}")).json["data"]:
         assert (await api.get(f"/{kind}/{entry['id']}")).json == entry
-    for id in ("0", "999", "007", "x", "-1", "2147483648"):
-        assert (await api.get(f"/{kind}/{id}")).code == "not_found"
+
+
+KINDS = ("positiontypes", "categories", "locations", "salaryperiods", "applicantroutingtypes")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("id", ["0", "999", "007", "01", "+1", "1.0", "x", "-1", "%D9%A1", "2147483648"])
+async def test_an_id_of_nothing_names_no_entry(api: Api, kind: str, id: str) -> None:
+    answer = await api.get(f"/{kind}/{id}")
+    assert (answer.status, answer.code) == (404, "not_found")
 
 
 @pytest.mark.parametrize(
@@ -84,6 +93,45 @@ async def test_locations_match_part_of_the_name_shortest_first(api: Api) -> None
     assert all("toronto" in name.lower() for name in names)
     accents = (await api.get("/locations?q=levis")).json["data"]
     assert "Lévis" in [place["name"] for place in accents]
+
+
+@pytest.mark.parametrize(
+    ("q", "found", "not_found"),
+    [
+        ("st", {"Stratford", "St. Paul", "Saint John", "Saint-Jérôme"}, {"Toronto"}),
+        ("ste", {"Steinbach", "Ste. Anne", "Sainte-Adèle"}, {"Stratford"}),
+        ("st jer", {"Saint-Jérôme"}, {"Stratford"}),
+        ("SAINT-JÉR", {"Saint-Jérôme"}, {"Saint John"}),
+        ("fort st", {"Fort St. John", "Fort Steele"}, {"Stratford"}),
+        ("ratfo", {"Stratford"}, {"St. Paul"}),
+        ("%", set(), {"Stratford"}),
+        ("_", set(), {"Stratford"}),
+        ("\x00", set(), {"Stratford"}),
+        ("strat\x00", set(), {"Stratford"}),
+    ],
+)
+async def test_part_of_a_name_is_found_however_saints_are_written(
+    api: Api, q: str, found: set[str], not_found: set[str]
+) -> None:
+    await api.create(locations=[{"description": "Fort Steele, BC"}, {"description": "Steinbach, MB"}])
+    names: set[str] = set()
+    path: str | None = f"/locations?q={quote(q)}&pageSize=100"
+    while path is not None:
+        page = (await api.get(path)).json
+        names |= {place["name"] for place in page["data"]}
+        path = page["paging"]["next"] and page["paging"]["next"].partition("/api/v1.1")[2]
+    assert found <= names
+    assert not not_found & names
+    assert names or not found
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/locations"])
+@pytest.mark.parametrize("q", ["x" * 60_000, "%25" * 40_000, quote("\ufdfa") * 3_000])
+async def test_q_may_be_as_long_as_the_operator_lets_a_line_be(serve: Any, path: str, q: str) -> None:
+    async with serve(max_line=200_000, max_head=400_000) as api:
+        await api.create()
+        answer = await api.get(f"{path}?q={q}")
+        assert (answer.status, answer.json["paging"]["total"]) == (200, 0)
 
 
 async def test_locations_come_in_pages_with_links(api: Api) -> None:
@@ -136,6 +184,25 @@ async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> Non
         assert (await after.put(f"/jobs/{job['id']}", job)).json == job
         again = {name: value for name, value in job.items() if name not in ("id", "referenceId")}
         assert (await after.post(again)).status == 201
+
+
+async def test_what_is_renamed_has_its_new_name_everywhere_at_once(serve: Any) -> None:
+    """Served with another configuration, as after a restart."""
+    names: Any = {"position_types": {1: "Full-time"}, "categories": {1: "Ledgers"}}
+    async with serve() as before:
+        job = await before.create(positionType={"id": 1}, categories=[{"id": 1}])
+        read = await before.get(f"/jobs/{job['id']}")
+    async with serve(catalog=Catalog.default().extended(**names)) as after:
+        for kind, name in (("positiontypes", "Full-time"), ("categories", "Ledgers")):
+            assert (await after.get(f"/{kind}/1")).json == {"id": 1, "name": name}
+            assert {"id": 1, "name": name} in (await after.get(f"/{kind}")).json["data"]
+        again = await after.get(f"/jobs/{job['id']}", headers={"If-None-Match": read.headers["ETag"]})
+        assert again.status == 200
+        renamed = {
+            "positionType": {"id": 1, "name": "Full-time"},
+            "categories": [{"id": 1, "name": "Ledgers"}],
+        }
+        assert again.json == {**job, **renamed}
 
 
 async def test_a_page_of_locations_has_a_tag_that_changes_with_what_is_on_it(api: Api) -> None:

@@ -40,6 +40,16 @@ async def test_a_tag_changes_back_with_the_job(api: Api) -> None:
     assert (await api.put(path, {"confidential": False})).headers["ETag"] == tag
 
 
+async def test_a_tag_stays_while_nothing_that_is_shown_changes(api: Api) -> None:
+    path, tag = await tagged(api)
+    unseen = await api.put(path, {"applicationUrl": "https://x.example/apply"})
+    assert unseen.headers["ETag"] == tag
+    assert (await api.get(path + "/history")).json["paging"]["total"] == 2
+    shown = await api.put(path, {"applicantRoutingType": {"id": 2}}, headers={"If-Match": tag})
+    assert (shown.status, shown.json["applicationUrl"]) == (200, "https://x.example/apply")
+    assert shown.headers["ETag"] != tag
+
+
 @pytest.mark.parametrize(
     ("named", "status"),
     [

@@ -10,6 +10,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
 from aiohttp import web
 
 from syncd.api import problems
@@ -341,9 +342,13 @@ async def test_what_nobody_foresaw_is_a_500_in_json_that_tells_nothing(
         raise RuntimeError("the secret")
 
     monkeypatch.setattr(api.store, "look_up", broken)
-    answer = await api.get("/jobs/1")
+    with structlog.testing.capture_logs() as lines:
+        answer = await api.get("/jobs/1")
     assert (answer.status, answer.code) == (500, "internal_error")
     assert b"secret" not in answer.raw
+    assert [line["event"] for line in lines] == ["api.failed", "api.request"]
+    assert {line["request_id"] for line in lines} == {answer.json["requestId"]}
+    assert lines[0]["exc_info"].args == ("the secret",)
 
 
 async def test_64_clients_that_put_one_new_reference_make_one_job(api: Api) -> None:
@@ -359,6 +364,36 @@ async def test_64_clients_that_post_one_new_reference_make_one_job(api: Api) -> 
     answers = await asyncio.gather(*(api.post(body) for _ in range(64)))
     assert sorted(answer.status for answer in answers) == [201] + [409] * 63
     assert (await api.get("/jobs")).json["paging"]["total"] == 1
+
+
+async def test_of_64_clients_that_want_one_reference_for_their_jobs_exactly_one_gets_it(api: Api) -> None:
+    made = [await api.create(title=f"Job {number}") for number in range(64)]
+    answers = await asyncio.gather(*(api.put(f"/jobs/{job['id']}", {"referenceId": "A-1"}) for job in made))
+    assert sorted(answer.status for answer in answers) == [200] + [409] * 63
+    (winner,) = [answer.json["id"] for answer in answers if answer.status == 200]
+    assert {answer.json["id"] for answer in answers} == {winner}  # a 409 tells who has it
+    assert [job["id"] for job in (await api.get("/jobs?q=A-1")).json["data"]] == [winner]
+
+
+async def test_64_clients_that_make_change_and_delete_one_reference_leave_at_most_one_job(api: Api) -> None:
+    body, reference = api.body(referenceId="A-1"), {"referenceId": "A-1"}
+    asked = [
+        request
+        for number in range(16)
+        for request in (
+            api.put("/jobs", {**body, "title": f"Job {number}"}),
+            api.delete("/jobs", reference),
+            api.post(body),
+            api.put("/jobs", body, headers={"If-None-Match": "*"}),
+        )
+    ]
+    statuses = [answer.status for answer in await asyncio.gather(*asked)]
+    assert set(statuses) <= {200, 201, 204, 404, 409, 412}
+    left = statuses.count(201) - statuses.count(204)
+    assert left in (0, 1)
+    listed = (await api.get("/jobs?q=a-1")).json
+    assert (listed["paging"]["total"], len(listed["data"])) == (left, left)
+    assert (await api.delete("/jobs", reference)).status == (204 if left else 404)
 
 
 async def test_a_write_goes_through_although_its_client_has_left(api: Api) -> None:

@@ -41,7 +41,10 @@ async def test_the_same_json_written_otherwise_is_the_same_body(api: Api) -> Non
     assert (await api("POST", "/jobs", raw=other_way, headers=KEY)).raw == first.raw
 
 
-@pytest.mark.parametrize("other", [{"title": "Other"}, {"salary": {"amount": "20.5"}}])
+SALARY = {"maxAmount": 25, "period": {"id": 5}, "plusCommission": False}
+
+
+@pytest.mark.parametrize("other", [{"title": "Other"}, {"salary": {"amount": "20.5", **SALARY}}])
 async def test_another_body_under_the_same_key_is_refused(api: Api, other: dict[str, object]) -> None:
     await api.post(api.body(), headers=KEY)
     answer = await api.post(api.body(**other), headers=KEY)
@@ -80,6 +83,21 @@ async def test_a_key_counts_for_its_api_key_alone(api: Api) -> None:
     other = await api.post(api.body(title="Other"), headers={**KEY, "API-Key": second})
     assert other.status == 201
     assert (await api.as_employer("Other Ltd.").post(api.body(title="x"), headers=KEY)).status == 201
+
+
+async def test_a_key_outlives_a_restart_and_the_job_that_it_made(serve: Any) -> None:
+    async with serve() as before:
+        first = await before.post(before.body(), headers={**KEY, "Host": "jobs.example"})
+        await before.delete(f"/jobs/{first.json['id']}")
+    async with serve() as after:
+        again = await after.post(after.body(), headers={**KEY, "Host": "other.example"})
+        assert (again.status, again.raw, again.headers["Location"]) == (
+            201,
+            first.raw,
+            first.headers["Location"],
+        )
+        assert again.headers["Idempotent-Replayed"] == "true"
+        assert await total(after) == 0
 
 
 @pytest.mark.parametrize(("hours", "replayed"), [(23.99, True), (24.01, False)])

@@ -115,6 +115,40 @@ async def test_delete_by_reference_takes_the_reference_from_the_body(api: Api) -
     assert (await api.delete("/jobs", {"referenceId": "A-1"})).code == "not_found"
 
 
+async def test_a_reference_can_be_changed_and_the_old_one_is_free_again(api: Api) -> None:
+    job = await api.create(referenceId="A-1")
+    other = await api.create(referenceId="B-1")
+    path = f"/jobs/{job['id']}"
+    taken = await api.put(path, {"referenceId": "B-1"})
+    assert (taken.status, taken.code, taken.json["id"]) == (409, "duplicate_reference", other["id"])
+    assert (await api.get(path)).json == job
+    assert (await api.put(path, {"referenceId": "A-2"})).json == {**job, "referenceId": "A-2"}
+    assert (await api.put("/jobs", {"referenceId": "A-2"})).json["id"] == job["id"]
+    assert (await api.create(referenceId="A-1"))["id"] != job["id"]
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ({}, "required"),
+        ({"title": "x"}, "required"),
+        ({"referenceId": " \n"}, "required"),
+        ({"referenceId": 5}, "wrong_type"),
+        ({"referenceId": ["A-1"]}, "wrong_type"),
+        ({"referenceId": "A" * 51}, "too_long"),
+        ({"referenceId": "A\u0000"}, "invalid_characters"),
+    ],
+)
+async def test_without_a_usable_reference_nobody_knows_which_job_is_meant(
+    api: Api, body: dict[str, Any], fault: str
+) -> None:
+    job = await api.create(referenceId="A-1")
+    for method in ("PUT", "DELETE"):
+        assert (await api(method, "/jobs", body)).faults == [("/referenceId", fault)]
+    assert (await api.get("/jobs")).json["paging"]["total"] == 1
+    assert (await api.get(f"/jobs/{job['id']}")).json == job
+
+
 @pytest.mark.parametrize(
     ("before", "after", "status"),
     [

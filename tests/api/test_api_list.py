@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import threading
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,12 @@ async def test_jobs_of_one_instant_come_by_descending_id(api: Api) -> None:
         ("cuisinier", ["CUISINIER À MONTRÉAL"]),
         ("a montreal", ["CUISINIER À MONTRÉAL"]),
         ("linea", ["Línea 100% _x_ \\o/"]),
+        ("lÍñêA", ["Línea 100% _x_ \\o/"]),
+        ("ÇHÈF", ['Chef\'s "Table"']),
+        ("rÉf-2", ['Chef\'s "Table"']),
+        ("\n", []),
+        ("montreal\nref", []),
+        ("montréalref", []),
         ("%", ["Línea 100% _x_ \\o/"]),
         ("_", ["Línea 100% _x_ \\o/"]),
         ("\\", ["Línea 100% _x_ \\o/"]),
@@ -110,6 +117,18 @@ async def test_q_may_be_as_long_as_an_address_can_be(api: Api) -> None:
     assert await listed(api, "?q=" + "x" * 7_000) == []
 
 
+async def test_a_q_too_long_for_a_link_header_is_repeated_in_the_paging_object(api: Api) -> None:
+    title = "\U0001f680" * 256
+    for _ in range(2):
+        await api.create(title=title)
+    path = f"/jobs?q={quote(title)}&pageSize=1"
+    answer = await api.get(path)
+    assert "Link" not in answer.headers
+    following = answer.json["paging"]["next"]
+    assert following == str(api.client.make_url("/api/v1.1")) + path + "&page=2"
+    assert "Link" in (await api.get("/jobs?q=e&pageSize=1")).headers
+
+
 @pytest.mark.parametrize(
     ("query", "titles"),
     [
@@ -117,6 +136,10 @@ async def test_q_may_be_as_long_as_an_address_can_be(api: Api) -> None:
         ("?status=draft", ["D"]),
         ("?status=archived", ["X"]),
         ("?status=", ["X", "D", "A2", "A1"]),
+        ("?page=", ["X", "D", "A2", "A1"]),
+        ("?q=&page=&pageSize=&status=", ["X", "D", "A2", "A1"]),
+        ("?pageSize=2147483647", ["X", "D", "A2", "A1"]),
+        ("?unheard=1&unheard=2", ["X", "D", "A2", "A1"]),
         ("?status=active&q=a1", ["A1"]),
         ("?Status=draft&callback=x&_=17", ["X", "D", "A2", "A1"]),
     ],
@@ -172,6 +195,15 @@ async def test_an_empty_list_has_no_pages(api: Api) -> None:
         "data": [],
         "paging": {"total": 0, "page": 1, "pages": 0, "pageSize": 10, "previous": None, "next": None},
     }
+
+
+@pytest.mark.parametrize("query", ["", "?q=nobody", "?page=3"])
+async def test_an_empty_list_links_to_pages_that_there_are(api: Api, query: str) -> None:
+    link = (await api.get(f"/jobs{query}")).headers["Link"]
+    assert 'rel="next"' not in link
+    for address in re.findall(r"<([^>]+)>", link):
+        answer = await api.get(address.partition("/api/v1.1")[2])
+        assert (answer.status, answer.json["paging"]["page"]) == (200, 1)
 
 
 async def test_pages_name_their_neighbours_and_the_largest_page_number_is_fine(api: Api) -> None:

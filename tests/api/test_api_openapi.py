@@ -126,9 +126,28 @@ def test_every_operation_tells_its_answers_errors_and_examples(
             name = content["schema"].get("$ref", "/Problem").rpartition("/")[2]
             shown = [example["value"] for example in content.get("examples", {}).values()]
             shown += [content["example"]] if "example" in content else []
-            assert shown or name == "Document", f"{status} {media} has no example"
+            assert shown, f"{status} {media} has no example"
             for example in shown:
                 assert not list(validator(name).iter_errors(example)), (status, media)
+
+
+@pytest.mark.parametrize(("method", "path", "operation"), operations())
+def test_every_error_of_an_operation_has_its_example(method: str, path: str, operation: Any) -> None:
+    for status, response in operation["responses"].items():
+        if int(status) < 400:
+            continue
+        content = response["content"]["application/problem+json"]
+        codes = content["schema"]["allOf"][1]["properties"]["code"]["enum"]
+        told = {code: example["value"]["code"] for code, example in content["examples"].items()}
+        assert codes
+        assert told == {code: code for code in codes}, status
+
+
+def test_the_version_is_that_of_the_address_and_the_example_of_the_document_is_one() -> None:
+    assert ApiSettings().base_path.endswith(f"/api/v{DOCUMENT['info']['version']}")
+    content = DOCUMENT["paths"]["/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"]
+    OpenAPIV31SpecValidator(content["example"]).validate()
+    assert content["example"]["info"] == DOCUMENT["info"]
 
 
 TAKES_BODY = {("PUT", "/jobs"), ("PUT", "/jobs/{id}"), ("DELETE", "/jobs")}

@@ -112,6 +112,19 @@ async def test_a_revocation_counts_within_a_second(api: Api) -> None:
     assert (await api.get("/jobs")).status == 200
 
 
+async def test_every_key_that_is_not_good_gets_the_same_answer(api: Api) -> None:
+    revoked, gone = other_key(api.store, api)
+    api.store.write(lambda tx: keys.revoke(tx, revoked))
+    _, late = other_key(api.store, api, expires=api.clock.now + timedelta(hours=1))
+    api.clock.forward(hours=1)
+    told = []
+    for sent in ("", "syncd_" + "A" * 43, gone, late):
+        answer = await api.get("/jobs", headers={"API-Key": sent, "X-Request-Id": "one"})
+        told.append((answer.status, answer.raw, {**answer.headers, "Date": ""}))
+    assert (told[0][0], told[0][2]["WWW-Authenticate"]) == (401, 'API-Key realm="jobs"')
+    assert told == [told[0]] * 4
+
+
 def test_a_key_is_looked_up_once_while_it_is_believed(
     store: Store, api_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +168,20 @@ async def test_last_use_is_noted_in_a_batch_not_by_each_request(
     clock.forward(hours=1)
     await ring.flush()
     assert last_used() == clock.now - timedelta(hours=1)
+
+
+async def test_a_last_use_that_cannot_be_written_is_written_the_next_time(
+    store: Store, api_key: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ring, used = KeyRing(store), clock.now
+    ring.principal([api_key])
+    with monkeypatch.context() as patch:
+        patch.setattr(store._writer, "_limit", 0)
+        await ring.flush()
+    assert store.read(keys.all)[0].last_used_at is None
+    clock.forward(minutes=1)
+    await ring.flush()
+    assert store.read(keys.all)[0].last_used_at == used
 
 
 async def test_last_use_is_written_when_the_service_stops(serve: Any, store: Store, clock: Clock) -> None:
@@ -276,6 +303,30 @@ async def test_health_needs_no_key_even_when_the_base_is_the_root(store: Store) 
         assert (await client.get("/healthz")).status == 200
         assert (await client.get("/jobs")).status == 401
         assert (await client.get("/nowhere")).status == 401
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/healthz", "/readyz", "/docs", "/docs/docs.js", "/problems/not_found", "/api/v1.1/openapi.json"],
+)
+async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api: Api, path: str) -> None:
+    async def ask(method: str, **headers: str) -> tuple[int, Any, bytes]:
+        async with api.client.session.request(method, api.client.make_url(path), headers=headers) as answer:
+            assert answer.headers["X-Request-Id"]
+            return answer.status, answer.headers, await answer.read()
+
+    status, headers, body = await ask("GET")
+    assert (status, bool(body)) == (200, True)
+    assert (await ask("GET", **{"API-Key": "wrong"}))[0] == 200
+    status, head, nothing = await ask("HEAD")
+    assert (status, head["Content-Length"], nothing) == (200, headers["Content-Length"], b"")
+    assert head["Content-Type"] == headers["Content-Type"]
+    status, headers, _ = await ask("OPTIONS")
+    assert (status, headers["Allow"]) == (204, "GET, HEAD, OPTIONS")
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        status, headers, told = await ask(method)
+        assert (status, headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
+        assert b'"method_not_allowed"' in told
 
 
 async def test_more_can_be_served_beside_the_api(store: Store) -> None:

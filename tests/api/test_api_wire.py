@@ -52,9 +52,12 @@ async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api: A
     wire = await api.wire()
     with structlog.testing.capture_logs() as lines:
         await wire.send(BROKEN[what])
-        assert await wire.problem() == (400, "malformed_request")
+        status, headers, told = await wire.answer()
+        assert (status, told["code"]) == (400, "malformed_request")
         assert await wire.closed()
-    assert [(line["event"], line["status"]) for line in lines] == [("api.request", 400)]
+    assert headers["x-request-id"] == told["requestId"]
+    expected = ("api.request", 400, told["requestId"])
+    assert [(line["event"], line["status"], line["request_id"]) for line in lines] == [expected]
     await wire.close()
 
 

@@ -281,6 +281,32 @@ def test_check_tells_everything_at_once(acme):
     assert "no employer 'Nobody'; add it" in "\n".join(acme.run("check", "--json").json["faults"])
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "runs",
+        "runs show 1",
+        "runs approve 1",
+        "runs reject 1",
+        "jobs --employer 1",
+        "employer list",
+        "key list",
+        "key create 1",
+        "key revoke 1",
+        "plan x.csv --feed acme",
+        "import x.csv --feed acme",
+        "export --employer 1 --format csv",
+    ],
+)
+def test_a_command_that_needs_what_is_there_makes_no_store(installation, line):
+    result = installation.run(*line.split())
+    assert (result.code, result.out) == (1, "")
+    place = installation.base / "var" / "syncd.db"
+    assert f"there is no store at {place} (store.url, settings: {installation.config})" in result.err
+    assert result.err.count("\n") == 1
+    assert not place.exists()
+
+
 def test_a_reader_that_goes_away_is_no_error(acme):
     command = (
         f"{sys.executable} -m syncd --config {acme.config} employer list | true; exit ${{PIPESTATUS[0]}}"

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from syncd.domain.job import ATTRIBUTES, Actor, ActorKind, CloseOrigin, Employer, Job, Location, Status
 from syncd.domain.plan import Archive, Change, Create, Delete, Update
 from syncd.store import Store, employers
+from syncd.store.apply import apply
 
 TORONTO = ZoneInfo("America/Toronto")
 START = datetime(2026, 3, 2, 15, 0, tzinfo=UTC)
@@ -98,13 +99,13 @@ def employer(store: Store) -> Employer:
 
 
 class Board:
-    """Changes jobs of one employer through ``Tx.apply``, one change a call or many."""
+    """Changes jobs of one employer through ``apply``, one change a call or many."""
 
     def __init__(self, store: Store, employer: Employer) -> None:
         self.store, self.employer = store, employer
 
     def apply(self, *changes: Change, actor: Actor = ACTOR, run_id: int | None = None) -> list[Job]:
-        return self.store.write(lambda tx: tx.apply(changes, actor, run_id=run_id))
+        return self.store.write(lambda tx: apply(tx, changes, actor, run_id=run_id))
 
     def job(self, **fields: object) -> Job:
         """Not stored yet. ``employer_id`` may be another's."""

@@ -1,4 +1,4 @@
-"""``Tx.apply``: ids, versions, totals, history, and refusing what is stale."""
+"""``apply``: ids, versions, totals, history, and refusing what is stale."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal

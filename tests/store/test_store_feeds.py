@@ -8,6 +8,7 @@ from syncd.domain.job import Actor, ActorKind, ArchivedBy, Employer, Status
 from syncd.domain.plan import Create, Ownership
 from syncd.errors import NotFound
 from syncd.store import Store, employers, feeds, runs
+from syncd.store.apply import apply
 from syncd.store.feeds import FeedRow, KnownRow
 
 PRINT = b"f" * 16
@@ -33,7 +34,7 @@ class Feed:
 
     def write(self, reference: str, *, row: dict | None = None, **fields: object):
         def fn(tx):
-            job = tx.apply([Create(self.board.job(reference_id=reference, **fields))], RUN, run_id=1)[0]
+            job = apply(tx, [Create(self.board.job(reference_id=reference, **fields))], RUN, run_id=1)[0]
             feeds.own(tx, self.id, [self.row(job, **(row or {}))])
             return job
 
@@ -168,7 +169,7 @@ def test_a_job_that_is_not_active_is_not_known(feed: Feed) -> None:
 
 def test_many_digests_are_asked_for_at_once(feed: Feed, board) -> None:
     def fn(tx):
-        jobs = tx.apply([Create(board.job(reference_id=f"R{n}")) for n in range(1000)], RUN)
+        jobs = apply(tx, [Create(board.job(reference_id=f"R{n}")) for n in range(1000)], RUN)
         feeds.own(tx, feed.id, [feed.row(job) for job in jobs])
 
     board.store.write(fn)

@@ -5,6 +5,7 @@ import pytest
 from syncd.domain.job import Employer, JobInput, Place
 from syncd.domain.places import parse
 from syncd.store import Store, employers, gazetteer, places, upsert
+from syncd.store.apply import apply
 
 FOUND = [
     ("Montréal, QC", "Montréal, QC"),
@@ -129,7 +130,7 @@ def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, boar
         from syncd.domain.job import Actor, ActorKind
         from syncd.domain.plan import Create
 
-        tx.apply([Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
+        apply(tx, [Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

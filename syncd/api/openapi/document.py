@@ -44,19 +44,14 @@ def document(settings: ApiSettings, catalog: Catalog, routes: Mapping[str, Itera
     wanted = {(method, path) for path, methods in routes.items() for method in methods}
     if wanted != set(OPERATIONS):
         raise LookupError(f"routes and operations differ: {sorted(wanted ^ set(OPERATIONS))}")
-    shown = examples.answers(catalog)
+    head = _head()
+    shown = {**examples.answers(catalog), "Document": {**head, "paths": {}}}
     paths: dict[str, Any] = {}
     for (method, path), operation in OPERATIONS.items():
         own = ("id",) if "{id}" in path else ()
         paths.setdefault(path, {})[method.lower()] = _operation(operation, own, shown)
     return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Job Posting Service",
-            "version": "1.1",
-            "description": _INTRODUCTION,
-            "x-syncd": __version__,
-        },
+        **head,
         "servers": [{"url": (settings.public_url + settings.base_path) or "/"}],
         "security": [{"key": []}],
         "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
@@ -71,6 +66,16 @@ def document(settings: ApiSettings, catalog: Catalog, routes: Mapping[str, Itera
             "schemas": {**answers(catalog), **bodies(catalog), "Document": {"type": "object"}},
         },
     }
+
+
+def _head() -> dict[str, Any]:
+    info = {
+        "title": "Job Posting Service",
+        "version": "1.1",
+        "description": _INTRODUCTION,
+        "x-syncd": __version__,
+    }
+    return {"openapi": "3.1.0", "info": info}
 
 
 def _operation(operation: Operation, own: tuple[str, ...], shown: Mapping[str, Any]) -> Schema:
@@ -99,8 +104,7 @@ def _answer(answer: Answer, shown: Mapping[str, Any]) -> Schema:
     found: Schema = {"description": answer.description, "headers": _headers(answer.headers)}
     if answer.media:
         found["content"] = {
-            media: {"schema": ref(name), **({"example": shown[name]} if name in shown else {})}
-            for media, name in answer.media.items()
+            media: {"schema": ref(name), "example": shown[name]} for media, name in answer.media.items()
         }
     if "Job" in answer.media.values():
         found["links"] = {name: _link(name) for name in _FOLLOWING}
