@@ -15,7 +15,6 @@ import pytest
 import structlog
 
 from syncd.api.leftovers import EVERY
-from syncd.api.protocol import Protocol
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api
@@ -421,13 +420,21 @@ async def test_what_is_left_of_those_who_read_nothing_is_cleared_away(serve: Any
     async with serve(write_timeout=0.2, compress=False) as api:
         job = await api.create(description="<p>" + "x" * 900_000 + "</p>")
         many = ask("GET", path=f"/jobs/{job['id']}").replace(b"KEY", api.key.encode()) * 10
+
+        def lost() -> int:
+            ends = [it for it in gc.get_objects() if isinstance(it, asyncio.Transport) and it.is_closing()]
+            return sum(end.get_extra_info("sockname")[1] == api.port for end in ends)
+
         gc.collect()
         gc.disable()  # as good as: it counts objects, and these are few
         try:
-            for _ in range(EVERY):
+            for count in range(EVERY):
                 await (await api.wire()).send(many)
+                if count == EVERY // 2:
+                    await asyncio.sleep(0.5)
+                    assert lost() > 0
             async with asyncio.timeout(8):
-                while any(isinstance(it, Protocol) and it.transport is None for it in gc.get_objects()):
+                while lost() > EVERY // 10:
                     await asyncio.sleep(0.2)
         finally:
             gc.enable()
