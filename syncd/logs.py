@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import json
 import logging
 import sys
 import threading
@@ -23,7 +24,7 @@ import msgspec
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-_encode = msgspec.json.Encoder(enc_hook=str).encode
+_encode_utf8 = msgspec.json.Encoder(enc_hook=str).encode
 #: Methods of a logger whose level has another name.
 _LEVELS = {"exception": "error", "warn": "warning"}
 bind_context = structlog.contextvars.bound_contextvars
@@ -188,14 +189,23 @@ def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
     line.update(event)
     if "request_id" not in line:  # whoever names the request has told all that is bound for it
         structlog.contextvars.merge_contextvars(logger, method, line)
-    return _encode(line).decode()
+    return _encode(line)
 
 
 def _made(line: str | Unmade) -> str:
     if isinstance(line, str):
         return line
     nanos, event, fields = line
-    return _encode({"timestamp": _instant(nanos), "level": "info", "event": event, **fields}).decode()
+    return _encode({"timestamp": _instant(nanos), "level": "info", "event": event, **fields})
+
+
+def _encode(line: EventDict) -> str:
+    """JSON. What is no Unicode, such as half of a surrogate pair in the name of a file, is escaped: a line that could not
+    be made would cost those that are written with it, or whoever logs it."""
+    try:
+        return _encode_utf8(line).decode()
+    except UnicodeEncodeError:
+        return json.dumps(line, default=str, separators=(",", ":"))
 
 
 def _instant(nanos: int) -> str:

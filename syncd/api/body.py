@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import NoReturn
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from syncd.api.problems import Refusal
 from syncd.api.settings import ApiSettings
@@ -79,7 +79,10 @@ def _expand(raw: bytes, encoding: str, settings: ApiSettings) -> bytes:
 
 
 async def _read(request: web.Request, settings: ApiSettings) -> bytes:
-    if request.headers.get("Expect", "").strip().lower() == "100-continue":
+    if (
+        request.headers.get("Expect", "").strip().lower() == "100-continue"
+        and request.version >= HttpVersion11
+    ):
         await say_continue(request)
     try:
         async with asyncio.timeout(settings.read_timeout):
@@ -129,7 +132,8 @@ def _decode(text: str) -> object:
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise _malformed(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+        fault = error.msg.removesuffix(" at").removesuffix(" starting")
+        raise _malformed(f"line {error.lineno}, column {error.colno}: {fault}") from None
     except RecursionError:
         raise _malformed(f"the nesting is deeper than {MAX_DEPTH} levels") from None
     except (ValueError, InvalidOperation):

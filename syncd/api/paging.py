@@ -16,6 +16,8 @@ MAX_LINK = 6_000
 MAX_PAGE_SIZE = 100
 #: The parameters of a list of jobs; other lists have fewer.
 PARAMETERS = frozenset({"q", "status", "pageSize", "page"})
+#: Parameters of one query, unknown ones too.
+MAX_FIELDS = 100
 _INTEGER = re.compile(r"-?[0-9]{1,10}")
 _INT32_MAX = 2**31 - 1
 #: Entries of the index that are skipped for a page near the front: 1,000 take about as long as one job to render.
@@ -85,15 +87,16 @@ def links(query: ListQuery, total: int, address: str) -> dict[str, str]:
 
 def _values(raw: str, names: Set[str]) -> dict[str, str]:
     try:
-        pairs = parse_qsl(raw, keep_blank_values=True, errors="strict", max_num_fields=100)
+        pairs = parse_qsl(raw, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except UnicodeDecodeError:
         raise _invalid("the query is not UTF-8") from None
     except ValueError:
-        raise _invalid("the query has too many parameters") from None
+        raise _invalid(f"the query has more than {MAX_FIELDS} parameters") from None
     known = [(name, value) for name, value in pairs if name in names]
     values = dict(known)
     if len(values) != len(known):
-        raise _invalid("a parameter is there twice")
+        twice = {name: None for place, (name, _) in enumerate(known) if name in dict(known[:place])}
+        raise _invalid(f"{', '.join(twice)} is there more than once")
     return values
 
 

@@ -14,13 +14,15 @@ from typing import Any
 
 import structlog
 from aiohttp import HttpVersion10, HttpVersion11, web
-from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
+from aiohttp.http_exceptions import BadHttpMessage, BadStatusLine, InvalidURLError, LineTooLong
+from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 from aiohttp.web_request import BaseRequest
 
 from syncd.api import problems
 from syncd.api.connections import Doors
+from syncd.api.leftovers import Leftovers
 from syncd.api.middleware import dress, new_request_id
 from syncd.api.settings import ApiSettings
 from syncd.logs import Event
@@ -32,6 +34,13 @@ log = structlog.get_logger()
 FRAMING = 64 * 1024
 #: What aiohttp says, without an exception of its own.
 _TOO_MANY_HEADERS = "Too many headers received"
+_HTTP_2 = "Pause on PRI/Upgrade"
+#: Said in the place of aiohttp's words, which quote the client or name its own parts.
+_UNREADABLE = {
+    InvalidURLError: "the request line names no address that can be read",
+    BadStatusLine: "the request line has to be METHOD, address and HTTP/1.1, ended by CR and LF",
+}
+_SPOKEN = "only HTTP/1.0 and HTTP/1.1 are spoken here"
 
 
 class Protocol(RequestHandler):
@@ -45,6 +54,7 @@ class Protocol(RequestHandler):
         "_doors",
         "_head_bytes",
         "_head_timer",
+        "_leftovers",
         "_write_timer",
         "settings",
     )
@@ -55,12 +65,14 @@ class Protocol(RequestHandler):
         *,
         settings: ApiSettings,
         doors: Doors,
+        leftovers: Leftovers,
         count_as: Callable[[object], str],
         **kwargs: Any,
     ) -> None:
         """``count_as``: for which address a connection counts, by its peer name."""
         super().__init__(manager, **kwargs)
         self.settings, self._doors, self._count_as = settings, doors, count_as
+        self._leftovers = leftovers
         self._address = ""
         self._head_bytes = self._body_bytes = 0
         self._body: StreamReader = EMPTY_PAYLOAD  # of the newest request
@@ -80,6 +92,8 @@ class Protocol(RequestHandler):
         self._doors.leave(self._address)
         self._stop_head_timer()
         self._stop_write_timer()
+        if self.writing_paused:
+            self._leftovers.one_more(self._loop)
         super().connection_lost(exc)
 
     def close(self) -> None:
@@ -116,25 +130,53 @@ class Protocol(RequestHandler):
         before, in_body = self._request_count, not self._body.is_eof()
         super().data_received(data)
         if self._request_count != before:
-            self._head_bytes = self._body_bytes = 0
             if self._head_timer is not None:
                 self._stop_head_timer()
+            if self._head_bytes + len(data) > self.settings.max_head:
+                self._check_heads()
+            self._head_bytes = self._body_bytes = 0
             self._check_framing()
+            if in_body and not self._body.is_eof():
+                self._break_off()
             self._body = self._messages[-1][1]
         elif in_body:
             self._watch_body(len(data))
         elif data:
             self._watch_head(len(data))
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio asks for it; aiohttp always says None
+        """The client says no more. If it may be waiting for an answer to what came whole, it gets that."""
+        if self._waits() or self._force_close or not self._body.is_eof():
+            return False
+        self._close = True  # after the answer at hand
+        return True
+
+    def _break_off(self) -> None:
+        """What came instead of the rest of a body is no HTTP. Whoever reads that body is told at once, and whoever
+        does not read it need not wait for its end."""
+        self._body.set_exception(web.RequestPayloadError("the body is framed wrongly"))
+        self._body.feed_eof()
+
+    def _check_heads(self) -> None:
+        """Turn down heads that came whole but are longer than a head may be."""
+        for place, (message, _) in enumerate(self._messages):
+            if not isinstance(message, _ErrInfo) and _head_size(message) > self.settings.max_head:
+                fault = LineTooLong(b"", self.settings.max_head)
+                self._messages[place] = (_ErrInfo(400, fault, self._head_limit()), EMPTY_PAYLOAD)
+
     def _check_framing(self) -> None:
-        """Turn down what the parser lets pass: versions before 1.0, and transfer codings beside ``chunked``,
-        which two servers may read in two ways (RFC 9112, sections 2.3 and 6.1)."""
+        """Turn down what the parser lets pass: other versions than 1.0 and 1.1, and transfer codings beside
+        ``chunked`` or in 1.0, which two servers may read in two ways (RFC 9112, sections 2.3 and 6.1)."""
         for place, (message, _) in enumerate(self._messages):
             if isinstance(message, _ErrInfo) or (message.version is HttpVersion11 and not message.chunked):
                 continue
-            if message.version < HttpVersion10:
-                fault = "HTTP before 1.0 is not spoken here"
-            elif message.chunked and message.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            if message.version not in (HttpVersion10, HttpVersion11):
+                fault = _SPOKEN
+            elif not message.chunked:
+                continue
+            elif message.version == HttpVersion10:
+                fault = "HTTP/1.0 has no transfer coding"
+            elif message.headers.get("Transfer-Encoding", "").lower() != "chunked":
                 fault = "the only transfer coding is chunked"
             else:
                 continue
@@ -157,7 +199,7 @@ class Protocol(RequestHandler):
         if self._head_bytes <= self.settings.max_head:
             return
         if waits:
-            self._refuse("head_too_large", f"the head of a request may have {self.settings.max_head} bytes")
+            self._refuse("head_too_large", self._head_limit())
         else:
             self._close = True  # it came behind a request that is being answered; nothing after that is read
 
@@ -227,10 +269,12 @@ class Protocol(RequestHandler):
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun; it cannot be taken back")
         request_id = new_request_id()
-        if isinstance(exc, LineTooLong) or message == _TOO_MANY_HEADERS:
-            error: BaseException = problems.Refusal("head_too_large", self._head_limits(), close=True)
+        if message == self._head_limit():
+            error: BaseException = problems.Refusal("head_too_large", message, close=True)
+        elif isinstance(exc, LineTooLong) or message == _TOO_MANY_HEADERS:
+            error = problems.Refusal("head_too_large", self._head_limits(), close=True)
         elif status == 400:
-            error = problems.Refusal("malformed_request", _first_line(message), close=True)
+            error = problems.Refusal("malformed_request", _fault(exc, message), close=True)
         else:
             error = exc or RuntimeError(f"aiohttp gave up with {status}")
         answer = problems.render(error, request_id)
@@ -238,6 +282,9 @@ class Protocol(RequestHandler):
         answer.force_close()
         _log(answer.status, request_id)
         return answer
+
+    def _head_limit(self) -> str:
+        return f"the head of a request may have {self.settings.max_head} bytes"
 
     def _head_limits(self) -> str:
         limits = self.settings
@@ -255,9 +302,16 @@ def _raw_answer(code: str, detail: str, request_id: str) -> bytes:
     return f"HTTP/1.1 {answer.status} {answer.reason}\r\n{head}\r\n".encode() + body
 
 
-def _first_line(message: str | None) -> str:
+def _head_size(message: RawRequestMessage) -> int:
+    """Bytes, as the request was most likely written: with a space behind each colon."""
+    lines = sum(len(name) + len(value) + 4 for name, value in message.raw_headers)
+    return len(f"{message.method} {message.path} HTTP/1.1\r\n".encode("utf-8", "surrogateescape")) + lines + 2
+
+
+def _fault(error: BaseException | None, message: str | None) -> str:
     """aiohttp's words without the bytes that it quotes on the lines after them."""
-    return (message or "it could not be parsed").strip().splitlines()[0].rstrip(": ")
+    words = (message or "it could not be parsed").strip().splitlines()[0].rstrip(": ")
+    return _SPOKEN if words == _HTTP_2 else _UNREADABLE.get(type(error), words)
 
 
 def _log(status: int, request_id: str) -> None:

@@ -71,10 +71,6 @@ def effective_method(request: web.Request) -> str:
     return request.method
 
 
-async def nothing_here(_request: web.Request) -> web.StreamResponse:
-    raise web.HTTPNotFound
-
-
 async def no_interim_answer(_request: web.Request) -> None:
     """Expect: 100-continue is answered when a body is really wanted, by whoever reads it."""
 
@@ -88,9 +84,18 @@ def add_routes(app: web.Application, base_path: str) -> None:
     """The whole table under ``base_path``, and an answer for every other address."""
     for path, methods in ROUTES.items():
         add_endpoint(app, base_path + path, methods)
-    add_nothing_else(app)
+    add_nothing_else(app, f"{base_path}/openapi.json")
 
 
-def add_nothing_else(app: web.Application) -> None:
-    """An answer for every other address: the last route."""
+def add_nothing_else(app: web.Application, document: str = "") -> None:
+    """An answer for every other address: the last route. Where there is a ``document`` that describes what there is, it
+    says so (RFC 8631), for whoever has no more than an address."""
+    detail, headers = "there is nothing at this address", {}
+    if document:
+        detail += f"; {document} describes what there is, and /docs shows it"
+        headers["Link"] = f'<{document}>; rel="service-desc", </docs>; rel="service-doc"'
+
+    async def nothing_here(_request: web.Request) -> web.StreamResponse:
+        raise Refusal("not_found", detail, headers=headers)
+
     app.router.add_route("*", "/{unknown:.*}", nothing_here, expect_handler=no_interim_answer)

@@ -10,6 +10,7 @@ from aiohttp.web_protocol import RequestHandler
 
 from syncd.api.connections import Doors
 from syncd.api.context import CONTEXT
+from syncd.api.leftovers import Leftovers
 from syncd.api.peers import Proxies, neighbourhood_of
 from syncd.api.protocol import Protocol
 from syncd.api.settings import ApiSettings
@@ -30,6 +31,7 @@ class Server(web.Server):
         )
         self._settings = settings
         self._doors = Doors(settings.max_connections, settings.max_connections_per_address)
+        self._leftovers = Leftovers()
         self._proxies = Proxies(settings.trusted_proxies)
 
     def __call__(self) -> RequestHandler:
@@ -38,6 +40,7 @@ class Server(web.Server):
             loop=self._loop,
             settings=self._settings,
             doors=self._doors,
+            leftovers=self._leftovers,
             count_as=self._counted_as,
             **self._kwargs,
         )

@@ -7,11 +7,14 @@ between was taken for a request, or the connection is closed.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import structlog
+
+from syncd.api.leftovers import EVERY
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api
@@ -158,6 +161,8 @@ async def test_nobody_smuggles_a_request_in_the_body_of_another(api: Api, what: 
     [
         b"GET /healthz\r\n\r\n",
         b"GET /healthz HTTP/0.9\r\n\r\n",
+        b"GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n",
+        b"POST /healthz HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
         b"GET /healthz HTTP/1.2\r\nHost: x\r\n\r\n",
         b"GET /healthz HTTP/01.1\r\nHost: x\r\n\r\n",
@@ -324,6 +329,9 @@ async def test_the_limits_of_a_head_are_the_operators(serve: Any) -> None:
         assert await exchange(api, lines(15, 100)) == [200, "end"]
         assert await exchange(api, lines(1, 2_100)) == [431, "closed"]
         assert await exchange(api, lines(30, 10)) == [431, "closed"]
+        assert await exchange(api, lines(9, 1_000)) == [200, "end"]
+        assert await exchange(api, lines(11, 1_000)) == [431, "closed"]  # whole, in one packet
+        assert await exchange(api, lines(9, 1_000) * 3) == [200, 200, 200, "end"]
 
 
 async def test_many_lines_that_are_each_short_enough_are_too_much_together(serve: Any) -> None:
@@ -406,3 +414,55 @@ async def test_who_asks_much_and_reads_nothing_is_hung_up_on(serve: Any) -> None
                     pass
         assert received < 20 * 900_000
         assert {line["event"] for line in lines} == {"api.request"}
+
+
+async def test_what_is_left_of_those_who_read_nothing_is_cleared_away(serve: Any) -> None:
+    async with serve(write_timeout=0.2, compress=False) as api:
+        job = await api.create(description="<p>" + "x" * 900_000 + "</p>")
+        many = ask("GET", path=f"/jobs/{job['id']}").replace(b"KEY", api.key.encode()) * 10
+
+        def lost() -> int:
+            ends = [it for it in gc.get_objects() if isinstance(it, asyncio.Transport) and it.is_closing()]
+            return sum(end.get_extra_info("sockname")[1] == api.port for end in ends)
+
+        gc.collect()
+        gc.disable()  # as good as: it counts objects, and these are few
+        try:
+            for count in range(EVERY):
+                await (await api.wire()).send(many)
+                if count == EVERY // 2:
+                    await asyncio.sleep(0.5)
+                    assert lost() > 0
+            async with asyncio.timeout(8):
+                while lost() > EVERY // 10:
+                    await asyncio.sleep(0.2)
+        finally:
+            gc.enable()
+
+
+# -- half of a conversation ----------------------------------------------------------------------------------------
+
+
+async def test_who_says_no_more_still_gets_the_answer_to_what_came_whole(api: Api) -> None:
+    wire = await api.wire()
+    body = json.dumps(api.body()).encode()
+    await wire.send(
+        ask("POST", JSON, f"Content-Length: {len(body)}").replace(b"KEY", api.key.encode()) + body
+    )
+    wire.writer.write_eof()
+    assert (await wire.answer())[0] == 201
+    assert await wire.closed()
+
+
+async def test_who_says_no_more_amid_a_request_is_hung_up_on(api: Api) -> None:
+    for half in (
+        b"",
+        ask("GET")[:-4],
+        ask("POST", JSON, "Content-Length: 100").replace(b"KEY", api.key.encode()) + b"{",
+    ):
+        wire = await api.wire()
+        await wire.send(half)
+        await asyncio.sleep(0.05)
+        wire.writer.write_eof()
+        assert await wire.closed()
+    assert (await api.get("/jobs")).json["paging"]["total"] == 0

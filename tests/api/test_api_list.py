@@ -308,3 +308,12 @@ async def test_a_search_is_answered_although_its_index_is_damaged(
         answer = await api.get(f"/jobs?q={quote(q)}")
         assert (answer.status, answer.json["paging"]["total"]) == (200, total), q
     assert api.store.mend_index() is not None
+
+
+async def test_what_is_wrong_with_a_query_is_named(api: Api) -> None:
+    for query, words in (
+        ("page=1&q=a&page=2", "page is there more than once"),
+        ("q=a&q=b&status=draft&status=draft&q=c", "q, status is there more than once"),
+        ("&".join(f"x{n}=1" for n in range(101)), "the query has more than 100 parameters"),
+    ):
+        assert (await api.get(f"/jobs?{query}")).json["detail"] == words

@@ -338,3 +338,13 @@ async def test_more_can_be_served_beside_the_api(store: Store) -> None:
     async with TestClient(TestServer(app)) as client:
         assert await (await client.get("/pages/x")).text() == "hello"
         assert (await client.get("/pages")).status == 404
+
+
+async def test_whoever_has_only_the_base_address_is_told_where_the_rest_is(api: Api) -> None:
+    for path in ("", "/", "/nothing"):
+        answer = await api.get(path)
+        assert answer.status == 404
+        assert "/api/v1.1/openapi.json" in answer.json["detail"]
+        assert "/docs" in answer.json["detail"]
+        link = answer.headers["Link"]
+        assert link == '</api/v1.1/openapi.json>; rel="service-desc", </docs>; rel="service-doc"'

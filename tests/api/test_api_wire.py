@@ -144,14 +144,64 @@ async def test_chunks_may_carry_a_body(api: Api) -> None:
 
 
 @pytest.mark.parametrize("chunk", [b"zz\r\n{}\r\n", b"-1\r\n", b"2\r\n{}xx\r\n", b"FFFFFFFFFFFFFFFFFF\r\n"])
-async def test_broken_chunks_are_malformed(api: Api, chunk: bytes) -> None:
+@pytest.mark.parametrize("late", [False, True], ids=["with the head", "behind it"])
+async def test_broken_chunks_are_malformed(api: Api, chunk: bytes, late: bool) -> None:
+    head = request(api, "POST", JSON_TYPE, "Transfer-Encoding: chunked")
     wire = await api.wire()
-    await wire.send(request(api, "POST", JSON_TYPE, "Transfer-Encoding: chunked", body=chunk))
-    status, code = await wire.problem()
-    assert status == 400
-    assert code in ("malformed_json", "malformed_request")
-    assert await wire.closed()
+    with structlog.testing.capture_logs() as lines:
+        await wire.send(head if late else head + chunk)
+        if late:
+            await asyncio.sleep(0.05)
+            await wire.send(chunk)
+        async with asyncio.timeout(WAIT):
+            status, code = await wire.problem()
+        assert status == 400
+        assert code in ("malformed_json", "malformed_request")
+        assert await wire.closed()
+    assert [(line["event"], line["status"]) for line in lines] == [("api.request", 400)]
     await wire.close()
+
+
+async def test_broken_chunks_that_nobody_reads_end_the_connection_without_a_trace(api: Api) -> None:
+    wire = await api.wire()
+    with structlog.testing.capture_logs() as lines:
+        await wire.send(request(api, "GET", "Transfer-Encoding: chunked"))
+        assert (await wire.answer())[0] == 200
+        await wire.send(b"zz\r\n")
+        assert await wire.closed()
+    assert {line["event"] for line in lines} == {"api.request"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "detail"),
+    [
+        (
+            b"GET http://x:99999/y HTTP/1.1\r\nHost: x\r\n\r\n",
+            "the request line names no address that can be read",
+        ),
+        (b"GET * HTTP/1.1\r\nHost: x\r\n\r\n", "the request line names no address that can be read"),
+        (
+            b"GET / HTTP/1.1\nHost: x\n\n",
+            "the request line has to be METHOD, address and HTTP/1.1, ended by CR and LF",
+        ),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "only HTTP/1.0 and HTTP/1.1 are spoken here"),
+    ],
+)
+async def test_a_request_line_is_refused_in_words_that_say_what_is_wrong(
+    api: Api, sent: bytes, detail: str
+) -> None:
+    wire = await api.wire()
+    await wire.send(sent)
+    status, _, body = await wire.answer()
+    assert (status, body["detail"]) == (400, detail)
+
+
+async def test_http_1_0_is_not_told_to_continue(api: Api) -> None:
+    body = json.dumps(api.body()).encode()
+    wire = await api.wire()
+    whole = request(api, "POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}", body=body)
+    await wire.send(whole.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+    assert (await wire.answer())[0] == 201
 
 
 @pytest.mark.parametrize(

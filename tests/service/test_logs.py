@@ -182,3 +182,20 @@ def test_a_frequent_line_is_caught_by_whoever_catches_the_log(written):
     with structlog.testing.capture_logs() as lines:
         log(request_id="r1")
     assert lines == [{"event": "api.request", "log_level": "info", "request_id": "r1"}]
+
+
+@pytest.mark.parametrize("form", ["json", "console"])
+async def test_what_is_no_unicode_costs_neither_its_line_nor_its_neighbours(written, form):
+    stream = written(form)
+    frequent = logs.frequent(logs.Event.API_REQUEST)
+    frequent(request_id="before")
+    frequent(request_id="r1", route="/\udcff")
+    structlog.get_logger().info("feed.stray", file="\ud800.csv", when=date(2027, 1, 15))
+    frequent(request_id="behind")
+    await asyncio.sleep(0)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 4
+    if form == "json":
+        told = [json.loads(line) for line in lines]
+        assert [line["event"] for line in told] == ["api.request", "api.request", "feed.stray", "api.request"]
+        assert (told[1]["route"], told[2]["file"], told[2]["when"]) == ("/\udcff", "\ud800.csv", "2027-01-15")
