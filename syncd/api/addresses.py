@@ -33,13 +33,15 @@ class Addresses:
         return self._proxies.client(request.remote, request.headers.getall("X-Forwarded-For", ()))
 
     def _origin(self, request: web.Request) -> str:
-        scheme, host = request.scheme, request.headers.get("Host") or _local(request)
+        scheme, host, forwarded = request.scheme, request.headers.get("Host") or _local(request), ""
         if self._proxies.trusts(request.remote):
             proto = _first(request, "X-Forwarded-Proto").lower()
             scheme = proto if proto in _SCHEMES else scheme
-            host = _first(request, "X-Forwarded-Host") or host
+            forwarded = _first(request, "X-Forwarded-Host")
+            host = forwarded or host
         if not _HOST.fullmatch(host):
-            raise Refusal("malformed_request", "the Host header names no host", close=True)
+            name = "X-Forwarded-Host" if forwarded else "Host"
+            raise Refusal("malformed_request", f"the {name} header names no host", close=True)
         return f"{scheme}://{host}"
 
 

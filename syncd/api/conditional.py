@@ -62,7 +62,8 @@ class Conditions:
         if tag is None:
             raise PreconditionFailed("there is no such job, and If-Match asks for one")
         if self.match != _ANY and tag() not in self.match:
-            raise PreconditionFailed("the job has changed since: its ETag is none of those in If-Match")
+            why = "the job has changed since, or the tag is a weak one"
+            raise PreconditionFailed(f"the job's ETag is none of those in If-Match: {why}")
 
 
 NONE = Conditions()

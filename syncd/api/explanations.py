@@ -121,10 +121,12 @@ def _html(code: str) -> str:
     status, title = CODES[code]
     meaning, remedy = EXPLANATIONS[code]
     return (
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{code}</title></head>\n<body>\n'
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"><title>{code}</title></head>\n<body>\n'
         f"<h1>{escape(title)}</h1>\n<p><code>{code}</code>, status {status}</p>\n"
         f"<p>{escape(meaning)}</p>\n<p>What to do: {escape(remedy)}</p>\n"
-        f"{_fields() if code == 'validation_failed' else ''}</body>\n</html>\n"
+        f"{_fields() if code == 'validation_failed' else ''}"
+        '<p><a href="../docs">All operations of the API</a></p>\n</body>\n</html>\n'
     )
 
 

@@ -219,6 +219,7 @@ async def test_the_type_of_a_problem_leads_to_a_page_about_it(api: Api, code: st
 
 async def test_the_page_about_a_refused_body_has_every_code_of_a_field(api: Api) -> None:
     body = (await fetched(api, "/problems/validation_failed"))[2].decode()
+    assert '<a href="../docs">' in body
     assert re.findall(r"<dt><code>(\w+)</code>", body) == list(FIELD_CODES)
 
 

@@ -290,7 +290,14 @@ async def test_absolute_addresses_are_those_of_the_outside(
 async def test_a_host_that_is_none_is_not_repeated(api: Api, host: str) -> None:
     answer = await api.post(api.body(), headers={"Host": host})
     assert (answer.status, answer.code) == (400, "malformed_request")
+    assert answer.json["detail"] == "the Host header names no host"
     assert (await api.get("/jobs")).json["paging"]["total"] == 0
+
+
+async def test_a_host_that_a_proxy_names_wrongly_is_blamed_on_the_proxy(serve: Any) -> None:
+    async with serve(trusted_proxies=("127.0.0.1",)) as api:
+        answer = await api.get("/jobs", headers={"X-Forwarded-Host": "a b"})
+        assert answer.json["detail"] == "the X-Forwarded-Host header names no host"
 
 
 async def test_a_search_is_answered_although_its_index_is_damaged(

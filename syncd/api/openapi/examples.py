@@ -80,7 +80,7 @@ _ERRORS: Mapping[str, Exception] = {
     "duplicate_reference": DuplicateReference("HC-101", 4711),
     "illegal_transition": IllegalTransition("active", "draft", ("archived",)),
     "precondition_failed": PreconditionFailed(
-        "the job has changed since: its ETag is none of those in If-Match"
+        "the job's ETag is none of those in If-Match: the job has changed since, or the tag is a weak one"
     ),
     "validation_failed": Invalid(
         [
