@@ -100,8 +100,14 @@ def test_a_folder_that_was_deleted_and_made_again_is_watched_again(installation,
     start()
     folder = installation.drop_folder / "acme"
     until(folder.exists, "the feed's folder")
-    folder.rename(installation.base / "gone")  # at once: while rmtree works, the daemon makes folders in it
-    shutil.rmtree(installation.base / "gone")
+    # at once: while rmtree works, the daemon makes folders in it
+    gone = folder.rename(installation.base / "gone")
+
+    def is_removed():
+        shutil.rmtree(gone, ignore_errors=True)  # (what the daemon has open it may still write to)
+        return not gone.exists()
+
+    until(is_removed, "the removal")
     until((folder / ".claimed").exists, "the folder made again")
     time.sleep(1)
     installation.drop("late.csv", [make_row("A-1")])
