@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -432,7 +433,8 @@ async def test_what_is_left_of_those_who_read_nothing_is_cleared_away(serve: Any
                 await (await api.wire()).send(many)
                 if count == EVERY // 2:
                     await asyncio.sleep(0.5)
-                    assert lost() > 0
+                    # (from 3.12 on, whose tasks begin at once, none is left in the first place)
+                    assert lost() > 0 or sys.version_info >= (3, 12)
             async with asyncio.timeout(8):
                 while lost() > EVERY // 10:
                     await asyncio.sleep(0.2)
