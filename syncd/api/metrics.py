@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from hmac import compare_digest
 
 from aiohttp import web
 
+from syncd.api.health import Handler
 from syncd.api.problems import Refusal
 
 PATH = "/metrics"
 #: Accept header → (content type, body).
 Render = Callable[[str], tuple[str, bytes]]
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="operator"'}
 
