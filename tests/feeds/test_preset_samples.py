@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from syncd.feeds.detect import best_set, find_preset
-from syncd.feeds.presets import load_preset, preset_names
+from syncd.feeds.drafting.preset_match import best_set, find_preset
+from syncd.feeds.mapping.presets.loading import load_preset, preset_names
 
 NAMES = (
     "indeed ziprecruiter talent jora linkedin jooble careerjet adzuna trovit jobrapido directemployers hrxml personio rss"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers import Limits, ReadSpec, read_stream, source
+from syncd.feeds.readers.opening import Limits, ReadSpec, read_stream, source
 
 FOUND = ReadSpec()
 NAMES = [f"c{n}" for n in range(4)]
