@@ -16,6 +16,7 @@ from syncd.domain import rules
 from syncd.domain.job import Actor, ActorKind, ArchivedBy
 from syncd.errors import FeedError, StoreBusy
 from syncd.store import feeds, jobs, runs, upsert
+from syncd.sync.run import known_rows
 from syncd.sync.run.importer import Stopped
 from syncd.sync.run.rejects import RejectsWriter
 

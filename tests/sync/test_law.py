@@ -34,7 +34,7 @@ from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds, keys, runs
 from syncd.sync.calendar.refresher import Refresher
 from syncd.sync.files.names import filed_name
-from syncd.sync.run import applier, known_rows, planner, reading
+from syncd.sync.run import applier, file_run, known_rows, planner, reading
 from syncd.sync.run.feed import Feed
 from syncd.sync.run.importer import Importer, Stopped
 from syncd.sync.run.source import SourceFile

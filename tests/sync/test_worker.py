@@ -19,6 +19,7 @@ from structlog.testing import capture_logs
 from syncd.domain.run import Run, RunState
 from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
+from syncd.sync.arrival import feed_queue
 from syncd.sync.arrival.worker import Worker
 from syncd.sync.run.feed import Feed, Stopped
 
