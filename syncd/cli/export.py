@@ -14,7 +14,7 @@ from syncd.cli.context import opened_store, settings_of
 from syncd.cli.entry import DONE
 from syncd.cli.output import print_json, remark, whole_file
 from syncd.domain.job import Employer, Job, Status
-from syncd.feeds.export.formats import EXPORTS, ExportFormat
+from syncd.feeds.export import EXPORTS, ExportFormat
 from syncd.service.wiring import catalog_of
 from syncd.store import Store, employers, jobs
 

@@ -18,11 +18,11 @@ from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.domain.job import Job, Moment
 from syncd.domain.run import UnknownValues
 from syncd.errors import FeedError, NotFound
-from syncd.feeds.configuration.feed_files import FeedConfig
+from syncd.feeds.configuration import FeedConfig
 from syncd.service import wiring
 from syncd.store import Store, employers, jobs
-from syncd.sync.report.reports import rejected_json, unknown_json
-from syncd.sync.run.checking import Checker, Findings
+from syncd.sync.report import rejected_json, unknown_json
+from syncd.sync.run import Checker, Findings
 
 FORMAT = "syncd.check/1"
 

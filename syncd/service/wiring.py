@@ -12,13 +12,11 @@ from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
 from syncd.domain.run import Run
 from syncd.errors import ConfigError, NotFound
-from syncd.feeds.configuration.feed_files import FeedConfig, FeedDefaults, load_feeds
+from syncd.feeds.configuration import FeedConfig, FeedDefaults, load_feeds
 from syncd.store import Store, catalogue, employers
 from syncd.store import feeds as stored_feeds
-from syncd.sync.arrival.worker import Worker
-from syncd.sync.run.context import Progress
-from syncd.sync.run.feed import Feed
-from syncd.sync.run.importer import Importer
+from syncd.sync.arrival import Worker
+from syncd.sync.run import Feed, Importer, Progress
 
 
 def open_store(settings: Settings, *, exclusive: bool = False) -> Store:

@@ -13,7 +13,7 @@ NAMES = (
     "indeed ziprecruiter talent jora linkedin jooble careerjet adzuna trovit jobrapido directemployers hrxml personio rss"
     " schemaorg greenhouse lever workable smartrecruiters recruitee teamtailor ashby jobbank csv"
 ).split()
-PRESETS = Path(__file__).parents[2] / "syncd" / "feeds" / "presets"
+PRESETS = Path(__file__).parents[2] / "syncd" / "feeds" / "mapping" / "presets"
 
 
 def test_the_presets_of_the_contract_are_shipped():

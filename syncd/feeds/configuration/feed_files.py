@@ -29,10 +29,9 @@ from syncd.domain.rules import LIMITS
 from syncd.errors import ConfigError
 from syncd.feeds.configuration.options import POLICY_KEYS, duration, member, policy_of, read_spec, text
 from syncd.feeds.faults import Scope, nearest
-from syncd.feeds.mapping import transforms
-from syncd.feeds.mapping.mapping import Mapping, lookups_in
-from syncd.feeds.mapping.presets.loading import load_preset, overridden, preset_names
-from syncd.feeds.readers.spec import ReadSpec
+from syncd.feeds.mapping import Mapping, lookups_in, transforms
+from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
+from syncd.feeds.readers import ReadSpec
 
 _SETTINGS = ("employer", "preset", "settle", "marker", "keep_files", "expect_every")
 _TABLES = ("read", "fields", "lookup")

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from syncd.domain.policy import Policy, Threshold
 from syncd.feeds.faults import Scope
-from syncd.feeds.readers.spec import ReadSpec, element_path, member_path
+from syncd.feeds.readers import ReadSpec, element_path, member_path
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable
 
 from syncd.feeds.drafting.field_names import AGAINST, NAMES, blind
 from syncd.feeds.drafting.survey import Column, Survey
-from syncd.feeds.mapping.selectors import compile_selector
-from syncd.feeds.readers.records import Format
+from syncd.feeds.mapping import compile_selector
+from syncd.feeds.readers import Format
 
 #: So many alternatives of a field are found.
 MOST = 3

@@ -17,15 +17,15 @@ from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Limits
 from syncd.domain.rules import LIMITS
 from syncd.errors import ConfigError, FeedError
-from syncd.feeds.configuration.feed_files import FeedConfig, FeedDefaults, parse_feed
+from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.draft_text import Parts, render
 from syncd.feeds.drafting.field_names import blind
 from syncd.feeds.drafting.guessing import Guess, Guesser
 from syncd.feeds.drafting.preset_match import find_preset, is_native
 from syncd.feeds.drafting.survey import RECORDS, Survey, survey
-from syncd.feeds.mapping.presets.loading import load_preset
-from syncd.feeds.mapping.unknown_values import UnknownCounter
-from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.mapping import UnknownCounter
+from syncd.feeds.mapping.presets import load_preset
+from syncd.feeds.readers import open_reader
 
 #: Without these a new job is refused; a mapping that lacks one is no use.
 NEEDED = ("referenceId", "title", "locations", "description", "applicantRoutingType")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from syncd.domain.catalog import Catalog
 from syncd.feeds.drafting.guessing import Guess
 from syncd.feeds.drafting.survey import Column, Survey
-from syncd.feeds.mapping.unknown_values import MOST_LISTED, USUAL, suggestions
+from syncd.feeds.mapping import MOST_LISTED, USUAL, suggestions
 from syncd.feeds.toml_text import comment, key, lookup_lines, plain, shown, text, value
 
 #: So many places of a record are listed with their samples.

@@ -18,9 +18,9 @@ from syncd.feeds.drafting.column_search import MOST, Columns
 from syncd.feeds.drafting.field_names import ID_LIKE, PERIODS, SURELY_DESCRIPTION
 from syncd.feeds.drafting.survey import Column, Survey
 from syncd.feeds.drafting.value_kinds import DATE_NAMES
-from syncd.feeds.mapping.text_fields import STATUSES
-from syncd.feeds.mapping.transforms.dates import NAMES as DATE_FORMATS
-from syncd.feeds.mapping.transforms.money import parse
+from syncd.feeds.mapping import STATUSES
+from syncd.feeds.mapping.transforms import NAMES as DATE_FORMATS
+from syncd.feeds.mapping.transforms import parse
 
 #: Text of this length is no name, title or place.
 _LONG = 200

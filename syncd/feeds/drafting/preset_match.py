@@ -18,10 +18,9 @@ from functools import lru_cache
 from typing import Any
 
 from syncd.domain.job import ATTRIBUTES
-from syncd.feeds.mapping.presets.loading import load_preset, preset_names
-from syncd.feeds.native.reading import COLUMNS
-from syncd.feeds.readers.records import Format
-from syncd.feeds.readers.spec import EACH
+from syncd.feeds.mapping.presets import load_preset, preset_names
+from syncd.feeds.native import COLUMNS
+from syncd.feeds.readers import EACH, Format
 from syncd.feeds.text import meant
 from syncd.feeds.xml_node import local_name
 

@@ -12,9 +12,9 @@ from contextlib import suppress
 from lxml import etree
 
 from syncd.feeds.drafting.field_names import NAMES, blind
-from syncd.feeds.readers.json.places import events, keyed_objects
-from syncd.feeds.readers.spec import EACH
-from syncd.feeds.readers.xml.scout import local, names, new_parser
+from syncd.feeds.readers import EACH
+from syncd.feeds.readers.json import events, keyed_objects
+from syncd.feeds.readers.xml import local, names, new_parser
 
 #: So many repetitions are proof enough; what comes more often is a list inside of records.
 _ENOUGH = 20

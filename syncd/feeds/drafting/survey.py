@@ -17,10 +17,8 @@ from syncd.errors import FeedError
 from syncd.feeds.drafting.preset_match import Evidence, RecordSet, field_names, find_preset
 from syncd.feeds.drafting.record_paths import json_paths, xml_paths
 from syncd.feeds.drafting.value_kinds import kinds_of
-from syncd.feeds.readers.opening import open_reader
-from syncd.feeds.readers.records import FeedReader, Format, Record
-from syncd.feeds.readers.spec import ReadSpec, header_key
-from syncd.feeds.readers.xml.scout import names
+from syncd.feeds.readers import FeedReader, Format, ReadSpec, Record, header_key, open_reader
+from syncd.feeds.readers.xml import names
 from syncd.feeds.text import meant, spelled
 from syncd.feeds.xml_node import inner_markup, local_name
 

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from syncd.domain.places import province_code
-from syncd.feeds.mapping.transforms.dates import NAMES, compile_dates
+from syncd.feeds.mapping.transforms import NAMES, compile_dates
 from syncd.feeds.text import HOST
 
 _URL = re.compile(r"(?:https?://|www\.)\S+\Z", re.IGNORECASE)

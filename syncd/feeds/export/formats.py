@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer, Job
 from syncd.feeds.export.boards import indeed, jsonld
-from syncd.feeds.native.writing import csv_feed, json_feed, xml_feed
+from syncd.feeds.native import csv_feed, json_feed, xml_feed
 
 Write = Callable[[Iterable[Job], Employer, Catalog], Iterator[str]]
 

@@ -1,7 +1,7 @@
 """Fields: one compiler for each kind of job field, from the right-hand side of ``[fields]`` to a function
 of the record.
 
-A field function takes a node and a Log and returns what a client would send for the field, None for no
+A field function takes a node and a RowLog and returns what a client would send for the field, None for no
 value, or DROPPED when it logged a problem instead. It never judges what the rules judge: odd values are
 passed on for them to refuse."""
 
@@ -11,23 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Struct
-
 from syncd.domain.catalog import Catalog
-from syncd.errors import Problem
 from syncd.feeds.faults import Scope
 from syncd.feeds.mapping.sources import NOTHING, SOURCE_KEYS, Build, Source, compile_source, compile_table
-
-
-class Log(Struct):
-    """What was noticed about one row. ``unknown``: (field, value) of what no catalogue or lookup knows."""
-
-    warnings: list[tuple[str, str]] = []
-    problems: list[Problem] = []
-    unknown: list[tuple[str, str]] = []
-
-    def note(self, code: str, detail: str) -> None:
-        self.warnings.append((code, detail))
+from syncd.feeds.row_log import RowLog
 
 
 class _Dropped:
@@ -35,7 +22,7 @@ class _Dropped:
 
 
 DROPPED = _Dropped()
-Field = Callable[[Any, Log], object]
+Field = Callable[[Any, RowLog], object]
 Compile = Callable[[Mapping[str, Any], Source, "Context", Scope], Field]
 
 
@@ -83,7 +70,7 @@ def _own(kind: Kind, table: Mapping[str, Any]) -> bool:
 
 
 def _first_of(fields: list[Field]) -> Field:
-    def value(node: Any, log: Log) -> object:
+    def value(node: Any, log: RowLog) -> object:
         for one in fields:
             found = one(node, log)
             if found is not None:

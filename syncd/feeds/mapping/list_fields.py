@@ -11,7 +11,7 @@ from syncd.domain.text import key as name_key
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import Finder, catalogue_id, finders
 from syncd.feeds.faults import Scope
-from syncd.feeds.mapping.field_compilers import DROPPED, Compile, Context, Field, Kind, Log, choice
+from syncd.feeds.mapping.field_compilers import DROPPED, Compile, Context, Field, Kind, choice
 from syncd.feeds.mapping.sources import (
     NOTHING,
     SOURCE_KEYS,
@@ -21,8 +21,8 @@ from syncd.feeds.mapping.sources import (
     constants,
     selector,
 )
-from syncd.feeds.mapping.transforms.places import Read, is_canada, read_place
-from syncd.feeds.mapping.transforms.positions import position_of
+from syncd.feeds.mapping.transforms import Read, is_canada, position_of, read_place
+from syncd.feeds.row_log import RowLog
 from syncd.feeds.text import spelled
 
 _MOST = 3
@@ -38,7 +38,7 @@ def _locations(table: Mapping[str, Any], source: Source, context: Context, scope
     ]
     most = _limit(table, scope)
 
-    def locations(node: Any, log: Log) -> object:
+    def locations(node: Any, log: RowLog) -> object:
         found, abroad = values(node)
         if len(found) == 1 and not abroad and _is_place(only := read_place(spelled(found[0]))):
             return [{"description": only.text}]  # as nearly always
@@ -148,7 +148,7 @@ def _no_province(value: object) -> bool:
     return not place.nowhere and "," not in place.text
 
 
-def _first_few(items: list[Any], name: str, most: int | None, log: Log) -> list[Any]:
+def _first_few(items: list[Any], name: str, most: int | None, log: RowLog) -> list[Any]:
     if most is not None and len(items) > most:
         log.note(f"too_many_{name}", f"{len(items)} {name}; the first {most} count")
     return items[:most]
@@ -210,7 +210,7 @@ def _check_lookup(table: Mapping[str, Any], find: Finder, context: Context, scop
                 )
 
 
-def _many(values: list[object], default: list[int], find: Finder, most: int | None, log: Log) -> object:
+def _many(values: list[object], default: list[int], find: Finder, most: int | None, log: RowLog) -> object:
     if len(values) == 1 and (only := catalogue_id(values[0], find)) is not None:
         return [{"id": only}]  # as nearly always
     named = [(value, catalogue_id(value, find)) for value in values]
@@ -225,7 +225,7 @@ def _many(values: list[object], default: list[int], find: Finder, most: int | No
     return _first_few(chosen, find.pointer.strip("/"), most, log) or None
 
 
-def _one(values: list[object], default: list[int], find: Finder, log: Log) -> object:
+def _one(values: list[object], default: list[int], find: Finder, log: RowLog) -> object:
     for value in values:
         id = catalogue_id(value, find)
         if id is not None:
@@ -238,16 +238,16 @@ def _one(values: list[object], default: list[int], find: Finder, log: Log) -> ob
     return {"id": default[0]} if default else None
 
 
-def _count_unknown(values: list[object], find: Finder, log: Log) -> None:
+def _count_unknown(values: list[object], find: Finder, log: RowLog) -> None:
     log.unknown.extend((find.pointer.strip("/"), spelled(value)[:200]) for value in values)
 
 
-def _note_unknown(values: list[object], find: Finder, log: Log) -> None:
+def _note_unknown(values: list[object], find: Finder, log: RowLog) -> None:
     code = f"unknown_{find.what.replace(' ', '_')}"
     log.note(code, f"unknown {find.what}: {', '.join(map(spelled, values))[:200]}")
 
 
-def _unknown(value: object, find: Finder, log: Log) -> object:
+def _unknown(value: object, find: Finder, log: RowLog) -> object:
     detail = f"{spelled(value)[:100]!r} is no {find.what} of the catalogue{find.hint(value)}"
     log.problems.append(Problem(find.pointer, "unknown_value", detail, value))
     return DROPPED

@@ -17,14 +17,15 @@ from syncd.domain.catalog import Catalog
 from syncd.domain.job import ATTRIBUTES, Routing
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.faults import Scope, nearest
-from syncd.feeds.mapping.field_compilers import DROPPED, Context, Field, Kind, Log, compile_field
+from syncd.feeds.mapping.field_compilers import DROPPED, Context, Field, Kind, compile_field
 from syncd.feeds.mapping.list_fields import LIST_KINDS
 from syncd.feeds.mapping.salary_field import KIND as SALARY
 from syncd.feeds.mapping.selectors import open_record
 from syncd.feeds.mapping.sources import Build, Table, constants
 from syncd.feeds.mapping.text_fields import TEXT_KINDS
-from syncd.feeds.native.reading import native_body
-from syncd.feeds.readers.records import Format, Record
+from syncd.feeds.native import native_body
+from syncd.feeds.readers import Format, Record
+from syncd.feeds.row_log import RowLog
 
 KINDS: dict[str, Kind] = {**TEXT_KINDS, **LIST_KINDS, "salary": SALARY}
 _NO_PLACE = Problem(
@@ -104,7 +105,7 @@ class Mapping:
             return MappedRow(
                 None, None, (Problem("", "wrong_type", "a record must be an object", record.item),)
             )
-        log = Log()
+        log = RowLog()
         body = self._body(record.item, actual, log)
         return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings), tuple(log.unknown))
 
@@ -112,7 +113,7 @@ class Mapping:
         """The name of the lookup that a field uses, the first if it uses several. None: none, or native."""
         return next(lookups_in((self._fields or {}).get(field)), None)
 
-    def _body(self, item: Any, form: Format, log: Log) -> Body:
+    def _body(self, item: Any, form: Format, log: RowLog) -> Body:
         if self._fields is None:
             return native_body(item, form, self._catalog, log)
         compiled = self._for(form)
@@ -134,7 +135,7 @@ class Mapping:
         """A record with a problem of its own; its id, where the reader could still give the item."""
         reference = None
         if isinstance(record.item, dict):
-            body = self._body(record.item, form or self._form or format_of(record.item), Log())
+            body = self._body(record.item, form or self._form or format_of(record.item), RowLog())
             reference = _reference(body)
         return MappedRow(None, reference, (record.problem,) if record.problem else ())
 

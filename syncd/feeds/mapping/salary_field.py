@@ -9,11 +9,10 @@ from typing import Any
 
 from syncd.feeds.catalogue_values import Finder, catalogue_id, finders
 from syncd.feeds.faults import Scope
-from syncd.feeds.mapping.field_compilers import Context, Field, Kind, Log, choice
+from syncd.feeds.mapping.field_compilers import Context, Field, Kind, choice
 from syncd.feeds.mapping.sources import NOTHING, SOURCE_KEYS, Source, compile_source, constants
-from syncd.feeds.mapping.transforms import money
-from syncd.feeds.mapping.transforms.amounts import Locale
-from syncd.feeds.mapping.transforms.money import Infer, Pay
+from syncd.feeds.mapping.transforms import Infer, Locale, Pay, money
+from syncd.feeds.row_log import RowLog
 from syncd.feeds.text import boolean, spelled
 
 _PARTS = (
@@ -41,7 +40,7 @@ def _salary(table: Mapping[str, Any], source: Source, context: Context, scope: S
     default = _default(table, infer, locale, scope.at("default"))
     find = finders(context.catalog)["period"]
 
-    def salary(node: Any, log: Log) -> object:
+    def salary(node: Any, log: RowLog) -> object:
         pay = _paid_abroad(parts["currency"].first(node)) or _structured(node, parts, find, infer, locale)
         if pay is None or (not pay.usable and not pay.notes):
             value = text.first(node)

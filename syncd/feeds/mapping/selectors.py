@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from syncd.feeds.readers.records import Format
-from syncd.feeds.readers.spec import header_key
+from syncd.feeds.readers import Format, header_key
 from syncd.feeds.text import meant
 from syncd.feeds.xml_node import XmlNode, compile_xpath
 

@@ -18,7 +18,7 @@ from typing import Any
 from syncd.domain.text import key as name_key
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping.selectors import Node, Selector, compile_columns, compile_selector
-from syncd.feeds.readers.records import Format
+from syncd.feeds.readers import Format
 from syncd.feeds.text import spelled
 
 Values = list[object]

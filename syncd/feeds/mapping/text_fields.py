@@ -12,10 +12,10 @@ from syncd.domain.rules import LIMITS
 from syncd.domain.text import key as name_key
 from syncd.errors import Problem
 from syncd.feeds.faults import Scope
-from syncd.feeds.mapping.field_compilers import DROPPED, Context, Field, Kind, Log, choice
+from syncd.feeds.mapping.field_compilers import DROPPED, Context, Field, Kind, choice
 from syncd.feeds.mapping.sources import Source, compile_source, constants
-from syncd.feeds.mapping.transforms.dates import compile_dates
-from syncd.feeds.mapping.transforms.html import clean, paragraphs
+from syncd.feeds.mapping.transforms import clean, compile_dates, paragraphs
+from syncd.feeds.row_log import RowLog
 from syncd.feeds.text import HOST, boolean, one_line, spelled, without_controls
 
 _TITLE_LIMIT = LIMITS["title"]
@@ -28,7 +28,7 @@ def _reference(table: Mapping[str, Any], source: Source, context: Context, scope
         return _derived(table["derive"], context, scope.at("derive"))
     hashed = choice(table, "too_long", ("reject", "hash"), scope) == "hash"
 
-    def reference(node: Any, log: Log) -> object:
+    def reference(node: Any, log: RowLog) -> object:
         value = source.first(node)
         if value is None:
             return None
@@ -52,7 +52,7 @@ def _derived(selectors: object, context: Context, scope: Scope) -> Field:
         return lambda node, log: None
     parts = [compile_source(e, context.build, scope.at(i)).first for i, e in enumerate(selectors, 1)]
 
-    def derived(node: Any, log: Log) -> object:
+    def derived(node: Any, log: RowLog) -> object:
         values = [part(node) for part in parts]
         if all(value is None for value in values):
             return None
@@ -70,7 +70,7 @@ def _digest(text: str) -> str:
 def _title(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
     cut = choice(table, "too_long", ("reject", "truncate"), scope) == "truncate"
 
-    def title(node: Any, log: Log) -> object:
+    def title(node: Any, log: RowLog) -> object:
         value = source.first(node)
         if value is None:
             return None
@@ -83,7 +83,7 @@ def _title(table: Mapping[str, Any], source: Source, context: Context, scope: Sc
     return title
 
 
-def _clean_line(value: object, name: str, log: Log) -> str:
+def _clean_line(value: object, name: str, log: RowLog) -> str:
     text = spelled(value)
     if text.isprintable():
         return text
@@ -95,7 +95,7 @@ def _clean_line(value: object, name: str, log: Log) -> str:
 
 
 def _email(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    def email(node: Any, log: Log) -> object:
+    def email(node: Any, log: RowLog) -> object:
         value = source.first(node)
         return None if value is None else re.sub(r"\Amailto:", "", spelled(value), flags=re.IGNORECASE)
 
@@ -106,7 +106,7 @@ def _url(table: Mapping[str, Any], source: Source, context: Context, scope: Scop
     """An address; what looks like a host without its scheme gets one, and ``&amp;`` is what it was meant to
     be."""
 
-    def url(node: Any, log: Log) -> object:
+    def url(node: Any, log: RowLog) -> object:
         value = source.first(node)
         if value is None:
             return None
@@ -144,7 +144,7 @@ def _status(table: Mapping[str, Any], source: Source, context: Context, scope: S
         table, scope, lambda value: name_key(spelled(value)[:100]) in STATUSES, "active, archived or draft"
     )
 
-    def status(node: Any, log: Log) -> object:
+    def status(node: Any, log: RowLog) -> object:
         value = source.first(node)
         return None if value is None else STATUSES.get(name_key(spelled(value)[:100]), value)
 
@@ -154,7 +154,7 @@ def _status(table: Mapping[str, Any], source: Source, context: Context, scope: S
 def _boolean(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
     _judge(table, scope, lambda value: isinstance(boolean(value), bool), "true or false")
 
-    def flag(node: Any, log: Log) -> object:
+    def flag(node: Any, log: RowLog) -> object:
         value = source.first(node)
         return None if value is None else boolean(value)
 
@@ -172,7 +172,7 @@ def _date(table: Mapping[str, Any], source: Source, context: Context, scope: Sco
     if not faults:
         _judge(table, scope, lambda value: parse(value) is not None, f"a date ({', '.join(formats)})")
 
-    def close_date(node: Any, log: Log) -> object:
+    def close_date(node: Any, log: RowLog) -> object:
         value = source.first(node)
         found = None if value is None else parse(value)
         if value is None or found is not None or formats == ["iso"]:
@@ -198,7 +198,7 @@ def _description(table: Mapping[str, Any], source: Source, context: Context, sco
     if choice(table, "html", ("reject", "clean"), scope) == "reject":
         return lambda node, log: "\n".join(map(spelled, source.every(node))) or None
 
-    def description(node: Any, log: Log) -> object:
+    def description(node: Any, log: RowLog) -> object:
         values = source.every(node)
         if len(values) == 1:
             return _cleaned(spelled(values[0]), log) or None
@@ -208,7 +208,7 @@ def _description(table: Mapping[str, Any], source: Source, context: Context, sco
     return description
 
 
-def _cleaned(text: str, log: Log) -> str:
+def _cleaned(text: str, log: RowLog) -> str:
     result, done = clean(text)
     if done:
         log.note("html_cleaned", "; ".join(done))

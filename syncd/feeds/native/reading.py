@@ -7,18 +7,16 @@ what is wrong, in the words of the API. Nothing is trimmed, guessed or cleaned; 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from syncd.domain.catalog import Catalog
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import Finder, catalogue_name, finders
 from syncd.feeds.faults import nearest
-from syncd.feeds.readers.records import Format
+from syncd.feeds.readers import Format
+from syncd.feeds.row_log import RowLog
 from syncd.feeds.text import decimal, integer, strict_boolean
 from syncd.feeds.xml_node import inner_markup, local_name, text_of
-
-if TYPE_CHECKING:
-    from syncd.feeds.mapping.field_compilers import Log
 
 Body = dict[str, object]
 
@@ -56,7 +54,7 @@ _SALARY = {
 _NOT_SENT_EMPTY = frozenset(("status", "closeDate"))
 
 
-def native_body(item: Any, form: Format, catalog: Catalog, log: Log) -> Body:
+def native_body(item: Any, form: Format, catalog: Catalog, log: RowLog) -> Body:
     """The body of one record; problems (an unknown column, an unknown catalogue name) go to ``log``."""
     by_name = finders(catalog)
     if form == "csv":
@@ -68,7 +66,7 @@ def native_body(item: Any, form: Format, catalog: Catalog, log: Log) -> Body:
 # --- catalogue names, in any format
 
 
-def _named(body: Body, by_name: Mapping[str, Finder], log: Log) -> Body:
+def _named(body: Body, by_name: Mapping[str, Finder], log: RowLog) -> Body:
     """``body`` with names of catalogue entries replaced by their ids. Everything else is the rules' to
     judge."""
     categories = body.get("categories")
@@ -89,7 +87,7 @@ def _named(body: Body, by_name: Mapping[str, Finder], log: Log) -> Body:
     return body
 
 
-def _entry(value: object, find: Finder, pointer: str, log: Log) -> object:
+def _entry(value: object, find: Finder, pointer: str, log: RowLog) -> object:
     """``{"name": …}`` without id, or a bare name, as ``{"id": …}``."""
     name = value
     if isinstance(value, dict):
@@ -110,7 +108,7 @@ def _entry(value: object, find: Finder, pointer: str, log: Log) -> object:
 # --- CSV
 
 
-def _csv(row: Mapping[str, str], by_name: Mapping[str, Finder], log: Log) -> Body:
+def _csv(row: Mapping[str, str], by_name: Mapping[str, Finder], log: RowLog) -> Body:
     body: Body = {}
     salary: Body = {}
     for column, cell in row.items():

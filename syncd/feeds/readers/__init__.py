@@ -1,1 +1,19 @@
-"""."""
+"""Readers: a feed file as a stream of Records, in flat memory, whatever its format and encoding."""
+
+from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers.records import FeedReader, Format, Known, Record, Slice
+from syncd.feeds.readers.spec import EACH, ReadSpec, element_path, header_key, member_path
+
+__all__ = [
+    "EACH",
+    "FeedReader",
+    "Format",
+    "Known",
+    "ReadSpec",
+    "Record",
+    "Slice",
+    "element_path",
+    "header_key",
+    "member_path",
+    "open_reader",
+]

@@ -13,18 +13,15 @@ from typing import BinaryIO
 
 from syncd.domain.policy import Limits
 from syncd.feeds.readers.base import BaseReader
-from syncd.feeds.readers.csv.reader import CsvReader
+from syncd.feeds.readers.csv import CsvReader
 from syncd.feeds.readers.detect import detect, refuse_foreign, refuse_page
-from syncd.feeds.readers.json.lines import JsonLinesReader
-from syncd.feeds.readers.json.reader import JsonReader
+from syncd.feeds.readers.json import JsonLinesReader, JsonReader
 from syncd.feeds.readers.packed import GZIP, Opener, Stream, gunzip
 from syncd.feeds.readers.records import FeedReader, Format, Known
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec, element_path, header_key, member_path
-from syncd.feeds.readers.xlsx.book import is_spreadsheet
-from syncd.feeds.readers.xlsx.reader import XlsxReader
-from syncd.feeds.readers.xml.lenient import LenientXmlReader
-from syncd.feeds.readers.xml.reader import XmlReader
+from syncd.feeds.readers.xlsx import XlsxReader, is_spreadsheet
+from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
 from syncd.feeds.readers.zip_archive import ZIP, Archive, ZipReader
 
 __all__ = ["Limits", "ReadSpec", "element_path", "header_key", "member_path", "open_reader", "read_stream"]

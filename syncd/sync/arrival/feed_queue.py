@@ -18,13 +18,9 @@ from syncd.store import Store, Tx, runs
 from syncd.sync.arrival.inbox import Inbox
 from syncd.sync.arrival.retry import passing, patiently
 from syncd.sync.arrival.sweep import sweep
-from syncd.sync.files.descriptors import Candidate, Claimed, Stray
-from syncd.sync.files.names import shown
-from syncd.sync.report.reports import refresh_reports, write_reports
-from syncd.sync.run.feed import Feed, Stopped
-from syncd.sync.run.outcome import reconciled
-from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.run.source import FILE_CHANGED, SourceFile
+from syncd.sync.files import Candidate, Claimed, Stray, shown
+from syncd.sync.report import refresh_reports, write_reports
+from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
 
 log = structlog.get_logger("syncd.sync")
 

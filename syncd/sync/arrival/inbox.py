@@ -18,7 +18,10 @@ from pathlib import Path
 from syncd.errors import FeedError
 from syncd.sync.arrival import lease
 from syncd.sync.arrival.lease import Lease
-from syncd.sync.files.descriptors import (
+from syncd.sync.files import (
+    CLAIMED,
+    DONE,
+    FAILED,
     FILE_FLAGS,
     Candidate,
     Claimed,
@@ -27,29 +30,24 @@ from syncd.sync.files.descriptors import (
     Stray,
     Waiting,
     by_fd,
+    claim_name,
     copy_into,
     flock,
     fresh_token,
     kind_of,
     look_of,
     mode_of,
+    never_taken,
     nonblocking,
     opened,
     opened_within,
-    reserve,
-    same,
-)
-from syncd.sync.files.names import (
-    CLAIMED,
-    DONE,
-    FAILED,
-    claim_name,
-    never_taken,
     parse_claim,
     parse_filed,
+    reserve,
+    same,
     shown,
 )
-from syncd.sync.run.source import FILE_CHANGED
+from syncd.sync.run import FILE_CHANGED
 
 #: Seconds: the least stillness where no lease can be asked for, and of a file of 0 bytes.
 WITHOUT_LEASE, EMPTY = 30.0, 60.0

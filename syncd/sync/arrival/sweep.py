@@ -10,8 +10,8 @@ from syncd.domain.run import Run, RunState
 from syncd.errors import NotFound
 from syncd.store import Store, Tx, runs
 from syncd.sync.arrival.inbox import Inbox
-from syncd.sync.files.names import cut
-from syncd.sync.run.feed import Feed
+from syncd.sync.files import cut
+from syncd.sync.run import Feed
 
 
 def sweep(store: Store, feed: Feed, inbox: Inbox) -> int:

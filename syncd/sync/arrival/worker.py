@@ -23,8 +23,7 @@ from syncd.store import Store
 from syncd.sync.arrival.feed_queue import Lane, Runs, Tools
 from syncd.sync.arrival.inbox import strays
 from syncd.sync.arrival.retry import passing, pause
-from syncd.sync.run.context import Progress
-from syncd.sync.run.feed import Feed, Stopped
+from syncd.sync.run import Feed, Progress, Stopped
 
 log = structlog.get_logger("syncd.sync")
 

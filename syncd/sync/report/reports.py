@@ -21,11 +21,9 @@ from typing import Any, TypeVar
 from syncd.domain.run import RejectedRow, Run, RunState, UnknownValues, Warning
 from syncd.errors import Problem
 from syncd.store import Store, Tx, history, jobs, runs
-from syncd.sync.files.descriptors import by_fd, opened_within
-from syncd.sync.files.names import DONE, FAILED, parse_filed
+from syncd.sync.files import DONE, FAILED, by_fd, opened_within, parse_filed
 from syncd.sync.report.html import render_html
-from syncd.sync.run import held_plan
-from syncd.sync.run.outcome import particulars
+from syncd.sync.run import held_plan, particulars
 
 FORMAT = "syncd.report/1"
 #: So many rejected rows, warnings and changes are listed.

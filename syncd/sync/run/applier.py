@@ -39,7 +39,7 @@ from syncd.sync.run.context import Context
 from syncd.sync.run.deciding import NOBODY, created, decide, located, look_up, problems_of, written
 from syncd.sync.run.feed import Feed, Stopped
 from syncd.sync.run.stage import Stage, Staged
-from syncd.sync.validation.packing import Packed, pack_problems
+from syncd.sync.validation import Packed, pack_problems
 
 log = structlog.get_logger(__name__)
 Row = tuple[Staged, Packed]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from syncd.domain.run import Run, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Tx, runs
-from syncd.sync.files.names import CLAIMED, DONE, parse_filed
+from syncd.sync.files import CLAIMED, DONE, parse_filed
 from syncd.sync.run import held_plan, outcome
 from syncd.sync.run.context import Context
 from syncd.sync.run.feed import Feed

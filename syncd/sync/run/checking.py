@@ -17,12 +17,11 @@ from syncd.domain.plan import Ownership, Reject, RowAction, decide_row
 from syncd.domain.policy import Limits
 from syncd.domain.run import RejectedRow
 from syncd.errors import Problem
-from syncd.feeds.configuration.feed_files import FeedConfig
-from syncd.feeds.mapping.unknown_values import UnknownCounter
-from syncd.feeds.readers.opening import open_reader
-from syncd.feeds.readers.records import FeedReader, Format, Record
+from syncd.feeds.configuration import FeedConfig
+from syncd.feeds.mapping import UnknownCounter
+from syncd.feeds.readers import FeedReader, Format, Record, open_reader
 from syncd.sync.run.deciding import problems_of
-from syncd.sync.validation.validator import judge
+from syncd.sync.validation import judge
 
 #: So many kinds of error, and references (for repetitions), are counted.
 MOST_KINDS, MOST_REFERENCES = 1_000, 1_000_000

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from syncd.domain.job import Employer
 from syncd.errors import SyncdError
-from syncd.feeds.configuration.feed_files import FeedConfig
+from syncd.feeds.configuration import FeedConfig
 
 
 class Stopped(SyncdError):

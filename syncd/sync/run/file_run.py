@@ -28,7 +28,7 @@ from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.source import FILE_CHANGED, SourceFile, sha256
 from syncd.sync.run.stage import Stage
 from syncd.sync.run.warnings import Warnings
-from syncd.sync.validation.packing import unpack_problems
+from syncd.sync.validation import unpack_problems
 
 
 @dataclass(slots=True)

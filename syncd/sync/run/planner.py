@@ -24,8 +24,7 @@ from syncd.sync.run.deciding import Found, decide, located, look_up, problems_of
 from syncd.sync.run.feed import Feed
 from syncd.sync.run.reading import Summary
 from syncd.sync.run.stage import Stage, Staged
-from syncd.sync.validation.packing import Packed, pack_problems
-from syncd.sync.validation.validator import Kind
+from syncd.sync.validation import Kind, Packed, pack_problems
 
 #: Rows in one look-up or one write: API writes get their turn between two of them.
 BATCH = 500

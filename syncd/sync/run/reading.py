@@ -7,8 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import open_reader
-from syncd.feeds.readers.records import FeedReader, Format, Known, Record
+from syncd.feeds.readers import FeedReader, Format, Known, Record, open_reader
 from syncd.store.feeds import KnownRow
 from syncd.sync.run.context import Context
 from syncd.sync.run.feed import Feed
@@ -17,10 +16,7 @@ from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.source import SourceFile
 from syncd.sync.run.stage import Entry, Stage
 from syncd.sync.run.warnings import Warnings
-from syncd.sync.validation.packing import unpack_problems
-from syncd.sync.validation.pool import Judges, Unclear
-from syncd.sync.validation.validator import Judge, Kind, Outcome
-from syncd.sync.validation.worker_process import Brief
+from syncd.sync.validation import Brief, Judge, Judges, Kind, Outcome, Unclear, unpack_problems
 
 #: A checkpoint is recorded whenever so many records were read.
 EDGE = 2000

@@ -27,9 +27,8 @@ from xml.sax.saxutils import escape, quoteattr
 import msgspec
 
 from syncd.errors import Problem
-from syncd.feeds.readers.records import Format, Record
-from syncd.feeds.readers.spec import EACH, element_path, member_path
-from syncd.feeds.readers.xml.surroundings import surroundings
+from syncd.feeds.readers import EACH, Format, Record, element_path, member_path
+from syncd.feeds.readers.xml import surroundings
 
 #: The name of the column, attribute or member that has the reasons.
 MARK = "syncd_errors"

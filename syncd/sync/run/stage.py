@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from syncd.sync.validation.validator import Kind
+from syncd.sync.validation import Kind
 
 _SCHEMA = """
 PRAGMA page_size = 16384;

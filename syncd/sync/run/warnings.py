@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from syncd.domain.run import Warning
-from syncd.feeds.mapping.unknown_values import UnknownCounter
+from syncd.feeds.mapping import UnknownCounter
 
 #: So many warnings of one code are kept one by one; the rest is told as a number.
 EACH = 1000

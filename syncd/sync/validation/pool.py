@@ -21,9 +21,9 @@ from threading import Thread
 import structlog
 
 from syncd.domain.job import Moment
-from syncd.feeds.readers.records import Record, Slice
+from syncd.feeds.readers import Record, Slice
 from syncd.logs import Event
-from syncd.sync.files.descriptors import OPEN_FILES
+from syncd.sync.files import OPEN_FILES
 from syncd.sync.validation.validator import Outcome
 from syncd.sync.validation.worker_process import FAILED, READY, Brief, Judging, Unclear, answered, packed
 
@@ -61,7 +61,7 @@ class _Helper:
         """Raises OSError."""
         with brief.path.open("rb", buffering=0) as file:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "syncd.sync.validation.worker_process"],
+                [sys.executable, "-P", "-m", "syncd.sync.validation"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=[file.fileno()],

@@ -15,9 +15,8 @@ from syncd.domain.job import JobInput, Moment, Place
 from syncd.domain.plan import Create, Ownership, decide_row, due
 from syncd.domain.policy import Policy
 from syncd.errors import Invalid, Problem
-from syncd.feeds.mapping.mapping import MappedRow, Mapping
-from syncd.feeds.mapping.unknown_values import unknown_places
-from syncd.feeds.readers.records import Format, Record
+from syncd.feeds.mapping import MappedRow, Mapping, unknown_places
+from syncd.feeds.readers import Format, Record
 from syncd.sync.validation.packing import New, pack, pack_problems
 
 _NOBODY = Ownership()

@@ -1,6 +1,6 @@
 """A helper: a process that judges records for the importer, so that a second core takes part in a large file.
 
-    python -m syncd.sync.validation.worker_process
+    python -m syncd.sync.validation
 
 It is told once what decides (a pickled ``Brief``) and then given parcels of records; each is answered with the
 packed outcomes, or with nothing where that cannot be told here. It opens no store and writes to no file, and it
@@ -22,9 +22,7 @@ from pathlib import Path
 from syncd.domain.job import Moment
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
-from syncd.feeds.readers.opening import open_reader
-from syncd.feeds.readers.records import Format, Record, Slice
-from syncd.feeds.readers.spec import ReadSpec
+from syncd.feeds.readers import Format, ReadSpec, Record, Slice, open_reader
 from syncd.sync.validation.validator import Judge, Kind, Outcome
 
 READY = b"ready"
@@ -129,7 +127,3 @@ def main() -> None:
         return  # the importer has what it wanted, or is gone
     except Exception as error:
         answers.send_bytes(FAILED + f"{type(error).__name__}: {error}".encode())
-
-
-if __name__ == "__main__":
-    main()

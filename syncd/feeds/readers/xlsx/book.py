@@ -18,7 +18,7 @@ from lxml import etree
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError
-from syncd.feeds.readers.xml.scout import Event, local, new_parser, refuse_dtd
+from syncd.feeds.readers.xml import Event, local, new_parser, refuse_dtd
 from syncd.feeds.readers.zip_archive import Archive
 
 _CONTENTS = "[Content_Types].xml"

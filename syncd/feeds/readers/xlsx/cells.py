@@ -10,7 +10,7 @@ from lxml import etree
 
 from syncd.errors import FeedError
 from syncd.feeds.readers.xlsx.book import plain_text
-from syncd.feeds.readers.xml.scout import local
+from syncd.feeds.readers.xml import local
 
 _DAY = 86400
 #: 31 December 9999, counted from 1900: there are no dates beyond.
