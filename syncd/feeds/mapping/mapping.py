@@ -14,7 +14,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from syncd.domain.catalog import Catalog
-from syncd.domain.job import ATTRIBUTES, Routing
+from syncd.domain.job_fields import ATTRIBUTES, Routing
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping.field_compilers import DROPPED, Context, Field, Kind, compile_field

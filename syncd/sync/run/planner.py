@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from syncd.domain.job import ATTRIBUTES, Job, JobInput, Moment, Status
+from syncd.domain.job import Job, JobInput, Moment, Status
+from syncd.domain.job_fields import ATTRIBUTES
 from syncd.domain.plan import Create, Ownership, Reject, RowAction, RowDecision, Tally, Update
 from syncd.domain.run import Counts
 from syncd.domain.text import fold
