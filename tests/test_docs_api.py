@@ -26,9 +26,7 @@ from syncd.api.openapi.operations import OPERATIONS
 from syncd.api.openapi.schemas import ACTIONS
 from syncd.api.problems import CODES, Refusal
 from syncd.api.routes import effective_method
-from syncd.domain.catalog import Catalog
-from syncd.domain.codes import FIELD_CODES
-from syncd.domain.job import ActorKind
+from syncd.domain import FIELD_CODES, ActorKind, Catalogue
 from syncd.store import Store, employers, keys
 
 GUIDE = Path(__file__).parents[1] / "docs" / "api.md"
@@ -99,7 +97,7 @@ async def serving(store: Store) -> AsyncIterator[Served]:
     employer = store.write(lambda tx: employers.add(tx, "Harbour Clinics"))
     _, key = store.write(lambda tx: keys.create(tx, employer.id, "hr-system", None))
     served, settings = Served(key=key), ApiSettings()
-    app = make_app(store, settings, Catalog.default())
+    app = make_app(store, settings, Catalogue.default())
     app.middlewares.append(served.refuse)
     app.on_response_prepare.append(served.note)
     runner = make_runner(app, settings, handler_cancellation=False)

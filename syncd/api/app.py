@@ -17,13 +17,13 @@ from syncd.api.payloads import Renderer, encode
 from syncd.api.routes import ROUTES, add_endpoint, add_routes
 from syncd.api.settings import ApiSettings
 from syncd.api.timings import RequestTimes
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.logs import Event, frequent
 from syncd.store import Store
 
 
 def make_app(
-    store: Store, settings: ApiSettings, catalog: Catalog, times: RequestTimes | None = None
+    store: Store, settings: ApiSettings, catalogue: Catalogue, times: RequestTimes | None = None
 ) -> web.Application:
     """The API over an open ``store``, which stays the caller's to close, after the application's cleanup. ``times``
     counts its requests. The log has to be set up before."""
@@ -31,12 +31,12 @@ def make_app(
     context = Context(
         store=store,
         settings=settings,
-        catalog=catalog,
+        catalogue=catalogue,
         keys=keys,
-        render=Renderer(catalog),
-        json_ld=JsonLd(catalog),
+        render=Renderer(catalogue),
+        json_ld=JsonLd(catalogue),
         addresses=Addresses(settings),
-        document=encode(document(settings, catalog, ROUTES)),
+        document=encode(document(settings, catalogue, ROUTES)),
         log=frequent(Event.API_REQUEST),
         times=times or RequestTimes(),
     )

@@ -20,7 +20,7 @@ from aiohttp import web
 
 from syncd.api.limits import FailedKeys
 from syncd.api.problems import Refusal
-from syncd.domain.job import Actor, ActorKind, Employer
+from syncd.domain import Actor, ActorKind, Employer
 from syncd.errors import StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, employers, keys

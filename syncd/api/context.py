@@ -14,7 +14,7 @@ from syncd.api.jsonld import JsonLd
 from syncd.api.payloads import Renderer
 from syncd.api.settings import ApiSettings
 from syncd.api.timings import RequestTimes
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.store import Store
 
 
@@ -28,7 +28,7 @@ class Context:
 
     store: Store
     settings: ApiSettings
-    catalog: Catalog
+    catalogue: Catalogue
     keys: KeyRing
     render: Renderer
     json_ld: JsonLd

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from syncd.api.conditional import answer
 from syncd.api.problems import CODES
-from syncd.domain.codes import FIELD_CODES
+from syncd.domain import FIELD_CODES
 from syncd.errors import NotFound
 
 #: Code → what it means, and what to do.

@@ -10,10 +10,17 @@ from typing import Any
 
 import msgspec
 
-from syncd.domain.catalog import Catalog, Entry, Period
-from syncd.domain.fields import exact
-from syncd.domain.job import Employer, Job, Location, Salary
-from syncd.domain.job_fields import Routing
+from syncd.domain import (
+    Catalogue,
+    CatalogueEntry,
+    Employer,
+    Job,
+    Location,
+    Routing,
+    Salary,
+    SalaryPeriod,
+    exact,
+)
 from syncd.store.jobs import Header, Shown
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
@@ -24,16 +31,16 @@ Shape = dict[str, Any]
 class Renderer:
     """Renders with the names of one catalogue."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._categories = _shapes(catalog.categories)
-        self._position_types = _shapes(catalog.position_types)
-        self._routing_types = _shapes(catalog.routing_types)
-        self._periods = _shapes(catalog.periods)
-        kinds: dict[str, Mapping[int, Entry] | Mapping[int, Period]] = {
-            "positiontypes": catalog.position_types,
-            "categories": catalog.categories,
-            "salaryperiods": catalog.periods,
-            "applicantroutingtypes": catalog.routing_types,
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._categories = _shapes(catalogue.categories)
+        self._position_types = _shapes(catalogue.position_types)
+        self._routing_types = _shapes(catalogue.routing_types)
+        self._periods = _shapes(catalogue.periods)
+        kinds: dict[str, Mapping[int, CatalogueEntry] | Mapping[int, SalaryPeriod]] = {
+            "positiontypes": catalogue.position_types,
+            "categories": catalogue.categories,
+            "salaryperiods": catalogue.periods,
+            "applicantroutingtypes": catalogue.routing_types,
         }
         self._lists = {kind: _offered(entries) for kind, entries in kinds.items()}
         self._entries = {kind: _bytes(_shapes(entries)) for kind, entries in kinds.items()}
@@ -110,12 +117,12 @@ def _location(place: Location) -> Shape:
     return {"id": place.id, "name": place.name, "description": place.description, "type": place.type}
 
 
-def _shapes(entries: Mapping[int, Entry] | Mapping[int, Period]) -> dict[int, Shape]:
+def _shapes(entries: Mapping[int, CatalogueEntry] | Mapping[int, SalaryPeriod]) -> dict[int, Shape]:
     return {id: _catalogue_shape(entry) for id, entry in entries.items()}
 
 
-def _catalogue_shape(entry: Entry | Period) -> Shape:
-    unit = {"unit": entry.unit} if isinstance(entry, Period) else {}
+def _catalogue_shape(entry: CatalogueEntry | SalaryPeriod) -> Shape:
+    unit = {"unit": entry.unit} if isinstance(entry, SalaryPeriod) else {}
     return {"id": entry.id, "name": entry.name, **unit}
 
 
@@ -123,7 +130,7 @@ def _bytes(shapes: Mapping[int, Shape]) -> dict[int, bytes]:
     return {id: encode(shape) for id, shape in shapes.items()}
 
 
-def _offered(entries: Mapping[int, Entry] | Mapping[int, Period]) -> bytes:
+def _offered(entries: Mapping[int, CatalogueEntry] | Mapping[int, SalaryPeriod]) -> bytes:
     """The list of those that are not retired."""
     return encode({"data": [_catalogue_shape(entry) for entry in entries.values() if not entry.retired]})
 

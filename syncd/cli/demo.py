@@ -21,7 +21,7 @@ from syncd.cli.demo_story import EMPLOYERS, STORY, Step, told
 from syncd.cli.output import bold, remark
 from syncd.cli.process import Daemon
 from syncd.config import Settings, load_settings
-from syncd.domain.run import Run
+from syncd.domain import Run
 from syncd.errors import Conflict, SyncdError
 from syncd.service.wiring import open_store
 from syncd.store import Store, employers, keys, runs

@@ -13,9 +13,9 @@ import typer
 from syncd.cli.context import opened_store, settings_of
 from syncd.cli.entry import DONE
 from syncd.cli.output import print_json, remark, whole_file
-from syncd.domain.job import Employer, Job, Status
+from syncd.domain import Employer, Job, Status
 from syncd.feeds.export import EXPORTS, ExportFormat
-from syncd.service.wiring import catalog_of
+from syncd.service.wiring import catalogue_of
 from syncd.store import Store, employers, jobs
 
 #: Few enough that jobs of a megabyte each fit into memory.
@@ -50,7 +50,7 @@ def export(
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         found = _jobs(store, owner, wanted, EXPORTS[form], tally)
-        pieces = EXPORTS[form].write(found, owner, catalog_of(store, settings))
+        pieces = EXPORTS[form].write(found, owner, catalogue_of(store, settings))
         if output is None:
             _write(sys.stdout.buffer.write, pieces)
         else:

@@ -15,8 +15,7 @@ from syncd.cli.entry import DONE, FAILED
 from syncd.cli.feeds import FileUnusable
 from syncd.cli.output import bold, clean, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
-from syncd.domain.job import Job, Moment
-from syncd.domain.run import UnknownValues
+from syncd.domain import Job, Moment, UnknownValues
 from syncd.errors import FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig
 from syncd.service import wiring
@@ -32,9 +31,9 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
     FileUnusable, ConfigError."""
     settings = settings_of(config)
     with opened_store(settings, make=True) as store:
-        catalog = wiring.catalog_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
-        checker = Checker(found, catalog, settings.limits, _now(store), _current(store, found))
+        catalogue = wiring.catalogue_of(store, settings)
+        found = wiring.choose_feed(wiring.feed_configs(settings, catalogue), name)
+        checker = Checker(found, catalogue, settings.limits, _now(store), _current(store, found))
         return report_check(checker, file, as_json)
 
 
@@ -48,7 +47,7 @@ def report_check(checker: Checker, file: Path, as_json: bool) -> int:
         except FeedError as error:
             raise FileUnusable(file, error) from error
         config = checker.config
-        unknown = findings.unknown.listed(config.mapping, config.own_lookups, checker.catalog)
+        unknown = findings.unknown.listed(config.mapping, config.own_lookups, checker.catalogue)
         scratch.seek(0)
         (_print_json if as_json else _print_text)(checker, file, findings, unknown, scratch)
     return FAILED if findings.rejected else DONE

@@ -14,7 +14,7 @@ from syncd.cli.output import clean, print_json, print_table, remark
 from syncd.cli.plan_text import plan_json, print_plan
 from syncd.cli.runs import counts_of, state_of, summary
 from syncd.config import Settings
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedConfig
 from syncd.service import wiring
@@ -30,7 +30,7 @@ Progress = Callable[[str, int, int], None]
 def list_feeds(config: Path | None, as_json: bool) -> None:
     settings = settings_of(config)
     with opened_store(settings, make=True) as store:
-        configs = wiring.feed_configs(settings, wiring.catalog_of(store, settings))
+        configs = wiring.feed_configs(settings, wiring.catalogue_of(store, settings))
         last = {name: _last(store, name) for name in configs}
     if as_json:
         print_json([_feed(found, settings, last[name]) for name, found in configs.items()])
@@ -73,12 +73,12 @@ def _feed(found: FeedConfig, settings: Settings, run: Run | None) -> dict[str, A
 def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: bool) -> int:
     settings = settings_of(config)
     with opened_store(settings) as store, _progress(as_json) as progress:
-        catalog = wiring.catalog_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
+        catalogue = wiring.catalogue_of(store, settings)
+        found = wiring.choose_feed(wiring.feed_configs(settings, catalogue), name)
         feed = wiring.resolve_dry(store, found, settings)
         settle_memory()
         try:
-            planned = wiring.make_importer(store, settings, catalog, {}, progress=progress).plan(feed, file)
+            planned = wiring.make_importer(store, settings, catalogue, {}, progress=progress).plan(feed, file)
         except FeedError as error:
             raise FileUnusable(file, error) from error
     if as_json:
@@ -105,11 +105,11 @@ class FileUnusable(FeedError):
 def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> int:
     settings = settings_of(config)
     with opened_store(settings) as store, _progress(as_json) as progress:
-        catalog = wiring.catalog_of(store, settings, remember=True)
-        chosen = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
+        catalogue = wiring.catalogue_of(store, settings, remember=True)
+        chosen = wiring.choose_feed(wiring.feed_configs(settings, catalogue), name)
         feeds = wiring.resolve(store, {name: chosen}, settings)
         settle_memory()
-        run = wiring.make_worker(store, settings, catalog, feeds, progress=progress).import_file(
+        run = wiring.make_worker(store, settings, catalogue, feeds, progress=progress).import_file(
             feeds[name], file
         )
     if as_json:

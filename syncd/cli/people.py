@@ -9,7 +9,7 @@ from typing import Any
 
 from syncd.cli.context import opened_store, settings_of
 from syncd.cli.output import cell, instant, print_json, print_table, remark
-from syncd.domain.job import Employer
+from syncd.domain import Employer
 from syncd.store import employers, keys
 from syncd.store.keys import KeyInfo
 

@@ -11,7 +11,7 @@ from syncd.cli.entry import DONE, FAILED
 from syncd.cli.output import bold, cell, clean, print_json, print_table, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.config import Settings
-from syncd.domain.run import Counts, Run, RunState
+from syncd.domain import Run, RunCounts, RunState
 from syncd.store import Store, runs
 from syncd.sync.report import refresh_reports, report, run_json
 from syncd.sync.run import field_of
@@ -73,10 +73,10 @@ def _decide(config: Path | None, as_json: bool, number: int, *, approved: bool) 
 
 def decided(store: Store, settings: Settings, number: int, *, approved: bool) -> Run:
     """The run after the decision. Raises NotFound, Conflict (it does not wait, or is not what was shown)."""
-    from syncd.service.wiring import catalog_of, load_all, make_importer
+    from syncd.service.wiring import catalogue_of, load_all, make_importer
 
-    catalog = catalog_of(store, settings, remember=True)
-    importer = make_importer(store, settings, catalog, load_all(store, settings, catalog))
+    catalogue = catalogue_of(store, settings, remember=True)
+    importer = make_importer(store, settings, catalogue, load_all(store, settings, catalogue))
     run = importer.approve(number) if approved else importer.reject(number)
     refresh_reports(store, settings.drop.folder / run.feed, run.id)
     return run
@@ -92,7 +92,7 @@ def state_of(run: Run) -> str:
     return f"{run.state}: {run.holds}" if run.holds and run.state is RunState.HELD else str(run.state)
 
 
-def counts_of(counts: Counts) -> str:
+def counts_of(counts: RunCounts) -> str:
     """The counts that are not zero, in words."""
     names = (
         "created",

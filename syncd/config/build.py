@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from syncd.config.settings import Api, Drop, Log, Operator, Refresh, Settings, StoreSettings
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits, Policy, Threshold
+from syncd.domain import Catalogue, FeedLimits, Policy, Threshold
 from syncd.errors import ConfigError
 
 
@@ -27,7 +26,7 @@ def build(
     settings = Settings(
         timezone=values["timezone"],
         api=Api(**_section(values, "api")),
-        catalog=_catalog(_section(values, "catalogues"), faults),
+        catalogue=_catalogue(_section(values, "catalogues"), faults),
         operator=Operator(values["operator.listen"], token),
         store=_store(values, base),
         drop=Drop(**{**_section(values, "drop"), "folder": base / values["drop.folder"]}),
@@ -35,7 +34,7 @@ def build(
         helpers=values["sync.helpers"],
         refresh=Refresh(**_section(values, "refresh")),
         log=Log(**_section(values, "log")),
-        limits=Limits(**_section(values, "limits")),
+        limits=FeedLimits(**_section(values, "limits")),
         base=base,
         feeds=feeds,
         file=file,
@@ -51,12 +50,12 @@ def _section(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key.removeprefix(head): value for key, value in values.items() if key.startswith(head)}
 
 
-def _catalog(changes: Mapping[str, Any], faults: list[str]) -> Catalog:
+def _catalogue(changes: Mapping[str, Any], faults: list[str]) -> Catalogue:
     try:
-        return Catalog.default().extended(**changes)
+        return Catalogue.default().extended(**changes)
     except ConfigError as error:
         faults.extend(f"catalogues.{fault}" for fault in error.faults)
-        return Catalog.default()
+        return Catalogue.default()
 
 
 def _policy(values: Mapping[str, Any]) -> Policy:

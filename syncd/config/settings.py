@@ -9,8 +9,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from syncd.config.kinds import Address
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits, Policy
+from syncd.domain import Catalogue, FeedLimits, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +87,12 @@ class Log:
 @dataclass(frozen=True, slots=True)
 class Settings:
     """``file`` is what was read (None: all defaults), ``base`` where relative paths start, ``feeds`` the
-    folder of feed files. ``catalog``: the shipped entries as ``[catalogues]`` changes them. ``sources``:
+    folder of feed files. ``catalogue``: the shipped entries as ``[catalogues]`` changes them. ``sources``:
     key → where its value came from, for every key that is not a default."""
 
     timezone: ZoneInfo
     api: Api
-    catalog: Catalog
+    catalogue: Catalogue
     operator: Operator
     store: StoreSettings
     drop: Drop
@@ -101,7 +100,7 @@ class Settings:
     helpers: int
     refresh: Refresh
     log: Log
-    limits: Limits
+    limits: FeedLimits
     base: Path
     feeds: Path
     file: Path | None

@@ -100,7 +100,7 @@ class RowDecision(Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Tally:
+class PlanCounts:
     """What a plan has seen, for ``guard``. Counts of rows or jobs.
 
     ``active``: active jobs of the feed before the run · ``missing``: owned, active, not named (beyond

@@ -1,7 +1,7 @@
 """Description HTML (specification 2.6): a strict token grammar, judged as the tokenizer of a browser reads
 it.
 
-``check`` accepts most texts by one regular expression; what that does not know is read token by token, to
+``html_faults`` accepts most texts by one regular expression; what that does not know is read token by token, to
 accept it after all or to name each offending tag and attribute with its offset. Linear in the length of the
 text; raises nothing."""
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from html.entities import html5
 from itertools import islice
 
-TAGS = ("strong", "b", "em", "i", "br", "p", "div", "ul", "ol", "li", "a")
-SCHEMES = ("http", "https", "mailto", "tel")
+HTML_TAGS = ("strong", "b", "em", "i", "br", "p", "div", "ul", "ol", "li", "a")
+HTML_SCHEMES = ("http", "https", "mailto", "tel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ _ATTRIBUTE = re.compile(r"=?[^\t\n\f\r />=]*")
 _UNQUOTED = re.compile(r"[^\t\n\f\r >]*")
 _COMMENT_END = re.compile(r"--!?>")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_ALLOWED = frozenset(TAGS)
+_ALLOWED = frozenset(HTML_TAGS)
 #: Elements whose content a browser does not read as tags: up to their end tag, all is text.
 _RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "noscript"})
 _RAW_END = {name: re.compile(rf"</(?={name}[\t\n\f\r />])", re.IGNORECASE) for name in _RAW}
 _SHOWN = 40
 
 
-def check(text: str, limit: int | None = None) -> list[HtmlFault]:
+def html_faults(text: str, limit: int | None = None) -> list[HtmlFault]:
     """Everything in ``text`` that section 2.6 does not allow, by offset; empty if it may be stored as it is.
     With ``limit`` reading stops after so many faults."""
     if _DOUBTFUL.search(text) is None:
@@ -209,7 +209,7 @@ def _link_fault(raw: str) -> str | None:
     found = _SCHEME.match(address)
     if found is None:
         return "the href needs a scheme: http, https, mailto or tel"
-    if _lower(found[1]) not in SCHEMES:
+    if _lower(found[1]) not in HTML_SCHEMES:
         return f"the href has the scheme {_short(found[1])!r}; http, https, mailto and tel are allowed"
     return None
 

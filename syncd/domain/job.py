@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -123,6 +124,15 @@ class JobInput(Struct, frozen=True):
     def reference_id(self) -> str | None:
         value = self.fields.get("referenceId")
         return value if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=4096)
+def exact(value: Decimal | None) -> Decimal | int | None:
+    """Return the same number without trailing zeros, in a form that is never written with an exponent."""
+    if value is None:
+        return None
+    whole = int(value)
+    return whole if value == whole else value.normalize()
 
 
 class Moment(Struct, frozen=True):

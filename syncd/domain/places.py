@@ -55,8 +55,8 @@ PROVINCES: Mapping[str, tuple[str, ...]] = {
     "YT": ("Yukon", "Yukon Territory", "Territoire du Yukon", "Y.T.", "YK"),
 }
 
-MAX_DESCRIPTION = 300
-MAX_NAME = 256
+MAX_PLACE_DESCRIPTION = 300
+MAX_PLACE_NAME = 256
 #: There is one place with an exclamation mark: Saint-Louis-du-Ha! Ha!
 _PUNCTUATION = frozenset(".'!-()/ ")
 #: Apostrophes and hyphens as word processors set them.
@@ -86,19 +86,21 @@ def province_code(name: str) -> str | None:
     return _CODES.get(_province_key(name))
 
 
-def identity(place: Place) -> tuple[str, str | None]:
+def place_identity(place: Place) -> tuple[str, str | None]:
     """What two ways of writing one place have in common: city without case and accents, and province."""
     return fold(place.city), place.province
 
 
-def parse(text: str) -> Place:
+def parse_place(text: str) -> Place:
     """The place that ``text`` names; white space around and runs of it inside are dropped.
 
     Raises PlaceError: ``required`` (no text), ``too_long``, ``invalid_characters`` (in the city),
     ``unknown_province``."""
     text = text.strip()
-    if len(text) > MAX_DESCRIPTION:
-        raise PlaceError((("too_long", f"{len(text)} characters; at most {MAX_DESCRIPTION} are allowed"),))
+    if len(text) > MAX_PLACE_DESCRIPTION:
+        raise PlaceError(
+            (("too_long", f"{len(text)} characters; at most {MAX_PLACE_DESCRIPTION} are allowed"),)
+        )
     return _parse(text)
 
 
@@ -118,8 +120,8 @@ def _parse(text: str) -> Place:
 
 
 def _faults(city: str) -> list[tuple[str, str]]:
-    if len(city) > MAX_NAME:
-        return [("too_long", f"the city has {len(city)} characters; at most {MAX_NAME} are allowed")]
+    if len(city) > MAX_PLACE_NAME:
+        return [("too_long", f"the city has {len(city)} characters; at most {MAX_PLACE_NAME} are allowed")]
     if _PLAIN_CITY.fullmatch(city):
         return []
     wrong = next((c for c in city if not _allowed(c)), None)

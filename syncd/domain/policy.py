@@ -36,7 +36,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FeedLimits:
     """``[limits]``: sizes in bytes. Each one that is broken names itself (feed contract, "Limits")."""
 
     file: int = 4 * 1024**3

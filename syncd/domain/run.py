@@ -28,7 +28,7 @@ class RunState(StrEnum):
         return self not in (RunState.CLAIMED, RunState.READING, RunState.APPLYING, RunState.ARCHIVING)
 
 
-class Holds(StrEnum):
+class HoldScope(StrEnum):
     """What waits for a decision in a held run."""
 
     ARCHIVE = "archive"  # the upserts stand
@@ -41,7 +41,7 @@ class RunKind(StrEnum):
 
 
 @dataclass(slots=True)
-class Counts:
+class RunCounts:
     """Rows by their strongest action, and jobs that went. ``missing``: owned, active, not named."""
 
     read: int = 0
@@ -79,13 +79,13 @@ class Run:
     file: str
     size: int
     attempt: int = 1
-    holds: Holds | None = None
+    holds: HoldScope | None = None
     withheld: str | None = None
     reason: str | None = None
     sha256: str | None = None
     claimed_at: datetime | None = None
     ended_at: datetime | None = None
-    counts: Counts = field(default_factory=Counts)
+    counts: RunCounts = field(default_factory=RunCounts)
     phases: dict[str, float] = field(default_factory=dict)
 
 
@@ -102,7 +102,7 @@ class RejectedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Warning:
+class FeedWarning:
     """Something a run did that the partner should know. ``record`` is None for what concerns the whole
     file; ``member``: the file of an archive of several that the record came from."""
 

@@ -58,19 +58,19 @@ def _step(text: str) -> str:
     return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(_VARIANTS)
 
 
-def key(name: str) -> str:
+def name_key(name: str) -> str:
     """``name`` for finding a catalogue entry: folded, and what is neither letter nor digit is one space or
     nothing.
 
     ``FULL_TIME``, ``full-time`` and ``Full  Time`` have the same key."""
-    return _known_key(name) if len(name) <= _REMEMBERED else _key(name)
+    return _known_key(name) if len(name) <= _REMEMBERED else _name_key(name)
 
 
-def _key(name: str) -> str:
+def _name_key(name: str) -> str:
     return _NO_LETTERS.sub(" ", fold(name)).strip()
 
 
 #: Longer texts are not remembered: they repeat seldom and would fill the memory.
 _REMEMBERED = 200
 _known_fold = lru_cache(maxsize=4096)(_fold_unicode)
-_known_key = lru_cache(maxsize=8192)(_key)
+_known_key = lru_cache(maxsize=8192)(_name_key)

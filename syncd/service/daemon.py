@@ -22,7 +22,7 @@ from aiohttp import web
 
 from syncd.api import ApiSettings, RequestTimes, add_health, add_metrics, make_app, make_runner, retire
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
 from syncd.service import wiring
@@ -54,11 +54,11 @@ def serve(settings: Settings) -> int:
     """Run until told to stop; the exit code. Raises ConfigError, StoreError, OSError while starting."""
     store = wiring.open_store(settings, exclusive=True)
     try:
-        catalog = wiring.catalog_of(store, settings, remember=True)
-        feeds = load_feeds(store, settings, catalog)
+        catalogue = wiring.catalogue_of(store, settings, remember=True)
+        feeds = load_feeds(store, settings, catalogue)
         settle_memory()
         _share_the_interpreter()
-        asyncio.run(Daemon(settings, store, catalog, feeds).run())
+        asyncio.run(Daemon(settings, store, catalogue, feeds).run())
     finally:
         store.close()
     log.info(Event.SERVICE_STOPPED)
@@ -72,9 +72,9 @@ def _share_the_interpreter() -> None:
     sys.setswitchinterval(SWITCH)
 
 
-def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, Feed]:
+def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> dict[str, Feed]:
     """The feeds as configured; feeds that no longer are own nothing any more. Raises ConfigError, StoreError."""
-    feeds = wiring.load_all(store, settings, catalog)
+    feeds = wiring.load_all(store, settings, catalogue)
     released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, feeds))
     if released:
         log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
@@ -106,8 +106,10 @@ def _make_drop(folder: Path) -> None:
 class Daemon:
     """One life of the service. ``store`` stays the caller's to close, after ``run``."""
 
-    def __init__(self, settings: Settings, store: Store, catalog: Catalog, feeds: dict[str, Feed]) -> None:
-        self._settings, self._store, self._catalog = settings, store, catalog
+    def __init__(
+        self, settings: Settings, store: Store, catalogue: Catalogue, feeds: dict[str, Feed]
+    ) -> None:
+        self._settings, self._store, self._catalogue = settings, store, catalogue
         self._notifier = Notifier()
         self._told_to_stop = asyncio.Event()
         self._halt = threading.Event()
@@ -115,7 +117,7 @@ class Daemon:
         self._times = RequestTimes()
         self._metrics = Metrics(store, lambda: self._worker.feeds, self._times)
         self._worker = wiring.make_worker(
-            store, settings, catalog, feeds, stop=self._must_stop, ended=self._metrics.ran
+            store, settings, catalogue, feeds, stop=self._must_stop, ended=self._metrics.ran
         )
         self._syncer = Syncer(self._worker, settings.drop.rescan.total_seconds(), self._heart, self._halt)
         self._watcher = Watcher(settings.drop.folder, self._syncer.hint, poll=settings.drop.poll)
@@ -174,7 +176,7 @@ class Daemon:
         sockets = inherited()
         settings = api_settings(self._settings)
         settings = replace(settings, max_connections=make_room(settings.max_connections))
-        app = make_app(self._store, settings, self._catalog, self._times)
+        app = make_app(self._store, settings, self._catalogue, self._times)
         add_health(app, self._readiness)
         operator, render = self._settings.operator, self._metrics.render
         if operator.listen is None:
@@ -215,7 +217,7 @@ class Daemon:
     async def _reload(self) -> None:
         """Feeds anew: all of them, or none if any is wrong."""
         try:
-            feeds = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalog)
+            feeds = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
         except (SyncdError, OSError) as error:
             faults = list(getattr(error, "faults", ())) or [str(error)]
             log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)

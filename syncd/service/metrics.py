@@ -15,7 +15,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from syncd.api import RequestTimes
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.store import Store, Tx, employers, jobs, runs
 from syncd.sync.calendar import RefreshResult
 from syncd.sync.run import Feed

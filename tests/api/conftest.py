@@ -29,8 +29,7 @@ from yarl import URL
 
 from syncd.api import ApiSettings, add_health, make_app, make_runner
 from syncd.api.context import CONTEXT
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Employer
+from syncd.domain import Catalogue, Employer
 from syncd.store import Store, employers, keys
 
 ZONE = ZoneInfo("America/Toronto")
@@ -379,9 +378,9 @@ def serve(store: Store, clock: Clock) -> Start:
     employer, key = new_employer(store, "Maple Kitchens")
 
     @asynccontextmanager
-    async def start(catalog: Catalog | None = None, **settings: Any) -> AsyncIterator[Api]:
+    async def start(catalogue: Catalogue | None = None, **settings: Any) -> AsyncIterator[Api]:
         api_settings = ApiSettings(**settings)
-        app = make_app(store, api_settings, catalog or Catalog.default())
+        app = make_app(store, api_settings, catalogue or Catalogue.default())
 
         async def readiness() -> dict[str, Any]:
             await asyncio.to_thread(store.health)

@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 
 from syncd.api import docs, problems
-from syncd.domain.codes import FIELD_CODES
+from syncd.domain import FIELD_CODES
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api, Start

@@ -25,7 +25,7 @@ import structlog
 
 from syncd.api import ApiSettings, make_app
 from syncd.api.context import CONTEXT
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.store import Store
 from tests.api.conftest import Answer, contract_of
 
@@ -42,7 +42,7 @@ def document():
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/empty.db"
         with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
-            return make_app(store, ApiSettings(), Catalog.default())[CONTEXT].document
+            return make_app(store, ApiSettings(), Catalogue.default())[CONTEXT].document
 
 
 def row(reference, title="Welder", description="<p>Steel.</p>"):

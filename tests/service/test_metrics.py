@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from syncd.api import RequestTimes
 from syncd.api.timings import BOUNDS
-from syncd.domain.run import Counts, Run, RunKind, RunState
+from syncd.domain import Run, RunCounts, RunKind, RunState
 from syncd.service.metrics import Metrics
 from syncd.store import employers
 from syncd.sync.calendar.refresher import RefreshResult
@@ -40,7 +40,7 @@ def told(metrics):
 
 def a_run(state=RunState.SUCCEEDED, feed="acme", **counts):
     run = Run(1, feed, 1, "Acme Ltd.", RunKind.FILE, state, "jobs.csv", 100)
-    run.counts, run.phases = Counts(**counts), {"read": 0.5, "apply": 2.0}
+    run.counts, run.phases = RunCounts(**counts), {"read": 0.5, "apply": 2.0}
     return run
 
 

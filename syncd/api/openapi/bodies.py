@@ -6,18 +6,27 @@ with, ``maxAmount`` not below ``amount``, and what only the merged job can break
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from syncd.api.openapi.schemas import STATUS, Schema, listed, ref
-from syncd.domain import html, places
-from syncd.domain.catalog import Catalog
-from syncd.domain.fields import AMOUNT_BELOW, AMOUNT_DECIMALS
-from syncd.domain.job import Status
-from syncd.domain.job_fields import ATTRIBUTES, Routing
-from syncd.domain.members import FEWEST, LOCATION_READ_ONLY, MOST, NAMED_READ_ONLY, PERIOD_READ_ONLY
-from syncd.domain.merged import NEEDED_ALWAYS, NEEDED_TO_BE_ACTIVE
-from syncd.domain.rules import LIMITS, READ_ONLY
+from syncd.domain import (
+    AMOUNT_BELOW,
+    AMOUNT_DECIMALS,
+    ATTRIBUTES,
+    FIELD,
+    FIELDS,
+    HTML_SCHEMES,
+    HTML_TAGS,
+    LOCATION_READ_ONLY,
+    MAX_PLACE_DESCRIPTION,
+    READ_ONLY,
+    SHOWN_MEMBERS,
+    Catalogue,
+    Needed,
+    Routing,
+    Status,
+)
 
 _CONTROL = r"\u0000-\u001f\u007f-\u009f\ufffe\uffff"
 _CONTROL_IN_TEXT = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff"
@@ -26,16 +35,16 @@ CLEAN = rf"^[^{_CONTROL_IN_TEXT}]*$"
 _IGNORED = "Read-only: accepted, so that what a GET answered can be sent back, and ignored."
 
 
-def bodies(catalog: Catalog) -> dict[str, Schema]:
+def bodies(catalogue: Catalogue) -> dict[str, Schema]:
     """Every shape that the service takes, by name."""
-    fields = _fields(catalog)
+    fields = _fields(catalogue)
     return {
         "LocationInput": _location(),
-        "SalaryInput": _salary(catalog),
-        "SalaryUpdate": _salary_update(catalog),
+        "SalaryInput": _salary(catalogue),
+        "SalaryUpdate": _salary_update(catalogue),
         "JobCreate": {
             **_object({**fields, "salary": _or_null(ref("SalaryInput"))}, "A new job."),
-            "required": list(NEEDED_ALWAYS),
+            "required": [field.name for field in FIELDS if field.needed is Needed.ALWAYS],
             "allOf": [_if_active(), *_addresses()],
         },
         "JobUpdate": _object(
@@ -77,31 +86,37 @@ def _or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def _fields(catalog: Catalog) -> dict[str, Schema]:
+def _fields(catalogue: Catalogue) -> dict[str, Schema]:
     """Every field of a body, in the order of the specification, then what is read-only."""
-    routing = _named(catalog.routing_types, NAMED_READ_ONLY)
+    routing = _named(catalogue.routing_types, SHOWN_MEMBERS["categories"])
     members: dict[str, Schema] = {
-        "referenceId": _optional("referenceId", filled(LIMITS["referenceId"])),
+        "referenceId": _optional("referenceId", filled(FIELD["referenceId"].most)),
         "title": _filled("title"),
         "closeDate": _date(),
         "confidential": _flag(),
         "autoRefresh": _flag(),
         "status": {**STATUS, "default": Status.DRAFT.value},
-        "locations": listed(ref("LocationInput"), FEWEST, MOST),
-        "categories": listed(_named(catalog.categories, NAMED_READ_ONLY), FEWEST, MOST),
-        "positionType": _or_null(_named(catalog.position_types, NAMED_READ_ONLY)),
+        "locations": listed(ref("LocationInput"), *_bounds("locations")),
+        "categories": listed(
+            _named(catalogue.categories, SHOWN_MEMBERS["categories"]), *_bounds("categories")
+        ),
+        "positionType": _or_null(_named(catalogue.position_types, SHOWN_MEMBERS["categories"])),
         "salary": _or_null(ref("SalaryUpdate")),
         "description": _description(),
         "applicantRoutingType": _or_null(routing),
-        "applicationEmail": _optional("applicationEmail", filled(LIMITS["applicationEmail"]), "email"),
-        "applicationUrl": _optional("applicationUrl", _web(LIMITS["applicationUrl"]), "uri"),
+        "applicationEmail": _optional("applicationEmail", filled(FIELD["applicationEmail"].most), "email"),
+        "applicationUrl": _optional("applicationUrl", _web(FIELD["applicationUrl"].most), "uri"),
     }
-    ignored = {name: {"description": _IGNORED} for name in sorted(READ_ONLY)}
+    ignored = {name: {"description": _IGNORED} for name in sorted(READ_ONLY) if name != "id"}
     mine = {
         "type": ["integer", "null"],
         "description": "Read-only: if it is there, that of the job addressed.",
     }
     return {**{name: members[name] for name in ATTRIBUTES}, "id": mine, **ignored}
+
+
+def _bounds(name: str) -> tuple[int, int]:
+    return FIELD[name].least, FIELD[name].most
 
 
 def _flag() -> Schema:
@@ -120,7 +135,7 @@ def _web(limit: int) -> str:
 
 
 def _filled(name: str) -> Schema:
-    return {"type": "string", "pattern": filled(LIMITS[name]), "description": _at_most(LIMITS[name])}
+    return {"type": "string", "pattern": filled(FIELD[name].most), "description": _at_most(FIELD[name].most)}
 
 
 def _at_most(limit: int) -> str:
@@ -136,7 +151,7 @@ def _optional(name: str, pattern: str, format: str | None = None) -> Schema:
             {"type": "string", "pattern": EMPTY},
             {"type": "null"},
         ],
-        "description": f"{_at_most(LIMITS[name])} Empty or null: none.",
+        "description": f"{_at_most(FIELD[name].most)} Empty or null: none.",
     }
 
 
@@ -150,8 +165,8 @@ def _date() -> Schema:
 
 
 def _description() -> Schema:
-    tags = ", ".join(f"`{tag}`" for tag in html.TAGS)
-    schemes = ", ".join(html.SCHEMES)
+    tags = ", ".join(f"`{tag}`" for tag in HTML_TAGS)
+    schemes = ", ".join(HTML_SCHEMES)
     return {
         "type": ["string", "null"],
         "format": "job-description",
@@ -162,7 +177,7 @@ def _description() -> Schema:
     }
 
 
-def _named(entries: Mapping[int, Any], read_only: frozenset[str]) -> Schema:
+def _named(entries: Mapping[int, Any], read_only: Iterable[str]) -> Schema:
     """An object that names a catalogue entry by its id."""
     members: dict[str, Schema] = {"id": {"type": "integer", "enum": list(entries)}}
     members |= {name: {"description": _IGNORED} for name in sorted(read_only)}
@@ -173,8 +188,8 @@ def _location() -> Schema:
     said: Schema = {
         "type": "string",
         "format": "canadian-place",
-        "allOf": [{"pattern": filled(places.MAX_DESCRIPTION)}, {"pattern": _place_pattern()}],
-        "description": f'{_at_most(places.MAX_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
+        "allOf": [{"pattern": filled(MAX_PLACE_DESCRIPTION)}, {"pattern": _place_pattern()}],
+        "description": f'{_at_most(MAX_PLACE_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
         " that name. Full province names, English and French, are understood.",
     }
     ignored = {name: {"description": _IGNORED} for name in sorted(LOCATION_READ_ONLY)}
@@ -195,20 +210,20 @@ def _amount() -> Schema:
     }
 
 
-def _salary_members(catalog: Catalog) -> dict[str, Schema]:
+def _salary_members(catalogue: Catalogue) -> dict[str, Schema]:
     return {
         "amount": _amount(),
         "maxAmount": {**_amount(), "description": "Not less than amount."},
-        "period": _or_null(_named(catalog.periods, PERIOD_READ_ONLY)),
+        "period": _or_null(_named(catalogue.periods, SHOWN_MEMBERS["periods"])),
         "plusCommission": _flag(),
     }
 
 
-def _salary_update(catalog: Catalog) -> Schema:
-    return _object(_salary_members(catalog), "The members to change.")
+def _salary_update(catalogue: Catalogue) -> Schema:
+    return _object(_salary_members(catalogue), "The members to change.")
 
 
-def _salary(catalog: Catalog) -> Schema:
+def _salary(catalogue: Catalogue) -> Schema:
     """Either an amount for a period, or commission only."""
     null = {"type": "null"}
     paid = {
@@ -220,13 +235,13 @@ def _salary(catalog: Catalog) -> Schema:
         "properties": {"plusCommission": {"const": True}, "amount": null, "maxAmount": null, "period": null},
     }
     return {
-        **_object(_salary_members(catalog), "An amount for a period, or commission only."),
+        **_object(_salary_members(catalogue), "An amount for a period, or commission only."),
         "anyOf": [paid, commission],
     }
 
 
 def _if_active() -> Schema:
-    needed = [name for name, _ in NEEDED_TO_BE_ACTIVE]
+    needed = [field.name for field in FIELDS if field.needed is Needed.ACTIVE]
     filled: dict[str, Schema] = {name: {"type": ["object", "string"]} for name in needed}
     filled["description"] = {"type": "string", "pattern": r"\S"}
     return {

@@ -16,9 +16,18 @@ from syncd.api.jsonld import JsonLd
 from syncd.api.paging import ListQuery, paging
 from syncd.api.payloads import Renderer
 from syncd.api.problems import Refusal
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Location, Salary, Status
-from syncd.domain.job_fields import Routing
+from syncd.domain import (
+    Actor,
+    ActorKind,
+    Catalogue,
+    CloseOrigin,
+    Employer,
+    Job,
+    Location,
+    Routing,
+    Salary,
+    Status,
+)
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
 from syncd.store.history import Entry, Step
 from syncd.store.jobs import Header
@@ -104,12 +113,12 @@ def error(code: str) -> Any:
     return msgspec.json.decode(body)
 
 
-def answers(catalog: Catalog) -> dict[str, Any]:
+def answers(catalogue: Catalogue) -> dict[str, Any]:
     """An example of each shape that the service answers with, by the name of its schema."""
-    render = Renderer(catalog)
+    render = Renderer(catalogue)
     return {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
-        "JobPosting": _plain(JsonLd(catalog).job(_JOB, _EMPLOYER)),
+        "JobPosting": _plain(JsonLd(catalogue).job(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_header()], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
             "data": [_plain(msgspec.json.encode(shown(step, render, _EMPLOYER))) for step in _steps()],
@@ -117,16 +126,16 @@ def answers(catalog: Catalog) -> dict[str, Any]:
         },
         "Location": _plain(render.location(_CALGARY)),
         "LocationList": _plain(render.locations([_CALGARY], _paging("/locations", 1))),
-        **_catalogues(render, catalog),
+        **_catalogues(render, catalogue),
     }
 
 
-def _catalogues(render: Renderer, catalog: Catalog) -> dict[str, Any]:
+def _catalogues(render: Renderer, catalogue: Catalogue) -> dict[str, Any]:
     kinds: dict[str, tuple[str, Iterable[int]]] = {
-        "PositionType": ("positiontypes", catalog.position_types),
-        "Category": ("categories", catalog.categories),
-        "SalaryPeriod": ("salaryperiods", catalog.periods),
-        "ApplicantRoutingType": ("applicantroutingtypes", catalog.routing_types),
+        "PositionType": ("positiontypes", catalogue.position_types),
+        "Category": ("categories", catalogue.categories),
+        "SalaryPeriod": ("salaryperiods", catalogue.periods),
+        "ApplicantRoutingType": ("applicantroutingtypes", catalogue.routing_types),
     }
     found: dict[str, Any] = {}
     for name, (kind, ids) in kinds.items():

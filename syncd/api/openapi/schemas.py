@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from syncd.api.problems import CODES
-from syncd.domain import places
-from syncd.domain.catalog import MAX_CATEGORY_NAME, MAX_POSITION_NAME, Catalog
-from syncd.domain.codes import FIELD_CODES
-from syncd.domain.fields import INT32_MAX, INT32_MIN
-from syncd.domain.job import ActorKind, Status
-from syncd.domain.job_fields import ATTRIBUTES
-from syncd.domain.members import FEWEST, MOST
-from syncd.domain.rules import LIMITS
+from syncd.domain import (
+    ATTRIBUTES,
+    FIELD,
+    FIELD_CODES,
+    INT32_MAX,
+    INT32_MIN,
+    MAX_CATEGORY_NAME,
+    MAX_PLACE_DESCRIPTION,
+    MAX_PLACE_NAME,
+    MAX_POSITION_NAME,
+    ActorKind,
+    Catalogue,
+    Status,
+)
 from syncd.store.employers import MAX_NAME as MAX_EMPLOYER_NAME
 
 Schema = dict[str, Any]
@@ -53,7 +59,7 @@ def listed(schema: Schema, fewest: int | None = None, most: int | None = None) -
     return {"type": "array", "items": schema, **{k: v for k, v in bounds.items() if v is not None}}
 
 
-def answers(catalog: Catalog) -> dict[str, Schema]:
+def answers(catalogue: Catalogue) -> dict[str, Schema]:
     """Every shape that the service answers with, by name."""
     job = _job()
     return {
@@ -61,8 +67,8 @@ def answers(catalog: Catalog) -> dict[str, Schema]:
         "Location": whole(
             {
                 "id": INT32,
-                "name": text(places.MAX_NAME),
-                "description": text(places.MAX_DESCRIPTION, description='"City, ProvinceCode", or "City"'),
+                "name": text(MAX_PLACE_NAME),
+                "description": text(MAX_PLACE_DESCRIPTION, description='"City, ProvinceCode", or "City"'),
                 "type": text(MAX_TYPE),
             }
         ),
@@ -70,13 +76,13 @@ def answers(catalog: Catalog) -> dict[str, Schema]:
         "PositionType": whole({"id": INT32, "name": text(MAX_POSITION_NAME)}),
         "SalaryPeriod": whole(
             {
-                "id": {"type": "integer", "enum": list(catalog.periods)},
+                "id": {"type": "integer", "enum": list(catalogue.periods)},
                 "name": text(MAX_PERIOD_NAME),
                 "unit": text(MAX_PERIOD_NAME),
             }
         ),
         "ApplicantRoutingType": whole(
-            {"id": {"type": "integer", "enum": list(catalog.routing_types)}, "name": text(MAX_ROUTING_NAME)}
+            {"id": {"type": "integer", "enum": list(catalogue.routing_types)}, "name": text(MAX_ROUTING_NAME)}
         ),
         "Salary": _salary(),
         "Job": whole(job, "A whole job posting. The address that its routing type does not use is null."),
@@ -114,20 +120,20 @@ _PAGED = ("JobHeader", "Location", "HistoryEntry")
 
 def _job() -> dict[str, Schema]:
     members: dict[str, Schema] = {
-        "referenceId": nullable(text(LIMITS["referenceId"])),
-        "title": text(LIMITS["title"], minLength=1),
+        "referenceId": nullable(text(FIELD["referenceId"].most)),
+        "title": text(FIELD["title"].most, minLength=1),
         "closeDate": DATE,
         "confidential": {"type": "boolean"},
         "autoRefresh": {"type": "boolean"},
         "status": STATUS,
-        "locations": listed(ref("Location"), FEWEST, MOST),
-        "categories": listed(ref("Category"), FEWEST, MOST),
+        "locations": listed(ref("Location"), FIELD["locations"].least, FIELD["locations"].most),
+        "categories": listed(ref("Category"), FIELD["categories"].least, FIELD["categories"].most),
         "positionType": nullable(ref("PositionType")),
         "salary": nullable(ref("Salary")),
         "description": nullable(text(contentMediaType="text/html")),
         "applicantRoutingType": nullable(ref("ApplicantRoutingType")),
-        "applicationEmail": nullable(text(LIMITS["applicationEmail"])),
-        "applicationUrl": nullable(text(LIMITS["applicationUrl"])),
+        "applicationEmail": nullable(text(FIELD["applicationEmail"].most)),
+        "applicationUrl": nullable(text(FIELD["applicationUrl"].most)),
     }
     fields = {name: members[name] for name in ATTRIBUTES}
     reference, title = fields.pop("referenceId"), fields.pop("title")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from syncd.domain.policy import Policy, Threshold
+from syncd.domain import Policy, Threshold
 from syncd.feeds.faults import Scope
 from syncd.feeds.readers import ReadSpec, element_path, member_path
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Tx, runs
 from syncd.sync.files import CLAIMED, DONE, parse_filed

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits
+from syncd.domain import Catalogue, FeedLimits
 from syncd.store import Store
 from syncd.sync.run.feed import Stopped
 
@@ -21,8 +20,8 @@ class Context:
     own); ``helpers``: so many further processes may judge the records of a large file."""
 
     store: Store
-    catalog: Catalog
-    limits: Limits
+    catalogue: Catalogue
+    limits: FeedLimits
     stop: Callable[[], bool]
     progress: Progress | None = None
     scratch: Path | None = None

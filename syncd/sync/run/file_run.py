@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from syncd.domain.plan import Hold, guard
-from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunState, Warning
+from syncd.domain import FeedWarning, Hold, HoldScope, RejectedRow, Run, RunCounts, RunState, guard
 from syncd.errors import FeedError
 from syncd.store import Tx, feeds, runs
 from syncd.sync.run import held_plan, outcome
@@ -39,7 +38,7 @@ class Planned:
     run: Run
     changes: list[PlannedChange] = field(default_factory=list)
     rejected: list[RejectedRow] = field(default_factory=list)
-    warnings: list[Warning] = field(default_factory=list)
+    warnings: list[FeedWarning] = field(default_factory=list)
     unchanged: bool = False
 
     @property
@@ -66,7 +65,7 @@ class FileRun:
         self._ctx, self._feed, self._source, self._run = ctx, feed, source, run
         self._rejects, self._approved = rejects, approved
         # Where the rows stand already, what was found when they went in is what the run has to say.
-        self._finds = approved is None or run.holds is Holds.ALL
+        self._finds = approved is None or run.holds is HoldScope.ALL
         self._dry = Planned(run) if dry else None
         self._warnings = Warnings()
         self._phases: dict[str, float] = {}
@@ -203,7 +202,7 @@ class FileRun:
 
     def _carry_out_approved(self, stage: Stage, planner: Planner, shown: held_plan.Shown) -> Run:
         """All of it, or, where the other rows stand already, what archives."""
-        everything = self._run.holds is Holds.ALL
+        everything = self._run.holds is HoldScope.ALL
         now = self._shown(stage, planner, shown.reason)
         moved = shown.differs(now, everything=everything)
         if moved is not None:
@@ -218,10 +217,10 @@ class FileRun:
         hold_ = applier.hold()
         return self._finish(stage, planner) if hold_ is None else self._end_held(stage, planner, hold_)
 
-    def _fresh_counts(self, planner: Planner) -> Counts:
+    def _fresh_counts(self, planner: Planner) -> RunCounts:
         """What is certain before a row is written; the applier counts the rest."""
         plan, summary = planner.counts, self._summary
-        return Counts(
+        return RunCounts(
             read=summary.read,
             rejected=plan.rejected,
             unchanged=summary.known,
@@ -290,14 +289,14 @@ class FileRun:
         )
 
     def _note_hold(self, hold: Hold | None) -> None:
-        self._run.holds = None if hold is None else Holds.ALL if hold.all else Holds.ARCHIVE
+        self._run.holds = None if hold is None else HoldScope.ALL if hold.all else HoldScope.ARCHIVE
         self._run.reason = None if hold is None else hold.reason
 
     def _fail(self, error: FeedError) -> Run:
         if self._approved is not None or error.code == FILE_CHANGED:
             raise error
         run = self._run
-        run.counts, run.holds, run.withheld = Counts(warnings=self._warnings.total), None, None
+        run.counts, run.holds, run.withheld = RunCounts(warnings=self._warnings.total), None, None
         parts = [f"{error.code}: {error.detail}", error.where()]
         if error.last_good:
             parts.append(f"last good referenceId {error.last_good}")
@@ -314,7 +313,7 @@ class FileRun:
         if self._finds:
             self._store_rejected(stage)
         config = self._feed.config
-        unknown = self._warnings.unknown.listed(config.mapping, config.own_lookups, self._ctx.catalog)
+        unknown = self._warnings.unknown.listed(config.mapping, config.own_lookups, self._ctx.catalogue)
         run.state, run.ended_at = state, store.now().instant
         run.phases = {name: round(seconds, 6) for name, seconds in self._phases.items()}
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits
-from syncd.domain.run import Run, RunKind, RunState
+from syncd.domain import Catalogue, FeedLimits, Run, RunKind, RunState
 from syncd.store import Store
 from syncd.sync.run.approval import Approval, NotHeld
 from syncd.sync.run.context import Context, Progress
@@ -30,8 +28,8 @@ class Importer:
         self,
         store: Store,
         *,
-        catalog: Catalog,
-        limits: Limits | None = None,
+        catalogue: Catalogue,
+        limits: FeedLimits | None = None,
         stop: Callable[[], bool] = lambda: False,
         progress: Progress | None = None,
         scratch: Path | None = None,
@@ -41,7 +39,7 @@ class Importer:
         """``stop`` is asked at every batch edge; ``scratch``: a folder with room for the largest file
         (default: the system's own for temporary files); ``feeds``: where ``approve`` finds the feed of a
         run; ``helpers``: see Context."""
-        self._ctx = Context(store, catalog, limits or Limits(), stop, progress, scratch, helpers)
+        self._ctx = Context(store, catalogue, limits or FeedLimits(), stop, progress, scratch, helpers)
         self._feeds: Mapping[str, Feed] = feeds if feeds is not None else {}
 
     def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None = None) -> Run:

@@ -14,11 +14,22 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from syncd.domain.job import Job, JobInput, Moment, Status
-from syncd.domain.job_fields import ATTRIBUTES
-from syncd.domain.plan import Create, Ownership, Reject, RowAction, RowDecision, Tally, Update
-from syncd.domain.run import Counts
-from syncd.domain.text import fold
+from syncd.domain import (
+    ATTRIBUTES,
+    Create,
+    Job,
+    JobInput,
+    Moment,
+    Ownership,
+    PlanCounts,
+    Reject,
+    RowAction,
+    RowDecision,
+    RunCounts,
+    Status,
+    Update,
+    fold,
+)
 from syncd.store import Tx, feeds, jobs
 from syncd.sync.run.context import Context
 from syncd.sync.run.deciding import Found, decide, located, look_up, problems_of, sent_digests
@@ -80,8 +91,8 @@ class Planner:
         self._may_miss = (
             False  # whether any job could turn out missing, and a new one to be it under another name
         )
-        self.tally = Tally(read=summary.read, rejected=summary.rejected)
-        self.counts = Counts(read=summary.read, rejected=summary.rejected, unchanged=summary.known)
+        self.tally = PlanCounts(read=summary.read, rejected=summary.rejected)
+        self.counts = RunCounts(read=summary.read, rejected=summary.rejected, unchanged=summary.known)
         self.waiting, self.back = array("q"), array("q")
 
     def digest(self) -> str:

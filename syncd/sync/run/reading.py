@@ -56,7 +56,7 @@ class Reading:
         self._known = KnownRecords(ctx, feed)
         self._format: Format | None = None
         policy, mapping = feed.config.policy, feed.config.mapping
-        self._judge = Judge(mapping, ctx.catalog, policy, feed.id, feed.employer.id)
+        self._judge = Judge(mapping, ctx.catalogue, policy, feed.id, feed.employer.id)
         self._now = ctx.store.now()
         self._last_good: str | None = None
         self.summary = Summary()

@@ -20,7 +20,7 @@ from threading import Thread
 
 import structlog
 
-from syncd.domain.job import Moment
+from syncd.domain import Moment
 from syncd.feeds.readers import Record, Slice
 from syncd.logs import Event
 from syncd.sync.files import OPEN_FILES

@@ -8,12 +8,20 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, TypeGuard
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
+from syncd.domain import (
+    Catalogue,
+    Create,
+    JobInput,
+    Moment,
+    Ownership,
+    Place,
+    Policy,
+    check_body,
+    check_reference,
+    decide_row,
+    row_due,
+)
 from syncd.domain.flat import NewJob, flat
-from syncd.domain.job import JobInput, Moment, Place
-from syncd.domain.plan import Create, Ownership, decide_row, due
-from syncd.domain.policy import Policy
 from syncd.errors import Invalid, Problem
 from syncd.feeds.mapping import MappedRow, Mapping, unknown_places
 from syncd.feeds.readers import Format, Record
@@ -62,7 +70,7 @@ class Judge:
     the store's."""
 
     mapping: Mapping
-    catalog: Catalog
+    catalogue: Catalogue
     policy: Policy
     feed_id: int
     employer_id: int
@@ -75,7 +83,7 @@ class Judge:
         for record in records:
             mapped.append(self.mapping.row(record, form))
             ragged.append(record.problem is not None)
-        judged = [_checked(row, self.catalog) for row in mapped]
+        judged = [_checked(row, self.catalogue) for row in mapped]
         news = [self._new(row.sent, now) if row.sent is not None else None for row in judged]
         return [_outcome(*found, now) for found in zip(judged, news, ragged, strict=True)]
 
@@ -96,7 +104,7 @@ class Judge:
         ).decision
         if not isinstance(decision, Create):
             return None
-        return New(NewJob(flat(decision.job), places), due(sent, decision.job, self.policy, now))
+        return New(NewJob(flat(decision.job), places), row_due(sent, decision.job, self.policy, now))
 
 
 def _unlocated(places: object) -> TypeGuard[tuple[Place, ...]]:
@@ -112,18 +120,18 @@ def _outcome(judged: Judged, new: New | None, ragged: bool, now: Moment) -> Outc
     return Outcome(Kind.ROW, judged.reference, pack(judged.sent, new), day, judged.warnings, judged.unknown)
 
 
-def judge(mapping: Mapping, catalog: Catalog, record: Record, form: Format | None) -> Judged:
+def judge(mapping: Mapping, catalogue: Catalogue, record: Record, form: Format | None) -> Judged:
     """Maps a record and checks what it sends, by the API's own rules."""
-    return _checked(mapping.row(record, form), catalog)
+    return _checked(mapping.row(record, form), catalogue)
 
 
-def _checked(mapped: MappedRow, catalog: Catalog) -> Judged:
+def _checked(mapped: MappedRow, catalogue: Catalogue) -> Judged:
     problems = mapped.problems
     if mapped.body is None:
         reference = _readable(mapped.reference_id)
         return Judged(reference, None, problems or (_NO_OBJECT,), mapped.warnings, mapped.unknown)
     try:
-        sent = rules.check(mapped.body, catalog, reference_required=True)
+        sent = check_body(mapped.body, catalogue, reference_required=True)
     except Invalid as invalid:
         problems = _joined(problems, invalid.problems)
     if problems:
@@ -135,7 +143,7 @@ def _checked(mapped: MappedRow, catalog: Catalog) -> Judged:
 def _readable(reference: str | None) -> str | None:
     """The id that a rejected row names, where it could be the id of a job at all."""
     try:
-        return rules.check_reference({"referenceId": reference})
+        return check_reference({"referenceId": reference})
     except Invalid:
         return None
 

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from syncd.domain.edits import digest, field_digests
+from syncd.domain.decisions import Create, Ownership, Reject, Unchanged, Update
+from syncd.domain.feed_rows import decide_row, next_due
+from syncd.domain.field_digests import digest, field_digests
 from syncd.domain.job import (
     ArchivedBy,
     CloseOrigin,
@@ -20,16 +22,7 @@ from syncd.domain.job import (
     Salary,
     Status,
 )
-from syncd.domain.plan import (
-    Create,
-    Ownership,
-    Reject,
-    Unchanged,
-    Update,
-    decide_row,
-    next_due,
-    renewed_close_date,
-)
+from syncd.domain.lifecycle import default_close_date
 from syncd.domain.policy import Policy
 
 TODAY = date(2026, 11, 21)
@@ -196,7 +189,7 @@ def test_a_date_that_nobody_chose_is_renewed_while_the_feed_lists_the_job(left, 
     assert decided.action == ("updated" if renews else "unchanged")
     if renews:
         assert decided.decision.changed == ("closeDate",)
-        assert decided.decision.job.close_date == renewed_close_date(NOW) == in_days(60)
+        assert decided.decision.job.close_date == default_close_date(NOW.today) == in_days(60)
         assert decided.decision.job.close_origin is RENEWED
         assert row(decided.decision.job).action == "unchanged"
 

@@ -2,12 +2,13 @@
 
 import pytest
 
-from syncd.domain.plan import Hold, Tally, guard
+from syncd.domain.decisions import Hold, PlanCounts
+from syncd.domain.guard import guard
 from syncd.domain.policy import Policy, Threshold
 
 
 def stop(policy=Policy(), archives=True, **counts):  # noqa: B008
-    return guard(Tally(**{"read": 100, "active": 100} | counts), policy, archives=archives)
+    return guard(PlanCounts(**{"read": 100, "active": 100} | counts), policy, archives=archives)
 
 
 def test_nothing_to_fear_is_no_hold():

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from msgspec import Struct
 
 from syncd.domain.decisions import Create, Decision, Ownership, Reject, RowAction, RowDecision, Update
-from syncd.domain.edits import digest
+from syncd.domain.field_digests import digest
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Moment, Status
 from syncd.domain.job_fields import ATTRIBUTES
 from syncd.domain.lifecycle import decide, default_close_date
@@ -64,11 +64,6 @@ def decide_row(
     return RowDecision(_action(current, row, decision), decision, not isinstance(decision, Reject), archives)
 
 
-def renewed_close_date(now: Moment) -> date:
-    """Today + 60 days: what a renewal sends."""
-    return default_close_date(now.today)
-
-
 def next_due(job: Job, sent: JobInput, policy: Policy) -> date | None:
     """The first day on which the same row would change ``job`` (as it is after the row), though neither is
     touched: the day after the row's own date, or the day on which a date that nobody chose is renewed. None:
@@ -82,7 +77,7 @@ def next_due(job: Job, sent: JobInput, policy: Policy) -> date | None:
     return job.close_date - RENEW_BELOW + _DAY
 
 
-def due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
+def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
     """The first day on which the same row would come to something else, though neither is touched: its own
     date has passed, or the date that nobody chose is renewed. None: never."""
     own = sent.fields.get("closeDate")
@@ -147,7 +142,7 @@ def _undated(current: Job, fields: dict[str, object], now: Moment, policy: Polic
     late = policy.renew and back and close_date < now.today and not moves
     live = target is Status.ACTIVE and current.status is not Status.DRAFT
     if late or (renewable and live):
-        fields["closeDate"] = renewed_close_date(now)
+        fields["closeDate"] = default_close_date(now.today)
         return _Row(fields, renewed=True)
     return _Row(fields)
 

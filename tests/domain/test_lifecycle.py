@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from syncd.domain.decisions import Archive, Create, Reject, Unchanged, Update
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
-from syncd.domain.lifecycle import close, decide_missing, refresh
-from syncd.domain.plan import Archive, Create, Reject, Unchanged, Update, decide
-from syncd.domain.rules import check_merged
+from syncd.domain.job_rules import check_job
+from syncd.domain.lifecycle import decide, decide_close, decide_missing, decide_refresh
 
 TODAY = date(2026, 11, 21)
 NOW = Moment(datetime(2026, 11, 21, 15, 0, tzinfo=UTC), TODAY)
@@ -365,14 +365,14 @@ def test_the_reference_can_be_changed_and_cleared():
     assert put(job(), referenceId=None).job.reference_id is None
 
 
-def test_check_merged_finds_nothing_wrong_with_a_good_job():
-    assert check_merged(job(), {"status": 1, "closeDate": 1}, NOW) == []
+def test_check_job_finds_nothing_wrong_with_a_good_job():
+    assert check_job(job(), {"status": 1, "closeDate": 1}, NOW) == []
 
 
 @pytest.mark.parametrize("status", list(Status))
 def test_a_missing_job_is_archived_if_it_is_active(status):
     current = job(status=status)
-    decision = decide_missing(current, NOW)
+    decision = decide_missing(current)
     if status is Status.ACTIVE:
         after = job(status=Status.ARCHIVED, archived_by=ArchivedBy.MISSING)
         assert decision == Archive(current, after, ArchivedBy.MISSING)
@@ -392,7 +392,7 @@ def test_a_missing_job_is_archived_if_it_is_active(status):
 )
 def test_a_job_is_closed_on_the_day_after_its_last(days, status, closes):
     current = job(status=Status(status), close_date=TODAY + timedelta(days=days))
-    decision = close(current, NOW)
+    decision = decide_close(current, NOW)
     assert isinstance(decision, Archive) == closes
     assert not closes or decision.job.archived_by is ArchivedBy.CLOSED
 
@@ -412,13 +412,13 @@ def test_a_job_is_closed_on_the_day_after_its_last(days, status, closes):
 )
 def test_auto_refresh_publishes_afresh_what_is_due(changes, due):
     current = job(**{"auto_refresh": True, "published_at": NOW.instant - timedelta(days=7)} | changes)
-    decision = refresh(current, NOW, unlimited=True)
+    decision = decide_refresh(current, NOW, unlimited=True)
     assert isinstance(decision, Update) == due
     if due:
         assert decision.job == replace(current, published_at=NOW.instant, publish_date=TODAY)
         assert decision.changed == ("publishDate",)
-        assert refresh(decision.job, NOW, unlimited=True) == Unchanged(decision.job)
-    assert refresh(current, NOW, unlimited=False) == Unchanged(current)
+        assert decide_refresh(decision.job, NOW, unlimited=True) == Unchanged(decision.job)
+    assert decide_refresh(current, NOW, unlimited=False) == Unchanged(current)
 
 
 # --- the laws of every merge -------------------------------------------------------------------------------
@@ -501,7 +501,7 @@ def test_what_is_accepted_echoes_what_was_sent_and_keeps_every_rule(current, bod
         assert decision.problems or decision.conflict
         return
     after = decision.job
-    assert check_merged(after, body, LATER) == []
+    assert check_job(after, body, LATER) == []
     for name, attribute in (("title", "title"), ("status", "status"), ("description", "description")):
         assert name not in body or getattr(after, attribute) == body[name]
     if body.get("closeDate"):
