@@ -24,6 +24,13 @@ _HEADING = re.compile(r"^#+ (.+)$", re.M)
 _FENCE = re.compile(r"^```.*?^```$", re.S | re.M)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _CODE_PATH = re.compile(r"\b(?:syncd|tests|bench)/[\w/]+\.py\b")
+#: Citations of texts that are not in the repository, or of a section without its document.
+_LOST = re.compile(
+    r"\b(?:sync|feed|API) contract\b|\bthe contract\b|\([Ss]pecification\b|\b[Ss]pecification,? (?:sections? )?\d"
+    r"|\b[Ss]ections? \d|\(operations, \"| \([2-9]\.\d(?:\.\d)?\)"
+)
+#: Standards have sections too.
+_STANDARD = re.compile(r"(?:RFC \d+|XML 1\.0|XPath 1\.0)[^()]{0,25}$")
 
 
 def files() -> list[Path]:
@@ -77,6 +84,13 @@ def faults(text: str) -> list[str]:
     return found
 
 
+def lost(text: str) -> list[str]:
+    """Citations that lead nowhere a reader could look."""
+    flat = _LINE_BREAK.sub(" ", text)
+    found = (place for place in _LOST.finditer(flat) if not _STANDARD.search(flat[: place.start()][-40:]))
+    return [flat[max(0, place.start() - 30) : place.end() + 10] for place in found]
+
+
 def link_faults(document: Path) -> list[str]:
     found = []
     for target in _LINK.findall(_FENCE.sub("", document.read_text(encoding="utf-8"))):
@@ -104,6 +118,19 @@ def test_a_citation_is_found_and_checked(text: str, fault: str | None) -> None:
     assert faults(text) == ([] if fault is None else [fault])
 
 
+@pytest.mark.parametrize(("text", "is_lost"), [
+    ("a batch (sync contract)", True),
+    ("as the contract has it", True),
+    ("a header (specification, section 2.7)", True),
+    ("what section\n    2.6 allows", True),
+    ("a whole Job (2.1)", True),
+    ("(RFC 9110, sections 8.8.3 and 13)", False),
+    ("in the order of docs/specification.md 2.1", False),
+])  # fmt: skip
+def test_a_citation_without_its_document_is_found(text: str, is_lost: bool) -> None:
+    assert bool(lost(text)) is is_lost
+
+
 def by_file(check: Callable[[Path], list[str]], paths: list[Path]) -> dict[str, list[str]]:
     """File → what ``check`` finds wrong with it; files without a fault are left out."""
     return {str(path.relative_to(ROOT)): found for path in paths if (found := check(path))}
@@ -114,13 +141,18 @@ def test_every_citation_leads_to_a_section() -> None:
     assert by_file(lambda path: faults(path.read_text(encoding="utf-8")), cited) == {}
 
 
+def test_no_citation_is_without_its_document() -> None:
+    code = [path for path in FILES if path.suffix in (".py", ".j2") and path != HERE]
+    assert by_file(lambda path: lost(path.read_text(encoding="utf-8")), code) == {}
+
+
 def test_every_link_leads_to_a_file_and_a_heading() -> None:
     assert by_file(link_faults, DOCUMENTS) == {}
 
 
 def test_every_module_that_a_document_names_exists() -> None:
-    def lost(document: Path) -> list[str]:
+    def missing(document: Path) -> list[str]:
         named = set(_CODE_PATH.findall(document.read_text(encoding="utf-8")))
         return [name for name in sorted(named) if not (ROOT / name).is_file()]
 
-    assert by_file(lost, DOCUMENTS) == {}
+    assert by_file(missing, DOCUMENTS) == {}
