@@ -1,4 +1,5 @@
-"""What an operator decides for a feed: its limits and habits, with the defaults of the sync contract."""
+"""What an operator decides for a feed: its limits and habits, with the defaults of
+docs/reconciliation.md "When a run stops short"."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``[limits]``: sizes in bytes. Each one that is broken names itself (feed contract, "Limits")."""
+    """``[limits]``: sizes in bytes. Each one that is broken names itself (docs/feeds.md "Formats and limits")."""
 
     file: int = 4 * 1024**3
     record: int = 1024**2
