@@ -163,10 +163,12 @@ class Installation:
     def run(self, *arguments: object) -> Shown:
         """One command. A minute passes before it."""
         self.clock.forward(minutes=1)
-        out, err = io.StringIO(), io.StringIO()
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
         with self._own_process(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = run_command(["--config", str(self.config), *map(str, arguments)])
-        return Shown(code, out.getvalue(), err.getvalue())
+            for stream in (out, err):
+                stream.flush()
+        return Shown(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
     @contextlib.contextmanager
     def _own_process(self) -> Iterator[None]:
@@ -220,7 +222,7 @@ class Installation:
                 return {"ready": True}
 
             add_health(app, readiness)
-            with _served(make_runner(app, api_settings(settings))) as port:
+            with _served(make_runner(app, api_settings(settings), shutdown_timeout=1.0)) as port:
                 yield Api(port, self.clock)
 
 
@@ -258,7 +260,7 @@ def _served(runner: web.AppRunner) -> Iterator[int]:
 
     async def start() -> int:
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, shutdown_timeout=1.0).start()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
         return int(runner.addresses[0][1])
 
     try:

@@ -23,9 +23,15 @@ WRITE = os.environ.get("SYNCD_GOLDEN") == "write"
 MASK = "…"
 #: Lines of a difference that a failure shows.
 _SHOWN = 60
+_WIDTH = 120
 #: Members of JSON that hold prose.
 PROSE = frozenset({"detail", "reason", "withheld"})
 _FAULT = re.compile(r"(?:^|; )((?:/\S* )?[a-z_]+): ")
+#: A text, behind the code that it may begin with.
+_CODE = re.compile(r"(?<=^)(?![a-z]+_[a-z_]+: ).+|(?<=: ).+", re.DOTALL)
+_NAMES = re.compile(r"\S+|[A-Za-z]+(?:, [A-Za-z]+)+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_SECONDS = re.compile(r"\b\d+\.\d\d\b")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
@@ -46,19 +52,43 @@ def same(name: str, text: str) -> None:
 
 def same_json(name: str, value: object) -> None:
     """The same for a value, with its members in the order that they have."""
-    same(name, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    same(name, _pretty(value, 0) + "\n")
+
+
+def _pretty(value: Any, depth: int) -> str:
+    """JSON, with a line for each object or array that fits on one."""
+    text = json.dumps(value, ensure_ascii=False)
+    if len(text) + depth <= _WIDTH or not isinstance(value, dict | list):
+        return text
+    if isinstance(value, list):
+        parts, ends = [_pretty(item, depth + 1) for item in value], "[]"
+    else:
+        parts = [f"{json.dumps(name)}: {_pretty(item, depth + 1)}" for name, item in value.items()]
+        ends = "{}"
+    inner = ",\n".join(" " * (depth + 1) + part for part in parts)
+    return f"{ends[0]}\n{inner}\n{' ' * depth}{ends[1]}"
 
 
 def masked(value: Any, names: Iterable[str] = PROSE) -> Any:
-    """``value`` with a mask for each text in a member of one of these names."""
+    """``value`` with a mask for each text in a member of one of these names, but for a code that it begins with."""
     if isinstance(value, list):
         return [masked(item, names) for item in value]
     if not isinstance(value, dict):
         return value
-    return {
-        name: MASK if name in names and isinstance(item, str) else masked(item, names)
-        for name, item in value.items()
-    }
+    return {name: _masked_member(name, item, names) for name, item in value.items()}
+
+
+def _masked_member(name: str, value: Any, names: Iterable[str]) -> Any:
+    if not isinstance(value, str):
+        return masked(value, names)
+    if name == "lookupToml":
+        return comments_masked(value)
+    return _CODE.sub(MASK, value) if name in names else value
+
+
+def comments_masked(toml: str) -> str:
+    """TOML without the prose of its comments."""
+    return re.sub("#.*", f"# {MASK}", toml)
 
 
 def typed(value: object) -> object:
@@ -102,14 +132,14 @@ def _of_csv(text: str) -> list[tuple[str, Callable[[str], str]]]:
 
 def _of_xml(text: str) -> list[tuple[str, Callable[[str], str]]]:
     found = etree.fromstring(text.encode()).xpath("//@syncd_errors")
-    return [(str(why), lambda value: html_escaped(value)) for why in found]
+    return [(str(why), html_escaped) for why in found]
 
 
 def html_escaped(value: str) -> str:
     return value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
-def _of_json(text: str) -> list[tuple[str, Callable[[str], str]]]:
+def _of_json(text: str, *, lines: bool = False) -> list[tuple[str, Callable[[str], str]]]:
     found: list[str] = []
 
     def look(value: dict[str, Any]) -> dict[str, Any]:
@@ -117,20 +147,24 @@ def _of_json(text: str) -> list[tuple[str, Callable[[str], str]]]:
             found.append(value["syncd_errors"])
         return value
 
-    for line in text.splitlines() if not text.lstrip().startswith(("[", "{\n")) else [text]:
+    for line in text.splitlines() if lines else [text]:
         json.loads(line, object_hook=look)
     return [(why, lambda value: json.dumps(value, ensure_ascii=False)) for why in found]
 
 
-_MARKS = {".csv": _of_csv, ".xml": _of_xml, ".json": _of_json, ".jsonl": _of_json}
+def _of_lines(text: str) -> list[tuple[str, Callable[[str], str]]]:
+    return _of_json(text, lines=True)
+
+
+_MARKS = {".csv": _of_csv, ".xml": _of_xml, ".json": _of_json, ".jsonl": _of_lines}
 
 
 # -- pages -----------------------------------------------------------------------------------------------
 
 
 def page_masked(text: str) -> str:
-    """The structure of a page: tags with their attributes, one a line. Texts without a blank in cells and code stay,
-    in others the words are masked, not the numbers."""
+    """The structure of a page: tags with their attributes, one a line. Codes, names and values stay; of prose only its
+    numbers."""
     root = html.document_fromstring(text)
     return "".join(_lines(root, 0))
 
@@ -145,13 +179,20 @@ def _lines(element: Any, depth: int) -> Iterable[str]:
 
 
 def _attribute(name: str, value: str) -> str:
-    return _WORD.sub(MASK, value) if name in ("data-label", "aria-label", "title") else value
+    return MASK if name in ("data-label", "aria-label", "title") else value
 
 
 def _shown(element: Any, text: str | None) -> str:
-    text = " ".join((text or "").split())
-    if element.tag in ("style", "script") and text:
-        return MASK
-    if element.tag in ("td", "code", "b") and " " not in text:
+    text = (text or "").strip()
+    if not text or not _WORD.search(text):
         return text
-    return re.sub(rf"{MASK}(?:[ ,.;:?!()]*{MASK})+", MASK, _WORD.sub(MASK, text))
+    if _NAMES.fullmatch(text) and element.tag in ("td", "dd"):
+        return text
+    if element.tag in ("style", "script") or (element.tag in ("td", "span") and " " in text):
+        return MASK
+    if element.tag == "pre":
+        return comments_masked(text)
+    if element.tag in ("td", "code", "b") or element.get("class") == "badge":
+        return text
+    numbers = [] if element.tag == "dd" and _SECONDS.search(text) else _NUMBER.findall(text)
+    return " ".join([MASK, *numbers])
