@@ -1,6 +1,6 @@
 """Goldens: what is true today, in files under ``data/``, and the masks over what may differ.
 
-``SYNCD_GOLDEN=write`` writes them instead of comparing."""
+``TESTS_GOLDEN=write`` writes them instead of comparing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lxml import etree, html
 
 HERE = Path(__file__).parent
 DATA, INPUTS = HERE / "data", HERE / "inputs"
-WRITE = os.environ.get("SYNCD_GOLDEN") == "write"
+WRITE = os.environ.get("TESTS_GOLDEN") == "write"
 MASK = "…"
 #: Lines of a difference that a failure shows.
 _SHOWN = 60
@@ -43,7 +43,7 @@ def same(name: str, text: str) -> None:
         path.write_bytes(text.encode())
         return
     if not path.exists():
-        pytest.fail(f"there is no golden {name}; SYNCD_GOLDEN=write makes it")
+        pytest.fail(f"there is no golden {name}; TESTS_GOLDEN=write makes it")
     wanted = path.read_bytes().decode()
     if wanted != text:
         lines = difflib.unified_diff(wanted.split("\n"), text.split("\n"), f"data/{name}", "now", lineterm="")
