@@ -44,6 +44,7 @@ from syncd.sync.refresher import Refresher
 __all__ = [
     "Clock",
     "Installation",
+    "RealClock",
     "digest",
     "digest_values",
     "feed_digests",
@@ -54,11 +55,13 @@ __all__ = [
 #: Noon in Toronto on 16 November 2026.
 START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
 
-_OPEN = Store.open
+_OPEN, _SET_UP_LOG = Store.open, logs.set_up
 
 
 @dataclass
 class Clock:
+    """A clock that only the test turns."""
+
     now: datetime = START
 
     def __call__(self) -> datetime:
@@ -66,6 +69,13 @@ class Clock:
 
     def forward(self, **delta: float) -> None:
         self.now += timedelta(**delta)
+
+
+class RealClock(Clock):
+    """The time of day, for what works beside a daemon."""
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC)
 
 
 # -- digests ---------------------------------------------------------------------------------------------
@@ -159,6 +169,7 @@ class Installation:
         self.config = base / "config" / "syncd.toml"
         self.database = base / "var" / "syncd.db"
         self.drop_folder = base / "feeds" / "drop"
+        self._log = io.StringIO()
 
     def run(self, *arguments: object) -> Shown:
         """One command. A minute passes before it."""
@@ -181,13 +192,20 @@ class Installation:
                 for name in [name for name in os.environ if name.startswith("SYNCD_")]:
                     changed.delenv(name)
                 changed.setattr(Store, "open", self._open)
+                changed.setattr(logs, "set_up", lambda *_: _SET_UP_LOG("json", "debug", self._log))
                 yield
+                logs.flush()
         finally:
             cli_context.chosen_config = None
             signal.signal(signal.SIGHUP, on_reload)
             structlog.reset_defaults()
             logging.getLogger().handlers[:] = handlers
             logging.getLogger().setLevel(level)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """All that was logged, whatever the level."""
+        return [json.loads(line) for line in self._log.getvalue().splitlines()]
 
     def _open(self, url: str, **options: Any) -> Store:
         return _OPEN(url, **{**options, "clock": self.clock})
@@ -201,7 +219,7 @@ class Installation:
     def refresh(self) -> tuple[int, int]:
         """What the daemon does by the clock: jobs that were published afresh, and closed."""
         with self._own_process(), self.store() as store:
-            logs.set_up("json", "error")
+            logs.set_up()
             done = Refresher(store).tick()
             return done.refreshed, done.closed
 
@@ -215,7 +233,7 @@ class Installation:
         """The API on a port of its own, to the end of the block."""
         settings = load_settings(self.config, {})
         with self._own_process(), self.store() as store:
-            logs.set_up("json", "error")
+            logs.set_up()
             app = make_app(store, api_settings(settings), catalog_of(store, settings, remember=True))
 
             async def readiness() -> dict[str, Any]:

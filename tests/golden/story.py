@@ -85,6 +85,8 @@ class Story:
     #: The rejected and reported files as they were when a run had just ended: name → bytes.
     filed: dict[str, bytes] = field(default_factory=dict)
 
+    #: All that was logged on the way.
+    events: list[dict[str, Any]] = field(default_factory=list)
     #: What each held run waited with.
     plans: dict[str, Any] = field(default_factory=dict)
 
@@ -130,18 +132,18 @@ def csv_of(rows: list[dict[str, str]]) -> str:
     return out.getvalue()
 
 
-def prepare(base: Path) -> Installation:
+def prepare(base: Path, clock: Clock) -> Installation:
     """Settings and feeds, and nothing yet in the store."""
     feeds = base / "config" / "feeds.d"
     feeds.mkdir(parents=True)
     (base / "config" / "syncd.toml").write_text(SETTINGS)
     for name in FEEDS:
         shutil.copy(INPUTS / f"{name}.toml", feeds)
-    return Installation(base, Clock())
+    return Installation(base, clock)
 
 
 def tell_story(base: Path) -> Story:
-    story = Story(prepare(base))
+    story = Story(prepare(base, Clock()))
     _people(story)
     _first_files(story)
     _second_files(story)
@@ -149,6 +151,7 @@ def tell_story(base: Path) -> Story:
     _by_the_clock(story)
     _held(story)
     story.installation.index()
+    story.events = story.installation.events
     (base / "keys.json").write_text(json.dumps(story.keys))
     return story
 
