@@ -152,7 +152,6 @@ def tell_story(base: Path) -> Story:
     _held(story)
     story.installation.index()
     story.events = story.installation.events
-    (base / "keys.json").write_text(json.dumps(story.keys))
     return story
 
 
@@ -266,6 +265,10 @@ def _held(story: Story) -> None:
     story.take(
         _file(story, "desk-2.json", json.dumps(desk, indent=1, ensure_ascii=False)), "desk", "import kept"
     )
+    # a file without a fault, the last of its feed
+    plain = (INPUTS / "plain-1.xml").read_text("utf-8")
+    whole = plain.partition(' <job lang="fr">')[0] + "</jobs>\n"
+    assert story.take(_file(story, "plain-2.xml", whole), "plain", "import whole")["state"] == "succeeded"
     with story.installation.api() as api:
         story.ask(api, "POST once", "POST", f"{BASE}/jobs", story.keys["maple"], {**WHOLE, "referenceId": "H-9"},
                   status=201, Idempotency_Key="5f0c2b7e")  # fmt: skip

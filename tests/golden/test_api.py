@@ -51,14 +51,14 @@ def test_the_answers_to_changes(story: Story):
     same("answers/changes.txt", transcript(story.answers))
 
 
-def test_the_answers_to_questions(story: Story):
-    with story.installation.api() as api:
-        same("answers/reading.txt", transcript(reading(api, story.keys)))
+def test_the_answers_to_questions(told: Story):
+    with told.installation.api() as api:
+        same("answers/reading.txt", transcript(reading(api, told.keys)))
 
 
-def test_the_catalogues(story: Story):
+def test_the_catalogues(told: Story):
     found: dict[str, Answer] = {}
-    with story.installation.api() as api:
+    with told.installation.api() as api:
         for path in (
             *(f"/{kind}" for kind in CATALOGUES),
             *(f"/{kind}/{number}" for kind in CATALOGUES for number in (1, 5, 6, 33, 99)),
@@ -70,7 +70,7 @@ def test_the_catalogues(story: Story):
             ),
             *("/locations/5913490", "/locations/1000000000", "/locations/7"),
         ):
-            found[path] = api("GET", BASE + path, story.keys["maple"])
+            found[path] = api("GET", BASE + path, told.keys["maple"])
     same("answers/catalogues.txt", transcript(found))
 
 
@@ -128,8 +128,8 @@ def test_the_problems(story: Story):
 PROSE = {"description", "summary", "title"}
 
 
-def test_the_openapi_document(story: Story):
-    with story.installation.api() as api:
+def test_the_openapi_document(told: Story):
+    with told.installation.api() as api:
         answer = api("GET", f"{BASE}/openapi.json")
     assert answer.status == 200
     document = answer.json

@@ -23,7 +23,7 @@ QUESTIONS: dict[str, tuple[object, ...]] = {
     "feed list": ("feed", "list"),
     "runs": ("runs", "--limit", "100"),
     "runs of a feed": ("runs", "--feed", "desk"),
-    **{f"runs show {number}": ("runs", "show", number) for number in range(1, 17)},
+    **{f"runs show {number}": ("runs", "show", number) for number in range(1, 18)},
     "jobs": ("jobs", "--employer", "Maple Kitchens"),
     "jobs found": ("jobs", "--employer", "1", "-q", "welder", "--status", "active"),
     "jobs of another": ("jobs", "--employer", "2"),
@@ -61,9 +61,9 @@ def _passing(name: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_the_json_of_a_question(story: Story, name: str):
-    shown = story.installation.run(*QUESTIONS[name], "--json")
-    printed = {"code": shown.code, "out": plain(story, shown.out)}
+def test_the_json_of_a_question(told: Story, name: str):
+    shown = told.installation.run(*QUESTIONS[name], "--json")
+    printed = {"code": shown.code, "out": plain(told, shown.out)}
     if name == "key list":  # a key is noted as used some time after its use
         for key in printed["out"]:
             key["lastUsedAt"] = MASK

@@ -70,6 +70,6 @@ def test_the_places_that_jobs_added(story: Story):
     same_json("rows/place.json", rows(story.installation.database, "place", "id", "employer_id IS NOT NULL"))
 
 
-def test_the_history_as_answered(story: Story):
-    with story.installation.api() as api:
-        same("history.txt", transcript(histories(api, story.keys)))
+def test_the_history_as_answered(told: Story):
+    with told.installation.api() as api:
+        same("history.txt", transcript(histories(api, told.keys)))

@@ -25,7 +25,7 @@ RUNS = {
     "held, all": 12,
     "held, again": 13,
     "edits kept": 15,
-    "held at the end": 16,
+    "held at the end": 17,
 }
 #: What later became of runs that were held: their reports were written again.
 DECIDED = {"superseded": 11, "rejected": 12, "approved": 13}
