@@ -32,14 +32,15 @@ from syncd.config import load_settings
 from syncd.domain.catalog import Catalog
 from syncd.domain.edits import digest, field_digests
 from syncd.domain.job import Employer, Location, Place, Salary, Status
-from syncd.feeds.config import FeedDefaults, parse_feed
-from syncd.feeds.readers import Limits, ReadSpec, open_reader
+from syncd.domain.policy import Limits
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.readers import ReadSpec, open_reader
 from syncd.service.daemon import api_settings
 from syncd.service.house import Indexer
 from syncd.service.wiring import catalog_of
 from syncd.store import Store
-from syncd.sync.feed import Feed
-from syncd.sync.refresher import Refresher
+from syncd.sync.calendar.refresher import Refresher
+from syncd.sync.run.feed import Feed
 
 __all__ = [
     "Clock",

@@ -22,7 +22,7 @@ from syncd.store import Store, runs
 from syncd.sync.run import reading
 from syncd.sync.run.feed import Stopped
 from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.validation import pool
+from syncd.sync.validation import pool, worker_connection
 
 ROWS = 900
 ZONE = ZoneInfo("America/Toronto")
@@ -39,20 +39,20 @@ class Watch:
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     """Helpers for small files: started at the 50th record, waited for, given small parcels."""
-    watch, answered, popen = Watch(), pool.answered, pool.subprocess.Popen
+    watch, rows_in, popen = Watch(), pool.rows_in, worker_connection.subprocess.Popen
 
     def counted(data: bytes) -> Any:
         watch.answers += 1
-        return answered(data)
+        return rows_in(data)
 
     def begun(*arguments: Any, **options: Any) -> Any:
         watch.processes.append(popen(*arguments, **options))
         return watch.processes[-1]
 
-    monkeypatch.setattr(pool, "answered", counted)
-    monkeypatch.setattr(pool.subprocess, "Popen", begun)
+    monkeypatch.setattr(pool, "rows_in", counted)
+    monkeypatch.setattr(worker_connection.subprocess, "Popen", begun)
     monkeypatch.setattr(pool, "WORTH", 0)
-    monkeypatch.setattr(pool, "PATIENCE", 30.0)
+    monkeypatch.setattr(pool, "START", 30.0)
     monkeypatch.setattr(pool, "RECORDS", 20)
     monkeypatch.setattr(reading, "EDGE", 50)
     return watch
@@ -187,7 +187,7 @@ def test_a_parcel_has_a_bound_in_bytes_too(
 ) -> None:
     monkeypatch.setattr(pool, "RECORDS", 10_000)
     monkeypatch.setattr(pool, "BYTES", 10_000)
-    monkeypatch.setattr(pool, "_AHEAD", 1_000)  # the helper gets them all
+    monkeypatch.setattr(worker_connection, "_AHEAD", 1_000)  # the helper gets them all
     delivered(board, FORMS[form](rows(board)), "", 1)
     assert watch.answers > 5
 
@@ -278,15 +278,15 @@ def test_a_mapping_that_looks_outside_the_records_is_read_in_one_piece(
 def test_a_helper_that_fails_amid_its_work_costs_nothing(
     board: Any, twin: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(pool, "ANSWER", 0.5)
-    answered = pool.answered
+    monkeypatch.setattr(worker_connection, "ANSWER", 0.5)
+    rows_in = pool.rows_in
 
     def kill(data: bytes) -> Any:
         if watch.answers == 5:
             os.kill(watch.processes[0].pid, number)
-        return answered(data)
+        return rows_in(data)
 
-    monkeypatch.setattr(pool, "answered", kill)
+    monkeypatch.setattr(pool, "rows_in", kill)
     with capture_logs() as events:
         same(board, twin, xml(rows(board)))
     assert 5 < watch.answers < 12
@@ -297,7 +297,7 @@ def test_a_helper_that_fails_amid_its_work_costs_nothing(
 def test_a_helper_that_cannot_be_had_costs_nothing(
     board: Any, twin: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    monkeypatch.setattr(pool.sys, "executable", command)
+    monkeypatch.setattr(worker_connection.sys, "executable", command)
     with capture_logs() as events:
         same(board, twin, xml(rows(board)))
     assert not watch.answers

@@ -34,9 +34,9 @@ from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds, keys, runs
 from syncd.sync.calendar.refresher import Refresher
 from syncd.sync.files.names import filed_name
-from syncd.sync.run import applier, file_run, known_rows, planner, reading
-from syncd.sync.run.feed import Feed
-from syncd.sync.run.importer import Importer, Stopped
+from syncd.sync.run import applier, ending, known_records, planner, reading
+from syncd.sync.run.feed import Feed, Stopped
+from syncd.sync.run.importer import Importer
 from syncd.sync.run.source import SourceFile
 
 ZONE = ZoneInfo("America/Toronto")
@@ -362,11 +362,11 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Ser
     clock = LawClock()
     served = [Served(folder, name, clock, ZONE) for name in ("fast", "law")]
     with pytest.MonkeyPatch.context() as patched:  # so small that a handful of rows is several batches
-        for module, name in ((planner, "BATCH"), (file_run, "BATCH"), (applier, "ALONE")):
+        for module, name in ((planner, "BATCH"), (ending, "_BATCH"), (applier, "ALONE")):
             patched.setattr(module, name, 2)
         patched.setattr(applier, "AMONG_OTHERS", 1)
         patched.setattr(reading, "EDGE", 3)
-        patched.setattr(known_rows, "_PAGE", 2)
+        patched.setattr(known_records, "_PAGE", 2)
         yield served[0], served[1], clock, folder
     for one in served:
         one.close()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -154,7 +155,7 @@ def test_the_page_needs_nothing_from_elsewhere(board: Any, feed: Any) -> None:
 @pytest.mark.parametrize("holds", [None, Holds.ARCHIVE, Holds.ALL])
 def test_every_state_has_its_page(board: Any, feed: Any, state: RunState, holds: Holds | None) -> None:
     run = board.begin(feed, board.file([]))
-    run.state, run.holds = state, holds
+    run = replace(run, state=state, holds=holds)
     board.store.write(lambda tx: runs.save(tx, run))
     shown = page(board, run)
     assert shown.words.count("syncd runs approve") == (state is RunState.HELD)

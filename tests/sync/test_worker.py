@@ -511,8 +511,7 @@ def test_a_run_that_was_cut_off_goes_on_under_its_number_before_newer_files(yard
 
     class Cut(Flaky):
         def run(self, feed: Feed, source: Any, run: Run, rejects: Any) -> Run:
-            run.state = RunState.APPLYING
-            yard.board.store.write(lambda tx: runs.save(tx, run))
+            yard.board.store.write(lambda tx: runs.save(tx, replace(run, state=RunState.APPLYING)))
             raise Died
 
     importer, yard.importer = yard.importer, Cut(yard.importer)

@@ -1,7 +1,7 @@
-"""The file of rejected records: what was not taken, in the feed's own format, each record with its reasons.
+"""The file of rejected records: each in the feed's own format, with the reasons.
 
-The reasons stand in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines), behind the
-name of the file that the record came from, where an archive has several. The readers know a file by these
+The reasons are in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines), after the name of the
+file that has the record, where an archive has several files. The readers know a file by these
 marks as one of mended rows: dropped back, it is upserts only (docs/reconciliation.md "After a run"). The mark
 comes first in each record, so that a ragged CSV row keeps its cells where they were and a glance at the
 file's beginning shows it.

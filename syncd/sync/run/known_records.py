@@ -1,34 +1,33 @@
-"""Which records of a file need not be read: the feed wrote the very same before, and nothing has changed since."""
+"""Which records of a file need not be validated: the feed wrote the same bytes before, and nothing has changed since."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection
 
-from syncd.store import feeds
+from syncd.store import Store, feeds
 from syncd.store.feeds import KnownRow
-from syncd.sync.run.context import Context
 from syncd.sync.run.feed import Feed
 
-#: Rows of the store that are fetched ahead at once, and so many such pages are kept.
+#: Rows of the store that are fetched ahead at once, and the number of such pages that are kept.
 _PAGE, _PAGES = 1000, 3
 
 
 class KnownRecords:
-    """``find`` is what a reader asks for its next records; ``row`` then gives the job of one of them.
+    """A reader calls ``find`` with the digests of its next records; ``row`` then returns the job of one of them.
 
-    A feed mostly keeps its order, and the store has its rows in the order in which they came: so they are fetched
-    in pages ahead of where the file is, five times as fast as one by one. What is in no page is looked up."""
+    A feed mostly keeps its order, and the store has its rows in the order in which they came. So pages of rows are
+    fetched ahead of the reader, which is five times as fast as one by one. A digest that is in no page is looked up."""
 
-    def __init__(self, ctx: Context, feed: Feed) -> None:
-        self._store, self._feed = ctx.store, feed
+    def __init__(self, store: Store, feed: Feed) -> None:
+        self._store, self._feed = store, feed
         self._pages: deque[dict[bytes, KnownRow]] = deque(maxlen=_PAGES)
         self._after, self._more = 0, True
         self._found: dict[bytes, KnownRow] = {}
         self._previous: dict[bytes, KnownRow] = {}
 
     def find(self, digests: list[bytes]) -> Collection[bytes]:
-        """Those of the digests that are known."""
+        """Return those of the digests that are known."""
         if not self._pages:
             self._fetch()
         found: dict[bytes, KnownRow] = {}

@@ -1,4 +1,4 @@
-"""How a run is told to the log: one event of all figures when it has come to its first outcome."""
+"""Log events of runs. A run has one event with all of its figures, when it has its first outcome."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ log = structlog.get_logger("syncd.sync")
 
 
 def reconciled(run: Run) -> None:
-    """Logs ``feed.reconciled``: once a run, whatever its state. A held or failed one has an event of its
-    own beside it."""
+    """Log ``feed.reconciled``, once for each run, whatever its state. A held or failed run has a second event."""
     log.info(Event.FEED_RECONCILED, **figures(run))
     if run.state is RunState.HELD:
         log.warning(Event.FEED_HELD, run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
@@ -23,9 +22,8 @@ def reconciled(run: Run) -> None:
 
 
 def decided(run: Run) -> None:
-    """Logs what became of a held run when a person had decided: ``run.rejected``, ``run.approved``, or
-    ``feed.held`` where it has to be looked at again. The run had its ``feed.reconciled`` when it was
-    held."""
+    """Log a person's decision on a held run: ``run.rejected``, ``run.approved``, or ``feed.held`` where the run is
+    shown again. Its ``feed.reconciled`` was logged when it was held."""
     if run.state is RunState.HELD:
         log.warning(Event.FEED_HELD, run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
     else:
@@ -34,13 +32,13 @@ def decided(run: Run) -> None:
 
 
 def superseded(run: Run, by: Run) -> None:
-    """Logs ``feed.superseded``: a later file came before anybody decided on a held run."""
+    """Log ``feed.superseded``: a later file came before a decision on the held run."""
     log.info(Event.FEED_SUPERSEDED, run=run.id, feed=run.feed, file=run.file, by=by.id)
 
 
-def refused(run: Run, row: RejectedRow) -> None:
-    """Logs ``row.rejected``, for whoever debugs a feed: where the row stands (``member``: in which file of an archive of several,
-    else None) and all that is wrong with it."""
+def row_rejected(run: Run, row: RejectedRow) -> None:
+    """Log ``row.rejected`` for debugging a feed: the place of the row (``member``: its file, in an archive of several)
+    and all of its problems."""
     errors = [f"{p.pointer} {p.code}: {p.detail}" for p in row.errors]
     log.debug(
         Event.ROW_REJECTED,
@@ -55,7 +53,7 @@ def refused(run: Run, row: RejectedRow) -> None:
 
 
 def figures(run: Run) -> dict[str, object]:
-    """All that is known of a run, flat, ready for a log event."""
+    """Return all that is known of a run as flat values for a log event."""
     return {
         "run": run.id,
         **particulars(run),
@@ -66,7 +64,7 @@ def figures(run: Run) -> dict[str, object]:
 
 
 def particulars(run: Run) -> dict[str, object]:
-    """Which run it is, what it came to, and of which file, as plain values."""
+    """Return what the run is about, its state and its file as plain values."""
     return {
         "feed": run.feed,
         "employer": run.employer,
