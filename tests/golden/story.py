@@ -95,6 +95,11 @@ class Story:
         return self.installation.base
 
     @property
+    def end(self) -> Path:
+        """A copy of the store as it was at the end of the story, before anybody asked it anything."""
+        return self.base / "end.db"
+
+    @property
     def clock(self) -> Clock:
         return self.installation.clock
 
@@ -152,6 +157,7 @@ def tell_story(base: Path) -> Story:
     _held(story)
     story.installation.index()
     story.events = story.installation.events
+    shutil.copy(story.installation.database, story.end)
     return story
 
 

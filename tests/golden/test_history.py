@@ -49,7 +49,7 @@ ACTIONS = {"created", "updated", "archived", "deleted", "reactivated", "refreshe
 
 
 def test_the_history_as_rows(story: Story):
-    found = rows(story.installation.database, "history", "id")
+    found = rows(story.end, "history", "id")
     same_json("rows/history.json", found)
     assert {name for row in found for name in json.loads(row["before"] or "{}")} == NAMES
     assert {row["action"] for row in found} == ACTIONS
@@ -58,7 +58,7 @@ def test_the_history_as_rows(story: Story):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_rows_of(story: Story, table: str):
-    same_json(f"rows/{table}.json", rows(story.installation.database, table, TABLES[table]))
+    same_json(f"rows/{table}.json", rows(story.end, table, TABLES[table]))
 
 
 def test_what_held_runs_wait_with(story: Story):
@@ -67,7 +67,7 @@ def test_what_held_runs_wait_with(story: Story):
 
 
 def test_the_places_that_jobs_added(story: Story):
-    same_json("rows/place.json", rows(story.installation.database, "place", "id", "employer_id IS NOT NULL"))
+    same_json("rows/place.json", rows(story.end, "place", "id", "employer_id IS NOT NULL"))
 
 
 def test_the_history_as_answered(told: Story):

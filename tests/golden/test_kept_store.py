@@ -13,6 +13,7 @@ import pytest
 from tests.golden.answers import text_of, transcript
 from tests.golden.golden import INPUTS, same, same_json
 from tests.golden.kept import KEPT
+from tests.golden.rows import rows
 from tests.golden.story import BASE, WHOLE, Story
 
 #: The run that waits at the end of the story.
@@ -47,8 +48,34 @@ def test_a_file_without_a_fault_is_not_even_read_again(kept: Story):
 @pytest.mark.parametrize("feed", AGAIN)
 def test_a_file_that_was_read_changes_nothing(kept: Story, feed: str):
     name, counts = AGAIN[feed]
+    before = rows(kept.installation.database, "feed_job", "job_id")
     run = kept.take(file_of(kept, name), feed, "again")
     assert counted(run, "warnings") == counts
+    assert (
+        rows(kept.installation.database, "feed_job", "job_id") == before
+    )  # known by what the store has of them
+
+
+def test_what_a_person_changed_is_kept_from_the_feed(kept: Story):
+    """The feed sends what it sent before: so say the digests in the store, for every kind of field."""
+    mine = {
+        "closeDate": "2099-11-30",
+        "locations": [{"description": "Kingston, ON"}],
+        "categories": [{"id": 12}],
+        "positionType": {"id": 3},
+        "salary": {"amount": 40},
+        "description": "<p>Mine.</p>",
+        "applicationEmail": "mine@birch.example",
+    }
+    desk = json.loads(file_of(kept, "desk-2.json").read_text("utf-8"))
+    desk["data"]["jobs"][0]["position"]["title"] = "Nurse in Charge"
+    changed = kept.base / "inputs" / "desk-3.json"
+    changed.write_text(json.dumps(desk, indent=1, ensure_ascii=False), encoding="utf-8")
+    with kept.installation.api() as api:
+        assert api("PUT", f"{BASE}/jobs/21", kept.keys["birch"], mine).status == 200
+    kept.take(changed, "desk", "title changed")
+    with kept.installation.api() as api:
+        same("store/edits-kept.txt", text_of(api("GET", f"{BASE}/jobs/21", kept.keys["birch"])))
 
 
 def test_a_file_that_changed_changes_only_what_it_says(kept: Story):
