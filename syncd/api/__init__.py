@@ -1,8 +1,6 @@
 """The HTTP interface (specification, section 4): parse, check, one store call, render."""
 
 from syncd.api.app import add_health, add_metrics, make_app
-from syncd.api.server import make_runner, retire
 from syncd.api.settings import ApiSettings
-from syncd.api.timings import RequestTimes
 
-__all__ = ["ApiSettings", "RequestTimes", "add_health", "add_metrics", "make_app", "make_runner", "retire"]
+__all__ = ["ApiSettings", "add_health", "add_metrics", "make_app"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
+
+from syncd.web import ServerLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +43,8 @@ class ApiSettings:
     compress_min: int = 1024
     cors_origins: tuple[str, ...] = ()
     cors_max_age: float = 7_200.0
+
+    def limits(self) -> ServerLimits:
+        """Those of the server under the application."""
+        given: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(ServerLimits)}
+        return ServerLimits(**given)

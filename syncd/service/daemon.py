@@ -20,7 +20,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from syncd.api import ApiSettings, RequestTimes, add_health, add_metrics, make_app, make_runner, retire
+from syncd.api import ApiSettings, add_health, add_metrics, make_app
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
@@ -41,6 +41,7 @@ from syncd.store import Store
 from syncd.store import feeds as stored_feeds
 from syncd.sync.feed import Feed
 from syncd.sync.refresher import Refresher
+from syncd.web import RequestTimes, make_runner, retire
 
 log = structlog.get_logger("syncd.service")
 
@@ -174,16 +175,17 @@ class Daemon:
         sockets = inherited()
         settings = api_settings(self._settings)
         settings = replace(settings, max_connections=make_room(settings.max_connections))
+        limits = settings.limits()
         app = make_app(self._store, settings, self._catalog, self._times)
         add_health(app, self._readiness)
         operator, render = self._settings.operator, self._metrics.render
         if operator.listen is None:
             add_metrics(app, render, operator.token)
-        runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
+        runner = make_runner(app, limits, shutdown_timeout=REQUESTS)
         bound = {"api": await self._bind(runner, "api.listen", self._settings.api.listen, sockets.get("api"))}
         if operator.listen is not None:
             own = make_operator_app(self._readiness, render, operator.token)
-            runner, given = make_runner(own, settings, shutdown_timeout=1.0), sockets.get("operator")
+            runner, given = make_runner(own, limits, shutdown_timeout=1.0), sockets.get("operator")
             bound["operator"] = await self._bind(runner, "operator.listen", operator.listen, given)
         return bound
 

@@ -27,11 +27,12 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 from yarl import URL
 
-from syncd.api import ApiSettings, add_health, make_app, make_runner
+from syncd.api import ApiSettings, add_health, make_app
 from syncd.api.context import CONTEXT
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
 from syncd.store import Store, employers, keys
+from syncd.web import make_runner
 
 ZONE = ZoneInfo("America/Toronto")
 #: Noon in Toronto on 16 November 2026.
@@ -346,7 +347,7 @@ class ApiServer(BaseTestServer):
 
     async def _make_runner(self, **kwargs: Any) -> web.AppRunner:
         kwargs["handler_cancellation"] = False
-        return make_runner(self.app, self.settings, **kwargs)
+        return make_runner(self.app, self.settings.limits(), **kwargs)
 
 
 @pytest.fixture

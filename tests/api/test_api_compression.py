@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncd.api import ApiSettings, make_app
-from syncd.api.compress import prefers_gzip
 from syncd.api.routes import add_endpoint
 from syncd.domain.catalog import Catalog
+from syncd.web.compression import prefers_gzip
 
 if TYPE_CHECKING:
     from tests.api.conftest import Answer, Api

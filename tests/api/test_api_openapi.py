@@ -13,13 +13,13 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from syncd.api.openapi import document, schemas
 from syncd.api.openapi.operations import OPERATIONS
-from syncd.api.problems import CODES
 from syncd.api.routes import ROUTES
 from syncd.api.settings import ApiSettings
 from syncd.domain import rules
 from syncd.domain.catalog import Catalog
 from syncd.domain.codes import FIELD_CODES
 from syncd.domain.job import ATTRIBUTES
+from syncd.web import CODES
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api

@@ -15,9 +15,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from syncd.api import ApiSettings, add_health, make_app
 from syncd.api import auth as auth_module
 from syncd.api.auth import TTL, KeyRing
-from syncd.api.problems import Refusal
 from syncd.domain.catalog import Catalog
 from syncd.store import Store, keys
+from syncd.web import Refusal
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api, Clock

@@ -25,7 +25,7 @@ from aiohttp import web
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from syncd.api import ApiSettings, make_app, make_runner
+from syncd.api import ApiSettings, make_app
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
 from syncd.domain.policy import Threshold
@@ -38,6 +38,7 @@ from syncd.sync.importer import Importer, Stopped
 from syncd.sync.names import filed_name
 from syncd.sync.refresher import Refresher
 from syncd.sync.source import SourceFile
+from syncd.web import make_runner
 
 ZONE = ZoneInfo("America/Toronto")
 START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
@@ -63,7 +64,7 @@ class Served:
 
     async def _serve(self) -> int:
         settings = ApiSettings()
-        self._runner = make_runner(make_app(self.store, settings, CATALOG), settings)
+        self._runner = make_runner(make_app(self.store, settings, CATALOG), settings.limits())
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()

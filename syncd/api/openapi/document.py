@@ -11,9 +11,9 @@ from syncd.api.openapi.bodies import bodies
 from syncd.api.openapi.operations import OPERATIONS, Answer, Operation
 from syncd.api.openapi.schemas import Schema, answers, ref
 from syncd.api.openapi.shared import ALWAYS, ERROR_HEADERS, OPTIONAL_HEADERS, headers, parameters
-from syncd.api.problems import CODES
 from syncd.api.settings import ApiSettings
 from syncd.domain.catalog import Catalog
+from syncd.web import CODES
 
 PROBLEM = "application/problem+json"
 #: Codes that only some operations can have: those that some operation names, and those of no operation at all.
