@@ -16,8 +16,8 @@ from prometheus_client.registry import Collector
 
 from syncd.domain.run import Run, RunState
 from syncd.store import Store, Tx, employers, jobs, runs
-from syncd.sync.feed import Feed
-from syncd.sync.refresher import RefreshResult
+from syncd.sync.calendar import RefreshResult
+from syncd.sync.run import Feed
 from syncd.web import RequestTimes
 
 #: A file that is byte for byte the last one was taken, too.

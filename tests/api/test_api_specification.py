@@ -15,7 +15,7 @@ from syncd.api.routes import ROUTES
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, Invalid
 from syncd.store import employers
-from syncd.sync.refresher import Refresher
+from syncd.sync.calendar.refresher import Refresher
 from syncd.web import CODES
 
 if TYPE_CHECKING:

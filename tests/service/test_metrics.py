@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from syncd.domain.run import Counts, Run, RunKind, RunState
 from syncd.service.metrics import Metrics
 from syncd.store import employers
-from syncd.sync.refresher import RefreshResult
+from syncd.sync.calendar.refresher import RefreshResult
 from syncd.web import RequestTimes
 from syncd.web.timings import BOUNDS
 

@@ -8,7 +8,7 @@ import pytest
 from syncd.errors import StoreBusy
 from syncd.service.readiness import SILENCE, Readiness
 from syncd.service.syncer import Heart, Syncer
-from syncd.sync.feed import Stopped
+from syncd.sync.run.feed import Stopped
 
 PATIENCE = 20
 
