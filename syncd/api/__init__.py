@@ -1,6 +1,6 @@
 """The HTTP interface (specification, section 4): parse, check, one store call, render."""
 
 from syncd.api.app import add_health, add_metrics, make_app
-from syncd.api.settings import ApiSettings
+from syncd.api.limits import server_limits
 
-__all__ = ["ApiSettings", "add_health", "add_metrics", "make_app"]
+__all__ = ["add_health", "add_metrics", "make_app", "server_limits"]

@@ -8,11 +8,12 @@ from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, ApiContext
 from syncd.api.endpoints import documentation, problem_pages
 from syncd.api.jsonld import JsonLd
+from syncd.api.limits import server_limits
 from syncd.api.middleware import failed_keys, guarded
 from syncd.api.openapi import document
 from syncd.api.payloads import Renderer, encode
 from syncd.api.routes import ROUTES, add_routes
-from syncd.api.settings import ApiSettings
+from syncd.config import Api
 from syncd.domain.catalog import Catalog
 from syncd.logs import Event, frequent
 from syncd.store import Store
@@ -31,7 +32,7 @@ from syncd.web import (
 
 
 def make_app(
-    store: Store, settings: ApiSettings, catalog: Catalog, times: RequestTimes | None = None
+    store: Store, settings: Api, catalog: Catalog, times: RequestTimes | None = None
 ) -> web.Application:
     """The API over an open ``store``, which stays the caller's to close, after the application's cleanup. ``times``
     counts its requests. The log has to be set up before."""
@@ -40,7 +41,7 @@ def make_app(
     context = ApiContext(
         store=store,
         settings=settings,
-        limits=settings.limits(),
+        limits=server_limits(settings),
         catalog=catalog,
         keys=keys,
         render=Renderer(catalog),

@@ -10,7 +10,7 @@ from aiohttp import web
 from syncd.api.auth import KeyRing, Principal
 from syncd.api.jsonld import JsonLd
 from syncd.api.payloads import Renderer
-from syncd.api.settings import ApiSettings
+from syncd.config import Api
 from syncd.domain.catalog import Catalog
 from syncd.store import Store
 from syncd.web import Addresses, RequestLog, ServerLimits
@@ -22,7 +22,7 @@ class ApiContext:
     API key id and Idempotency-Key of what is being served. Once ``stopping`` is set, nothing more is begun."""
 
     store: Store
-    settings: ApiSettings
+    settings: Api
     limits: ServerLimits
     catalog: Catalog
     keys: KeyRing
