@@ -12,15 +12,14 @@ import signal
 import sys
 import threading
 from collections.abc import Coroutine
-from dataclasses import fields, replace
-from datetime import timedelta
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import structlog
 from aiohttp import web
 
-from syncd.api import ApiSettings, RequestTimes, add_health, add_metrics, make_app, make_runner, retire
+from syncd.api import add_health, add_metrics, make_app, server_limits
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
@@ -41,6 +40,7 @@ from syncd.store import Store
 from syncd.store import feeds as stored_feeds
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Feed
+from syncd.web import RequestTimes, make_runner, retire
 
 log = structlog.get_logger("syncd.service")
 
@@ -79,17 +79,6 @@ def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, 
     if released:
         log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
     return feeds
-
-
-def api_settings(settings: Settings) -> ApiSettings:
-    """``[api]`` as the application wants it: times in seconds."""
-    return ApiSettings(
-        **{field.name: _seconds(getattr(settings.api, field.name)) for field in fields(ApiSettings)}
-    )
-
-
-def _seconds(value: Any) -> Any:
-    return value.total_seconds() if isinstance(value, timedelta) else value
 
 
 def _make_drop(folder: Path) -> None:
@@ -172,18 +161,19 @@ class Daemon:
     async def _serve(self) -> dict[str, str]:
         """Bind both addresses; the addresses as bound."""
         sockets = inherited()
-        settings = api_settings(self._settings)
+        settings = self._settings.api
         settings = replace(settings, max_connections=make_room(settings.max_connections))
+        limits = server_limits(settings)
         app = make_app(self._store, settings, self._catalog, self._times)
         add_health(app, self._readiness)
         operator, render = self._settings.operator, self._metrics.render
         if operator.listen is None:
             add_metrics(app, render, operator.token)
-        runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
-        bound = {"api": await self._bind(runner, "api.listen", self._settings.api.listen, sockets.get("api"))}
+        runner = make_runner(app, limits, shutdown_timeout=REQUESTS)
+        bound = {"api": await self._bind(runner, "api.listen", settings.listen, sockets.get("api"))}
         if operator.listen is not None:
             own = make_operator_app(self._readiness, render, operator.token)
-            runner, given = make_runner(own, settings, shutdown_timeout=1.0), sockets.get("operator")
+            runner, given = make_runner(own, limits, shutdown_timeout=1.0), sockets.get("operator")
             bound["operator"] = await self._bind(runner, "operator.listen", operator.listen, given)
         return bound
 

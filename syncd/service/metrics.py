@@ -14,11 +14,11 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from syncd.api import RequestTimes
 from syncd.domain.run import Run, RunState
 from syncd.store import Store, Tx, employers, jobs, runs
 from syncd.sync.calendar import RefreshResult
 from syncd.sync.run import Feed
+from syncd.web import RequestTimes
 
 #: A file that is byte for byte the last one was taken, too.
 _SUCCESS = (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from syncd.api import RequestTimes
-from syncd.api.timings import BOUNDS
 from syncd.domain.run import Counts, Run, RunKind, RunState
 from syncd.service.metrics import Metrics
 from syncd.store import employers
 from syncd.sync.calendar.refresher import RefreshResult
+from syncd.web import RequestTimes
+from syncd.web.timings import BOUNDS
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 

@@ -25,7 +25,7 @@ from aiohttp import web
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from syncd.api import ApiSettings, make_app, make_runner
+from syncd.api import make_app, server_limits
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
 from syncd.domain.policy import Threshold
@@ -38,6 +38,8 @@ from syncd.sync.run import applier, ending, known_records, planner, reading
 from syncd.sync.run.feed import Feed, Stopped
 from syncd.sync.run.importer import Importer
 from syncd.sync.run.source import SourceFile
+from syncd.web import make_runner
+from tests.settings import api_settings
 
 ZONE = ZoneInfo("America/Toronto")
 START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
@@ -62,8 +64,8 @@ class Served:
         self.port = asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result()
 
     async def _serve(self) -> int:
-        settings = ApiSettings()
-        self._runner = make_runner(make_app(self.store, settings, CATALOG), settings)
+        settings = api_settings()
+        self._runner = make_runner(make_app(self.store, settings, CATALOG), server_limits(settings))
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()

@@ -1,49 +1,27 @@
+<<<<<<< HEAD:syncd/api/catalogues.py
 """The catalogues by which jobs are sorted: position types, categories, periods, routing types, locations
 (docs/api.md "Catalogues").
 
 A list offers what a new job may have. An entry that is retired is not on it, and still found by its id: jobs
 may have it.
 """
+=======
+"""Locations: those that are shipped, and those that the employer's own jobs have added (API contract, "Catalogues")."""
+>>>>>>> api:syncd/api/endpoints/locations.py
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from aiohttp import web
 
-from syncd.api.conditional import answer
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.ids import path_id
-from syncd.api.negotiation import JSON
 from syncd.api.paging import ListQuery, links, paging
+from syncd.api.path_ids import path_id
 from syncd.errors import NotFound
 from syncd.store import places
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+from syncd.web import JSON, answer
 
 _HEADERS = {"Content-Type": JSON}
 PARAMETERS = frozenset({"q", "pageSize", "page"})
-
-
-def list_of(kind: str) -> Handler:
-    """The handler of ``GET /{kind}``."""
-
-    async def serve(request: web.Request) -> web.Response:
-        return answer(request, request.app[CONTEXT].render.catalogue(kind), _HEADERS)
-
-    return serve
-
-
-def entry_of(kind: str) -> Handler:
-    """The handler of ``GET /{kind}/{id}``."""
-
-    async def serve(request: web.Request) -> web.Response:
-        found = request.app[CONTEXT].render.catalogue_entry(kind, path_id(request, "entry"))
-        if found is None:
-            raise NotFound("entry", request.match_info["id"])
-        return answer(request, found, _HEADERS)
-
-    return serve
 
 
 async def list_locations(request: web.Request) -> web.Response:

@@ -7,9 +7,8 @@ import re
 
 from aiohttp import web
 
-from syncd.api.peers import Proxies
-from syncd.api.problems import Refusal
-from syncd.api.settings import ApiSettings
+from syncd.web.peers import Proxies
+from syncd.web.problems import Refusal
 
 _HOST = re.compile(r"(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _SCHEMES = ("http", "https")
@@ -19,10 +18,8 @@ class Addresses:
     """Makes addresses under the base path. Believes X-Forwarded-Proto and -Host from the configured proxies
     only."""
 
-    def __init__(self, settings: ApiSettings) -> None:
-        self._base_path = settings.base_path
-        self._public = settings.public_url
-        self._proxies = Proxies(settings.trusted_proxies)
+    def __init__(self, base_path: str, public_url: str, proxies: Proxies) -> None:
+        self._base_path, self._public, self._proxies = base_path, public_url, proxies
 
     def of(self, request: web.Request, path: str) -> str:
         """The absolute address of ``path`` (which starts with a slash) under the base path."""

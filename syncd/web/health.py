@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-Readiness = Callable[[], Awaitable[dict[str, Any]]]
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+from syncd.web.endpoint import Handler
+
+ReadinessCheck = Callable[[], Awaitable[dict[str, Any]]]
 
 
-def health_of(readiness: Readiness) -> Mapping[str, Handler]:
+def health_of(readiness: ReadinessCheck) -> Mapping[str, Handler]:
     """The two by path.
 
     ``readiness`` gives what is told as JSON. Its member ``ready`` decides: 200 if it is true, else 503;

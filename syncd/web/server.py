@@ -8,13 +8,14 @@ from typing import Any
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-from syncd.api.connections import Doors
-from syncd.api.context import CONTEXT
-from syncd.api.leftovers import Leftovers
-from syncd.api.peers import Proxies, neighbourhood_of
-from syncd.api.protocol import Protocol
-from syncd.api.settings import ApiSettings
+from syncd.web.connection_limit import ConnectionLimit
+from syncd.web.cycle_collector import CycleCollector
+from syncd.web.limits import ServerLimits
+from syncd.web.peers import Proxies, neighbourhood_of
+from syncd.web.protocol import Protocol
 
+#: Set once nothing more is begun.
+STOPPING = web.AppKey("stopping", asyncio.Event)
 #: Seconds for which the rest of a refused body is read and thrown away, so that its sender gets to see the
 #: answer.
 LINGER = 2.0
@@ -25,22 +26,22 @@ FAREWELL = 0.25
 class Server(web.Server):
     """Makes ``Protocol`` connections."""
 
-    def __init__(self, plain: web.Server, settings: ApiSettings) -> None:
+    def __init__(self, plain: web.Server, limits: ServerLimits) -> None:
         super().__init__(
             plain.request_handler, request_factory=plain.request_factory, loop=plain._loop, **plain._kwargs
         )
-        self._settings = settings
-        self._doors = Doors(settings.max_connections, settings.max_connections_per_address)
-        self._leftovers = Leftovers()
-        self._proxies = Proxies(settings.trusted_proxies)
+        self._limits = limits
+        self._connection_limit = ConnectionLimit(limits.max_connections, limits.max_connections_per_address)
+        self._cycles = CycleCollector()
+        self._proxies = Proxies(limits.trusted_proxies)
 
     def __call__(self) -> RequestHandler:
         return Protocol(
             self,
             loop=self._loop,
-            settings=self._settings,
-            doors=self._doors,
-            leftovers=self._leftovers,
+            limits=self._limits,
+            connection_limit=self._connection_limit,
+            cycles=self._cycles,
             count_as=self._counted_as,
             **self._kwargs,
         )
@@ -54,37 +55,37 @@ class Server(web.Server):
 class Runner(web.AppRunner):
     """An AppRunner whose connections are ``Protocol``."""
 
-    def __init__(self, app: web.Application, settings: ApiSettings, **kwargs: Any) -> None:
+    def __init__(self, app: web.Application, limits: ServerLimits, **kwargs: Any) -> None:
         super().__init__(app, **kwargs)
-        self._settings = settings
+        self._limits = limits
 
     async def _make_server(self) -> web.Server:
-        return Server(await super()._make_server(), self._settings)
+        return Server(await super()._make_server(), self._limits)
 
 
-def make_runner(app: web.Application, settings: ApiSettings, **kwargs: Any) -> web.AppRunner:
+def make_runner(app: web.Application, limits: ServerLimits, **kwargs: Any) -> web.AppRunner:
     """A runner with the limits of this module and no access log. A client that goes away does not cancel its
     handler: a write that was begun is finished. ``kwargs`` are aiohttp's, ``shutdown_timeout`` among them."""
     options: dict[str, Any] = {
         "access_log": None,
-        "keepalive_timeout": settings.keepalive,
-        "max_line_size": settings.max_line,
-        "max_field_size": settings.max_line,
-        "max_headers": settings.max_headers,
+        "keepalive_timeout": limits.keepalive,
+        "max_line_size": limits.max_line,
+        "max_field_size": limits.max_line,
+        "max_headers": limits.max_headers,
         "lingering_time": LINGER,
         "auto_decompress": False,  # the reader of a body does it: strictly, and within its limit
     }
-    return Runner(app, settings, **{**options, **kwargs})
+    return Runner(app, limits, **{**options, **kwargs})
 
 
 async def retire(runner: web.AppRunner) -> None:
     """Stop in good manners: take no new connection, answer what still comes on the open ones with
     ``shutting_down``, finish what is in flight (within the runner's ``shutdown_timeout``), hang up. Of an
-    application that is not the API nothing is asked but to finish."""
+    application without ``STOPPING`` nothing is asked but to finish."""
     for site in list(runner.sites):
         await site.stop()
-    if CONTEXT in runner.app:
-        runner.app[CONTEXT].stopping.set()
+    if STOPPING in runner.app:
+        runner.app[STOPPING].set()
         if runner.server is not None and runner.server.connections:
             await asyncio.sleep(FAREWELL)
     await runner.cleanup()

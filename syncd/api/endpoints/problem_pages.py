@@ -10,10 +10,9 @@ from html import escape
 
 from aiohttp import web
 
-from syncd.api.conditional import answer
-from syncd.api.problems import CODES
 from syncd.domain.codes import FIELD_CODES
 from syncd.errors import NotFound
+from syncd.web import CODES, answer
 
 #: Code → what it means, and what to do.
 EXPLANATIONS: Mapping[str, tuple[str, str]] = {

@@ -14,10 +14,9 @@ from importlib.resources import files
 
 from aiohttp import web
 
-from syncd.api.conditional import answer
 from syncd.api.context import CONTEXT
-from syncd.api.negotiation import JSON
 from syncd.errors import NotFound
+from syncd.web import JSON, answer
 
 #: The files of the viewer and their types.
 FILES: Mapping[str, str] = {

@@ -13,8 +13,8 @@ from hashlib import sha256
 
 from aiohttp import web
 
-from syncd.api.problems import Refusal
 from syncd.errors import PreconditionFailed
+from syncd.web.problems import Refusal
 
 _ITEM = re.compile(r'[ \t]*((?:W/)?"[^"\x00-\x20\x7f]*")?[ \t]*(?:,|\Z)')
 #: How the tag of an answer in a content coding ends: ours in gzip, those of proxies in these others, too.
@@ -66,7 +66,7 @@ class Conditions:
             raise PreconditionFailed(f"the job's ETag is none of those in If-Match: {why}")
 
 
-NONE = Conditions()
+UNCONDITIONAL = Conditions()
 
 
 def conditions_of(request: web.Request) -> Conditions:
@@ -74,7 +74,7 @@ def conditions_of(request: web.Request) -> Conditions:
     it for absent would let a write through that was meant to be conditional."""
     headers = request.headers
     if "If-Match" not in headers and "If-None-Match" not in headers:
-        return NONE
+        return UNCONDITIONAL
     return Conditions(_tags(request, "If-Match"), _tags(request, "If-None-Match"))
 
 

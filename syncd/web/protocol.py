@@ -20,12 +20,12 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_protocol import RequestHandler, _ErrInfo
 from aiohttp.web_request import BaseRequest
 
-from syncd.api import problems
-from syncd.api.connections import Doors
-from syncd.api.leftovers import Leftovers
-from syncd.api.middleware import dress, new_request_id
-from syncd.api.settings import ApiSettings
 from syncd.logs import Event
+from syncd.web import problems
+from syncd.web.connection_limit import ConnectionLimit
+from syncd.web.cycle_collector import CycleCollector
+from syncd.web.envelope import add_standard_headers, new_request_id
+from syncd.web.limits import ServerLimits
 
 log = structlog.get_logger()
 
@@ -50,29 +50,29 @@ class Protocol(RequestHandler):
         "_address",
         "_body",
         "_body_bytes",
+        "_connection_limit",
         "_count_as",
-        "_doors",
+        "_cycles",
         "_head_bytes",
         "_head_timer",
-        "_leftovers",
         "_write_timer",
-        "settings",
+        "limits",
     )
 
     def __init__(
         self,
         manager: web.Server,
         *,
-        settings: ApiSettings,
-        doors: Doors,
-        leftovers: Leftovers,
+        limits: ServerLimits,
+        connection_limit: ConnectionLimit,
+        cycles: CycleCollector,
         count_as: Callable[[object], str],
         **kwargs: Any,
     ) -> None:
         """``count_as``: for which address a connection counts, by its peer name."""
         super().__init__(manager, **kwargs)
-        self.settings, self._doors, self._count_as = settings, doors, count_as
-        self._leftovers = leftovers
+        self.limits, self._connection_limit, self._count_as = limits, connection_limit, count_as
+        self._cycles = cycles
         self._address = ""
         self._head_bytes = self._body_bytes = 0
         self._body: StreamReader = EMPTY_PAYLOAD  # of the newest request
@@ -82,18 +82,18 @@ class Protocol(RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._address = self._count_as(transport.get_extra_info("peername"))
-        full = self._doors.enter(self._address)
+        full = self._connection_limit.enter(self._address)
         if full:
             self._refuse("overloaded", full)
         else:
             self._start_head_timer()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._doors.leave(self._address)
+        self._connection_limit.leave(self._address)
         self._stop_head_timer()
         self._stop_write_timer()
         if self.writing_paused:
-            self._leftovers.one_more(self._loop)
+            self._cycles.one_more(self._loop)
         super().connection_lost(exc)
 
     def close(self) -> None:
@@ -132,7 +132,7 @@ class Protocol(RequestHandler):
         if self._request_count != before:
             if self._head_timer is not None:
                 self._stop_head_timer()
-            if self._head_bytes + len(data) > self.settings.max_head:
+            if self._head_bytes + len(data) > self.limits.max_head:
                 self._check_heads()
             self._head_bytes = self._body_bytes = 0
             self._check_framing()
@@ -160,8 +160,8 @@ class Protocol(RequestHandler):
     def _check_heads(self) -> None:
         """Turn down heads that came whole but are longer than a head may be."""
         for place, (message, _) in enumerate(self._messages):
-            if not isinstance(message, _ErrInfo) and _head_size(message) > self.settings.max_head:
-                fault = LineTooLong(b"", self.settings.max_head)
+            if not isinstance(message, _ErrInfo) and _head_size(message) > self.limits.max_head:
+                fault = LineTooLong(b"", self.limits.max_head)
                 self._messages[place] = (_ErrInfo(400, fault, self._head_limit()), EMPTY_PAYLOAD)
 
     def _check_framing(self) -> None:
@@ -186,7 +186,7 @@ class Protocol(RequestHandler):
         """``count`` more bytes of a body have come. Its own length is the reader's to judge; here it is about
         chunks that are nearly all framing, and bodies that nobody reads."""
         self._body_bytes += count
-        if self._body_bytes > 2 * self.settings.max_body + FRAMING and self.transport is not None:
+        if self._body_bytes > 2 * self.limits.max_body + FRAMING and self.transport is not None:
             self._close = True
             self.transport.abort()
 
@@ -196,7 +196,7 @@ class Protocol(RequestHandler):
         if waits and (not self._head_bytes or self._head_timer is None):
             self._start_head_timer()
         self._head_bytes += count
-        if self._head_bytes <= self.settings.max_head:
+        if self._head_bytes <= self.limits.max_head:
             return
         if waits:
             self._refuse("head_too_large", self._head_limit())
@@ -210,7 +210,7 @@ class Protocol(RequestHandler):
     def _start_head_timer(self) -> None:
         self._stop_head_timer()
         if not self._force_close:
-            self._head_timer = self._loop.call_later(self.settings.head_timeout, self._head_is_late)
+            self._head_timer = self._loop.call_later(self.limits.head_timeout, self._head_is_late)
 
     def _stop_head_timer(self) -> None:
         if self._head_timer is not None:
@@ -222,14 +222,14 @@ class Protocol(RequestHandler):
         if not self._head_bytes:  # a connection that was opened and never used: nobody asked, nobody is told
             self.force_close()
             return
-        seconds = f"{self.settings.head_timeout:g}"
+        seconds = f"{self.limits.head_timeout:g}"
         self._refuse("request_timeout", f"the request did not arrive within {seconds} seconds")
 
     # -- the answer: a client has to take it ---------------------------------------------------------------------
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._write_timer = self._loop.call_later(self.settings.write_timeout, self._nobody_reads)
+        self._write_timer = self._loop.call_later(self.limits.write_timeout, self._nobody_reads)
 
     def resume_writing(self) -> None:
         self._stop_write_timer()
@@ -278,22 +278,22 @@ class Protocol(RequestHandler):
         else:
             error = exc or RuntimeError(f"aiohttp gave up with {status}")
         answer = problems.render(error, request_id)
-        dress(answer, request_id)
+        add_standard_headers(answer, request_id)
         answer.force_close()
         _log(answer.status, request_id)
         return answer
 
     def _head_limit(self) -> str:
-        return f"the head of a request may have {self.settings.max_head} bytes"
+        return f"the head of a request may have {self.limits.max_head} bytes"
 
     def _head_limits(self) -> str:
-        limits = self.settings
+        limits = self.limits
         return f"a line may have {limits.max_line} bytes, a request {limits.max_headers} header lines"
 
 
 def _raw_answer(code: str, detail: str, request_id: str) -> bytes:
     answer = problems.render(problems.Refusal(code, detail), request_id)
-    dress(answer, request_id)
+    add_standard_headers(answer, request_id)
     answer.headers["Connection"] = "close"
     body = answer.body
     assert isinstance(body, bytes)

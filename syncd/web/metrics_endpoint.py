@@ -8,17 +8,17 @@ from hmac import compare_digest
 
 from aiohttp import web
 
-from syncd.api.health import Handler
-from syncd.api.problems import Refusal
+from syncd.web.endpoint import Handler
+from syncd.web.problems import Refusal
 
-PATH = "/metrics"
+METRICS_PATH = "/metrics"
 #: Accept header → (content type, body).
-Render = Callable[[str], tuple[str, bytes]]
+RenderMetrics = Callable[[str], tuple[str, bytes]]
 
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="operator"'}
 
 
-def metrics_of(render: Render, token: str) -> Handler:
+def metrics_of(render: RenderMetrics, token: str) -> Handler:
     """The handler. ``render`` runs beside the event loop, once at a time however many ask."""
     turn = asyncio.Lock()
 

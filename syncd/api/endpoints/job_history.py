@@ -11,15 +11,15 @@ from typing import Any
 from aiohttp import web
 
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.ids import path_id
-from syncd.api.negotiation import JSON
 from syncd.api.paging import ListQuery, links, paging
+from syncd.api.path_ids import path_id
 from syncd.api.payloads import Renderer, Shape, encode
 from syncd.domain.job import ActorKind, Employer, Job
 from syncd.domain.job_fields import ATTRIBUTES
 from syncd.errors import NotFound
 from syncd.store import history
 from syncd.store.history import Step
+from syncd.web import JSON
 
 PARAMETERS = frozenset({"pageSize", "page"})
 #: What a change can be about, in the order of docs/specification.md 2.1.

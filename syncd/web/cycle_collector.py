@@ -16,7 +16,7 @@ EVERY = 50
 SOON = 0.1
 
 
-class Leftovers:
+class CycleCollector:
     """Counts them, and has them cleared away. Lives on the event loop's thread."""
 
     def __init__(self) -> None:

@@ -17,8 +17,8 @@ from typing import NoReturn
 
 from aiohttp import HttpVersion11, web
 
-from syncd.api.problems import Refusal
-from syncd.api.settings import ApiSettings
+from syncd.web.limits import ServerLimits
+from syncd.web.problems import Refusal
 
 #: How deep objects and arrays may nest, the outermost counted.
 MAX_DEPTH = 64
@@ -30,17 +30,17 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-async def read_object(request: web.Request, settings: ApiSettings) -> dict[str, object]:
-    """The JSON object in the body. Checks in the order of docs/api.md "Order of checks": there is a body,
-    415, 413, 408, 400."""
+async def read_object(request: web.Request, limits: ServerLimits) -> dict[str, object]:
+    """The JSON object in the body. Checks in the order of the contract: there is a body, 415, 413, 408,
+    400."""
     if not request.body_exists:
         raise _malformed("a body is needed and there is none")
     _check_media_type(request)
-    if (request.content_length or 0) > settings.max_body:
-        raise _too_large(settings.max_body)
-    raw = await _read(request, settings)
+    if (request.content_length or 0) > limits.max_body:
+        raise _too_large(limits.max_body)
+    raw = await _read(request, limits)
     encoding = _encoding(request)
-    return parse(_expand(raw, encoding, settings) if encoding in _COMPRESSED else raw)
+    return parse(_expand(raw, encoding, limits) if encoding in _COMPRESSED else raw)
 
 
 def _check_media_type(request: web.Request) -> None:
@@ -59,10 +59,10 @@ def _encoding(request: web.Request) -> str:
     return ",".join(request.headers.getall("Content-Encoding", ())).strip().lower()
 
 
-def _expand(raw: bytes, encoding: str, settings: ApiSettings) -> bytes:
+def _expand(raw: bytes, encoding: str, limits: ServerLimits) -> bytes:
     """Decompress to the end mark and no further. What is cut off, or has more behind it, is malformed; what
     grows beyond the size or the ratio that is allowed is given up there."""
-    limit = min(settings.max_body, max(SMALL, len(raw) * settings.max_ratio))
+    limit = min(limits.max_body, max(SMALL, len(raw) * limits.max_ratio))
     bare = (
         encoding == "deflate" and raw[:1] and raw[0] & 0x0F != zlib.DEFLATED
     )  # some send it without its frame
@@ -72,28 +72,28 @@ def _expand(raw: bytes, encoding: str, settings: ApiSettings) -> bytes:
     except zlib.error:
         raise _malformed(f"the body is not {encoding}") from None
     if len(text) > limit:
-        raise _too_large(settings.max_body) if limit == settings.max_body else _too_dense(settings.max_ratio)
+        raise _too_large(limits.max_body) if limit == limits.max_body else _too_dense(limits.max_ratio)
     if not stream.eof or stream.unused_data:
         raise _malformed(f"the body is not one whole {encoding} stream")
     return text
 
 
-async def _read(request: web.Request, settings: ApiSettings) -> bytes:
+async def _read(request: web.Request, limits: ServerLimits) -> bytes:
     if (
         request.headers.get("Expect", "").strip().lower() == "100-continue"
         and request.version >= HttpVersion11
     ):
         await say_continue(request)
     try:
-        async with asyncio.timeout(settings.read_timeout):
+        async with asyncio.timeout(limits.read_timeout):
             return await request.read()
     except TimeoutError:
-        seconds = f"{settings.read_timeout:g}"
+        seconds = f"{limits.read_timeout:g}"
         raise Refusal(
             "request_timeout", f"the body did not arrive within {seconds} seconds", close=True
         ) from None
     except web.HTTPRequestEntityTooLarge:
-        raise _too_large(settings.max_body) from None
+        raise _too_large(limits.max_body) from None
     except web.RequestPayloadError:
         raise _malformed("the body broke off or is encoded wrongly", close=True) from None
     except RuntimeError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 
-class Doors:
+class ConnectionLimit:
     """``total`` connections at once, ``each`` of them from one address; 0: as many as come. The address ""
     (a proxy, a Unix socket) counts in the total only."""
 

@@ -8,16 +8,14 @@ from typing import TypeVar
 from aiohttp import web
 
 from syncd.api import idempotency
-from syncd.api.body import read_object
-from syncd.api.conditional import NONE, answer, conditions_of, tag_of
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.ids import path_id
-from syncd.api.negotiation import JSON, JSON_LD, wants_json_ld
 from syncd.api.paging import ListQuery, links, paging
+from syncd.api.path_ids import path_id
 from syncd.domain.job import Job, JobInput
 from syncd.domain.rules import check, check_reference
 from syncd.errors import NotFound
 from syncd.store import Tx, jobs, upsert
+from syncd.web import JSON, JSON_LD, UNCONDITIONAL, answer, conditions_of, read_object, tag_of, wants_json_ld
 
 T = TypeVar("T")
 
@@ -64,7 +62,7 @@ async def create_job(request: web.Request) -> web.Response:
     """Create a job (docs/specification.md 4.2)."""
     address, name = _address(request), idempotency.name_of(request)
     conditions, who = conditions_of(request), request[PRINCIPAL]
-    body = await read_object(request, request.app[CONTEXT].settings)
+    body = await read_object(request, request.app[CONTEXT].limits)
     if name is not None:
         with idempotency.once(request, name, body) as (this, before):
             return before if before is not None else await _create_once(request, body, address, this)
@@ -127,7 +125,7 @@ async def delete_job_by_reference(request: web.Request) -> web.Response:
     """Delete the job with a referenceId (docs/specification.md 4.6)."""
     context, who = request.app[CONTEXT], request[PRINCIPAL]
     check_job = _precondition(request)
-    reference = check_reference(await read_object(request, context.settings))
+    reference = check_reference(await read_object(request, context.limits))
     await _write(
         request,
         lambda tx: upsert.delete_reference(tx, who.employer.id, reference, who.actor, check=check_job),
@@ -139,7 +137,7 @@ async def _sent(
     request: web.Request, *, by_reference: bool = False, addressed: int | None = None
 ) -> JobInput:
     """The checked body of an update: every fault that can be known without the job, at once."""
-    body = await read_object(request, request.app[CONTEXT].settings)
+    body = await read_object(request, request.app[CONTEXT].limits)
     return check(body, request.app[CONTEXT].catalog, reference_required=by_reference, addressed=addressed)
 
 
@@ -152,7 +150,7 @@ def _new(request: web.Request, body: dict[str, object]) -> JobInput:
 def _precondition(request: web.Request) -> Callable[[Job | None], None]:
     """What a write asks of the job as it is when the write is done: If-Match and If-None-Match."""
     conditions = conditions_of(request)
-    if conditions is NONE:
+    if conditions is UNCONDITIONAL:
         return upsert.no_check
     render, employer = request.app[CONTEXT].render, request[PRINCIPAL].employer
 

@@ -15,8 +15,8 @@ from functools import lru_cache
 
 from aiohttp import web
 
-from syncd.api.conditional import coded
-from syncd.api.cors import add_vary
+from syncd.web.conditional import coded
+from syncd.web.cors import add_vary
 
 #: Within 2 % of level 6 in size on job lists, at about half of its time (100 job headers: 0.3 ms).
 LEVEL = 4
