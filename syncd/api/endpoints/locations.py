@@ -1,13 +1,4 @@
-<<<<<<< HEAD:syncd/api/catalogues.py
-"""The catalogues by which jobs are sorted: position types, categories, periods, routing types, locations
-(docs/api.md "Catalogues").
-
-A list offers what a new job may have. An entry that is retired is not on it, and still found by its id: jobs
-may have it.
-"""
-=======
-"""Locations: those that are shipped, and those that the employer's own jobs have added (API contract, "Catalogues")."""
->>>>>>> api:syncd/api/endpoints/locations.py
+"""Locations: those that are shipped, and those that the employer's own jobs have added (docs/api.md "Catalogues")."""
 
 from __future__ import annotations
 
