@@ -28,7 +28,7 @@ def check(config: Path | None, as_json: bool) -> int:
     found: list[str] = []
     settings = None
     try:
-        settings = load_settings(config or context.chosen_config)
+        settings = load_settings(config)
     except ConfigError as error:
         found.extend(error.faults)
     if settings is not None:

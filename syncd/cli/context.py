@@ -15,14 +15,11 @@ from syncd.errors import StoreError
 if TYPE_CHECKING:
     from syncd.store import Store
 
-#: What stood before the command: ``syncd --config PATH runs``.
-chosen_config: Path | None = None
-
 
 def settings_of(config: Path | None) -> Settings:
     """The settings, read with the caller's own rights. The log is silent: a command says itself what came of it.
     Raises ConfigError."""
-    settings = load_settings(config or chosen_config)
+    settings = load_settings(config)
     logs.set_up(settings.log.format, "critical")
     return settings
 

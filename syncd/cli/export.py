@@ -11,7 +11,7 @@ from typing import IO
 import typer
 
 from syncd.cli.context import opened_store, settings_of
-from syncd.cli.entry import DONE
+from syncd.cli.exit_codes import DONE
 from syncd.cli.output import print_json, remark, whole_file
 from syncd.domain.job import Employer, Job, Status
 from syncd.feeds.export import EXPORTS, ExportFormat

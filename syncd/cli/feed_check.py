@@ -11,7 +11,7 @@ from typing import IO, Any
 import msgspec
 
 from syncd.cli.context import opened_store, settings_of
-from syncd.cli.entry import DONE, FAILED
+from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.feeds import FileUnusable
 from syncd.cli.output import bold, clean, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown

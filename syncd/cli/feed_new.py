@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from syncd.cli.context import lent_store, settings_of
-from syncd.cli.entry import DONE
+from syncd.cli.exit_codes import DONE
 from syncd.cli.feeds import FileUnusable
 from syncd.cli.output import clean, print_json, remark, whole_file
 from syncd.config import Settings

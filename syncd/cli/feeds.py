@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from syncd.cli.context import opened_store, settings_of
-from syncd.cli.entry import DONE, FAILED, HELD
+from syncd.cli.exit_codes import CHANGES, DONE, FAILED, HELD
 from syncd.cli.output import clean, print_json, print_table, remark
 from syncd.cli.plan_text import plan_json, print_plan
 from syncd.cli.runs import counts_of, state_of, summary
@@ -23,7 +23,6 @@ from syncd.store import Store, runs
 from syncd.sync.importer import Planned
 from syncd.sync.reports import run_json
 
-CHANGES = 2
 Progress = Callable[[str, int, int], None]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from syncd.cli.context import opened_store, settings_of
-from syncd.cli.entry import DONE, FAILED
+from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.output import bold, cell, clean, print_json, print_table, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.config import Settings

@@ -1,4 +1,4 @@
-"""``syncd employer …`` and ``syncd key …``."""
+"""``syncd key …``."""
 
 from __future__ import annotations
 
@@ -9,31 +9,11 @@ from typing import Any
 
 from syncd.cli.context import opened_store, settings_of
 from syncd.cli.output import cell, instant, print_json, print_table, remark
-from syncd.domain.job import Employer
 from syncd.store import employers, keys
 from syncd.store.keys import KeyInfo
 
-#: How long a key goes on beside its successor, unless told.
+#: How long a key stays valid beside its successor by default.
 GRACE = timedelta(hours=24)
-
-
-def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
-    with opened_store(settings_of(config), make=True) as store:
-        employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
-    if as_json:
-        print_json(_employer(employer))
-    else:
-        print(f"employer {employer.id}: {employer.name} ({plan})")
-
-
-def list_employers(config: Path | None, as_json: bool) -> None:
-    with opened_store(settings_of(config)) as store:
-        found = store.read(employers.all)
-    if as_json:
-        print_json([_employer(employer) for employer in found])
-        return
-    rows = [(employer.id, employer.name, _plan(employer)) for employer in found]
-    print_table(("id", "name", "plan"), rows, 'no employers yet; add one: syncd employer add "NAME"')
 
 
 def create_key(
@@ -90,14 +70,6 @@ def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
         print_json(_key(info))
     else:
         print(f"key {info.id} of {info.employer} is revoked")
-
-
-def _plan(employer: Employer) -> str:
-    return "unlimited" if employer.unlimited else "standard"
-
-
-def _employer(employer: Employer) -> dict[str, Any]:
-    return {"id": employer.id, "name": employer.name, "plan": _plan(employer)}
 
 
 def _key(info: KeyInfo) -> dict[str, Any]:
