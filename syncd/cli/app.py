@@ -283,7 +283,7 @@ def runs_show(number: Number, config: Config = None, as_json: Json = False) -> N
 @runs.command("approve")
 def runs_approve(number: Number, config: Config = None, as_json: Json = False) -> int:
     """Does what a held run waits to do."""
-    from syncd.cli.runs import approve_run
+    from syncd.cli.decisions import approve_run
 
     return approve_run(config, as_json, number)
 
@@ -291,7 +291,7 @@ def runs_approve(number: Number, config: Config = None, as_json: Json = False) -
 @runs.command("reject")
 def runs_reject(number: Number, config: Config = None, as_json: Json = False) -> int:
     """Declines what a held run waits to do."""
-    from syncd.cli.runs import reject_run
+    from syncd.cli.decisions import reject_run
 
     return reject_run(config, as_json, number)
 

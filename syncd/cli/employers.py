@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store, settings_of
+from syncd.cli.context import opened_store
 from syncd.cli.output import print_json, print_table
+from syncd.config import load_settings
 from syncd.domain.job import Employer
 from syncd.store import employers
 
 
 def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
-    with opened_store(settings_of(config), make=True) as store:
+    with opened_store(load_settings(config), make=True) as store:
         employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
     if as_json:
         print_json(_employer(employer))
@@ -21,7 +22,7 @@ def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> No
 
 
 def list_employers(config: Path | None, as_json: bool) -> None:
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         found = store.read(employers.all)
     if as_json:
         print_json([_employer(employer) for employer in found])

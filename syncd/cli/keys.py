@@ -7,8 +7,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store, settings_of
+from syncd.cli.context import opened_store
 from syncd.cli.output import cell, instant, print_json, print_table, remark
+from syncd.config import load_settings
 from syncd.store import employers, keys
 from syncd.store.keys import KeyInfo
 
@@ -19,7 +20,7 @@ GRACE = timedelta(hours=24)
 def create_key(
     config: Path | None, as_json: bool, employer: str, label: str, expires: timedelta | None
 ) -> None:
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         ends = store.now().instant + expires if expires else None
         info, plain = store.write(lambda tx: keys.create(tx, owner.id, label, ends))
@@ -30,7 +31,7 @@ def rotate_key(
     config: Path | None, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
 ) -> None:
     spared = GRACE if grace is None else grace
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         ends = store.now().instant + expires if expires else None
         info, plain = store.write(lambda tx: keys.rotate(tx, key_id, spared, ends))
         old = store.read(lambda tx: keys.get(tx, key_id))
@@ -50,7 +51,7 @@ def _show_new(as_json: bool, info: KeyInfo, plain: str) -> None:
 
 
 def list_keys(config: Path | None, as_json: bool) -> None:
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         found = store.read(keys.all)
         now = store.now().instant
     if as_json:
@@ -64,7 +65,7 @@ def list_keys(config: Path | None, as_json: bool) -> None:
 
 
 def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         info = store.write(lambda tx: keys.revoke(tx, key_id))
     if as_json:
         print_json(_key(info))

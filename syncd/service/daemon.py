@@ -25,7 +25,7 @@ from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
-from syncd.service import wiring
+from syncd.service import stores, wiring
 from syncd.service.house import HOUSE, INDEX, House, Indexer
 from syncd.service.memory import settle_memory
 from syncd.service.metrics import Metrics
@@ -52,9 +52,9 @@ SWITCH = 0.0001
 
 def serve(settings: Settings) -> int:
     """Run until told to stop; the exit code. Raises ConfigError, StoreError, OSError while starting."""
-    store = wiring.open_store(settings, exclusive=True)
+    store = stores.open_store(settings, exclusive=True)
     try:
-        catalog = wiring.catalog_of(store, settings, remember=True)
+        catalog = stores.catalog_of(store, settings, remember=True)
         feeds = load_feeds(store, settings, catalog)
         settle_memory()
         _share_the_interpreter()

@@ -19,7 +19,7 @@ from syncd.cli.output import bold, remark
 from syncd.config import Settings
 from syncd.domain.run import Run
 from syncd.errors import SyncdError
-from syncd.service.wiring import open_store
+from syncd.service import stores
 from syncd.store import Store, runs
 
 #: Seconds that one run may take.
@@ -35,7 +35,7 @@ def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
     ``once`` stop. Raises Conflict, DemoFailed, DaemonFailed."""
     signal.signal(signal.SIGTERM, _interrupt)
     settings = install(folder, port)
-    with open_store(settings) as store:
+    with stores.open_store(settings) as store:
         key = add_employers(store)
         print(
             f"A try-out of syncd in {settings.base}: its own settings, store and drop folder.\n", flush=True
