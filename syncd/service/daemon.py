@@ -26,16 +26,16 @@ from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
 from syncd.service import stores, wiring
-from syncd.service.house import HOUSE, INDEX, House, Indexer
+from syncd.service.file_limits import allow_connections, report_lack_of_files
+from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing
 from syncd.service.memory import settle_memory
 from syncd.service.metrics import Metrics
-from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
-from syncd.service.room import make_room, tell_lack_of_files_once
 from syncd.service.sockets import inherited, listen
-from syncd.service.syncer import Heart, Syncer
-from syncd.service.timers import keep_doing, keep_telling
+from syncd.service.sync_thread import Heartbeat, SyncThread
+from syncd.service.systemd import SystemdNotifier
+from syncd.service.timers import repeat, watch_the_loop
 from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.store import feeds as stored_feeds
@@ -108,24 +108,26 @@ class Daemon:
 
     def __init__(self, settings: Settings, store: Store, catalog: Catalog, feeds: dict[str, Feed]) -> None:
         self._settings, self._store, self._catalog = settings, store, catalog
-        self._notifier = Notifier()
+        self._notifier = SystemdNotifier()
         self._told_to_stop = asyncio.Event()
         self._halt = threading.Event()
-        self._heart = Heart()
+        self._heartbeat = Heartbeat()
         self._times = RequestTimes()
         self._metrics = Metrics(store, lambda: self._worker.feeds, self._times)
         self._worker = wiring.make_worker(
             store, settings, catalog, feeds, stop=self._must_stop, ended=self._metrics.ran
         )
-        self._syncer = Syncer(self._worker, settings.drop.rescan.total_seconds(), self._heart, self._halt)
-        self._watcher = Watcher(settings.drop.folder, self._syncer.hint, poll=settings.drop.poll)
-        self._readiness = Readiness(store, self._watcher, self._syncer, self._heart)
+        self._sync_thread = SyncThread(
+            self._worker, settings.drop.rescan.total_seconds(), self._heartbeat, self._halt
+        )
+        self._watcher = Watcher(settings.drop.folder, self._sync_thread.hint, poll=settings.drop.poll)
+        self._readiness = Readiness(store, self._watcher, self._sync_thread, self._heartbeat)
         self._runners: list[web.AppRunner] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     def _must_stop(self) -> bool:
         """What the worker asks at every batch edge."""
-        self._heart.beat()
+        self._heartbeat.beat()
         return self._halt.is_set()
 
     async def run(self) -> None:
@@ -141,7 +143,7 @@ class Daemon:
     async def _start(self) -> None:
         _make_drop(self._settings.drop.folder)
         addresses = await self._serve()
-        self._syncer.start()
+        self._sync_thread.start()
         self._watcher.start()
         await asyncio.to_thread(self._watcher.running.wait, 10.0)
         self._keep_timers()
@@ -159,21 +161,23 @@ class Daemon:
         refresher = Refresher(
             self._store, every=refresh.every, archive_closed=refresh.archive_closed, stop=self._halt.is_set
         )
-        house = House(self._store, self._settings.store.keep_history, lambda: self._worker.feeds)
+        housekeeping = Housekeeping(
+            self._store, self._settings.store.keep_history, lambda: self._worker.feeds
+        )
 
         def refresh_jobs() -> None:
             self._metrics.refreshed(refresher.tick())
 
-        self._keep(keep_doing("refresh", refresh_jobs, refresh.check.total_seconds()))
-        self._keep(keep_doing("house", house.tick, HOUSE))
-        self._keep(keep_doing("search", Indexer(self._store, self._halt.is_set).tick, INDEX))
-        self._keep(keep_telling(self._notifier, self._readiness))
+        self._keep(repeat("refresh", refresh_jobs, refresh.check.total_seconds()))
+        self._keep(repeat("house", housekeeping.tick, HOUSEKEEPING))
+        self._keep(repeat("search", SearchIndexing(self._store, self._halt.is_set).tick, INDEXING))
+        self._keep(watch_the_loop(self._notifier, self._readiness))
 
     async def _serve(self) -> dict[str, str]:
         """Bind both addresses; the addresses as bound."""
         sockets = inherited()
         settings = api_settings(self._settings)
-        settings = replace(settings, max_connections=make_room(settings.max_connections))
+        settings = replace(settings, max_connections=allow_connections(settings.max_connections))
         app = make_app(self._store, settings, self._catalog, self._times)
         add_health(app, self._readiness)
         operator, render = self._settings.operator, self._metrics.render
@@ -201,7 +205,7 @@ class Daemon:
 
     def _listen_to_signals(self) -> None:
         loop = asyncio.get_running_loop()
-        tell_lack_of_files_once(loop)
+        report_lack_of_files(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop, number)
         loop.add_signal_handler(signal.SIGHUP, lambda: self._keep(self._reload()))
@@ -221,22 +225,22 @@ class Daemon:
             log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)
             self._notifier.status("reload refused: " + faults[0])
             return
-        self._syncer.change_feeds(feeds)
+        self._sync_thread.change_feeds(feeds)
         log.info(Event.SERVICE_RELOADED, feeds=sorted(feeds))
 
     # -- stopping ----------------------------------------------------------------------------------------
 
     async def _stop(self) -> None:
-        self._readiness.stopping = True
+        self._readiness.note_stopping()
         self._notifier.stopping()
         if self._told_to_stop.is_set():
             log.info(Event.SERVICE_STOPPING)
         self._watcher.stop()
-        self._syncer.stop()
+        self._sync_thread.stop()
         for runner in self._runners:
             await retire(runner)
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._syncer.is_alive():
-            await asyncio.to_thread(self._syncer.join, BATCH)
+        if self._sync_thread.is_alive():
+            await asyncio.to_thread(self._sync_thread.join, BATCH)
