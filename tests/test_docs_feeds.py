@@ -7,13 +7,13 @@ import pytest
 
 from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Limits
-from syncd.feeds.config import KEYS, FeedDefaults, parse_feed
-from syncd.feeds.mapping import KINDS
-from syncd.feeds.native import COLUMNS
-from syncd.feeds.options import FORMATS, READ_KEYS
-from syncd.feeds.presets import load_preset, preset_names
-from syncd.feeds.sources import SOURCE_KEYS
-from syncd.feeds.transforms.dates import NAMES
+from syncd.feeds.configuration.feed_files import KEYS, FeedDefaults, parse_feed
+from syncd.feeds.configuration.options import FORMATS, READ_KEYS
+from syncd.feeds.mapping.mapping import KINDS
+from syncd.feeds.mapping.presets.loading import load_preset, preset_names
+from syncd.feeds.mapping.sources import SOURCE_KEYS
+from syncd.feeds.mapping.transforms.dates import NAMES
+from syncd.feeds.native.reading import COLUMNS
 
 ROOT = Path(__file__).parents[1]
 DOC = (ROOT / "docs" / "feeds.md").read_text(encoding="utf-8")

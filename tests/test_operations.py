@@ -14,7 +14,7 @@ from syncd.config import SETTINGS
 from syncd.domain.run import Run, RunKind, RunState
 from syncd.logs import Event
 from syncd.store import Store, employers
-from syncd.sync.outcome import figures
+from syncd.sync.run.outcome import figures
 
 ROOT = Path(__file__).parent.parent
 GUIDE = (ROOT / "docs" / "operations.md").read_text()

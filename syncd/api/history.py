@@ -15,7 +15,8 @@ from syncd.api.ids import path_id
 from syncd.api.negotiation import JSON
 from syncd.api.paging import ListQuery, links, paging
 from syncd.api.payloads import Renderer, Shape, encode
-from syncd.domain.job import ATTRIBUTES, ActorKind, Employer, Job
+from syncd.domain.job import ActorKind, Employer, Job
+from syncd.domain.job_fields import ATTRIBUTES
 from syncd.errors import NotFound
 from syncd.store import history
 from syncd.store.history import Step

@@ -17,7 +17,7 @@ from syncd.errors import ConfigError, StoreInUse, SyncdError
 
 if TYPE_CHECKING:
     from syncd.domain.catalog import Catalog
-    from syncd.feeds.config import FeedConfig
+    from syncd.feeds.configuration import FeedConfig
     from syncd.store import Store
 
 

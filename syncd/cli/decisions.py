@@ -12,7 +12,7 @@ from syncd.config import Settings
 from syncd.domain.run import Run, RunState
 from syncd.service import stores, wiring
 from syncd.store import Store
-from syncd.sync.reports import refresh_reports, run_json
+from syncd.sync.report import refresh_reports, run_json
 
 
 def approve_run(config: Path | None, as_json: bool, number: int) -> int:

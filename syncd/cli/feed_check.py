@@ -18,11 +18,11 @@ from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.domain.job import Job, Moment
 from syncd.domain.run import UnknownValues
 from syncd.errors import FeedError, NotFound
-from syncd.feeds.config import FeedConfig
+from syncd.feeds.configuration import FeedConfig
 from syncd.service import stores, wiring
 from syncd.store import Store, employers, jobs
-from syncd.sync.checking import Checker, Findings
-from syncd.sync.reports import rejected_json, unknown_json
+from syncd.sync.report import rejected_json, unknown_json
+from syncd.sync.run import Checker, Findings
 
 FORMAT = "syncd.check/1"
 

@@ -13,11 +13,10 @@ from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Moment
 from syncd.errors import Conflict, FeedError, NotFound
-from syncd.feeds.config import check_name
-from syncd.feeds.drafting import Draft, Drafter
-from syncd.feeds.survey import RECORDS
+from syncd.feeds.configuration import check_name
+from syncd.feeds.drafting import RECORDS, Draft, Drafter
 from syncd.store import employers
-from syncd.sync.checking import Checker, Findings
+from syncd.sync.run import Checker, Findings
 
 
 def new_feed(

@@ -16,12 +16,12 @@ from syncd.cli.runs import counts_of, state_of, summary
 from syncd.config import Settings
 from syncd.domain.run import Run, RunState
 from syncd.errors import FeedError
-from syncd.feeds.config import FeedConfig
+from syncd.feeds.configuration import FeedConfig
 from syncd.service import stores, wiring
 from syncd.service.memory import settle_memory
 from syncd.store import Store, runs
-from syncd.sync.importer import Planned
-from syncd.sync.reports import run_json
+from syncd.sync.report import run_json
+from syncd.sync.run import Planned
 
 Progress = Callable[[str, int, int], None]
 

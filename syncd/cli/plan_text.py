@@ -8,9 +8,8 @@ from syncd.cli.output import bold, clean
 from syncd.cli.report_text import place_of
 from syncd.cli.runs import counts_of
 from syncd.domain.job import Location, Salary
-from syncd.sync.importer import Planned
-from syncd.sync.planner import PlannedChange
-from syncd.sync.reports import FORMAT, rejected_json, run_json, warning_json, would_archive_json
+from syncd.sync.report import FORMAT, rejected_json, run_json, warning_json, would_archive_json
+from syncd.sync.run import Planned, PlannedChange
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 #: So many lines of each kind, and characters of a value, are shown to a person.

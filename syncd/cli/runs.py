@@ -12,8 +12,8 @@ from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.config import load_settings
 from syncd.domain.run import Counts, Run, RunState
 from syncd.store import runs
-from syncd.sync.checking import field_of
-from syncd.sync.reports import report, run_json
+from syncd.sync.report import report, run_json
+from syncd.sync.run import field_of
 
 #: So many rejected rows, warnings and changes are shown to a person; `--json` has them all.
 SHOWN = 20

@@ -75,10 +75,10 @@ class Catalog:
 
     def __post_init__(self) -> None:
         names = {
-            "category": _names(self.categories.values(), CATEGORY_SYNONYMS),
-            "position": _names(self.position_types.values(), POSITION_SYNONYMS),
-            "period": _names(self.periods.values(), PERIOD_SYNONYMS),
-            "routing": _names(self.routing_types.values(), ROUTING_SYNONYMS),
+            "categories": _names(self.categories.values(), CATEGORY_SYNONYMS),
+            "position_types": _names(self.position_types.values(), POSITION_SYNONYMS),
+            "periods": _names(self.periods.values(), PERIOD_SYNONYMS),
+            "routing_types": _names(self.routing_types.values(), ROUTING_SYNONYMS),
         }
         object.__setattr__(self, "_by_name", names)
 
@@ -130,6 +130,19 @@ class Catalog:
             raise ConfigError(faults)
         return changed
 
+    def entries(self, name: str) -> Mapping[int, Entry | Period]:
+        """Return the catalogue of this name (``JobField.catalogue``): id → entry."""
+        found: Mapping[int, Entry | Period] = getattr(self, name)
+        return found
+
+    def find(self, name: str, text: str) -> int | None:
+        """Return the id of the entry that ``text`` names in the catalogue ``name``, without case and accents, or None."""
+        names, wanted = self._by_name[name], key(text)
+        found, bare = names.get(wanted), _bare(wanted)
+        if found is None and ("&" in text or bare != wanted):
+            return names.get(f"& {bare}")
+        return found
+
     def category(self, id: int) -> Entry | None:
         return self.categories.get(id)
 
@@ -145,27 +158,20 @@ class Catalog:
     def find_category(self, name: str) -> int | None:
         """The id of the category with this name or a known synonym, without case and accents; None if there
         is none."""
-        return self._find("category", name)
+        return self.find("categories", name)
 
     def find_position_type(self, name: str) -> int | None:
         """The same for position types (``FULL_TIME``, ``temps plein``, ``Contractor`` …)."""
-        return self._find("position", name)
+        return self.find("position_types", name)
 
     def find_period(self, name: str) -> int | None:
         """The same for salary periods, by name, unit or abbreviation (``Yearly``, ``HOUR``, ``an``,
         ``hr``)."""
-        return self._find("period", name)
+        return self.find("periods", name)
 
     def find_routing_type(self, name: str) -> int | None:
         """The same for routing types (``Email``, ``courriel``, ``URL``)."""
-        return self._find("routing", name)
-
-    def _find(self, kind: str, name: str) -> int | None:
-        names, wanted = self._by_name[kind], key(name)
-        found, bare = names.get(wanted), _bare(wanted)
-        if found is None and ("&" in name or bare != wanted):
-            return names.get(f"& {bare}")
-        return found
+        return self.find("routing_types", name)
 
     def digest(self) -> bytes:
         """16 bytes over every id, name, unit and retirement: equal for equal catalogues, in any process."""

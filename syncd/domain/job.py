@@ -37,13 +37,6 @@ class ArchivedBy(StrEnum):
     EXPIRED = "expired"  # its own row carried a date that had passed
 
 
-class Routing:
-    """Applicant routing type ids (section 2.6.1)."""
-
-    EMAIL = 1
-    URL = 2
-
-
 class Place(Struct, frozen=True):
     """A location as somebody wrote it: a city and, where known, one of the 13 province codes."""
 
@@ -108,25 +101,6 @@ class Job(Struct, frozen=True):
     application_url: str | None
     archived_by: ArchivedBy | None = None
     version: int = 0
-
-
-#: Wire name (specification) → attribute of Job. The one table of names; the order is the specification's.
-ATTRIBUTES: Mapping[str, str] = {
-    "referenceId": "reference_id",
-    "title": "title",
-    "closeDate": "close_date",
-    "confidential": "confidential",
-    "autoRefresh": "auto_refresh",
-    "status": "status",
-    "locations": "locations",
-    "categories": "categories",
-    "positionType": "position_type",
-    "salary": "salary",
-    "description": "description",
-    "applicantRoutingType": "routing",
-    "applicationEmail": "application_email",
-    "applicationUrl": "application_url",
-}
 
 
 class JobInput(Struct, frozen=True):

@@ -10,18 +10,8 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from syncd.domain.decisions import Archive, Create, Decision, Reject, Unchanged, Update
-from syncd.domain.job import (
-    ATTRIBUTES,
-    ArchivedBy,
-    CloseOrigin,
-    Job,
-    JobInput,
-    Location,
-    Moment,
-    Routing,
-    Salary,
-    Status,
-)
+from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
+from syncd.domain.job_fields import ATTRIBUTES, Routing
 from syncd.domain.merged import check_merged
 from syncd.errors import IllegalTransition
 

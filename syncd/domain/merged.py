@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from syncd.domain.job import ATTRIBUTES, Job, Moment, Routing, Salary, Status
+from syncd.domain.job import Job, Moment, Salary, Status
+from syncd.domain.job_fields import ATTRIBUTES, Routing
 from syncd.errors import Problem
 
 _ORDER = {name: place for place, name in enumerate(ATTRIBUTES)}

@@ -39,8 +39,8 @@ from syncd.service.timers import repeat, watch_the_loop
 from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.store import feeds as stored_feeds
-from syncd.sync.feed import Feed
-from syncd.sync.refresher import Refresher
+from syncd.sync.calendar import Refresher
+from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
 

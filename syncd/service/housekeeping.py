@@ -12,7 +12,7 @@ import structlog
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded
 from syncd.logs import Event
 from syncd.store import Store, Tx, history, replies, runs
-from syncd.sync.feed import Feed
+from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
 

@@ -17,8 +17,8 @@ from prometheus_client.registry import Collector
 from syncd.api import RequestTimes
 from syncd.domain.run import Run, RunState
 from syncd.store import Store, Tx, employers, jobs, runs
-from syncd.sync.feed import Feed
-from syncd.sync.refresher import RefreshResult
+from syncd.sync.calendar import RefreshResult
+from syncd.sync.run import Feed
 
 #: A file that is byte for byte the last one was taken, too.
 _SUCCESS = (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)

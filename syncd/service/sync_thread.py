@@ -9,8 +9,8 @@ from collections.abc import Callable
 import structlog
 
 from syncd.logs import Event
-from syncd.sync.feed import Feed, Stopped
-from syncd.sync.worker import Worker
+from syncd.sync.arrival import Worker
+from syncd.sync.run import Feed, Stopped
 
 log = structlog.get_logger("syncd.service")
 

@@ -11,13 +11,11 @@ from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
 from syncd.domain.run import Run
 from syncd.errors import ConfigError, NotFound
-from syncd.feeds.config import FeedConfig, FeedDefaults, load_feeds
+from syncd.feeds.configuration import FeedConfig, FeedDefaults, load_feeds
 from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
-from syncd.sync.context import Progress
-from syncd.sync.feed import Feed
-from syncd.sync.importer import Importer
-from syncd.sync.worker import Worker
+from syncd.sync.arrival import Worker
+from syncd.sync.run import Feed, Importer, Progress
 
 
 def feed_configs(settings: Settings, catalog: Catalog) -> dict[str, FeedConfig]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from syncd.domain.job import Actor, ActorKind
 from syncd.store import jobs, keys, upsert
-from syncd.sync.refresher import Refresher
+from syncd.sync.calendar.refresher import Refresher
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api

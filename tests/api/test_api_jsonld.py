@@ -9,8 +9,8 @@ import pytest
 
 from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Limits
-from syncd.feeds.config import FeedDefaults, parse_feed
-from syncd.feeds.readers import open_reader
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.readers.opening import open_reader
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api

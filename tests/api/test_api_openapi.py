@@ -19,7 +19,7 @@ from syncd.api.settings import ApiSettings
 from syncd.domain import rules
 from syncd.domain.catalog import Catalog
 from syncd.domain.codes import FIELD_CODES
-from syncd.domain.job import ATTRIBUTES
+from syncd.domain.job_fields import ATTRIBUTES
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api

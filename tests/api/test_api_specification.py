@@ -16,7 +16,7 @@ from syncd.api.routes import ROUTES
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, Invalid
 from syncd.store import employers
-from syncd.sync.refresher import Refresher
+from syncd.sync.calendar.refresher import Refresher
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from syncd.store import employers, keys
-from syncd.sync.refresher import Refresher
+from syncd.sync.calendar.refresher import Refresher
 
 if TYPE_CHECKING:
     from tests.api.conftest import Answer, Api

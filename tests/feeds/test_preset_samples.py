@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from syncd.feeds.detect import best_set, find_preset
-from syncd.feeds.presets import load_preset, preset_names
+from syncd.feeds.drafting.preset_match import best_set, find_preset
+from syncd.feeds.mapping.presets.loading import load_preset, preset_names
 
 NAMES = (
     "indeed ziprecruiter talent jora linkedin jooble careerjet adzuna trovit jobrapido directemployers hrxml personio rss"
     " schemaorg greenhouse lever workable smartrecruiters recruitee teamtailor ashby jobbank csv"
 ).split()
-PRESETS = Path(__file__).parents[2] / "syncd" / "feeds" / "presets"
+PRESETS = Path(__file__).parents[2] / "syncd" / "feeds" / "mapping" / "presets"
 
 
 def test_the_presets_of_the_contract_are_shipped():

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncd.domain.html import check
-from syncd.feeds.transforms.html import clean
+from syncd.feeds.mapping.transforms.html import clean
 
 PIECES = [
     *(

@@ -11,7 +11,7 @@ from syncd.api.timings import BOUNDS
 from syncd.domain.run import Counts, Run, RunKind, RunState
 from syncd.service.metrics import Metrics
 from syncd.store import employers
-from syncd.sync.refresher import RefreshResult
+from syncd.sync.calendar.refresher import RefreshResult
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 

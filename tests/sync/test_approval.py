@@ -16,7 +16,7 @@ from msgspec import structs
 from syncd.domain.job import ActorKind
 from syncd.errors import NotFound
 from syncd.store import Store, history, runs
-from syncd.sync.importer import Importer, NotHeld, Stopped
+from syncd.sync.run.importer import Importer, NotHeld, Stopped
 
 TEXT = "<p>" + "We look for somebody who cooks well and likes to do so every day. " * 4 + "</p>"
 Board = Any

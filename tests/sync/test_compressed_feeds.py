@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import structlog
 
-from syncd.sync.rejects import RejectsWriter
-from syncd.sync.report_html import render_html
-from syncd.sync.reports import report
+from syncd.sync.report.html import render_html
+from syncd.sync.report.reports import report
+from syncd.sync.run.rejects import RejectsWriter
 
 
 def zipped(data: bytes, *, alone: bool = False) -> bytes:

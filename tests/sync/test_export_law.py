@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from syncd.domain.html import check as html_check
 from syncd.domain.job import Job
 from syncd.domain.run import RunState
-from syncd.feeds.config import FeedDefaults, parse_feed
-from syncd.feeds.export import EXPORTS
-from syncd.feeds.native import COLUMNS
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.export.formats import EXPORTS
+from syncd.feeds.native.reading import COLUMNS
 from syncd.store import employers, feeds, jobs, runs
-from syncd.sync.feed import Feed
+from syncd.sync.run.feed import Feed
 
 NATIVE = ("json", "xml", "csv")
 NUMBERS = itertools.count(1)

@@ -19,9 +19,10 @@ from structlog.testing import capture_logs
 
 from syncd.domain.run import Run
 from syncd.store import Store, runs
-from syncd.sync import judges, reading
-from syncd.sync.feed import Stopped
-from syncd.sync.rejects import RejectsWriter
+from syncd.sync.run import reading
+from syncd.sync.run.feed import Stopped
+from syncd.sync.run.rejects import RejectsWriter
+from syncd.sync.validation import pool
 
 ROWS = 900
 ZONE = ZoneInfo("America/Toronto")
@@ -38,7 +39,7 @@ class Watch:
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     """Helpers for small files: started at the 50th record, waited for, given small parcels."""
-    watch, answered, popen = Watch(), judges.answered, judges.subprocess.Popen
+    watch, answered, popen = Watch(), pool.answered, pool.subprocess.Popen
 
     def counted(data: bytes) -> Any:
         watch.answers += 1
@@ -48,11 +49,11 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
         watch.processes.append(popen(*arguments, **options))
         return watch.processes[-1]
 
-    monkeypatch.setattr(judges, "answered", counted)
-    monkeypatch.setattr(judges.subprocess, "Popen", begun)
-    monkeypatch.setattr(judges, "WORTH", 0)
-    monkeypatch.setattr(judges, "PATIENCE", 30.0)
-    monkeypatch.setattr(judges, "RECORDS", 20)
+    monkeypatch.setattr(pool, "answered", counted)
+    monkeypatch.setattr(pool.subprocess, "Popen", begun)
+    monkeypatch.setattr(pool, "WORTH", 0)
+    monkeypatch.setattr(pool, "PATIENCE", 30.0)
+    monkeypatch.setattr(pool, "RECORDS", 20)
     monkeypatch.setattr(reading, "EDGE", 50)
     return watch
 
@@ -184,9 +185,9 @@ def test_a_file_comes_to_the_same_with_a_helper(board: Any, twin: Any, watch: Wa
 def test_a_parcel_has_a_bound_in_bytes_too(
     board: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    monkeypatch.setattr(judges, "RECORDS", 10_000)
-    monkeypatch.setattr(judges, "BYTES", 10_000)
-    monkeypatch.setattr(judges, "_AHEAD", 1_000)  # the helper gets them all
+    monkeypatch.setattr(pool, "RECORDS", 10_000)
+    monkeypatch.setattr(pool, "BYTES", 10_000)
+    monkeypatch.setattr(pool, "_AHEAD", 1_000)  # the helper gets them all
     delivered(board, FORMS[form](rows(board)), "", 1)
     assert watch.answers > 5
 
@@ -277,15 +278,15 @@ def test_a_mapping_that_looks_outside_the_records_is_read_in_one_piece(
 def test_a_helper_that_fails_amid_its_work_costs_nothing(
     board: Any, twin: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    monkeypatch.setattr(judges, "ANSWER", 0.5)
-    answered = judges.answered
+    monkeypatch.setattr(pool, "ANSWER", 0.5)
+    answered = pool.answered
 
     def kill(data: bytes) -> Any:
         if watch.answers == 5:
             os.kill(watch.processes[0].pid, number)
         return answered(data)
 
-    monkeypatch.setattr(judges, "answered", kill)
+    monkeypatch.setattr(pool, "answered", kill)
     with capture_logs() as events:
         same(board, twin, xml(rows(board)))
     assert 5 < watch.answers < 12
@@ -296,7 +297,7 @@ def test_a_helper_that_fails_amid_its_work_costs_nothing(
 def test_a_helper_that_cannot_be_had_costs_nothing(
     board: Any, twin: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    monkeypatch.setattr(judges.sys, "executable", command)
+    monkeypatch.setattr(pool.sys, "executable", command)
     with capture_logs() as events:
         same(board, twin, xml(rows(board)))
     assert not watch.answers
@@ -313,7 +314,7 @@ def test_a_run_that_is_stopped_leaves_no_helper(board: Any, watch: Watch) -> Non
 
 
 def test_small_files_get_no_helper(board: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judges, "WORTH", 16 << 20)
+    monkeypatch.setattr(pool, "WORTH", 16 << 20)
     delivered(board, xml(rows(board)), "", 1)
     assert not watch.processes
 
@@ -323,6 +324,6 @@ def test_known_records_are_not_what_a_helper_is_started_for(
 ) -> None:
     content = xml(rows(board))
     delivered(board, content, "", 0)
-    monkeypatch.setattr(judges, "WORTH", len(content) // 4)
+    monkeypatch.setattr(pool, "WORTH", len(content) // 4)
     delivered(board, content.replace(b"Cook &amp; 800", b"Chef"), "", 1)
     assert not watch.processes

@@ -16,9 +16,9 @@ from syncd.domain import rules
 from syncd.domain.job import Actor, ActorKind, ArchivedBy
 from syncd.errors import FeedError, StoreBusy
 from syncd.store import feeds, jobs, runs, upsert
-from syncd.sync import known
-from syncd.sync.importer import Stopped
-from syncd.sync.rejects import RejectsWriter
+from syncd.sync.run import known_rows
+from syncd.sync.run.importer import Stopped
+from syncd.sync.run.rejects import RejectsWriter
 
 DAY = timedelta(days=1)
 
@@ -92,7 +92,7 @@ def test_the_same_bytes_are_read_again_when_that_could_change_something(board: A
 
 
 def test_auto_refresh_is_no_touch(board: Any) -> None:
-    from syncd.sync.refresher import Refresher
+    from syncd.sync.calendar.refresher import Refresher
 
     feed = board.feed()
     rows = [board.row("a", autoRefresh=True)]
@@ -254,7 +254,7 @@ def test_copies_byte_for_byte_are_only_counted(board: Any) -> None:
 def test_known_rows_are_found_in_any_order(
     board: Any, monkeypatch: pytest.MonkeyPatch, order: str, page: int
 ) -> None:
-    monkeypatch.setattr(known, "_PAGE", page)
+    monkeypatch.setattr(known_rows, "_PAGE", page)
     feed, other = board.feed(), board.feed(name="other")
     rows = [board.row(f"r{n}") for n in range(40)]
     board.drop(feed, rows[:20])

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from syncd.errors import FeedError
-from syncd.sync.files import Claimed, Scan
-from syncd.sync.inbox import Inbox, strays
-from syncd.sync.names import cut, filed_name, never_taken, parse_filed, shown
+from syncd.sync.arrival.inbox import Inbox, strays
+from syncd.sync.files.descriptors import Claimed, Scan
+from syncd.sync.files.names import cut, filed_name, never_taken, parse_filed, shown
 
 
 class Clock:
@@ -196,7 +196,7 @@ def test_a_file_that_is_open_for_writing_is_not_complete_however_still(inbox: In
 def test_a_writer_that_opens_the_file_right_after_the_question_does_not_end_us(tmp_path: Path) -> None:
     code = """
 import fcntl, os, signal, subprocess, sys
-from syncd.sync import lease
+from syncd.sync.arrival import lease
 path = sys.argv[1]
 fd = os.open(path, os.O_RDONLY)
 unlock = fcntl.fcntl
@@ -219,7 +219,7 @@ print(lease.ask(fd).value)
 def test_without_a_lease_the_file_has_to_be_still_for_30_seconds(
     inbox: Inbox, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from syncd.sync import lease
+    from syncd.sync.arrival import lease
 
     monkeypatch.setattr(lease, "ask", lambda fd: lease.Lease.REFUSED)
     drop(inbox)
@@ -237,7 +237,7 @@ def test_another_owners_file_is_settled_without_a_lease(inbox: Inbox, clock: Clo
     os.chown(path, 12345, 12345)
     code = """
 import os, sys
-from syncd.sync import lease
+from syncd.sync.arrival import lease
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 print(lease.ask(os.open(0 if len(sys.argv) < 2 else "/proc/self/fd/0", os.O_RDONLY)).value)
 """

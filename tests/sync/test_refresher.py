@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from syncd.domain import rules
 from syncd.domain.job import Actor, ActorKind, ArchivedBy, Employer
 from syncd.store import Store, employers, history, jobs, upsert
-from syncd.sync.refresher import BATCH, Refresher, RefreshResult
+from syncd.sync.calendar.refresher import BATCH, Refresher, RefreshResult
 
 TORONTO = ZoneInfo("America/Toronto")
 SECOND = timedelta(seconds=1)

@@ -8,9 +8,9 @@ import pytest
 
 from syncd.domain.policy import Limits
 from syncd.errors import Problem
-from syncd.feeds.readers import ReadSpec, open_reader
-from syncd.feeds.records import Record
-from syncd.sync.rejects import RejectsWriter, reasons
+from syncd.feeds.readers.opening import ReadSpec, open_reader
+from syncd.feeds.readers.records import Record
+from syncd.sync.run.rejects import RejectsWriter, reasons
 
 WRONG = (
     Problem("/title", "required", "a title is needed"),

@@ -11,8 +11,8 @@ import pytest
 from syncd.domain.run import Holds, RejectedRow, RunState, Warning
 from syncd.errors import NotFound, Problem
 from syncd.store import runs
-from syncd.sync.report_html import LISTED, render_html
-from syncd.sync.reports import refresh_reports, report, write_reports
+from syncd.sync.report.html import LISTED, render_html
+from syncd.sync.report.reports import refresh_reports, report, write_reports
 
 KEYS = (
     *(

@@ -19,8 +19,9 @@ from structlog.testing import capture_logs
 from syncd.domain.run import Run, RunState
 from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
-from syncd.sync.feed import Feed, Stopped
-from syncd.sync.worker import Worker
+from syncd.sync.arrival import feed_queue
+from syncd.sync.arrival.worker import Worker
+from syncd.sync.run.feed import Feed, Stopped
 
 STEPS = ["claimed", "begun", "run", "reported", "filed"]
 
@@ -385,13 +386,12 @@ def test_a_fault_that_stays_keeps_the_feed_waiting_and_costs_no_attempts(yard: Y
 def test_a_disk_that_is_full_while_filing_loses_nothing(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     feed = yard.feed()
     yard.drop(feed, [yard.board.row("a")])
-    from syncd.sync import lane
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(lane, "write_reports", full)
+        patch.setattr(feed_queue, "write_reports", full)
         yard.work()
     assert yard.states() == ["succeeded"]
     assert "No space left" in yard.worker.waiting
@@ -471,11 +471,11 @@ import os, signal, sys
 from pathlib import Path
 from zoneinfo import ZoneInfo
 from syncd.domain.catalog import Catalog
-from syncd.feeds.config import FeedDefaults, parse_feed
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds
-from syncd.sync.feed import Feed
-from syncd.sync.importer import Importer
-from syncd.sync.worker import Worker
+from syncd.sync.run.feed import Feed
+from syncd.sync.run.importer import Importer
+from syncd.sync.arrival.worker import Worker
 base, step = Path(sys.argv[1]), sys.argv[2]
 store = Store.open(f"sqlite:///{base}/syncd.db", timezone=ZoneInfo("America/Toronto"))
 catalog = Catalog.default()

@@ -13,7 +13,8 @@ from syncd.api.openapi.schemas import STATUS, Schema, listed, ref
 from syncd.domain import html, places
 from syncd.domain.catalog import Catalog
 from syncd.domain.fields import AMOUNT_BELOW, AMOUNT_DECIMALS
-from syncd.domain.job import ATTRIBUTES, Routing, Status
+from syncd.domain.job import Status
+from syncd.domain.job_fields import ATTRIBUTES, Routing
 from syncd.domain.members import FEWEST, LOCATION_READ_ONLY, MOST, NAMED_READ_ONLY, PERIOD_READ_ONLY
 from syncd.domain.merged import NEEDED_ALWAYS, NEEDED_TO_BE_ACTIVE
 from syncd.domain.rules import LIMITS, READ_ONLY

@@ -17,7 +17,8 @@ from syncd.api.paging import ListQuery, paging
 from syncd.api.payloads import Renderer
 from syncd.api.problems import Refusal
 from syncd.domain.catalog import Catalog
-from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Location, Routing, Salary, Status
+from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Location, Salary, Status
+from syncd.domain.job_fields import Routing
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
 from syncd.store.history import Entry, Step
 from syncd.store.jobs import Header

@@ -9,7 +9,8 @@ from syncd.domain import places
 from syncd.domain.catalog import MAX_CATEGORY_NAME, MAX_POSITION_NAME, Catalog
 from syncd.domain.codes import FIELD_CODES
 from syncd.domain.fields import INT32_MAX, INT32_MIN
-from syncd.domain.job import ATTRIBUTES, ActorKind, Status
+from syncd.domain.job import ActorKind, Status
+from syncd.domain.job_fields import ATTRIBUTES
 from syncd.domain.members import FEWEST, MOST
 from syncd.domain.rules import LIMITS
 from syncd.store.employers import MAX_NAME as MAX_EMPLOYER_NAME
