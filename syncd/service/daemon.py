@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Coroutine
 from dataclasses import fields, replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -82,14 +81,8 @@ def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, 
 
 
 def api_settings(settings: Settings) -> ApiSettings:
-    """``[api]`` as the application wants it: times in seconds."""
-    return ApiSettings(
-        **{field.name: _seconds(getattr(settings.api, field.name)) for field in fields(ApiSettings)}
-    )
-
-
-def _seconds(value: Any) -> Any:
-    return value.total_seconds() if isinstance(value, timedelta) else value
+    """``[api]`` as the application wants it."""
+    return ApiSettings(**{field.name: getattr(settings.api, field.name) for field in fields(ApiSettings)})
 
 
 def _make_drop(folder: Path) -> None:
@@ -117,9 +110,7 @@ class Daemon:
         self._worker = wiring.make_worker(
             store, settings, catalog, feeds, stop=self._must_stop, ended=self._metrics.ran
         )
-        self._sync_thread = SyncThread(
-            self._worker, settings.drop.rescan.total_seconds(), self._heartbeat, self._halt
-        )
+        self._sync_thread = SyncThread(self._worker, settings.drop.rescan, self._heartbeat, self._halt)
         self._watcher = Watcher(settings.drop.folder, self._sync_thread.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync_thread, self._heartbeat)
         self._runners: list[web.AppRunner] = []
@@ -168,7 +159,7 @@ class Daemon:
         def refresh_jobs() -> None:
             self._metrics.refreshed(refresher.tick())
 
-        self._keep(repeat("refresh", refresh_jobs, refresh.check.total_seconds()))
+        self._keep(repeat("refresh", refresh_jobs, refresh.check))
         self._keep(repeat("house", housekeeping.tick, HOUSEKEEPING))
         self._keep(repeat("search", SearchIndexing(self._store, self._halt.is_set).tick, INDEXING))
         self._keep(watch_the_loop(self._notifier, self._readiness))

@@ -20,7 +20,7 @@ from syncd.sync.run import Feed, Importer, Progress
 
 def feed_configs(settings: Settings, catalog: Catalog) -> dict[str, FeedConfig]:
     """All feed files. Raises ConfigError with every fault of every file."""
-    defaults = FeedDefaults(settings.sync, settings.drop.settle.total_seconds(), settings.drop.keep_files)
+    defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files)
     return load_feeds(settings.feeds, catalog, defaults)
 
 
@@ -86,7 +86,7 @@ def make_importer(
         progress=progress,
         scratch=scratch,
         feeds=feeds,
-        helpers=min(settings.helpers, _cores() - 1),
+        helpers=min(settings.processes.helpers, _cores() - 1),
     )
 
 
