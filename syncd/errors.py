@@ -81,7 +81,8 @@ class DuplicateReference(Conflict):
 
 
 class IllegalTransition(Conflict):
-    """Section 3: a job may not go from status ``source`` to ``target``; ``allowed`` says where it may go."""
+    """A transition that docs/specification.md 3 does not have: a job may not go from status ``source`` to
+    ``target``; ``allowed`` says where it may go."""
 
     code = "illegal_transition"
 

@@ -22,7 +22,7 @@ from syncd.store import history
 from syncd.store.history import Step
 
 PARAMETERS = frozenset({"pageSize", "page"})
-#: What a change can be about, in the specification's order.
+#: What a change can be about, in the order of docs/specification.md 2.1.
 FIELDS = ("publishDate", *ATTRIBUTES)
 
 

@@ -52,7 +52,7 @@ def _headers(store: Store, owner: Employer, q: str | None, status: Status | None
 
 
 def _header(header: Header, owner: Employer) -> dict[str, Any]:
-    """A job header as the API lists it (specification, section 2.7)."""
+    """A job header as the API lists it (docs/specification.md 2.7)."""
     return {
         "id": header.id,
         "referenceId": header.reference_id,

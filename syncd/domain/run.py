@@ -1,4 +1,4 @@
-"""A run: the reconciliation of one file, as a value (sync contract, "What a run does")."""
+"""A run: the reconciliation of one file, as a value (docs/reconciliation.md "What a run does")."""
 
 from __future__ import annotations
 

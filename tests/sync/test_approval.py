@@ -110,7 +110,7 @@ def pictures(board: Board) -> dict[str, Any]:
     return {job.reference_id: structs.replace(job, version=0, id=0) for job in board.jobs()}
 
 
-#: Scene → active and archived jobs afterwards, in the words of the contract.
+#: Scene → active and archived jobs afterwards, in the words of docs/reconciliation.md "When a run stops short".
 AFTERWARDS = {
     "share": ({"r1", "r2", "r3", "r4", "new"}, 8),
     "empty": (set(), 12),

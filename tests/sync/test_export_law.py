@@ -223,7 +223,7 @@ def test_an_export_makes_the_same_jobs_for_another_employer(board: Any, form: st
         assert [p.description for p in old.locations] == [p.description for p in new.locations]
 
 
-def test_a_native_csv_has_the_columns_of_the_contract_and_names_for_people(board: Any) -> None:
+def test_a_native_csv_has_the_documented_columns_and_names_for_people(board: Any) -> None:
     board.put(board.row("A", status="active", salary={"amount": 20, "period": {"id": 5}}))
     header, row = exported(board, "csv").decode("utf-8-sig").splitlines()
     assert header == ",".join(COLUMNS)

@@ -1,5 +1,5 @@
-"""The table "When a run stops short" (sync contract), row by row: what a real file does through the importer, what stands,
-what waits, and in which words. Each limit is met exactly and exceeded by one."""
+"""The table of docs/reconciliation.md "When a run stops short", row by row: what a real file does through the
+importer, what stands, what waits, and in which words. Each limit is met exactly and exceeded by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One feed's folder (sync contract, "When a file is taken")."""
+"""One feed's folder (docs/reconciliation.md "When a file is taken")."""
 
 import os
 import socket

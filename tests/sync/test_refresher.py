@@ -1,5 +1,5 @@
-"""Auto-refresh and closing by an injected clock (specification, sections 2.1 and 3): to the instant, to the day of the
-service's time zone, once however long the daemon was down, and told in history and log."""
+"""Auto-refresh and closing by an injected clock (docs/specification.md 2.1 and 3): to the instant, to the day
+of the service's time zone, once however long the daemon was down, and told in history and log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of rejected records, read back by the readers (sync contract, "After a run")."""
+"""The file of rejected records, read back by the readers (docs/reconciliation.md "After a run")."""
 
 from decimal import Decimal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Reports: the data and the page (operations, "--json"; sync contract, "After a run")."""
+"""Reports: the data and the page (docs/operations.md "JSON output"; docs/reconciliation.md "After a run")."""
 
 import json
 import re

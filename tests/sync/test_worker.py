@@ -1,4 +1,5 @@
-"""The worker: from dropped files to filed runs, whatever happens in between (sync contract)."""
+"""The worker: from dropped files to filed runs, whatever happens in between
+(docs/reconciliation.md "Crash, fault and race")."""
 
 import errno
 import json

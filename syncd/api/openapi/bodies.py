@@ -78,7 +78,7 @@ def _or_null(schema: Schema) -> Schema:
 
 
 def _fields(catalog: Catalog) -> dict[str, Schema]:
-    """Every field of a body, in the order of the specification, then what is read-only."""
+    """Every field of a body, in the order of docs/specification.md 2.1, then what is read-only."""
     routing = _named(catalog.routing_types, NAMED_READ_ONLY)
     members: dict[str, Schema] = {
         "referenceId": _optional("referenceId", filled(LIMITS["referenceId"])),

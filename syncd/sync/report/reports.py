@@ -36,7 +36,8 @@ _T = TypeVar("_T")
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """A run as ``--json`` has it everywhere (operations, "--json"): camelCase, instants in UTC with ``Z``."""
+    """A run as ``--json`` has it everywhere (docs/operations.md "JSON output"): camelCase, instants in UTC
+    with ``Z``."""
     return {
         "id": run.id,
         **particulars(run),

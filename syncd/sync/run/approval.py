@@ -1,4 +1,4 @@
-"""A person's word for a held run: do what was shown, or leave it (sync contract, "When a run stops short").
+"""A person's word for a held run: do what was shown, or leave it (docs/reconciliation.md "When a run stops short").
 
 The run's file is read once more and planned against the store as it is. Applied is exactly what was shown;
 where the jobs concerned moved since, the new plan is shown instead. A run that is cut off while it is being

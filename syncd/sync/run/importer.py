@@ -1,4 +1,5 @@
-"""The importer: the door to everything that is done with one file of one feed (sync contract).
+"""The importer: the door to everything that is done with one file of one feed
+(docs/reconciliation.md "What a run does").
 
 Whether a file is there to be run, and where it goes afterwards, is the worker's business.
 """

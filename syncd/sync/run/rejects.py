@@ -1,10 +1,10 @@
 """The file of rejected records: what was not taken, in the feed's own format, each record with its reasons.
 
 The reasons stand in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines), behind the
-name of the file that the record came from, where an archive has several. The
-readers know a file by these marks as one of mended rows: dropped back, it is upserts only (sync contract,
-"After a run"). The mark comes first in each record, so that a ragged CSV row keeps its cells where they were
-and a glance at the file's beginning shows it.
+name of the file that the record came from, where an archive has several. The readers know a file by these
+marks as one of mended rows: dropped back, it is upserts only (docs/reconciliation.md "After a run"). The mark
+comes first in each record, so that a ragged CSV row keeps its cells where they were and a glance at the
+file's beginning shows it.
 
 How a run uses it: the worker makes a ``RejectsWriter`` and gives it to the importer, which calls ``start``
 once with its open reader, ``add`` for each rejected record while that record is current, and ``close`` before
