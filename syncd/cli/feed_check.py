@@ -10,8 +10,8 @@ from typing import IO, Any
 
 import msgspec
 
-from syncd.cli.context import opened_store, settings_of
-from syncd.cli.entry import DONE, FAILED
+from syncd.cli.context import opened_store, quiet_settings
+from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.feeds import FileUnusable
 from syncd.cli.output import bold, clean, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
@@ -19,7 +19,7 @@ from syncd.domain.job import Job, Moment
 from syncd.domain.run import UnknownValues
 from syncd.errors import FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig
-from syncd.service import wiring
+from syncd.service import stores, wiring
 from syncd.store import Store, employers, jobs
 from syncd.sync.report import rejected_json, unknown_json
 from syncd.sync.run import Checker, CheckResult
@@ -30,9 +30,9 @@ FORMAT = "syncd.check/1"
 def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int:
     """1 if a row would be rejected, or the file is no use as a whole; else 0. Raises NotFound (feed),
     FileUnusable, ConfigError."""
-    settings = settings_of(config)
+    settings = quiet_settings(config)
     with opened_store(settings, make=True) as store:
-        catalog = wiring.catalog_of(store, settings)
+        catalog = stores.catalog_of(store, settings)
         found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         checker = Checker(found, catalog, settings.limits, _now(store), _current(store, found))
         return report_check(checker, file, as_json)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import lent_store, settings_of
-from syncd.cli.entry import DONE
+from syncd.cli.context import lent_store, quiet_settings
+from syncd.cli.exit_codes import DONE
 from syncd.cli.feeds import FileUnusable
 from syncd.cli.output import clean, print_json, remark, whole_file
 from syncd.config import Settings
@@ -25,7 +25,7 @@ def new_feed(
     """Raises ConfigError (no name for a feed), Conflict (there is that feed), NotFound (employer),
     FileUnusable, OSError."""
     check_name(name)
-    settings = settings_of(config)
+    settings = quiet_settings(config)
     target = settings.feeds / f"{name}.toml"
     _check_free(target, force)
     owner, known, now = _owner(settings, employer)

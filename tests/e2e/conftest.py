@@ -242,7 +242,6 @@ def clean_environ():
 @pytest.fixture
 def cli(capsys, monkeypatch):
     """The command line, in this process. What it sets up for logging is taken back."""
-    from syncd.cli import context
     from syncd.cli.entry import run
 
     for name in os.environ:
@@ -253,13 +252,11 @@ def cli(capsys, monkeypatch):
 
     def call(*arguments):
         capsys.readouterr()
-        context.chosen_config = None
         code = run([str(argument) for argument in arguments])
         shown = capsys.readouterr()
         return Result(code, shown.out, shown.err)
 
     yield call
-    context.chosen_config = None
     signal.signal(signal.SIGHUP, on_reload)
     structlog.reset_defaults()
     logging.getLogger().handlers[:] = handlers

@@ -26,21 +26,20 @@ from aiohttp import web
 
 from syncd import logs
 from syncd.api import add_health, make_app, make_runner
-from syncd.cli import context as cli_context
 from syncd.cli.entry import run as run_command
 from syncd.config import load_settings
 from syncd.domain.catalog import Catalog
 from syncd.domain.edits import digest, field_digests
 from syncd.domain.job import Employer, Location, Place, Salary, Status
 from syncd.domain.policy import Limits
-from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import ReadSpec, open_reader
 from syncd.service.daemon import api_settings
-from syncd.service.house import Indexer
-from syncd.service.wiring import catalog_of
+from syncd.service.housekeeping import SearchIndexing
+from syncd.service.stores import catalog_of
 from syncd.store import Store
-from syncd.sync.calendar.refresher import Refresher
-from syncd.sync.run.feed import Feed
+from syncd.sync.calendar import Refresher
+from syncd.sync.run import Feed
 
 __all__ = [
     "Clock",
@@ -187,7 +186,6 @@ class Installation:
         """Give the stores that are opened this clock, collect the log, and restore what a command changes in the process."""
         handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
         on_reload = signal.getsignal(signal.SIGHUP)
-        cli_context.chosen_config = None
         try:
             with pytest.MonkeyPatch.context() as changed:
                 for name in [name for name in os.environ if name.startswith("SYNCD_")]:
@@ -197,7 +195,6 @@ class Installation:
                 yield
                 logs.flush()
         finally:
-            cli_context.chosen_config = None
             signal.signal(signal.SIGHUP, on_reload)
             structlog.reset_defaults()
             logging.getLogger().handlers[:] = handlers
@@ -227,7 +224,7 @@ class Installation:
     def index(self) -> None:
         """Bring the search index up to date, as the daemon does."""
         with self.store() as store:
-            Indexer(store, lambda: False).tick()
+            SearchIndexing(store, lambda: False).tick()
 
     @contextlib.contextmanager
     def api(self) -> Iterator[Api]:

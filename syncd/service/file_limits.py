@@ -1,4 +1,4 @@
-"""Room for connections: each is an open file, and of these a process may have so many and no more."""
+"""The limit on open files. Each connection is an open file."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from syncd.logs import Event
 log = structlog.get_logger("syncd.service")
 
 #: Files that the daemon itself may have open (store, feeds, scratch), and connections that are accepted only to be
-#: turned away.
+#: refused.
 OWN_FILES = 500
-#: Seconds between two lines about a lack of files.
+#: Seconds between two log lines about a lack of files.
 QUIET = 60.0
-_OUT_OF = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
-def make_room(connections: int) -> int:
-    """See to it that so many connections can be open at once (0: no cap), although many shells start programs with
-    a limit of 1,024 files. How many can be: fewer where the system does not allow more, and a warning says so."""
+def allow_connections(connections: int) -> int:
+    """Raise the limit on open files so that ``connections`` can be open at once (0: as many as the system allows), and
+    return how many can be. Many shells start programs with a limit of 1,024 files. Where the system does not allow
+    enough, a warning is logged."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + OWN_FILES if connections else _size(hard)
     allowed = max(_size(soft), min(wanted, _size(hard)))
@@ -44,15 +45,15 @@ def _size(limit: int) -> int:
     return 2**20 if limit == resource.RLIM_INFINITY else limit
 
 
-def tell_lack_of_files_once(loop: asyncio.AbstractEventLoop) -> None:
-    """Where files run short all the same, asyncio reports each connection that it cannot accept, with a traceback:
-    thousands a second. One line a minute says as much."""
+def report_lack_of_files(loop: asyncio.AbstractEventLoop) -> None:
+    """Have ``loop`` log a lack of files at most once a minute. By default asyncio logs each connection that it cannot
+    accept, with a traceback: thousands a second."""
     last = -QUIET
 
     def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         nonlocal last
         error = context.get("exception")
-        if not isinstance(error, OSError) or error.errno not in _OUT_OF or "socket" not in context:
+        if not isinstance(error, OSError) or error.errno not in _OUT_OF_FILES or "socket" not in context:
             loop.default_exception_handler(context)
         elif loop.time() - last >= QUIET:
             last = loop.time()

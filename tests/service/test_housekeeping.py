@@ -7,7 +7,7 @@ from datetime import timedelta
 from syncd.domain.job import Actor, ActorKind, JobInput, Place
 from syncd.domain.run import RunState
 from syncd.errors import StoreOverloaded
-from syncd.service.house import House, Indexer
+from syncd.service.housekeeping import Housekeeping, SearchIndexing
 from syncd.store import employers, feeds, runs, search_index, upsert
 
 
@@ -22,8 +22,8 @@ class Feed:
     config: Config = field(default_factory=Config)
 
 
-def house(store, feed):
-    return House(store, timedelta(days=400), lambda: {feed.name: feed})
+def housekeeping(store, feed):
+    return Housekeeping(store, timedelta(days=400), lambda: {feed.name: feed})
 
 
 def run_now(store, state=RunState.SUCCEEDED):
@@ -42,7 +42,7 @@ def overdue(logged):
 
 
 def test_a_feed_that_is_silent_is_told_of_once_a_period(store, clock, logged):
-    home = house(store, Feed())
+    home = housekeeping(store, Feed())
     for hours, count in ((23, 0), (2, 1), (1, 1), (22, 1), (2, 2)):
         clock.forward(hours=hours)
         home.tick()
@@ -50,7 +50,7 @@ def test_a_feed_that_is_silent_is_told_of_once_a_period(store, clock, logged):
 
 
 def test_a_file_ends_the_silence(store, clock, logged):
-    home = house(store, Feed())
+    home = housekeeping(store, Feed())
     clock.forward(hours=23)
     run_now(store)
     clock.forward(hours=23)
@@ -64,12 +64,12 @@ def test_a_file_ends_the_silence(store, clock, logged):
 def test_the_silence_of_before_the_start_counts(store, clock, logged):
     run_now(store)
     clock.forward(days=2)
-    house(store, Feed()).tick()
+    housekeeping(store, Feed()).tick()
     assert len(overdue(logged)) == 1
 
 
 def test_a_feed_of_which_nothing_is_expected_may_be_silent(store, clock, logged):
-    home = house(store, Feed(config=Config(None)))
+    home = housekeeping(store, Feed(config=Config(None)))
     clock.forward(days=100)
     home.tick()
     assert not overdue(logged)
@@ -78,7 +78,7 @@ def test_a_feed_of_which_nothing_is_expected_may_be_silent(store, clock, logged)
 def test_old_runs_are_forgotten_but_for_the_newest_that_was_applied(store, clock):
     old, newest = run_now(store), run_now(store)
     clock.forward(days=399)
-    home = house(store, Feed(config=Config(None)))
+    home = housekeeping(store, Feed(config=Config(None)))
     home.tick()
     assert len(store.read(runs.list)) == 2
     clock.forward(days=2)
@@ -100,14 +100,14 @@ def make_jobs(store, count):
 def test_the_indexer_takes_in_all_that_there_is(store):
     make_jobs(store, search_index.STEP + 1)
     assert store.read(search_index.lacks)
-    Indexer(store, lambda: False).tick()
+    SearchIndexing(store, lambda: False).tick()
     assert not store.read(search_index.lacks)
 
 
 def test_the_indexer_stops_between_two_steps(store):
     make_jobs(store, search_index.STEP + 1)
     answers = iter([False, True])
-    Indexer(store, lambda: next(answers)).tick()
+    SearchIndexing(store, lambda: next(answers)).tick()
     assert store.read(lambda tx: tx.one(search_index.MARK)) == (search_index.STEP,)
     assert store.read(search_index.lacks)
 
@@ -119,22 +119,22 @@ def test_the_indexer_lets_others_first_when_too_many_wait(store, monkeypatch):
     make_jobs(store, 1)
     with monkeypatch.context() as busy:
         busy.setattr(store._writer, "put", full)
-        Indexer(store, lambda: False).tick()
+        SearchIndexing(store, lambda: False).tick()
     assert store.read(search_index.lacks)
-    Indexer(store, lambda: False).tick()
+    SearchIndexing(store, lambda: False).tick()
     assert not store.read(search_index.lacks)
 
 
 def test_a_damaged_index_is_made_anew_and_told_of_once(store, logged):
     make_jobs(store, 5)
-    Indexer(store, lambda: False).tick()
+    SearchIndexing(store, lambda: False).tick()
     other = sqlite3.connect(store.path)
     other.execute("UPDATE job_search_data SET block = randomblob(length(block))")
     other.commit()
     other.close()
     store.write(lambda tx: tx.run("UPDATE job SET search = 'brewer' WHERE id = 1"))
     for _ in range(3):
-        Indexer(store, lambda: False).tick()
+        SearchIndexing(store, lambda: False).tick()
     [told] = [event for event in logged if event["event"] == "search.damaged"]
     assert told["log_level"] == "error"
     assert told["then"] == "it is made anew"

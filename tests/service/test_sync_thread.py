@@ -1,5 +1,6 @@
 """The thread round the worker, and what readiness and the watchdog make of it."""
 
+import asyncio
 import threading
 import time
 
@@ -7,7 +8,7 @@ import pytest
 
 from syncd.errors import StoreBusy
 from syncd.service.readiness import SILENCE, Readiness
-from syncd.service.syncer import Heart, Syncer
+from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.sync.run.feed import Stopped
 
 PATIENCE = 20
@@ -40,28 +41,28 @@ class Watcher:
 
 @pytest.fixture
 def begin():
-    """Starts a Syncer over a worker; stops all of them afterwards."""
+    """Starts a SyncThread over a worker; stops all of them afterwards."""
     started = []
 
-    def start(worker, rescan=3600.0, heart=None):
-        syncer = Syncer(worker, rescan, heart or Heart(), threading.Event())
-        syncer.start()
-        started.append(syncer)
+    def start(worker, rescan=3600.0, heartbeat=None):
+        thread = SyncThread(worker, rescan, heartbeat or Heartbeat(), threading.Event())
+        thread.start()
+        started.append(thread)
         worker.wait()
-        return syncer
+        return thread
 
     yield start
-    for syncer in started:
-        syncer.stop()
-        syncer.join(PATIENCE)
-        assert not syncer.is_alive()
+    for thread in started:
+        thread.stop()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
 
 
 def test_it_ticks_at_start_and_on_every_hint(begin):
     worker = Worker()
-    syncer = begin(worker)
+    thread = begin(worker)
     for _ in range(3):
-        syncer.hint()
+        thread.hint()
         worker.wait()
 
 
@@ -82,33 +83,33 @@ def test_new_feeds_are_the_workers_from_the_next_tick_on(begin):
 
 
 def test_a_tick_that_fails_is_told_once_and_tried_again(begin, logged, monkeypatch):
-    monkeypatch.setattr("syncd.service.syncer.AFTER_FAULT", 0.01)
+    monkeypatch.setattr("syncd.service.sync_thread.AFTER_FAULT", 0.01)
     worker = Worker(StoreBusy("locked"), StoreBusy("locked"))
-    syncer = begin(worker)
+    thread = begin(worker)
     worker.wait()
     worker.wait()
     for _ in range(100):
-        if syncer.fault is None:
+        if thread.trouble is None:
             break
         time.sleep(0.01)
-    assert syncer.fault is None
+    assert thread.trouble is None
     assert [event["event"] for event in logged] == ["service.fault"]
 
 
 def test_told_to_stop_it_ends_at_once(begin):
-    syncer = begin(Worker(Stopped()))
-    syncer.stop()
-    syncer.join(PATIENCE)
-    assert not syncer.is_alive()
+    thread = begin(Worker(Stopped()))
+    thread.stop()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
 
 
 @pytest.fixture
 def ready(store, begin):
     """(readiness, what the test can break)."""
     now = [0.0]
-    worker, watcher, heart = Worker(), Watcher(), Heart(lambda: now[0])
-    syncer = begin(worker, heart=heart)
-    return Readiness(store, watcher, syncer, heart), worker, watcher, syncer, now
+    worker, watcher, heartbeat = Worker(), Watcher(), Heartbeat(lambda: now[0])
+    thread = begin(worker, heartbeat=heartbeat)
+    return Readiness(store, watcher, thread, heartbeat), worker, watcher, thread, now
 
 
 async def test_all_is_well(ready):
@@ -118,7 +119,7 @@ async def test_all_is_well(ready):
 
 @pytest.mark.parametrize("part", ["store", "watcher", "worker waits", "worker faulty", "loop", "stopping"])
 async def test_whatever_is_wrong_is_named(ready, store, part):
-    readiness, worker, watcher, syncer, _now = ready
+    readiness, worker, watcher, thread, _now = ready
     match part:
         case "store":
             store.close()
@@ -127,24 +128,27 @@ async def test_whatever_is_wrong_is_named(ready, store, part):
         case "worker waits":
             worker.waiting = "acme: StoreBusy: the disk is full"
         case "worker faulty":
-            syncer.fault = "ValueError: x"
+            worker.faults.append(ValueError("x"))
+            thread.hint()
+            while thread.trouble is None:
+                await asyncio.sleep(0.01)
         case "loop":
-            readiness.lag = 2.0
+            readiness.note_lag(2.0)
         case "stopping":
-            readiness.stopping = True
+            readiness.note_stopping()
     state = await readiness()
     assert state.pop("ready") is False
     assert sum(value != "ok" for value in state.values()) == 1
 
 
 async def test_a_worker_that_is_stuck_or_gone_starves_the_watchdog(ready):
-    readiness, worker, _watcher, syncer, now = ready
+    readiness, worker, _watcher, thread, now = ready
     now[0] += SILENCE + 1
     assert (await readiness())["sync"].startswith("no progress for")
     assert not readiness.progressing
-    syncer.hint()
+    thread.hint()
     worker.wait()
-    syncer.stop()
-    syncer.join(PATIENCE)
+    thread.stop()
+    thread.join(PATIENCE)
     assert (await readiness())["sync"] == "not running"
     assert not readiness.progressing

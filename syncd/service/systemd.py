@@ -1,4 +1,4 @@
-"""Words to systemd (sd_notify): ready, status, watchdog, stopping. Silent where nobody listens."""
+"""Notifications to systemd (sd_notify): ready, status, watchdog, stopping. Without systemd they do nothing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import socket
 from collections.abc import Mapping
 
 
-class Notifier:
-    """Sends to the socket that NOTIFY_SOCKET names (an abstract one begins with @). Never raises: a
-    supervisor that went away must not take the daemon with it."""
+class SystemdNotifier:
+    """Sends to the socket that NOTIFY_SOCKET names (an abstract one begins with @). Never raises: the daemon runs on
+    when its supervisor has gone. ``watchdog``: seconds that the supervisor allows between two signs of life, None
+    without a watchdog."""
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         address = environ.get("NOTIFY_SOCKET", "")
@@ -17,18 +18,18 @@ class Notifier:
         self.watchdog = _watchdog_seconds(environ)
 
     def ready(self, status: str) -> None:
-        self.send("READY=1", f"STATUS={status}")
+        self._send("READY=1", f"STATUS={status}")
 
     def status(self, status: str) -> None:
-        self.send(f"STATUS={status}")
+        self._send(f"STATUS={status}")
 
     def stopping(self) -> None:
-        self.send("STOPPING=1", "STATUS=stopping")
+        self._send("STOPPING=1", "STATUS=stopping")
 
     def alive(self) -> None:
-        self.send("WATCHDOG=1")
+        self._send("WATCHDOG=1")
 
-    def send(self, *lines: str) -> None:
+    def _send(self, *lines: str) -> None:
         if not self._address:
             return
         try:
@@ -40,7 +41,7 @@ class Notifier:
 
 
 def _watchdog_seconds(environ: Mapping[str, str]) -> float | None:
-    """What the supervisor allows between two signs of life; None if it does not watch this process."""
+    """Return None if the supervisor does not watch this process."""
     microseconds = environ.get("WATCHDOG_USEC", "")
     meant = environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
     return int(microseconds) / 1e6 if microseconds.isdecimal() and int(microseconds) and meant else None

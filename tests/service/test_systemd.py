@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from syncd.service.notify import Notifier
+from syncd.service.systemd import SystemdNotifier
 
 
 @pytest.fixture(params=["path", "abstract"])
@@ -20,7 +20,7 @@ def heard(request, tmp_path):
 
 def test_it_says_ready_status_alive_and_stopping(heard):
     environ, next_word = heard
-    notifier = Notifier(environ)
+    notifier = SystemdNotifier(environ)
     notifier.ready("serving")
     notifier.status("reading")
     notifier.alive()
@@ -34,8 +34,8 @@ def test_it_says_ready_status_alive_and_stopping(heard):
 
 
 def test_where_nobody_listens_it_is_silent(tmp_path):
-    Notifier({}).ready("x")
-    Notifier({"NOTIFY_SOCKET": str(tmp_path / "gone")}).ready("x")
+    SystemdNotifier({}).ready("x")
+    SystemdNotifier({"NOTIFY_SOCKET": str(tmp_path / "gone")}).ready("x")
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_where_nobody_listens_it_is_silent(tmp_path):
     ],
 )
 def test_the_watchdogs_time_is_for_this_process_only(environ, seconds):
-    assert Notifier(environ).watchdog == seconds
+    assert SystemdNotifier(environ).watchdog == seconds

@@ -1,4 +1,4 @@
-"""What happens in ``syncd demo``, file by file, and how it is told."""
+"""The story of the demonstration: which file is dropped when, and what its run is expected to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EMPLOYERS = {"harbour": "Harbour Clinics", "maple": "Maple Software", "prairie":
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``source`` (a file of demo_data) is dropped as ``name`` into the folder of ``feed``; its run ends in ``state``."""
+    """``source`` (a file of ``data``) is dropped as ``name`` into the folder of ``feed``; its run ends in ``state``."""
 
     title: str
     feed: str
@@ -83,8 +83,8 @@ STORY = (
 _WORDS = ("created", "updated", "reactivated", "unchanged", "rejected", "archived")
 
 
-def told(run: Run) -> str:
-    """A run for somebody who sees one for the first time."""
+def described(run: Run) -> str:
+    """Return one line about a run, for a reader who sees one for the first time."""
     counts = run.counts
     if run.state is RunState.UNCHANGED:
         return f"run {run.id} unchanged"

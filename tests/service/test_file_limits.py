@@ -7,8 +7,8 @@ import resource
 import pytest
 import structlog
 
-from syncd.service import room
-from syncd.service.room import OWN_FILES, make_room, tell_lack_of_files_once
+from syncd.service import file_limits
+from syncd.service.file_limits import OWN_FILES, allow_connections, report_lack_of_files
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,10 @@ from syncd.service.room import OWN_FILES, make_room, tell_lack_of_files_once
 def test_room_is_made_and_never_more_is_promised_than_there_is(monkeypatch, limits, wanted, raised, expected):
     fit, warned = expected
     now = list(limits)
-    monkeypatch.setattr(room.resource, "getrlimit", lambda _: tuple(now))
-    monkeypatch.setattr(room.resource, "setrlimit", lambda _, new: now.__setitem__(slice(None), new))
+    monkeypatch.setattr(file_limits.resource, "getrlimit", lambda _: tuple(now))
+    monkeypatch.setattr(file_limits.resource, "setrlimit", lambda _, new: now.__setitem__(slice(None), new))
     with structlog.testing.capture_logs() as lines:
-        assert make_room(wanted) == fit
+        assert allow_connections(wanted) == fit
     assert now == [raised, limits[1]]
     assert [line["event"] for line in lines] == ["service.few_files"] * warned
 
@@ -38,16 +38,16 @@ def test_a_system_that_forbids_it_is_no_reason_to_fail(monkeypatch):
     def forbid(*_):
         raise PermissionError(errno.EPERM, "no")
 
-    monkeypatch.setattr(room.resource, "getrlimit", lambda _: (1_024, 4_096))
-    monkeypatch.setattr(room.resource, "setrlimit", forbid)
-    assert make_room(2_000) == 1_024 - 500
+    monkeypatch.setattr(file_limits.resource, "getrlimit", lambda _: (1_024, 4_096))
+    monkeypatch.setattr(file_limits.resource, "setrlimit", forbid)
+    assert allow_connections(2_000) == 1_024 - 500
 
 
 def test_a_lack_of_files_is_one_line_however_often_it_is_met_and_other_faults_are_told():
     loop = asyncio.new_event_loop()
     others = []
     loop.default_exception_handler = others.append
-    tell_lack_of_files_once(loop)
+    report_lack_of_files(loop)
     with structlog.testing.capture_logs() as lines:
         for _ in range(1_000):
             loop.call_exception_handler(

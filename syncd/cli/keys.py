@@ -1,4 +1,4 @@
-"""``syncd employer …`` and ``syncd key …``."""
+"""``syncd key …``."""
 
 from __future__ import annotations
 
@@ -7,39 +7,20 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store, settings_of
+from syncd.cli.context import opened_store
 from syncd.cli.output import cell, instant, print_json, print_table, remark
-from syncd.domain.job import Employer
+from syncd.config import load_settings
 from syncd.store import employers, keys
 from syncd.store.keys import KeyInfo
 
-#: How long a key goes on beside its successor, unless told.
+#: How long a key stays valid beside its successor by default.
 GRACE = timedelta(hours=24)
-
-
-def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
-    with opened_store(settings_of(config), make=True) as store:
-        employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
-    if as_json:
-        print_json(_employer(employer))
-    else:
-        print(f"employer {employer.id}: {employer.name} ({plan})")
-
-
-def list_employers(config: Path | None, as_json: bool) -> None:
-    with opened_store(settings_of(config)) as store:
-        found = store.read(employers.all)
-    if as_json:
-        print_json([_employer(employer) for employer in found])
-        return
-    rows = [(employer.id, employer.name, _plan(employer)) for employer in found]
-    print_table(("id", "name", "plan"), rows, 'no employers yet; add one: syncd employer add "NAME"')
 
 
 def create_key(
     config: Path | None, as_json: bool, employer: str, label: str, expires: timedelta | None
 ) -> None:
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         ends = store.now().instant + expires if expires else None
         info, plain = store.write(lambda tx: keys.create(tx, owner.id, label, ends))
@@ -50,7 +31,7 @@ def rotate_key(
     config: Path | None, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
 ) -> None:
     spared = GRACE if grace is None else grace
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         ends = store.now().instant + expires if expires else None
         info, plain = store.write(lambda tx: keys.rotate(tx, key_id, spared, ends))
         old = store.read(lambda tx: keys.get(tx, key_id))
@@ -70,7 +51,7 @@ def _show_new(as_json: bool, info: KeyInfo, plain: str) -> None:
 
 
 def list_keys(config: Path | None, as_json: bool) -> None:
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         found = store.read(keys.all)
         now = store.now().instant
     if as_json:
@@ -84,20 +65,12 @@ def list_keys(config: Path | None, as_json: bool) -> None:
 
 
 def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         info = store.write(lambda tx: keys.revoke(tx, key_id))
     if as_json:
         print_json(_key(info))
     else:
         print(f"key {info.id} of {info.employer} is revoked")
-
-
-def _plan(employer: Employer) -> str:
-    return "unlimited" if employer.unlimited else "standard"
-
-
-def _employer(employer: Employer) -> dict[str, Any]:
-    return {"id": employer.id, "name": employer.name, "plan": _plan(employer)}
 
 
 def _key(info: KeyInfo) -> dict[str, Any]:
