@@ -9,21 +9,13 @@ import os
 import signal
 import threading
 from collections.abc import Coroutine
-<<<<<<< HEAD
 from dataclasses import replace
-=======
-from dataclasses import fields, replace
->>>>>>> shell
 from pathlib import Path
 from typing import Any
 
 import structlog
 
-<<<<<<< HEAD
 from syncd.api import add_health, add_metrics, make_app, server_limits
-=======
-from syncd.api import ApiSettings, RequestTimes, add_health, add_metrics, make_app, make_runner
->>>>>>> shell
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
@@ -79,16 +71,7 @@ def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, 
     return feeds
 
 
-<<<<<<< HEAD
-def _make_drop(folder: Path) -> None:
-=======
-def api_settings(settings: Settings) -> ApiSettings:
-    """``[api]`` as the application wants it."""
-    return ApiSettings(**{field.name: getattr(settings.api, field.name) for field in fields(ApiSettings)})
-
-
 def _make_drop_folder(folder: Path) -> None:
->>>>>>> shell
     """Raises ConfigError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -141,56 +124,23 @@ class Daemon:
         flush()  # a process that waits for the notification may read the addresses there next
         self._notifier.ready(f"serving {addresses['api']}")
 
-<<<<<<< HEAD
-    def _keep_timers(self) -> None:
-        refresh = self._settings.refresh
-        refresher = Refresher(
-            self._store, every=refresh.every, archive_closed=refresh.archive_closed, stop=self._halt.is_set
-        )
-        house = House(self._store, self._settings.store.keep_history, lambda: self._worker.feeds)
-
-        def refresh_jobs() -> None:
-            self._metrics.refreshed(refresher.tick())
-
-        self._keep(keep_doing("refresh", refresh_jobs, refresh.check.total_seconds()))
-        self._keep(keep_doing("house", house.tick, HOUSE))
-        self._keep(keep_doing("search", Indexer(self._store, self._halt.is_set).tick, INDEX))
-        self._keep(keep_telling(self._notifier, self._readiness))
-
-    async def _serve(self) -> dict[str, str]:
-        """Bind both addresses; the addresses as bound."""
-        sockets = inherited()
-        settings = self._settings.api
-        settings = replace(settings, max_connections=make_room(settings.max_connections))
-        limits = server_limits(settings)
-=======
     async def _listen(self) -> dict[str, str]:
         """Open both addresses. Return their URLs."""
-        settings, operator = api_settings(self._settings), self._settings.operator
+        settings, operator = self._settings.api, self._settings.operator
         settings = replace(settings, max_connections=allow_connections(settings.max_connections))
+        limits = server_limits(settings)
         render = self._metrics.render
->>>>>>> shell
         app = make_app(self._store, settings, self._catalog, self._times)
         add_health(app, self._readiness)
         if operator.listen is None:
             add_metrics(app, render, operator.token)
-<<<<<<< HEAD
         runner = make_runner(app, limits, shutdown_timeout=REQUESTS)
-        bound = {"api": await self._bind(runner, "api.listen", settings.listen, sockets.get("api"))}
-        if operator.listen is not None:
-            own = make_operator_app(self._readiness, render, operator.token)
-            runner, given = make_runner(own, limits, shutdown_timeout=1.0), sockets.get("operator")
-            bound["operator"] = await self._bind(runner, "operator.listen", operator.listen, given)
-        return bound
-=======
-        runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
-        urls = {"api": await self._listeners.open("api", runner, self._settings.api.listen)}
+        urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
             app = make_operator_app(self._readiness, render, operator.token)
-            runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
+            runner = make_runner(app, limits, shutdown_timeout=OPERATOR_REQUESTS)
             urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
         return urls
->>>>>>> shell
 
     def _start_timers(self) -> None:
         store, settings = self._store, self._settings.refresh

@@ -25,7 +25,7 @@ import structlog
 from aiohttp import web
 
 from syncd import logs
-from syncd.api import add_health, make_app, make_runner
+from syncd.api import add_health, make_app, server_limits
 from syncd.cli.entry import run as run_command
 from syncd.config import load_settings
 from syncd.domain.catalog import Catalog
@@ -34,12 +34,12 @@ from syncd.domain.job import Employer, Location, Place, Salary, Status
 from syncd.domain.policy import Limits
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import ReadSpec, open_reader
-from syncd.service.daemon import api_settings
 from syncd.service.housekeeping import SearchIndexing
 from syncd.service.stores import catalog_of
 from syncd.store import Store
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Feed
+from syncd.web import make_runner
 
 __all__ = [
     "Clock",
@@ -232,13 +232,13 @@ class Installation:
         settings = load_settings(self.config, {})
         with self._own_process(), self.store() as store:
             logs.set_up()
-            app = make_app(store, api_settings(settings), catalog_of(store, settings, remember=True))
+            app = make_app(store, settings.api, catalog_of(store, settings, remember=True))
 
             async def readiness() -> dict[str, Any]:
                 return {"ready": True}
 
             add_health(app, readiness)
-            with _served(make_runner(app, api_settings(settings), shutdown_timeout=1.0)) as port:
+            with _served(make_runner(app, server_limits(settings.api), shutdown_timeout=1.0)) as port:
                 yield Api(port, self.clock)
 
 
