@@ -1,4 +1,4 @@
-"""Job → the bytes of an answer (specification, 2.1 to 2.8). Only here are the shapes of answers known.
+"""Job → the bytes of an answer (docs/specification.md 2.1 to 2.8). Only here are the shapes of answers known.
 
 Catalogue objects are made once and shared between answers.
 """
@@ -46,7 +46,7 @@ class Renderer:
         self._entries = {kind: _bytes(_shapes(entries)) for kind, entries in kinds.items()}
 
     def job(self, job: Job | Shown, employer: Employer) -> bytes:
-        """A whole Job (2.1). Of the two application addresses only the one in force is shown."""
+        """A whole Job (docs/specification.md 2.1). Of the two application addresses only the one in force is shown."""
         return encode(self.shape(job, employer))
 
     def shape(self, job: Job | Shown, employer: Employer) -> Shape:
@@ -72,7 +72,7 @@ class Renderer:
         }
 
     def page(self, jobs: Iterable[Header], employer: Employer, paging: Mapping[str, object]) -> bytes:
-        """One page of job headers (2.7) with its paging object (2.8)."""
+        """One page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
         return encode({"data": [_header(job, owner) for job in jobs], "paging": paging})
 

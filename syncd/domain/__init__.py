@@ -4,7 +4,6 @@ Nothing here reads a clock, a file or a database. Other packages import from thi
 
 from __future__ import annotations
 
-from syncd.domain import values
 from syncd.domain.body import check_body, check_reference, other_job
 from syncd.domain.catalogue import (
     MAX_CATEGORY_NAME,
@@ -30,7 +29,7 @@ from syncd.domain.decisions import (
     Update,
 )
 from syncd.domain.feed_rows import decide_row, row_due
-from syncd.domain.field_digests import field_digests
+from syncd.domain.field_digests import field_digests, value_digest
 from syncd.domain.field_readers import LOCATION_READ_ONLY
 from syncd.domain.guard import guard
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, html_faults
@@ -192,5 +191,5 @@ __all__ = [
     "province_code",
     "row_due",
     "unique_locations",
-    "values",
+    "value_digest",
 ]

@@ -1,5 +1,5 @@
-"""One valid feed row against the job that it names (sync contract, "The law"): what status and close date the
-row stands for, who may write, what a person's edit keeps, what the row counts as."""
+"""One valid feed row against the job that it names (docs/reconciliation.md "The law"): what status and close
+date the row stands for, who may write, what a person's edit keeps, what the row counts as."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from msgspec import Struct
 
 from syncd.domain.decisions import Create, Decision, Ownership, Reject, RowAction, RowDecision, Update
-from syncd.domain.field_digests import digest
+from syncd.domain.field_digests import value_digest
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Moment, Status
 from syncd.domain.job_fields import ATTRIBUTES
 from syncd.domain.lifecycle import decide, default_close_date
@@ -98,9 +98,9 @@ def _keep_edits(fields: dict[str, object], current: Job, known: Ownership) -> No
     """Drops the fields for which the feed sends what it sent last time, and which are something else now:
     whoever made them so was not this feed. Where it is not known what was sent, what people changed stays."""
     for name, value in list(fields.items()):
-        sent = digest(value)
+        sent = value_digest(value)
         same = name in known.edited if known.sent is None else known.sent.get(name) == sent
-        if not same or sent == digest(getattr(current, ATTRIBUTES[name])):
+        if not same or sent == value_digest(getattr(current, ATTRIBUTES[name])):
             continue
         if not (name == "status" and _by_service(current)):
             del fields[name]

@@ -1,5 +1,5 @@
-"""Digests of field values for three-way edits (docs/feeds.md, ``on_api_edit = "keep"``): they tell which fields a person
-has changed since a feed last wrote them, and whether the feed's own value has changed since."""
+"""Digests of field values for ``on_api_edit = "keep"`` (docs/reconciliation.md "Edits through the API"): they show which
+fields a person has changed since a feed last wrote them, and whether the feed's own value has changed since."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def field_digests(sent_fields: Mapping[str, object]) -> dict[str, str]:
     """Return wire name → digest of what was sent: the fields of a JobInput, locations already located.
 
     Stable between processes and versions of Python; equal for equal values."""
-    return {name: digest(value) for name, value in sent_fields.items()}
+    return {name: value_digest(value) for name, value in sent_fields.items()}
 
 
-def digest(value: object) -> str:
+def value_digest(value: object) -> str:
     """Return a short text that is the same exactly if the value is; trailing zeros of a decimal do not count."""
     text = _canonical(value)
     if len(text) <= _LITERAL:

@@ -36,7 +36,7 @@ _ORDER = {field.name: place for place, field in enumerate(FIELDS)}
 
 
 def check_job(job: Job, sent_fields: Mapping[str, object], now: Moment) -> list[Problem]:
-    """Return every rule that the merged ``job`` breaks, in the order of the body, then of the specification.
+    """Return every rule that the merged ``job`` breaks, in the order of the body, then of docs/specification.md 2.1.
 
     ``sent_fields`` decides only whether the close date is checked: it is if ``status`` or ``closeDate`` was sent."""
     problems = [problem for attribute, problem in _ALWAYS if not getattr(job, attribute)]
@@ -52,8 +52,8 @@ def check_job(job: Job, sent_fields: Mapping[str, object], now: Moment) -> list[
 
 
 def in_body_order(problems: list[Problem], body: Iterable[str]) -> list[Problem]:
-    """Return ``problems`` in the order of the body's members; those of absent members come last, in the order of the
-    specification."""
+    """Return ``problems`` in the order of the body's members; those of absent members come last, in the order of
+    docs/specification.md 2.1."""
     place = {name: index for index, name in enumerate(body)}
 
     def position(problem: Problem) -> tuple[int, int]:

@@ -188,8 +188,8 @@ _WIRE = {attribute: name for name, attribute in CHANGEABLE.items()}
 
 
 def changed_fields(changes: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the wire names of the changed attributes, in the order of the specification; a new publication is
-    ``publishDate``."""
+    """Return the wire names of the changed attributes, in the order of docs/specification.md 2.1; a new publication
+    is ``publishDate``."""
     return tuple(name for attribute, name in _WIRE.items() if attribute in changes)
 
 

@@ -13,7 +13,6 @@ import pytest
 import structlog
 from aiohttp import web
 
-from syncd.api import problems
 from syncd.errors import (
     ConfigError,
     DuplicateReference,
@@ -27,6 +26,7 @@ from syncd.errors import (
     StoreInUse,
     StoreOverloaded,
 )
+from syncd.web import problems
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api
@@ -286,7 +286,7 @@ async def test_a_body_may_be_as_long_as_the_limit_and_no_longer(serve: Any) -> N
 # --- the order of checks --------------------------------------------------------------------------------
 
 
-async def test_checks_come_in_the_order_of_the_contract(serve: Any) -> None:
+async def test_checks_come_in_the_documented_order(serve: Any) -> None:
     async with serve(max_body=100) as api:
         wrong: dict[str, Any] = {"headers": {"Content-Type": "text/plain"}, "raw": b"{" * 200}
         no_key = {**wrong, "headers": {**wrong["headers"], "API-Key": "x"}}

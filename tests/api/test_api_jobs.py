@@ -1,4 +1,4 @@
-"""Section 4 of the specification, endpoint by endpoint, and section 3 as a client sees it."""
+"""The endpoints one by one, and the statuses as a client sees them (docs/specification.md 4 and 3)."""
 
 from __future__ import annotations
 

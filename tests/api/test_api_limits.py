@@ -1,4 +1,5 @@
-"""Section 8 of the specification, row by row, and the field codes of the contract, through HTTP."""
+"""The limits row by row, and the codes of faulty fields, through HTTP (docs/specification.md 8;
+docs/api.md "Faults of a body")."""
 
 from __future__ import annotations
 

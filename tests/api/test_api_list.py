@@ -1,4 +1,4 @@
-"""GET /jobs: order, filters, pages, and the addresses of pages (specification, 2.7, 2.8, 4.7)."""
+"""GET /jobs: order, filters, pages, and the addresses of pages (docs/specification.md 2.7, 2.8, 4.7)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What is read of a body ("Reading a body" of the contract): what an update changes and clears, what is not the client's
-to say, what is unknown, and as which media type it comes."""
+"""What is read of a body (docs/api.md "Reading a body"): what an update changes and clears, what is not the
+client's to say, what is unknown, and as which media type it comes."""
 
 from __future__ import annotations
 

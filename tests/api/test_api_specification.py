@@ -1,5 +1,6 @@
-"""Three tables that have to be whole: section 8 of the specification, its sentences that are easy to miss, and the
-codes of the contract, each brought about over HTTP."""
+"""Three tables that must be complete, each tried over HTTP: the limits, the sentences that are easy to miss
+(docs/specification.md 8 and "Sentences that are easy to miss"), and the codes of errors
+(docs/api.md "Every code")."""
 
 from __future__ import annotations
 
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from syncd.api.problems import CODES
 from syncd.api.routes import ROUTES
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, Invalid
 from syncd.store import employers
 from syncd.sync.calendar.refresher import Refresher
+from syncd.web import CODES
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api
@@ -51,7 +52,8 @@ def place(length: int, letter: str = "C") -> list[dict[str, str]]:
     return [{"description": f"{city},{' ' * (length - len(city) - 1 - len(LONG_NAME))}{LONG_NAME}"}]
 
 
-#: Row of section 8 → bodies, and whether each is accepted: below, at and above the limit, and in characters of four bytes.
+#: Row of docs/specification.md 8 → bodies, and whether each is accepted: below, at and above the limit, and
+#: in characters of four bytes.
 BODIES: dict[str, list[tuple[dict[str, Any], bool]]] = {
     "Locations per job": [({"locations": places(n)}, 1 <= n <= 3) for n in range(5)],
     "Categories per job": [({"categories": ids(n)}, 1 <= n <= 3) for n in range(5)],

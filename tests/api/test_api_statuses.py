@@ -1,5 +1,5 @@
-"""Section 3 of the specification and "Statuses" of the contract, as a client sees them: created, archived, brought
-back, closed, refreshed, by either way of saying which job is meant."""
+"""Statuses as a client sees them (docs/specification.md 3; docs/api.md "Statuses"): created, archived,
+brought back, closed, refreshed, by either way of saying which job is meant."""
 
 from __future__ import annotations
 

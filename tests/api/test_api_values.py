@@ -1,5 +1,5 @@
-"""What is in a body, value by value ("Dates", "Reading a body", "Description HTML" and "Locations" of the contract), on
-the way to the store and back. The tables of each rule are in ``tests/domain``."""
+"""What is in a body, value by value (docs/api.md "Dates", "Reading a body", "Description HTML" and
+"Locations"), on the way to the store and back. The tables of each rule are in ``tests/domain``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One feed row against the job that it names: the law of the sync contract, case by case."""
+"""One feed row against the job that it names: the law, case by case (docs/reconciliation.md "The law")."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from syncd.domain.decisions import Create, Ownership, Reject, Unchanged, Update
 from syncd.domain.feed_rows import decide_row, next_due
-from syncd.domain.field_digests import digest, field_digests
+from syncd.domain.field_digests import field_digests, value_digest
 from syncd.domain.job import (
     ArchivedBy,
     CloseOrigin,
@@ -375,28 +375,28 @@ def test_digests_are_stable_short_and_tell_values_apart():
         "x" * 5000,
         "x" * 5001,
     ]
-    digests = [digest(value) for value in values]
+    digests = [value_digest(value) for value in values]
     assert len(set(digests)) == len(values)
     assert max(map(len, digests)) <= 18
     # Stored by one version of the program, compared by the next.
-    assert digest("x" * 5000) == "2b97adc3fd645d87fb"
-    assert digest(Decimal("1.50")) == "=n1.5"
+    assert value_digest("x" * 5000) == "2b97adc3fd645d87fb"
+    assert value_digest(Decimal("1.50")) == "=n1.5"
 
 
 def test_equal_values_have_equal_digests():
-    assert digest(Decimal("1.50")) == digest(Decimal("1.5"))
-    assert digest(Decimal(1)) == digest(1)
-    assert digest((Place("Laval", "QC"),)) == digest((LAVAL,))
-    assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
-    assert digest(Status.ACTIVE) == digest("active")
+    assert value_digest(Decimal("1.50")) == value_digest(Decimal("1.5"))
+    assert value_digest(Decimal(1)) == value_digest(1)
+    assert value_digest((Place("Laval", "QC"),)) == value_digest((LAVAL,))
+    assert value_digest({"a": 1, "b": 2}) == value_digest({"b": 2, "a": 1})
+    assert value_digest(Status.ACTIVE) == value_digest("active")
     full = {"amount": Decimal("5.0"), "maxAmount": None, "period": 5, "plusCommission": False}
-    assert digest(full) == digest(Salary(Decimal(5), None, 5))
+    assert value_digest(full) == value_digest(Salary(Decimal(5), None, 5))
 
 
 def test_digests_by_wire_name():
-    assert field_digests({"title": "Welder"}) == {"title": digest("Welder")}
+    assert field_digests({"title": "Welder"}) == {"title": value_digest("Welder")}
     with pytest.raises(TypeError):
-        digest(1.5)
+        value_digest(1.5)
 
 
 # --- when a row that stays the same comes to something else ------------------------------------------------

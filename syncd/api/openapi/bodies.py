@@ -87,7 +87,7 @@ def _or_null(schema: Schema) -> Schema:
 
 
 def _fields(catalogue: Catalogue) -> dict[str, Schema]:
-    """Every field of a body, in the order of the specification, then what is read-only."""
+    """Every field of a body, in the order of docs/specification.md 2.1, then what is read-only."""
     routing = _named(catalogue.routing_types, SHOWN_MEMBERS["categories"])
     members: dict[str, Schema] = {
         "referenceId": _optional("referenceId", filled(FIELD["referenceId"].most)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from syncd.api.problems import CODES
 from syncd.domain import (
     ATTRIBUTES,
     FIELD,
@@ -20,10 +19,11 @@ from syncd.domain import (
     Status,
 )
 from syncd.store.employers import MAX_NAME as MAX_EMPLOYER_NAME
+from syncd.web import CODES
 
 Schema = dict[str, Any]
 
-#: Limits of section 8 that no rule has to check, because the service itself writes what they bound.
+#: Limits of docs/specification.md 8 that no rule has to check, because the service itself writes what they bound.
 MAX_TYPE = MAX_PERIOD_NAME = MAX_ROUTING_NAME = 50
 MAX_STATUS = 10
 INT32: Schema = {"type": "integer", "format": "int32", "minimum": INT32_MIN, "maximum": INT32_MAX}
@@ -112,7 +112,7 @@ def answers(catalogue: Catalogue) -> dict[str, Schema]:
     }
 
 
-#: The members of a job header (specification 2.7), in its order.
+#: The members of a job header (docs/specification.md 2.7), in its order.
 HEADER = ("id", "referenceId", "employer", "title", "publishDate", "locations", "confidential", "status")
 _FIXED_LISTS = ("Category", "PositionType", "SalaryPeriod", "ApplicantRoutingType")
 _PAGED = ("JobHeader", "Location", "HistoryEntry")
