@@ -36,7 +36,7 @@ from syncd.store import Store
 from syncd.store import feeds as stored_feeds
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Feed
-from syncd.web import RequestTimes, make_runner, retire
+from syncd.web import RequestTimes, make_runner
 
 log = structlog.get_logger("syncd.service")
 
