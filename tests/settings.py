@@ -1,7 +1,6 @@
 """The settings of ``[api]`` as they are shipped, with changes."""
 
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,5 @@ SHIPPED = load_settings(Path(__file__).parent.parent / "config" / "syncd.toml", 
 
 
 def api_settings(**changes: Any) -> Api:
-    """Return the shipped settings with ``changes``, times in seconds."""
-    times = {name for name in changes if isinstance(getattr(SHIPPED, name), timedelta)}
-    given = {name: timedelta(seconds=value) if name in times else value for name, value in changes.items()}
-    return replace(SHIPPED, **given)
+    """Return the shipped settings with ``changes``."""
+    return replace(SHIPPED, **changes)
