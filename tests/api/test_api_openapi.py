@@ -11,10 +11,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+import syncd.domain
 from syncd.api.openapi import document, schemas
 from syncd.api.openapi.operations import OPERATIONS
 from syncd.api.routes import ROUTES
-from syncd.domain import ATTRIBUTES, FIELD_CODES, LIMITS, READ_ONLY, Catalogue, __file__
+from syncd.domain import ATTRIBUTES, FIELD_CODES, READ_ONLY, Catalogue, FieldKind, fields_of
 from syncd.web import CODES
 from tests.settings import api_settings
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 DOCUMENT = document(api_settings(), Catalogue.default(), ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]
-DOMAIN = Path(__file__).parent
+DOMAIN = Path(syncd.domain.__file__).parent
 
 
 def validator(name: str) -> Draft202012Validator:
@@ -88,14 +89,18 @@ def test_every_error_code_is_told_with_an_example(code: str) -> None:
 
 
 def test_every_field_code_of_the_rules_is_told() -> None:
-    """Found in the source: the second argument of each Problem, and the faults of places."""
+    """Found in the source: the second argument of each Problem, what is given as ``code``, and the faults of places."""
     found = set()
     for path in DOMAIN.glob("*.py"):
-        if path.name in ("rows.py", "run.py", "codes.py"):  # faults of feeds, not of bodies
+        if path.name in ("feed_rows.py", "run.py", "problem_codes.py"):  # faults of feeds, not of bodies
             continue
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Problem":
                 found |= {a.value for a in node.args[1:2] if isinstance(a, ast.Constant)}
+            elif (
+                isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.Constant)
+            ):
+                found.add(node.value.value)
             elif path.name == "places.py" and isinstance(node, ast.Tuple) and len(node.elts) == 2:
                 first = node.elts[0]
                 if isinstance(first, ast.Constant) and str(first.value).replace("_", "").islower():
@@ -165,10 +170,11 @@ async def test_the_examples_of_bodies_do_what_they_show(api: Api) -> None:
 
 def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
     for name in ("JobCreate", "JobUpdate", "JobPut"):
-        assert set(SCHEMAS[name]["properties"]) == {*ATTRIBUTES, "id", *READ_ONLY}
+        assert set(SCHEMAS[name]["properties"]) == {*ATTRIBUTES, *READ_ONLY}
     assert set(SCHEMAS["Job"]["properties"]) == {*ATTRIBUTES, "id", "employer", "publishDate"}
     assert SCHEMAS["Job"]["required"] == list(SCHEMAS["Job"]["properties"])
-    for name, limit in LIMITS.items():
+    for field in fields_of(FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URL):
+        name, limit = field.name, field.most
         assert f"At most {limit} characters" in SCHEMAS["JobCreate"]["properties"][name]["description"]
         assert SCHEMAS["Job"]["properties"][name]["maxLength"] == limit
 

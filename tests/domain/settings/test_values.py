@@ -86,7 +86,6 @@ def test_no_sizes(value):
         (whole(1, 100), [1, 100], [0, 101, "5", True, 1.0, None], "must be a whole number from 1 to 100"),
         (count, [0, 10_000_000], [-1, 10_000_001, "5"], "must be a whole number from 0 to 10000000"),
         (
-            one_of,
             percent,
             [0, 12.5, 100],
             [-0.1, 100.1, float("nan"), "5", True],
