@@ -1,5 +1,4 @@
-"""When a run stops short (docs/reconciliation.md "When a run stops short"): what a plan may not do without a
-person's word."""
+"""What a plan must not do before a person has approved it (docs/reconciliation.md "When a run stops short")."""
 
 from __future__ import annotations
 
@@ -10,13 +9,12 @@ from syncd.domain.policy import Policy, Threshold
 
 
 def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
-    """The table "When a run stops short". ``archives``: whether this run may archive what is missing (a whole
-    file of a snapshot feed); what its rows' own dates archive is judged in any run. None: nothing stands in
-    the way.
+    """Return why the run has to wait, or None if nothing holds it. ``archives``: this run may archive what is missing (a
+    whole file of a snapshot feed); what its rows' own dates archive is checked in every run.
 
-    A hold on everything wins over a hold on the archiving. Several reasons of one kind are given together;
-    ``code`` is the first one's: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``older_bytes`` (all),
-    ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving)."""
+    A hold on everything wins over a hold on the archiving. Several reasons of one kind are given together; ``code`` is that
+    of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``older_bytes`` (everything), ``empty``
+    ``without_reference`` ``feed_changed`` ``max_archive`` (archiving)."""
     missing = counts.missing if archives else 0
     stop = list(_everything(counts, policy, missing))
     if stop:
@@ -90,7 +88,7 @@ def _limit(limit: Threshold) -> str:
 
 
 def _percent(part: int, whole: int) -> str:
-    """One decimal at most, and never rounded up to 100: "99.9" says that something is left."""
+    """Return the share in percent with one decimal at most. It is never rounded up to 100: "99.9" says that some are left."""
     if not whole:
         return "100"
     share = part * 100 / whole

@@ -1,6 +1,6 @@
 """Locations as people write them: "City" or "City, PC" (docs/specification.md 4.2; docs/api.md "Locations").
 
-Judges the writing only: whether such a place exists, and how it is spelled, is the store's knowledge."""
+Only the writing is checked here: the store knows whether a place exists and how it is spelled."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ PROVINCES: Mapping[str, tuple[str, ...]] = {
 
 MAX_PLACE_DESCRIPTION = 300
 MAX_PLACE_NAME = 256
-#: There is one place with an exclamation mark: Saint-Louis-du-Ha! Ha!
+#: One place has exclamation marks: Saint-Louis-du-Ha! Ha!
 _PUNCTUATION = frozenset(".'!-()/ ")
 #: Apostrophes and hyphens as word processors set them.
 _TYPED = str.maketrans("’‘‐‑–", "''---")
@@ -65,7 +65,7 @@ _PLAIN_CITY = re.compile(r"[A-Za-z][A-Za-z .'\-]*")
 
 
 class PlaceError(ValueError):
-    """A location that cannot be one. ``faults``: (stable code, what is wrong), at least one."""
+    """A text that is not a location. ``faults``: (stable code, what is wrong), at least one."""
 
     def __init__(self, faults: tuple[tuple[str, str], ...]) -> None:
         self.faults = faults
@@ -81,21 +81,20 @@ _CODES = {_province_key(name): code for code, names in PROVINCES.items() for nam
 
 
 def province_code(name: str) -> str | None:
-    """The code of a province given by code, by English or French name or by an older abbreviation; None if it
-    is none."""
+    """Return the code of the province that ``name`` names by code, in English or French, or by an older abbreviation; None
+    if there is no such province."""
     return _CODES.get(_province_key(name))
 
 
 def place_identity(place: Place) -> tuple[str, str | None]:
-    """What two ways of writing one place have in common: city without case and accents, and province."""
+    """Return what two ways of writing one place have in common: the city without case and accents, and the province."""
     return fold(place.city), place.province
 
 
 def parse_place(text: str) -> Place:
-    """The place that ``text`` names; white space around and runs of it inside are dropped.
+    """Return the place that ``text`` names, without surrounding and repeated white space.
 
-    Raises PlaceError: ``required`` (no text), ``too_long``, ``invalid_characters`` (in the city),
-    ``unknown_province``."""
+    Raise PlaceError: ``required`` (no text), ``too_long``, ``invalid_characters`` (in the city), ``unknown_province``."""
     text = text.strip()
     if len(text) > MAX_PLACE_DESCRIPTION:
         raise PlaceError(
@@ -138,4 +137,4 @@ def _allowed(char: str) -> bool:
 
 def _unknown_province(suffix: str) -> str:
     codes = " ".join(PROVINCES)
-    return f"{suffix[:60]!r} is no Canadian province or territory; use one of {codes}"
+    return f"{suffix[:60]!r} is not a Canadian province or territory; use one of {codes}"

@@ -1,4 +1,4 @@
-"""A run: the reconciliation of one file, as a value (docs/reconciliation.md "What a run does")."""
+"""A run: the reconciliation of one delivery, as a value (docs/reconciliation.md "What a run does")."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class RunState(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will happen by itself (a held run waits for a person)."""
+        """Whether nothing more happens without a person. A held run has ended in this sense."""
         return self not in (RunState.CLAIMED, RunState.READING, RunState.APPLYING, RunState.ARCHIVING)
 
 
 class HoldScope(StrEnum):
     """What waits for a decision in a held run."""
 
-    ARCHIVE = "archive"  # the upserts stand
+    ARCHIVE = "archive"  # only the archiving waits: the rows are applied
     ALL = "all"  # nothing was applied
 
 
@@ -64,8 +64,8 @@ class RunCounts:
 
 @dataclass(frozen=True, slots=True)
 class UnknownValues:
-    """What no catalogue and no lookup has: ``found`` field → (value, rows), the most frequent first; ``toml``
-    the same as lines for the feed's file."""
+    """Values that no catalogue and no lookup has. ``found``: field → (value, number of rows), the most frequent first;
+    ``toml``: the same as lines for the feed's file."""
 
     found: dict[str, list[tuple[str, int]]]
     toml: str
@@ -73,7 +73,7 @@ class UnknownValues:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One row of the run log. Instants are UTC; ``phases`` seconds by name; ``sha256`` of the file in hex."""
+    """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex."""
 
     id: int
     feed: str
@@ -96,8 +96,8 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """A record that was not taken: where it stands in the file and everything that is wrong with it.
-    ``member``: the file of an archive of several, in which ``line`` counts."""
+    """A rejected record: its place in the file and all its problems. ``member``: the file of an archive that the record is
+    in; ``line`` counts in that file."""
 
     record: int
     line: int | None
@@ -108,8 +108,8 @@ class RejectedRow:
 
 @dataclass(frozen=True, slots=True)
 class FeedWarning:
-    """Something a run did that the partner should know. ``record`` is None for what concerns the whole
-    file; ``member``: the file of an archive of several that the record came from."""
+    """Something that a run did and the owner of the feed should know. ``record`` is None if it concerns the whole file;
+    ``member``: the file of an archive that the record is in."""
 
     code: str
     detail: str

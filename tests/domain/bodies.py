@@ -1,4 +1,4 @@
-"""A full body of a job, and what comes of a body: its fields or its problems."""
+"""A full body of a job, and what a body results in: its fields or its problems."""
 
 from decimal import Decimal
 

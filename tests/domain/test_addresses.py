@@ -38,7 +38,7 @@ def test_email_addresses(address):
         "a@localhost",
     ],
 )
-def test_what_is_no_email_address(address):
+def test_what_is_not_an_email_address(address):
     assert faults({"applicationEmail": address}) == [("/applicationEmail", "invalid_email")]
 
 
@@ -99,5 +99,5 @@ def test_web_addresses(url):
         "https://exa&mple.com/",
     ],
 )
-def test_what_is_no_web_address(url):
+def test_what_is_not_a_web_address(url):
     assert faults({"applicationUrl": url}) == [("/applicationUrl", "invalid_url")]

@@ -75,7 +75,7 @@ def test_a_get_result_of_a_bare_draft_is_a_valid_body():
 
 
 @pytest.mark.parametrize("body", [None, [], "x", 5, True, [{"title": "x"}]])
-def test_a_body_that_is_no_object_is_refused(body):
+def test_a_body_that_is_not_an_object_is_refused(body):
     assert faults(body) == [("", "wrong_type")]
 
 
@@ -111,7 +111,7 @@ def test_all_problems_come_at_once_in_the_order_of_the_body():
     ]
 
 
-def test_a_body_for_a_new_job_is_told_what_it_lacks_too():
+def test_problems_of_a_body_for_a_new_job_include_what_it_lacks():
     body = {"title": 5, "status": "active", "salary": {"amount": 1}, "applicantRoutingType": {"id": 2}}
     assert faults(body) == [("/title", "wrong_type")]
     assert faults(body, creating=NOW) == [
@@ -172,7 +172,7 @@ def test_check_reference_reads_the_body_of_a_delete():
     ],
 )
 @pytest.mark.parametrize("creating", [None, NOW])
-def test_a_flood_of_problems_is_cut(body, creating):
+def test_only_the_first_problems_are_listed(body, creating):
     with pytest.raises(Invalid) as caught:
         check_body(body, CATALOGUE, creating=creating)
     problems = caught.value.problems
@@ -181,7 +181,7 @@ def test_a_flood_of_problems_is_cut(body, creating):
     assert "and more" not in problems[-2].detail
 
 
-def test_as_many_problems_as_are_told_are_not_cut():
+def test_as_many_problems_as_are_listed_are_not_cut():
     assert len(faults({"description": "<u>" * MAX_PROBLEMS})) == MAX_PROBLEMS
 
 
@@ -195,7 +195,7 @@ json_values = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from([*BODY, "id", "employer", "other"]) | st.text(), json_values))
-def test_whatever_is_sent_is_read_or_refused_with_problems_of_that_body(body):
+def test_any_body_is_read_or_refused_with_problems_of_that_body(body):
     known = {"required", "null_not_allowed", "wrong_type", "too_long", "out_of_range", "too_few", "too_many"}
     known |= {"unknown_value", "unknown_province", "unknown_field", "invalid_date", "invalid_email"}
     known |= {"invalid_url", "disallowed_html", "invalid_characters"}

@@ -119,7 +119,7 @@ def test_a_catalogue_can_be_extended_and_renamed_and_entries_retired():
     assert CATALOGUE.categories.get(100) is None
 
 
-def test_every_fault_of_an_extension_is_told():
+def test_every_fault_of_an_extension_is_reported():
     with pytest.raises(ConfigError) as caught:
         CATALOGUE.extended(
             categories={0: "Zero", 2**31: "Big", 50: "x" * 41, 51: " ", 52: "legal"},
@@ -138,7 +138,7 @@ def test_names_at_their_limit_are_taken():
     assert catalogue.categories.get(50).name == "😀" * 40
 
 
-def test_the_digest_tells_catalogues_apart():
+def test_different_catalogues_have_different_digests():
     assert CATALOGUE.digest() == Catalogue.default().digest()
     assert len(CATALOGUE.digest()) == 16
     others = [

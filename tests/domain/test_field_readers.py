@@ -181,7 +181,7 @@ def test_disallowed_html_names_each_offence_with_its_offset():
         ("publishdate", "/publishdate", None),
     ],
 )
-def test_unknown_fields_are_told_with_an_escaped_pointer(name, pointer, hint):
+def test_unknown_fields_are_reported_with_an_escaped_pointer(name, pointer, hint):
     with pytest.raises(Invalid) as caught:
         check_body({name: 1}, CATALOGUE)
     (problem,) = caught.value.problems

@@ -1,4 +1,4 @@
-"""Description HTML, judged as a browser reads it."""
+"""Description HTML, checked as a browser reads it."""
 
 import time
 
@@ -338,8 +338,8 @@ EVERY_ATTRIBUTE = {chr(c) for c in range(0x21, 0x3000) if chr(c) not in "/>"}
 
 
 def browser(text, *, strict):
-    """What an HTML5 parser makes of ``text``: with the allowed tags and attributes, or with all it can be
-    told of."""
+    """Return what an HTML5 parser makes of ``text``, with the allowed tags and attributes only, or with all that it can
+    allow."""
     if strict:
         return nh3.clean(
             text,
@@ -376,7 +376,7 @@ def test_the_loose_browser_shows_what_the_strict_one_hides():
 @given(texts)
 @example('<a href="https://x.ca"<b>')
 @example("<p><<b>")
-def test_whatever_passes_has_no_other_tag_or_attribute_in_a_browser(text):
+def test_what_passes_has_no_other_tag_or_attribute_in_a_browser(text):
     if not html_faults(text):
         assert browser(text, strict=True) == browser(text, strict=False)
 

@@ -68,7 +68,7 @@ def test_places_as_people_write_them(text, place):
         ("x" * 257, ["too_long"]),
     ],
 )
-def test_what_is_no_place(text, codes):
+def test_what_is_not_a_place(text, codes):
     with pytest.raises(PlaceError) as caught:
         parse_place(text)
     assert [code for code, _ in caught.value.faults] == codes
@@ -99,7 +99,7 @@ def test_two_ways_of_writing_one_place_have_one_identity():
     assert place_identity(parse_place("Montréal, QC")) != place_identity(parse_place("Montréal"))
 
 
-def test_province_code_knows_none_for_others():
+def test_other_names_have_no_province_code():
     assert province_code("Î.-P.-É.") == "PE"
     assert province_code("Newfoundland & Labrador") == "NL"
     assert province_code("Ontariooo") is None

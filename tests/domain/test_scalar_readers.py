@@ -48,7 +48,7 @@ def test_an_empty_string_is_null(name, nothing):
     "name", ["title", "referenceId", "description", "applicationEmail", "applicationUrl"]
 )
 @pytest.mark.parametrize("value", [5, True, Decimal("1.5"), ["x"], {"x": 1}])
-def test_what_is_no_string_is_a_wrong_type(name, value):
+def test_what_is_not_a_string_has_the_wrong_type(name, value):
     assert faults({name: value}) == [(f"/{name}", "wrong_type")]
 
 
@@ -61,7 +61,7 @@ def test_control_characters_are_refused(name, char):
 
 
 @pytest.mark.parametrize("char", ["\t", "\n", "\r"])
-def test_line_breaks_and_tabs_belong_into_descriptions_only(char):
+def test_line_breaks_and_tabs_are_allowed_in_descriptions_only(char):
     assert sent(description=f"a{char}b")["description"] == f"a{char}b"
     assert faults({"title": f"a{char}b"}) == [("/title", "invalid_characters")]
 
