@@ -13,9 +13,9 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import given
 from hypothesis import strategies as st
+from syncd.api.routes import add_endpoint
 
 from syncd.api import make_app
-from syncd.api.routes import add_endpoint
 from syncd.domain.catalog import Catalog
 from syncd.web.compression import prefers_gzip
 from tests.settings import api_settings

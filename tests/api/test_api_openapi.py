@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from syncd.api.endpoints import ROUTES
 from syncd.api.openapi import document, schemas
 from syncd.api.openapi.operations import OPERATIONS
-from syncd.api.routes import ROUTES
 from syncd.domain import rules
 from syncd.domain.catalog import Catalog
 from syncd.domain.codes import FIELD_CODES

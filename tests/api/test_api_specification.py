@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from syncd.api.routes import ROUTES
+from syncd.api.endpoints import ROUTES
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, Invalid
 from syncd.store import employers
