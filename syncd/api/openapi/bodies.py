@@ -173,12 +173,12 @@ def _flag(_field: JobField, _named: _Named) -> Schema:
     return {"type": ["boolean", "null"], "default": False}
 
 
-def _date(_field: JobField, _named: _Named) -> Schema:
+def _date(field: JobField, _named: _Named) -> Schema:
     kinds: list[Schema] = [{"type": "string", "format": format} for format in ("date", "date-time")]
     return {
         "anyOf": [*kinds, {"type": "string", "maxLength": 0}, {"type": "null"}],
-        "description": "The last live day; of a date-time the date as written. Empty or null: 60 days after"
-        " publishDate.",
+        "description": "Of a date-time the date as written. Empty or null:"
+        f" {'60 days after publishDate' if field.name == 'closeDate' else 'none'}.",
     }
 
 
@@ -216,7 +216,13 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField, _Named], Schema]] = {
 
 
 def _members(fields: Iterable[JobField], named: _Named) -> dict[str, Schema]:
-    return {field.name: _BY_KIND[field.kind](field, named) for field in fields}
+    return {field.name: _described(field, _BY_KIND[field.kind](field, named)) for field in fields}
+
+
+def _described(field: JobField, schema: Schema) -> Schema:
+    """``schema`` with what the field is before what it takes."""
+    said = schema.get("description")
+    return {**schema, "description": f"{field.about} {said}" if said else field.about}
 
 
 # -- objects within a body ----------------------------------------------------------------------------------------

@@ -160,7 +160,7 @@ _READ_ONLY: Mapping[str, Schema] = {"id": INT32, "employer": ref("Employer"), "p
 
 def _value(field: JobField) -> Schema:
     schema = _BY_KIND[field.kind](field)
-    return nullable(schema) if field.nullable else schema
+    return {**(nullable(schema) if field.nullable else schema), "description": field.about}
 
 
 def _paging() -> Schema:
