@@ -1,4 +1,4 @@
-"""Who asks: the API-Key header → the employer for whom it speaks (specification, section 5).
+"""Who asks: the API-Key header → the employer for whom it speaks (docs/specification.md 5).
 
 Keys are looked up in the store, the answer is kept for less than a second, so that a revocation counts within
 one; uses are noted here and written in batches. Refused keys are not remembered: a key works from the moment

@@ -36,7 +36,7 @@ class ApiContext:
     in_flight: set[tuple[int, str]] = field(default_factory=set)
 
     def needs_key(self, path: str) -> bool:
-        """Whether ``path`` lies under the base address (specification, section 5), known or not."""
+        """Whether ``path`` lies under the base address (docs/specification.md 5), known or not."""
         base = self.settings.base_path
         return path.startswith(base) and path[len(base) :][:1] in ("", "/") and path not in self.open_paths
 

@@ -1,4 +1,4 @@
-"""Idempotency-Key on POST (API contract, "Methods and addresses"): a repeat gets the first answer again.
+"""Idempotency-Key on POST (docs/api.md "Methods and addresses"): a repeat gets the first answer again.
 
 The answer is kept in the transaction of what it answers, so there is never one without the other. Only answers
 2xx are kept: a request that failed has changed nothing and may be tried again.

@@ -24,16 +24,8 @@ def guarded(context: ApiContext) -> web.Application:
     """An application with the envelope around its handlers, and within that, in this order: preflights, the key, the
     key's limit, the handler, compression."""
     settings = context.settings
-    cors = (
-        Cors(settings.cors_origins, round(settings.cors_max_age.total_seconds()))
-        if settings.cors_origins
-        else None
-    )
-    limit = (
-        KeyLimit(Quota.per(settings.rate_limit, settings.rate_window.total_seconds()))
-        if settings.rate_limit
-        else None
-    )
+    cors = Cors(settings.cors_origins, round(settings.cors_max_age)) if settings.cors_origins else None
+    limit = KeyLimit(Quota.per(settings.rate_limit, settings.rate_window)) if settings.rate_limit else None
     gzip = Compressor(settings.compress_min) if settings.compress else None
     guards: list[Guard] = [cors.preflight] if cors else []
     guards += [authentication(context)]
@@ -54,7 +46,7 @@ def failed_keys(settings: Api) -> FailedKeys | None:
     """The limit on wrong keys, if there is one."""
     if not settings.failed_keys:
         return None
-    return FailedKeys(Quota.per(settings.failed_keys, settings.failed_keys_window.total_seconds()))
+    return FailedKeys(Quota.per(settings.failed_keys, settings.failed_keys_window))
 
 
 def authentication(context: ApiContext) -> Guard:

@@ -1,4 +1,4 @@
-"""The query of a list and the paging object that answers it (specification, 2.8 and 4.7)."""
+"""The query of a list and the paging object that answers it (docs/specification.md 2.8 and 4.7)."""
 
 from __future__ import annotations
 

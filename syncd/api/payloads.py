@@ -1,4 +1,4 @@
-"""Job → the bytes of an answer (specification, 2.1 to 2.8), from the table of a job's fields. Only here are the shapes of
+"""Job → the bytes of an answer (docs/specification.md 2.1 to 2.8), from the table of a job's fields. Only here are the shapes of
 answers known.
 
 Catalogue objects are made once and shared between answers.
@@ -110,7 +110,7 @@ class Renderer:
         }
 
     def job(self, job: Job | Shown, employer: Employer) -> bytes:
-        """A whole Job (2.1). Of the two application addresses only the one in force is shown."""
+        """A whole Job (docs/specification.md 2.1). Of the two application addresses only the one in force is shown."""
         shape = self.shape(job, employer)
         for address in ADDRESSES:
             if address.routing != job.routing:
@@ -124,7 +124,7 @@ class Renderer:
         return shape
 
     def page(self, jobs: Iterable[Header], employer: Employer, paging: Mapping[str, object]) -> bytes:
-        """One page of job headers (2.7) with its paging object (2.8)."""
+        """One page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
         data = [self._header(job) for job in jobs]
         for shape in data:

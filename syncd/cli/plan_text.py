@@ -17,7 +17,7 @@ SHOWN, VALUE = 200, 60
 
 
 def plan_json(planned: Planned) -> dict[str, Any]:
-    """The run object of operations ("--json") with ``state`` planned, and what it would change."""
+    """The run object of docs/operations.md "JSON output" with ``state`` planned, and what it would change."""
     return {
         "format": FORMAT,
         **run_json(planned.run),

@@ -1,4 +1,4 @@
-"""The catalogues: position types, categories, salary periods, routing types (specification 2.3 to 2.6.1).
+"""The catalogues: position types, categories, salary periods, routing types (docs/specification.md 2.3 to 2.6.1).
 
 A value: made once from the shipped entries and the configuration, then passed round. Retired entries stay
 valid on input, so that a job that has one can be sent back as it was read; they are only no longer found by
@@ -84,7 +84,7 @@ class Catalog:
 
     @classmethod
     def default(cls) -> Catalog:
-        """What syncd ships (API contract, "Catalogues")."""
+        """What syncd ships (docs/api.md "Catalogues")."""
         return cls(
             position_types={id: Entry(id, name) for id, name in POSITION_TYPES.items()},
             categories={id: Entry(id, name) for id, name in CATEGORIES.items()},

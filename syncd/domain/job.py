@@ -1,4 +1,4 @@
-"""What a job posting is: the values that every other package passes round (specification, section 2).
+"""What a job posting is: the values that every other package passes round (docs/specification.md 2).
 
 Two shapes: ``Job`` is a whole posting as stored; ``JobInput`` holds only the fields that somebody sent,
 checked and typed."""
@@ -29,7 +29,8 @@ class CloseOrigin(StrEnum):
 
 
 class ArchivedBy(StrEnum):
-    """Why a job is archived; decides whether a feed that lists it again may bring it back (sync contract)."""
+    """Why a job is archived; decides whether a feed that lists it again may bring it back
+    (docs/reconciliation.md "What a row sends")."""
 
     PERSON = "person"  # through the API or the command line: it stays archived
     MISSING = "missing"  # its feed no longer had it
@@ -49,7 +50,7 @@ class Place(Struct, frozen=True):
 
 
 class Location(Struct, frozen=True):
-    """A catalogue location (section 2.2). ``id`` is 0 for a place that the store has yet to add."""
+    """A catalogue location (docs/specification.md 2.2). ``id`` is 0 for a place that the store has yet to add."""
 
     id: int
     name: str
@@ -58,7 +59,8 @@ class Location(Struct, frozen=True):
 
 
 class Salary(Struct, frozen=True):
-    """Section 2.5. ``amount`` None means commission only. ``period`` is the id 1 to 5."""
+    """The salary of a job (docs/specification.md 2.5). ``amount`` None means commission only. ``period`` is
+    the id 1 to 5."""
 
     amount: Decimal | None = None
     max_amount: Decimal | None = None
@@ -67,7 +69,7 @@ class Salary(Struct, frozen=True):
 
 
 class Employer(Struct, frozen=True):
-    """``unlimited``: on the plan for which auto-refresh takes effect (section 2.1)."""
+    """``unlimited``: on the plan for which auto-refresh takes effect (docs/specification.md 2.1)."""
 
     id: int
     name: str

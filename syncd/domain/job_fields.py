@@ -65,7 +65,7 @@ class JobField(NamedTuple):
 _K, _ALWAYS, _ACTIVE = FieldKind, Needed.ALWAYS, Needed.ACTIVE
 
 # fmt: off
-#: The fields that a client or a feed may send, in the order of the specification.
+#: The fields that a client or a feed may send, in the order of docs/specification.md 2.1.
 FIELDS: tuple[JobField, ...] = (
     JobField("referenceId", "reference_id", _K.TEXT, "The employer's own identifier of the job.", nullable=True, most=50),
     JobField("title", "title", _K.TEXT, "The job title.", needed=_ALWAYS, most=256),
@@ -103,7 +103,7 @@ SALARY_ATTRIBUTES: Mapping[str, str] = {member.name: member.attribute for member
 
 #: What only the service sets: accepted in a body, and ignored (but ``id``, which must be that of the job addressed).
 READ_ONLY = ("id", "employer", "publishDate")
-#: The members of a whole job in an answer, in the order of the specification.
+#: The members of a whole job in an answer, in the order of docs/specification.md 2.1.
 WHOLE = ("id", "referenceId", "employer", "title", "publishDate", *(field.name for field in FIELDS[2:]))
 #: The members of a job in a list (docs/specification.md 2.7). A field that lists are to show is added here.
 HEADER = ("id", "referenceId", "employer", "title", "publishDate", "locations", "confidential", "status")

@@ -1,5 +1,5 @@
-"""One valid feed row against the job that it names (sync contract, "The law"): what status and close date the
-row stands for, who may write, what a person's edit keeps, what the row counts as."""
+"""One valid feed row against the job that it names (docs/reconciliation.md "The law"): what status and close
+date the row stands for, who may write, what a person's edit keeps, what the row counts as."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 async def read_object(request: web.Request, limits: ServerLimits) -> dict[str, object]:
-    """The JSON object in the body. Checks in the order of the contract: there is a body, 415, 413, 408,
-    400."""
+    """The JSON object in the body. Checks in the order of docs/api.md "Order of checks": there is a body,
+    415, 413, 408, 400."""
     if not request.body_exists:
         raise _malformed("a body is needed and there is none")
     _check_media_type(request)

@@ -35,7 +35,8 @@ class Endpoint:
 
 
 def effective_method(request: web.Request) -> str:
-    """Section 4: PUT or DELETE if a POST says so in X-HTTP-Method-Override, else the method itself."""
+    """The method in effect (docs/specification.md 4): PUT or DELETE if a POST says so in
+    X-HTTP-Method-Override, else the method itself."""
     if request.method == "POST":
         wanted = request.headers.get("X-HTTP-Method-Override", "").strip().upper()
         if wanted in _OVERRIDES:

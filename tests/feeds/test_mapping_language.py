@@ -1,4 +1,5 @@
-"""The mapping language: selectors of three formats, sources, and each kind of field (feed contract, "Configuration")."""
+"""The mapping language: selectors of three formats, sources, and each kind of field
+(docs/feeds.md "The mapping language")."""
 
 from decimal import Decimal
 

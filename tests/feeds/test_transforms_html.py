@@ -1,4 +1,4 @@
-"""Descriptions made fit for section 2.6 (feed contract, ``html = "clean"``)."""
+"""Descriptions made fit for docs/specification.md 2.6 (docs/feeds.md "Fields")."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,6 +1,7 @@
 """What /metrics tells: names and labels are for dashboards to rely on, so they are held here one by one."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,7 @@ def told(metrics):
 
 def a_run(state=RunState.SUCCEEDED, feed="acme", **counts):
     run = Run(1, feed, 1, "Acme Ltd.", RunKind.FILE, state, "jobs.csv", 100)
-    run.counts, run.phases = Counts(**counts), {"read": 0.5, "apply": 2.0}
-    return run
+    return replace(run, counts=Counts(**counts), phases={"read": 0.5, "apply": 2.0})
 
 
 def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):

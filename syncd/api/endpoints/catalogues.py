@@ -1,5 +1,5 @@
-"""The catalogues by which jobs are sorted: position types, categories, periods, routing types (API contract,
-"Catalogues").
+"""The catalogues by which jobs are sorted: position types, categories, periods, routing types
+(docs/api.md "Catalogues").
 
 A list offers what a new job may have. An entry that is retired is not on it, and still found by its id: jobs
 may have it.

@@ -1,4 +1,4 @@
-"""Section 4 of the specification, one function for each endpoint: parse, check, one store call, render."""
+"""One function for each endpoint (docs/specification.md 4): parse, check, one store call, render."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _JSON_LD = {"Content-Type": JSON_LD, "Vary": "Accept"}
 
 
 async def get_job(request: web.Request) -> web.Response:
-    """4.1. A read by key is quicker on this thread than the way to another."""
+    """Answer one job (docs/specification.md 4.1). A read by key is quicker on this thread than the way to another."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     job_id = path_id(request, "job")
     if wants_json_ld(request):
@@ -42,8 +42,8 @@ def _found(job: T | None, job_id: int) -> T:
 
 
 async def list_jobs(request: web.Request) -> web.Response:
-    """4.7. The first pages of a list take microseconds; a search, or a page far behind, leaves this thread
-    free."""
+    """Answer a page of job headers (docs/specification.md 4.7). The first pages of a list take microseconds;
+    a search, or a page far behind, leaves this thread free."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     query, address = ListQuery.parse(request.rel_url.raw_query_string), _address(request)
 
@@ -59,7 +59,7 @@ async def list_jobs(request: web.Request) -> web.Response:
 
 
 async def create_job(request: web.Request) -> web.Response:
-    """4.2."""
+    """Create a job (docs/specification.md 4.2)."""
     address, name = _address(request), idempotency.name_of(request)
     conditions, who = conditions_of(request), request[PRINCIPAL]
     body = await read_object(request, request.app[CONTEXT].limits)
@@ -92,7 +92,7 @@ async def _create_once(
 
 
 async def update_job(request: web.Request) -> web.Response:
-    """4.3."""
+    """Update the job with an id (docs/specification.md 4.3)."""
     job_id, check_job = path_id(request, "job"), _precondition(request)
     sent = await _sent(request, addressed=job_id)
     who = request[PRINCIPAL]
@@ -103,7 +103,7 @@ async def update_job(request: web.Request) -> web.Response:
 
 
 async def put_job_by_reference(request: web.Request) -> web.Response:
-    """4.4."""
+    """Update the job with a referenceId, or create it (docs/specification.md 4.4)."""
     address, check_job = _address(request), _precondition(request)
     sent = await _sent(request, by_reference=True)
     who = request[PRINCIPAL]
@@ -114,7 +114,7 @@ async def put_job_by_reference(request: web.Request) -> web.Response:
 
 
 async def delete_job(request: web.Request) -> web.Response:
-    """4.5."""
+    """Delete the job with an id (docs/specification.md 4.5)."""
     job_id, check_job = path_id(request, "job"), _precondition(request)
     who = request[PRINCIPAL]
     await _write(request, lambda tx: upsert.delete(tx, who.employer.id, job_id, who.actor, check=check_job))
@@ -122,7 +122,7 @@ async def delete_job(request: web.Request) -> web.Response:
 
 
 async def delete_job_by_reference(request: web.Request) -> web.Response:
-    """4.6."""
+    """Delete the job with a referenceId (docs/specification.md 4.6)."""
     context, who = request.app[CONTEXT], request[PRINCIPAL]
     check_job = _precondition(request)
     reference = check_reference(await read_object(request, context.limits))

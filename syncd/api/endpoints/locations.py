@@ -1,4 +1,4 @@
-"""Locations: those that are shipped, and those that the employer's own jobs have added (API contract, "Catalogues")."""
+"""Locations: those that are shipped, and those that the employer's own jobs have added (docs/api.md "Catalogues")."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from syncd.web import CODES
 
 Schema = dict[str, Any]
 
-#: Limits of section 8 that no rule has to check, because the service itself writes what they bound.
+#: Limits of docs/specification.md 8 that no rule has to check, because the service itself writes what they bound.
 MAX_TYPE = MAX_PERIOD_NAME = MAX_ROUTING_NAME = 50
 MAX_STATUS = 10
 INT32: Schema = {"type": "integer", "format": "int32", "minimum": INT32_MIN, "maximum": INT32_MAX}

@@ -1,4 +1,4 @@
-"""The salary field: out of text, or out of parts of their own (feed contract, "Structured values")."""
+"""The salary field: out of text, or out of parts of their own (docs/feeds.md "Structured values")."""
 
 from __future__ import annotations
 

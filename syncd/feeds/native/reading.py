@@ -1,5 +1,4 @@
-"""The service's own shape, in JSON, XML and CSV, without any mapping (feed contract, "The service's own
-shape").
+"""The service's own shape, in JSON, XML and CSV, without any mapping (docs/feeds.md "The service's own shape").
 
 Text becomes the type that the API wants where it can, and is passed on where it cannot: then the rules say
 what is wrong, in the words of the API. Nothing is trimmed, guessed or cleaned; "NA" is text."""

@@ -1,4 +1,4 @@
-"""The service's own shape (feed contract, "The service's own shape"), written: what ``native`` reads.
+"""The service's own shape (docs/feeds.md "The service's own shape"), written: what ``native`` reads.
 
 Every field that an input may set is there, null or not, and both application addresses as they are stored:
 importing an export changes nothing."""
@@ -28,7 +28,7 @@ Body = dict[str, Any]
 
 
 def body(job: Job, catalog: Catalog) -> Body:
-    """What a client would send to make this job (specification, section 4.2), with the names of catalogue
+    """What a client would send to make this job (docs/specification.md 4.2), with the names of catalogue
     entries beside their ids, for people."""
     return {
         "referenceId": job.reference_id,

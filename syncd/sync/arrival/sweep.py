@@ -1,5 +1,5 @@
-"""Removes the files that runs left in ``done/`` and ``failed/`` once they are old enough (sync contract,
-"After a run")."""
+"""Removes the files that runs left in ``done/`` and ``failed/`` once they are old enough
+(docs/reconciliation.md "After a run")."""
 
 from __future__ import annotations
 

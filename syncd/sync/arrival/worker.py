@@ -1,4 +1,5 @@
-"""Takes files from the feeds' folders to their runs and files them away afterwards (sync contract).
+"""Takes files from the feeds' folders to their runs and files them away afterwards
+(docs/reconciliation.md "When a file is taken").
 
 Feeds do not know of each other: what goes wrong with one is contained, logged and tried again later, and the
 next one gets its turn. A file is first claimed, then has its run row, is run, has its reports written, is

@@ -1,4 +1,4 @@
-"""Descriptions as employers send them → the HTML of section 2.6.
+"""Descriptions as employers send them → the HTML of docs/specification.md 2.6.
 
 ``clean`` never lets anything through that ``syncd.domain.html.check`` refuses: what it made is checked
 again, and where even that fails, the bare text is kept. Text is never lost but for scripts, styles,
