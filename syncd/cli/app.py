@@ -244,7 +244,7 @@ def plan(
     as_json: Json = False,
 ) -> int:
     """Says what a run of FILE would do, and does nothing."""
-    from syncd.cli.feeds import plan
+    from syncd.cli.imports import plan
 
     return plan(config, as_json, file, feed, exit_code)
 
@@ -252,7 +252,7 @@ def plan(
 @app.command("import")
 def import_(file: File, feed: FeedName, config: Config = None, as_json: Json = False) -> int:
     """Runs FILE now, with or without the daemon. FILE stays where it is."""
-    from syncd.cli.feeds import import_file
+    from syncd.cli.imports import import_file
 
     return import_file(config, as_json, file, feed)
 
@@ -275,7 +275,7 @@ def runs_list(
 @runs.command("show")
 def runs_show(number: Number, config: Config = None, as_json: Json = False) -> None:
     """Shows a run: counts, rejected rows, warnings, changes."""
-    from syncd.cli.runs import show_run
+    from syncd.cli.run_report import show_run
 
     show_run(config, as_json, number)
 

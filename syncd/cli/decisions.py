@@ -7,7 +7,7 @@ from pathlib import Path
 from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.output import print_json
-from syncd.cli.runs import summary
+from syncd.cli.run_text import summary
 from syncd.config import Settings
 from syncd.domain.run import Run, RunState
 from syncd.service import stores, wiring

@@ -12,7 +12,7 @@ import msgspec
 
 from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import DONE, FAILED
-from syncd.cli.feeds import FileUnusable
+from syncd.cli.imports import FileUnusable
 from syncd.cli.output import bold, clean, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.domain.job import Job, Moment

@@ -1,10 +1,14 @@
-"""Kinds of errors and warnings on a terminal: a table that fits it."""
+"""Parts of a report as texts for a terminal."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from syncd.cli.output import bold, clean
 
@@ -16,10 +20,6 @@ def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> Non
     """``kinds``: (how many, field, code, an example of what is wrong), the most frequent first."""
     if not kinds:
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     print(bold(heading))
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
