@@ -14,7 +14,7 @@ from syncd.config import SETTINGS
 from syncd.domain.run import Run, RunKind, RunState
 from syncd.logs import Event
 from syncd.store import Store, employers
-from syncd.sync.run.outcome import figures
+from syncd.sync.run.events import figures
 
 ROOT = Path(__file__).parent.parent
 GUIDE = (ROOT / "docs" / "operations.md").read_text()
@@ -65,7 +65,7 @@ def logged():
             name = node.args[0]
             where = f"{path.name}:{node.lineno}"
             if isinstance(name, ast.Name):  # chosen a line before
-                assert path.name == "outcome.py", where
+                assert path.name == "events.py", where
                 continue
             assert ast.unparse(name).startswith("Event."), f"{where}: {ast.unparse(name)}"
             found[Event[ast.unparse(name).removeprefix("Event.")]] |= {

@@ -22,7 +22,7 @@ from syncd.feeds.configuration import FeedConfig
 from syncd.service import stores, wiring
 from syncd.store import Store, employers, jobs
 from syncd.sync.report import rejected_json, unknown_json
-from syncd.sync.run import Checker, Findings
+from syncd.sync.run import Checker, CheckResult
 
 FORMAT = "syncd.check/1"
 
@@ -40,7 +40,7 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
 
 def report_check(checker: Checker, file: Path, as_json: bool) -> int:
     """Checks and prints; rejected rows wait in a scratch file until the summary is known."""
-    findings = Findings()
+    findings = CheckResult()
     with tempfile.TemporaryFile() as scratch:
         try:
             for row in checker.check(file, findings):
@@ -68,7 +68,7 @@ def _current(store: Store, config: FeedConfig) -> Callable[[str], Job | None]:
 
 
 def _print_text(
-    checker: Checker, file: Path, findings: Findings, unknown: UnknownValues, scratch: IO[bytes]
+    checker: Checker, file: Path, findings: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
 ) -> None:
     print(bold(f"{checker.config.name}: {clean(file.name)} ({findings.format})"))
     print(_counts(findings))
@@ -85,7 +85,7 @@ def _print_text(
     print_unknown(unknown.toml)
 
 
-def _counts(findings: Findings) -> str:
+def _counts(findings: CheckResult) -> str:
     parts = [f"{findings.good} would go in"]
     parts += [f"{findings.rejected} rejected"] if findings.rejected else []
     parts += [f"{findings.expired} expired (skipped unless the job exists)"] if findings.expired else []
@@ -108,7 +108,7 @@ def _rows(scratch: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def _print_json(
-    checker: Checker, file: Path, findings: Findings, unknown: UnknownValues, scratch: IO[bytes]
+    checker: Checker, file: Path, findings: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
 ) -> None:
     """One object, written as it comes: a million rejected rows need no memory."""
     head = {

@@ -9,13 +9,13 @@ import os
 import signal
 import threading
 from collections.abc import Coroutine
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import structlog
 
-from syncd.api import ApiSettings, RequestTimes, add_health, add_metrics, make_app, make_runner
+from syncd.api import add_health, add_metrics, make_app, server_limits
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
@@ -36,6 +36,7 @@ from syncd.store import Store
 from syncd.store import feeds as stored_feeds
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Feed
+from syncd.web import RequestTimes, make_runner
 
 log = structlog.get_logger("syncd.service")
 
@@ -68,11 +69,6 @@ def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, 
     if released:
         log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
     return feeds
-
-
-def api_settings(settings: Settings) -> ApiSettings:
-    """``[api]`` as the application wants it."""
-    return ApiSettings(**{field.name: getattr(settings.api, field.name) for field in fields(ApiSettings)})
 
 
 def _make_drop_folder(folder: Path) -> None:
@@ -130,18 +126,19 @@ class Daemon:
 
     async def _listen(self) -> dict[str, str]:
         """Open both addresses. Return their URLs."""
-        settings, operator = api_settings(self._settings), self._settings.operator
+        settings, operator = self._settings.api, self._settings.operator
         settings = replace(settings, max_connections=allow_connections(settings.max_connections))
+        limits = server_limits(settings)
         render = self._metrics.render
         app = make_app(self._store, settings, self._catalog, self._times)
         add_health(app, self._readiness)
         if operator.listen is None:
             add_metrics(app, render, operator.token)
-        runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
-        urls = {"api": await self._listeners.open("api", runner, self._settings.api.listen)}
+        runner = make_runner(app, limits, shutdown_timeout=REQUESTS)
+        urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
             app = make_operator_app(self._readiness, render, operator.token)
-            runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
+            runner = make_runner(app, limits, shutdown_timeout=OPERATOR_REQUESTS)
             urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
         return urls
 

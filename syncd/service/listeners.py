@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 from aiohttp import web
 
-from syncd.api import retire
 from syncd.config import Address
 from syncd.errors import ConfigError
+from syncd.web import retire
 
 FIRST_FD = 3
 

@@ -13,11 +13,11 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from syncd.api import RequestTimes
 from syncd.domain.run import Run, RunState
 from syncd.store import Store, Tx, employers, jobs, runs
 from syncd.sync.calendar import RefreshResult
 from syncd.sync.run import Feed
+from syncd.web import RequestTimes
 
 #: States of a run whose file was taken; a file with the same bytes as the last one is one of them.
 _SUCCESS = (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)

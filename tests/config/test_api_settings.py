@@ -1,14 +1,13 @@
 """The settings of the API's limits: what is accepted, refused, and how it reaches the application."""
 
-from dataclasses import fields
-from datetime import timedelta
+from dataclasses import asdict, fields
 
 import pytest
 
-from syncd.api import ApiSettings
-from syncd.config import load_settings
+from syncd.api import server_limits
+from syncd.config import Api, load_settings
 from syncd.errors import ConfigError
-from syncd.service.daemon import api_settings
+from tests.settings import SHIPPED
 
 
 def load(tmp_path, toml):
@@ -77,11 +76,12 @@ def test_every_setting_of_the_application_comes_from_the_file(tmp_path):
         'failed_keys_window = "16s"\ncompress = false\ncompress_min = 17\n'
         'cors_origins = ["https://y.example"]\ncors_max_age = "18s"',
     )
-    given, usual = api_settings(settings), ApiSettings()
-    for field in fields(ApiSettings):
-        assert getattr(given, field.name) != getattr(usual, field.name), field.name
-        assert not isinstance(getattr(given, field.name), timedelta), field.name
-
-
-def test_the_defaults_of_the_file_are_those_of_the_application():
-    assert api_settings(load_settings(None, {})) == ApiSettings()
+    given = settings.api
+    for field in fields(Api):
+        if field.name != "listen":
+            assert getattr(given, field.name) != getattr(SHIPPED, field.name), field.name
+    assert asdict(server_limits(given)) == {
+        "max_line": 2048, "max_headers": 11, "max_head": 3072, "max_body": 4096, "max_ratio": 5,
+        "head_timeout": 6.0, "read_timeout": 7.0, "write_timeout": 8.0, "keepalive": 9.0,
+        "max_connections": 10, "max_connections_per_address": 12, "trusted_proxies": ("10.0.0.1",),
+    }  # fmt: skip

@@ -1,7 +1,7 @@
 """Silence is told, the old is forgotten."""
 
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from syncd.domain.job import Actor, ActorKind, JobInput, Place
@@ -30,7 +30,7 @@ def run_now(store, state=RunState.SUCCEEDED):
     def begin(tx):
         owner = employers.all(tx)[0] if employers.all(tx) else employers.add(tx, "Acme Ltd.")
         run = runs.begin(tx, feeds.feed_id(tx, "acme", owner.id), owner.id, "jobs.csv", 1, "0-jobs.csv")
-        run.state, run.ended_at = state, tx.now.instant
+        run = replace(run, state=state, ended_at=tx.now.instant)
         runs.save(tx, run)
         return run
 
