@@ -1,5 +1,5 @@
-"""Every command with its options: declarations only. What a command does is imported when it is called, so
-that ``syncd --help`` stays quick."""
+"""All commands with their options. The module that does the work of a command is imported when the command is called,
+so that ``syncd --help`` starts fast."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST = 2**63 - 1
 
 
 def _settings_file(context: typer.Context, given: Path | None) -> Path | None:
-    """The file that is named here, or before the command: ``syncd --config PATH runs``."""
+    """Return the file that is named here, or before the command: ``syncd --config PATH runs``."""
     if given is not None:
         context.obj = given
     return context.obj  # type: ignore[no-any-return]
@@ -48,7 +48,7 @@ app.add_typer(runs, name="runs")
 
 
 def time_span(text: str) -> timedelta:
-    """A time span such as 90d, or 0."""
+    """Return a time span such as 90d, or 0."""
     from syncd.domain.values import duration
 
     return duration(text)

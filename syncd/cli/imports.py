@@ -47,7 +47,7 @@ def _plan_code(planned: Planned, exit_code: bool) -> int:
 
 
 class FileUnusable(FeedError):
-    """The file as a whole is no use: which one, why and where."""
+    """A file that cannot be used as a whole, with its path in the message."""
 
     def __init__(self, file: Path, error: FeedError) -> None:
         where = error.where()
@@ -87,7 +87,7 @@ def _import_code(run: Run) -> int:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Progress | None]:
-    """A bar on standard error, if that is a terminal."""
+    """Yield a function that moves a progress bar, or None if standard error is not a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -16,7 +16,7 @@ from syncd.store import runs
 from syncd.sync.report import report
 from syncd.sync.run import field_of
 
-#: So many rejected rows, warnings and changes are shown to a person; `--json` has them all.
+#: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
 SHOWN = 20
 
 
@@ -72,7 +72,7 @@ def _going(job: dict[str, Any]) -> str:
 
 
 def _kinds(rows: list[dict[str, Any]]) -> list[tuple[int, str, str, str]]:
-    """How many rows have an error of a field and code, and the first one's words; the most frequent first."""
+    """Return the number of rows for each field and code of an error, with the first detail; the most frequent first."""
     examples: dict[tuple[str, str], str] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for row in rows:

@@ -7,7 +7,7 @@ from syncd.domain.run import Counts, Run, RunState
 
 
 def summary(run: Run) -> str:
-    """A run in one line."""
+    """Return a run as one line."""
     line = f"run {run.id}: {clean(run.feed)}, {clean(run.file)}: {state_of(run)}; {counts_of(run.counts)}"
     return f"{line}; {clean(run.reason)}" if run.reason else line
 
@@ -17,7 +17,7 @@ def state_of(run: Run) -> str:
 
 
 def counts_of(counts: Counts) -> str:
-    """The counts that are not zero, in words."""
+    """Return the counts that are not zero in words."""
     names = (
         "created",
         "updated",
