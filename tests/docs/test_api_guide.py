@@ -31,7 +31,7 @@ from syncd.domain.job import ActorKind
 from syncd.store import Store, employers, keys
 from syncd.web import CODES, Refusal, effective_method, make_runner
 
-GUIDE = Path(__file__).parents[1] / "docs" / "api.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "api.md"
 TEXT = GUIDE.read_text(encoding="utf-8")
 BASE = "/api/v1.1"
 #: Ten in the morning in Toronto; the dates in the guide follow from it.
