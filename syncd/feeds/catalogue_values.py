@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.feeds.faults import nearest
 from syncd.feeds.text import spelled
 
@@ -29,8 +29,8 @@ class Finder:
         return near if near.startswith("; did") else ""
 
 
-def finders(catalog: Catalog) -> dict[str, Finder]:
-    """The finders of ``catalog`` by the field that they serve (``period`` for the salary's)."""
+def finders(catalogue: Catalogue) -> dict[str, Finder]:
+    """The finders of ``catalogue`` by the field that they serve (``period`` for the salary's)."""
 
     def finder(
         what: str, field: str, by_name: Callable[[str], int | None], entries: Mapping[int, object]
@@ -39,13 +39,16 @@ def finders(catalog: Catalog) -> dict[str, Finder]:
         return Finder(what, f"/{field}", by_name, entries, names)
 
     return {
-        "categories": finder("category", "categories", catalog.find_category, catalog.categories),
+        "categories": finder("category", "categories", catalogue.find_category, catalogue.categories),
         "positionType": finder(
-            "position type", "positionType", catalog.find_position_type, catalog.position_types
+            "position type", "positionType", catalogue.find_position_type, catalogue.position_types
         ),
-        "period": finder("salary period", "salary/period", catalog.find_period, catalog.periods),
+        "period": finder("salary period", "salary/period", catalogue.find_period, catalogue.periods),
         "applicantRoutingType": finder(
-            "applicant routing type", "applicantRoutingType", catalog.find_routing_type, catalog.routing_types
+            "applicant routing type",
+            "applicantRoutingType",
+            catalogue.find_routing_type,
+            catalogue.routing_types,
         ),
     }
 

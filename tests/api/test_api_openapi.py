@@ -15,18 +15,15 @@ from syncd.api.endpoints import ROUTES
 from syncd.api.openapi import document, schemas
 from syncd.api.openapi.operations import OPERATIONS
 from syncd.config import Api
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
-from syncd.domain.codes import FIELD_CODES
-from syncd.domain.job_fields import ATTRIBUTES
+from syncd.domain import ATTRIBUTES, FIELD_CODES, LIMITS, READ_ONLY, Catalogue, __file__
 from syncd.web import CODES
 
 if TYPE_CHECKING:
     from tests.api.conftest import ApiClient
 
-DOCUMENT = document(Api(), Catalog.default(), ROUTES)
+DOCUMENT = document(Api(), Catalogue.default(), ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]
-DOMAIN = Path(rules.__file__).parent
+DOMAIN = Path(__file__).parent
 
 
 def validator(name: str) -> Draft202012Validator:
@@ -68,7 +65,7 @@ def test_every_route_is_an_operation_and_every_operation_a_route() -> None:
     routes = {(method, path) for path, methods in ROUTES.items() for method in methods}
     assert {(method, path) for method, path, _ in operations()} == routes
     with pytest.raises(LookupError, match="/unheard"):
-        document(Api(), Catalog.default(), {**ROUTES, "/unheard": ["GET"]})
+        document(Api(), Catalogue.default(), {**ROUTES, "/unheard": ["GET"]})
 
 
 def test_every_operation_has_a_name_of_its_own_a_summary_and_a_tag() -> None:
@@ -168,17 +165,17 @@ async def test_the_examples_of_bodies_do_what_they_show(api: ApiClient) -> None:
 
 def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
     for name in ("JobCreate", "JobUpdate", "JobPut"):
-        assert set(SCHEMAS[name]["properties"]) == {*ATTRIBUTES, "id", *rules.READ_ONLY}
+        assert set(SCHEMAS[name]["properties"]) == {*ATTRIBUTES, "id", *READ_ONLY}
     assert set(SCHEMAS["Job"]["properties"]) == {*ATTRIBUTES, "id", "employer", "publishDate"}
     assert SCHEMAS["Job"]["required"] == list(SCHEMAS["Job"]["properties"])
-    for name, limit in rules.LIMITS.items():
+    for name, limit in LIMITS.items():
         assert f"At most {limit} characters" in SCHEMAS["JobCreate"]["properties"][name]["description"]
         assert SCHEMAS["Job"]["properties"][name]["maxLength"] == limit
 
 
 def test_the_catalogue_that_is_configured_is_the_one_that_is_told() -> None:
-    catalog = Catalog.default().extended(position_types={6: "Seasonal"})
-    made = document(Api(base_path="/x", public_url="https://jobs.example.ca"), catalog, ROUTES)
+    catalogue = Catalogue.default().extended(position_types={6: "Seasonal"})
+    made = document(Api(base_path="/x", public_url="https://jobs.example.ca"), catalogue, ROUTES)
     assert '"Seasonal"' in json.dumps(made["paths"]["/positiontypes"])
     assert (
         6

@@ -11,9 +11,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from syncd.domain.job import ArchivedBy, CloseOrigin, Employer, Job, JobInput, Location, Moment, Status
-from syncd.domain.plan import Archive, Ownership, Reject, RowDecision, decide_missing, decide_row
-from syncd.domain.policy import Policy
+from syncd.domain import (
+    Archive,
+    ArchivedBy,
+    CloseOrigin,
+    Employer,
+    Job,
+    JobInput,
+    Location,
+    Moment,
+    Ownership,
+    Policy,
+    Reject,
+    RowDecision,
+    Status,
+    decide_missing,
+    decide_row,
+)
 from syncd.sync.run.applier import is_own
 
 TEXT = (Path(__file__).parents[2] / "docs" / "reconciliation.md").read_text(encoding="utf-8")

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from syncd.domain.job import ArchivedBy, Employer, Job, Status
-from syncd.domain.text import fold
+from syncd.domain import ArchivedBy, Employer, Job, Status, fold
 from syncd.store import Store, employers, jobs, schema, search, search_index
 from syncd.store.engine import Database
 from syncd.store.order import Window

@@ -17,9 +17,22 @@ from typing import NamedTuple, cast
 
 import structlog
 
+from syncd.domain import (
+    Actor,
+    ActorKind,
+    Archive,
+    Change,
+    Hold,
+    Job,
+    JobInput,
+    Ownership,
+    Reject,
+    RowAction,
+    RowDecision,
+    Status,
+    decide_missing,
+)
 from syncd.domain.flat import NewJob
-from syncd.domain.job import Actor, ActorKind, Job, JobInput, Status
-from syncd.domain.plan import Archive, Change, Hold, Ownership, Reject, RowAction, RowDecision, decide_missing
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import Tx, feeds, jobs, runs
