@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from syncd.domain import Catalogue, Employer, Job, Location, Routing, Salary, exact
+from syncd.domain import ADDRESSES, Catalogue, Employer, Job, Location, Salary, exact
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -87,7 +87,6 @@ def _place(place: Location) -> Shape:
 def _contact(job: Job) -> Shape | None:
     if job.confidential or job.routing is None:
         return None
-    name, value = (
-        ("email", job.application_email) if job.routing == Routing.EMAIL else ("url", job.application_url)
-    )
-    return {"@type": "ContactPoint", "contactType": "applications", name: value}
+    address = next(field for field in ADDRESSES if field.routing == job.routing)
+    value = getattr(job, address.attribute)
+    return {"@type": "ContactPoint", "contactType": "applications", address.kind.value: value}

@@ -28,7 +28,16 @@ from syncd import logs
 from syncd.api import add_health, make_app, server_limits
 from syncd.cli.entry import run as run_command
 from syncd.config import load_settings
-from syncd.domain import Catalogue, Employer, FeedLimits, Location, Place, Salary, Status, field_digests
+from syncd.domain import (
+    Catalogue,
+    Employer,
+    FeedLimits,
+    Location,
+    Place,
+    Salary,
+    Status,
+    field_digests,
+)
 from syncd.domain import value_digest as digest
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import ReadSpec, open_reader
