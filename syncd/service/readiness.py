@@ -24,7 +24,8 @@ class Readiness:
         self.stopping = False
 
     async def __call__(self) -> dict[str, Any]:
-        """Each member but ``ready`` is "ok" or says what is wrong."""
+        """Each member but ``ready`` is "ok" or says what is wrong. The service can do its work while feeds are
+        degraded."""
         state = {
             "store": await self._store_state(),
             "sync": self._sync_state(),
@@ -33,7 +34,9 @@ class Readiness:
         }
         if self.stopping:
             state["service"] = "stopping"
-        return {"ready": all(value == "ok" for value in state.values()), **state}
+        ready = all(value == "ok" for value in state.values())
+        degraded = [f"{name}: {reason}" for name, reason in sorted(self._syncer.degraded.items())]
+        return {"ready": ready, **state, "feeds": "; ".join(degraded) or "ok"}
 
     @property
     def progressing(self) -> bool:

@@ -51,6 +51,11 @@ class Syncer(threading.Thread):
         """What keeps files from being worked on, one line; None if nothing does."""
         return self.fault or self._worker.waiting
 
+    @property
+    def degraded(self) -> dict[str, str]:
+        """By feed: what keeps its files, and no others, from being worked on."""
+        return self._worker.degraded
+
     def hint(self) -> None:
         """Something may have happened in the drop folder."""
         self._wake.set()

@@ -7,13 +7,16 @@ approved stays held: it has to be approved once more, and then shows what is lef
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 
 from syncd.domain.run import Run, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Tx, runs
-from syncd.sync.files import CLAIMED, DONE, parse_filed
+from syncd.sync.files import CLAIMED, DONE, OPEN_FILES, mode_of, open_regular, opened_within, parse_filed
 from syncd.sync.run import held_plan, outcome
 from syncd.sync.run.context import Context
 from syncd.sync.run.feed import Feed
@@ -41,8 +44,8 @@ class Approval:
         """The run in its new state: ``succeeded`` or ``partial``; still ``held`` where it is shown again."""
         run, shown = self._ctx.store.read(lambda tx: _waiting(tx, run_id))
         feed = self._feed(run, feed)
-        source = self._filed(run, feed)
-        return FileRun(self._ctx, feed, source, run, approved=shown).go()
+        with self._filed(run, feed) as source:
+            return FileRun(self._ctx, feed, source, run, approved=shown).go()
 
     def reject(self, run_id: int) -> Run:
         """The run as ``rejected``. What it applied stands."""
@@ -65,20 +68,41 @@ class Approval:
             raise NotFound("feed", run.feed, hint)
         return feed
 
-    def _filed(self, run: Run, feed: Feed) -> SourceFile:
-        """The run's file in ``done/``: by its number, and by its bytes. Raises NotFound."""
+    @contextmanager
+    def _filed(self, run: Run, feed: Feed) -> Iterator[SourceFile]:
+        """The run's file in ``done/``, open: by its number, and by its bytes. Raises NotFound, UnusableFolder."""
+        fd = _find(feed.folder, run)
+        if fd is None:
+            raise NotFound("file", run.file, self._where(run, feed))
+        try:
+            yield _source(fd, run)
+        finally:
+            os.close(fd)
+
+    def _where(self, run: Run, feed: Feed) -> str:
         folder = feed.folder / DONE
-        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if parse_filed(path.name) != run.id or path.is_symlink() or not path.is_file():
-                continue
-            source = SourceFile.of(path, run.file)
-            if source.size == run.size and sha256(source, lambda done: None).hex() == run.sha256:
-                return source
-        hint = f"it is no longer in {folder}; reject the run, or send the file again"
         name = self._ctx.store.read(lambda tx: runs.claimed_name(tx, run.id))
-        if name is not None and (feed.folder / CLAIMED / name).exists():
-            hint = f"it is just being moved to {folder}; try again in a moment"
-        raise NotFound("file", run.file, hint)
+        with suppress(FileNotFoundError), opened_within(feed.folder, CLAIMED) as claims:
+            if name is not None and mode_of(name, claims):
+                return f"it is just being moved to {folder}; try again in a moment"
+        return f"it is no longer in {folder}; reject the run, or send the file again"
+
+
+def _find(feed: Path, run: Run) -> int | None:
+    """Open the file of a run in the feed's ``done/``; None if it is not there."""
+    with suppress(FileNotFoundError), opened_within(feed, DONE) as folder:
+        for name in sorted(os.listdir(folder)):
+            fd = open_regular(name, folder) if parse_filed(name) == run.id else None
+            if fd is not None:
+                source = _source(fd, run)
+                if source.size == run.size and sha256(source, lambda done: None).hex() == run.sha256:
+                    return fd
+                os.close(fd)
+    return None
+
+
+def _source(fd: int, run: Run) -> SourceFile:
+    return SourceFile.of(OPEN_FILES / str(fd), run.file)
 
 
 def _waiting(tx: Tx, run_id: int) -> tuple[Run, held_plan.Shown]:

@@ -119,8 +119,12 @@ class FileRun:
         with self._phase("hash"):
             size = self._source.size
             digest = sha256(self._source, lambda done: self._ctx.edge("hashing", done, size))
+        if self._approved is not None:
+            if digest.hex() != self._run.sha256:
+                raise self._source.changed()
+            return False
         self._run.sha256, self._run.size = digest.hex(), size
-        return self._approved is None and self._ctx.store.read(self._would_change_nothing)
+        return self._ctx.store.read(self._would_change_nothing)
 
     def _would_change_nothing(self, tx: Tx) -> bool:
         feed = self._feed

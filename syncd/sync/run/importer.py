@@ -67,7 +67,7 @@ class Importer:
     def approve(self, run_id: int, feed: Feed | None = None) -> Run:
         """Does what a held run showed; shows it anew (the run stays ``held``) if the jobs moved since.
 
-        Raises NotFound (the run, its feed, its file), NotHeld.
+        Raises NotFound (the run, its feed, its file), NotHeld, UnusableFolder, FeedError (``file_changed``).
         """
         return Approval(self._ctx, self._feeds).approve(run_id, feed)
 
