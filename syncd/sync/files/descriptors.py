@@ -18,6 +18,7 @@ from syncd.sync.files.names import CLAIMED
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OTHERS = 0o077
 #: This process's open files, by descriptor.
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -130,10 +131,10 @@ def opened(folder: Path) -> Iterator[int]:
 @contextmanager
 def opened_in(outer: int, place: Path) -> Iterator[int]:
     """Open the folder at ``place``, which lies in the open folder ``outer`` and is not a link. The folder of claimed files
-    has to be one that only syncd's user can enter. Raises UnusableFolder, OSError."""
+    must belong to syncd's user, and is closed to all others. Raises UnusableFolder, OSError."""
     with _closing(_open_folder(place.name, place, outer)) as fd:
         if place.name == CLAIMED:
-            _check_private(fd, place)
+            _close_to_others(fd, place)
         yield fd
 
 
@@ -184,14 +185,18 @@ def _open_folder(name: str | Path, place: Path, outer: int | None = None) -> int
         raise
 
 
-def _check_private(fd: int, place: Path) -> None:
+def _close_to_others(fd: int, place: Path) -> None:
+    """Make an open folder one that only syncd's user can enter, as a copied installation may not have it."""
     look, user = os.fstat(fd), os.geteuid()
     if look.st_uid != user:
         why = f"belongs to the user {look.st_uid}, not to syncd's user {user}: remove it, and syncd makes its own"
         raise UnusableFolder(place, why)
-    if look.st_mode & 0o077:
-        mode = stat.S_IMODE(look.st_mode)
-        raise UnusableFolder(place, f"can be entered by other users (mode {mode:04o}): chmod 0700 {place}")
+    if look.st_mode & _OTHERS:
+        os.fchmod(fd, stat.S_IMODE(look.st_mode) & ~_OTHERS)
+        mode = stat.S_IMODE(os.fstat(fd).st_mode)
+        if mode & _OTHERS:
+            why = f"can be entered by other users (mode {mode:04o}), and its file system does not let that be changed"
+            raise UnusableFolder(place, why)
 
 
 def by_fd(fd: int, real: Path) -> Path:
