@@ -44,7 +44,7 @@ class Row:
     cpu: list[float]
 
     def middle(self, name: str) -> float:
-        return statistics.median(getattr(load, name) for load in self.loads)
+        return statistics.median(float(getattr(load, name)) for load in self.loads)
 
 
 def main() -> None:

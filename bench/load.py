@@ -21,15 +21,16 @@ import asyncio
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any, TypeVar
 
 from bench import clients, feedgen, servers
 from bench.clients import Request, Tally
 from bench.servers import Server
 
+T = TypeVar("T")
 Drive = Callable[[asyncio.Event], Awaitable[Tally]]
 
 
@@ -42,7 +43,7 @@ class Case:
     idle_seconds: float
     loaded: Tally
     loaded_seconds: float
-    run: dict[str, object]
+    run: dict[str, Any]
 
 
 def main() -> None:
@@ -92,37 +93,42 @@ async def _drive(
             return clients.pace(server.port, what, options.connections, options.rate, until)
         return clients.keep_asking(server.port, what, options.connections, until)
 
-    async with _timed(start) as idle:
-        await asyncio.sleep(options.seconds)
-    async with _timed(start) as loaded:
-        drop = folder / "feeds" / "drop" / servers.FEED
-        await asyncio.to_thread(shutil.copy, feed, drop / ".feed.tmp")
-        (drop / ".feed.tmp").rename(drop / "feed.xml")
-        began = perf_counter()
-        run = await _reconciled(folder / "log")
-        run["seconds"] = perf_counter() - began
-    return Case(name, idle[0], idle[1], loaded[0], loaded[1], run)
+    idle, idle_seconds, _ = await _drive_during(asyncio.sleep(options.seconds), start)
+    loaded, loaded_seconds, run = await _drive_during(_import(folder, feed), start)
+    return Case(name, idle, idle_seconds, loaded, loaded_seconds, run)
 
 
-@asynccontextmanager
-async def _timed(start: Drive) -> AsyncIterator[tuple[Tally, float]]:
-    """Drives while the body runs."""
-    until, found = asyncio.Event(), []
+async def _drive_during(work: Awaitable[T], start: Drive) -> tuple[Tally, float, T]:
+    """Send PUTs until ``work`` has ended. Return their times, the seconds from the first to the last, and what
+    ``work`` returned."""
+    until = asyncio.Event()
     began, task = perf_counter(), asyncio.ensure_future(start(until))
     try:
-        yield found  # type: ignore[misc]
+        result = await work
     finally:
         until.set()
-        found += [await task, perf_counter() - began]
+        tally = await task
+    return tally, perf_counter() - began, result
 
 
-async def _reconciled(log: Path) -> dict[str, object]:
-    """The log's line about the run, once it is there."""
+async def _import(folder: Path, feed: Path) -> dict[str, Any]:
+    """Drop the feed and wait for its run. Return the log line of the run, with the seconds that it took."""
+    drop = folder / "feeds" / "drop" / servers.FEED
+    await asyncio.to_thread(shutil.copy, feed, drop / ".feed.tmp")
+    (drop / ".feed.tmp").rename(drop / "feed.xml")
+    began = perf_counter()
+    run = await _reconciled(folder / "log")
+    return {**run, "seconds": perf_counter() - began}
+
+
+async def _reconciled(log: Path) -> dict[str, Any]:
+    """Wait for the log line of the run. Return it."""
     with log.open() as lines:
         while True:
             for line in lines:
                 if '"feed.reconciled"' in line:
-                    return json.loads(line)
+                    run: dict[str, Any] = json.loads(line)
+                    return run
             await asyncio.sleep(0.2)
 
 
@@ -131,7 +137,7 @@ def _show(options: argparse.Namespace, cases: list[Case]) -> None:
     print("| PUTs | while | PUT/s | p50 | p99 | longest | failed | import |")
     print("|---|---|---|---|---|---|---|---|")
     for case in cases:
-        phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in case.run["phases"].items())  # type: ignore[attr-defined]
+        phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in case.run["phases"].items())
         told = (
             f"{case.run['state']}, {case.run['created']:,} created in {case.run['seconds']:.1f} s ({phases})"
         )

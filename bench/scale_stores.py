@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -50,13 +51,11 @@ def make(folder: Path, jobs: int, employer_count: int = 1) -> str:
     )
     (folder / "var").mkdir()
     with Store.open(f"sqlite:///{folder}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
-        ids = [
-            store.write(lambda tx, n=n: employers.add(tx, f"{EMPLOYER} {n}")).id
-            for n in range(employer_count)
-        ]
+        names = [f"{EMPLOYER} {number}" for number in range(employer_count)]
+        ids = [store.write(partial(employers.add, name=name)).id for name in names]
         made = _jobs(jobs, ids)
         while some := list(islice(made, _BATCH)):
-            store.write(lambda tx, some=some: _insert(tx, some))
+            store.write(partial(_insert, some=some))
         store.write(lambda tx: tx.next_ids("job", jobs))
         while store.index_some():
             pass

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -56,9 +57,9 @@ def put_template() -> str:
 def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
     """An installation of syncd with ``jobs`` jobs in ``folder``; a key for them."""
     from syncd.domain.catalog import Catalog
-    from syncd.domain.job import Actor, ActorKind
+    from syncd.domain.job import Actor, ActorKind, JobInput
     from syncd.domain.rules import check
-    from syncd.store import Store, employers, keys, upsert
+    from syncd.store import Store, Tx, employers, keys, upsert
 
     catalog, actor, config = Catalog.default(), Actor(ActorKind.OPERATOR), folder / "config"
     (config / "feeds.d").mkdir(parents=True)
@@ -71,9 +72,13 @@ def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
     with Store.open(f"sqlite:///{folder}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
         employer = store.write(lambda tx: employers.add(tx, EMPLOYER))
         inputs = [check(one, catalog) for one in bodies(jobs)]
+
+        def create(some: list[JobInput], tx: Tx) -> None:
+            for job in some:
+                upsert.create(tx, employer.id, job, actor)
+
         for start in range(0, jobs, 1_000):
-            some = inputs[start : start + 1_000]
-            store.write(lambda tx, some=some: [upsert.create(tx, employer.id, i, actor) for i in some])
+            store.write(partial(create, inputs[start : start + 1_000]))
         return store.write(lambda tx: keys.create(tx, employer.id, "bench", None))[1]
 
 
