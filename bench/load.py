@@ -1,12 +1,12 @@
-"""API writes while the daemon imports a large feed: how long a durable PUT takes idle, and during the import.
+"""Time durable PUTs while the daemon imports a large feed, beside the same PUTs while it does nothing else.
 
     .venv/bin/python bench/load.py [--rows 100000] [--rate 200] [--connections 32] [--seconds 10] [--folder DIR]
 
-``syncd serve`` runs as it is delivered. Per case: PUTs by referenceId over ``--jobs`` jobs for some seconds while
-nothing else happens, then the same PUTs while an Indeed feed of ``--rows`` new rows (about 3.5 KB each) is
-dropped and imported. First paced (``--rate`` a second in all; the time of a PUT counts from when it was due),
-then as many as will go. No PUT may fail: the script ends with 1 if one does, or if a job is missing at the end.
-The client is a Python process on the same cores.
+``syncd serve`` runs as it is delivered. Each case has two phases: PUTs by referenceId over ``--jobs`` jobs for some
+seconds while nothing else happens, then the same PUTs while an Indeed feed of ``--rows`` new rows (about 3.5 KB each)
+is dropped and imported. The first case is paced (``--rate`` a second in all; the time of a PUT counts from when it was
+due), the second sends as many as the service answers. No PUT may fail: the script ends with 1 if one does, or if a
+job is missing at the end. The client is a Python process on the same cores.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Drive = Callable[[asyncio.Event], Awaitable[Tally]]
 
 @dataclass
 class Case:
-    """PUTs idle and during the import; seconds that each phase and the import's phases took."""
+    """The PUTs of both phases, the seconds that each took, and the log line of the run."""
 
     name: str
     idle: Tally
@@ -61,7 +61,7 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--jobs", type=int, default=10_000, help="that the PUTs are about")
+    parser.add_argument("--jobs", type=int, default=10_000, help="jobs that the PUTs change")
     parser.add_argument("--rate", type=float, default=200.0, help="PUTs a second, all connections together")
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=10.0, help="of the idle phase")
@@ -138,12 +138,12 @@ def _show(options: argparse.Namespace, cases: list[Case]) -> None:
     print("|---|---|---|---|---|---|---|---|")
     for case in cases:
         phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in case.run["phases"].items())
-        told = (
+        imported = (
             f"{case.run['state']}, {case.run['created']:,} created in {case.run['seconds']:.1f} s ({phases})"
         )
         for when, tally, seconds, note in (
             ("idle", case.idle, case.idle_seconds, ""),
-            ("import", case.loaded, case.loaded_seconds, told),
+            ("import", case.loaded, case.loaded_seconds, imported),
         ):
             print(
                 f"| {case.name} | {when} | {len(tally.times) / seconds:,.0f} | {tally.late(50):.1f} | {tally.late(99):.1f} "

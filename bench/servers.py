@@ -1,5 +1,5 @@
-"""The servers of the HTTP benches, each a process of its own on 127.0.0.1: ``syncd serve`` as it is delivered,
-a bare aiohttp handler, and the FastAPI peer. They hold the same jobs."""
+"""The servers of the HTTP benches, each in a process of its own on 127.0.0.1: ``syncd serve`` as it is delivered, a bare
+aiohttp handler, and the FastAPI server. They have the same jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLACES = ("Calgary, AB", "Montréal, QC", "Halifax, NS")
 
 
 def body(number: int) -> dict[str, Any]:
-    """A whole job of about 3 KB."""
+    """Return a whole job of about 3 KB."""
     return {
         "referenceId": f"R-{number:06d}",
         "title": f"{TITLES[number % len(TITLES)]} {number}",
@@ -46,7 +46,7 @@ def bodies(count: int) -> Iterator[dict[str, Any]]:
 
 
 def put_template() -> str:
-    """A whole body for any job: ``%06d`` is its number, then a salt in the title."""
+    """Return a body for any job: the first ``%06d`` is its number, the second makes the title different each time."""
     whole = {**body(0), "referenceId": "R-@", "title": "Line Cook @"}
     return json.dumps(whole).replace("%", "%%").replace("@", "%06d", 2)
 
@@ -55,7 +55,7 @@ def put_template() -> str:
 
 
 def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
-    """An installation of syncd with ``jobs`` jobs in ``folder``; a key for them."""
+    """Make an installation of syncd with ``jobs`` jobs in ``folder``. Return a key of their employer."""
     from syncd.domain.catalog import Catalog
     from syncd.domain.job import Actor, ActorKind, JobInput
     from syncd.domain.rules import check
@@ -83,8 +83,8 @@ def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
 
 
 def read_ahead(folder: Path) -> None:
-    """Read every database once, so that the load after it finds it in memory: some machines give the memory of a file
-    that nobody reads for some seconds to others, and a load would then measure the disk."""
+    """Read every database once, so that the load after it finds it in memory. Some machines soon free the memory of a
+    file that is not read, and a load would then measure the disk."""
     for path in folder.rglob("*.db"):
         with path.open("rb") as file:
             while file.read(1 << 20):
@@ -92,7 +92,7 @@ def read_ahead(folder: Path) -> None:
 
 
 def serve_bare(port: int, answers: dict[str, bytes]) -> None:
-    """aiohttp and nothing else: the bytes of one job and of one list, whatever is asked; a body is read."""
+    """Serve with aiohttp alone: the same bytes for every job and for every list. A body is read."""
     from aiohttp import web
 
     def always(content: bytes) -> Any:
@@ -115,12 +115,14 @@ def serve_bare(port: int, answers: dict[str, bytes]) -> None:
 
 @dataclass
 class Server:
+    """A running server and its port."""
+
     process: subprocess.Popen[bytes]
     port: int
 
     @classmethod
     def syncd(cls, folder: Path, port: int) -> Server:
-        """The daemon, as an operator starts it; its log goes to a file."""
+        """Start the daemon as an operator starts it, with its log in a file."""
         environ = {**os.environ, "SYNCD_API__LISTEN": f"127.0.0.1:{port}"}
         command = [sys.executable, "-m", "syncd", "serve", "--config", str(folder / "config" / "syncd.toml")]
         with (folder / "log").open("wb") as log:
@@ -129,7 +131,7 @@ class Server:
 
     @classmethod
     def of_bench(cls, what: str, folder: Path, key: str, port: int) -> Server:
-        """``bare`` or ``fastapi``."""
+        """Start the server ``bare`` or ``fastapi``."""
         command = [sys.executable, "-m", "bench.servers", what, str(folder), key, str(port)]
         with (folder / f"{what}.log").open("wb") as log:
             process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
@@ -148,7 +150,7 @@ class Server:
         raise SystemExit("a server did not start; see its log")
 
     def get(self, key: str, path: str) -> bytes:
-        """The body of a 200."""
+        """Return the body of a GET. Raise AssertionError if its status is not 200."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.request("GET", BASE + path, headers={"API-Key": key})
         answer = connection.getresponse()
@@ -158,7 +160,7 @@ class Server:
         return content
 
     def cpu(self) -> float:
-        """Seconds of CPU used so far, all threads."""
+        """Return the CPU seconds used so far by all threads."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
