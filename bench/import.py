@@ -107,13 +107,12 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
 
     from syncd.domain.catalog import Catalog
     from syncd.errors import NotFound
-    from syncd.feeds.config import FeedDefaults, parse_feed
-    from syncd.service.daemon import SWITCH
-    from syncd.service.memory import settle_memory
+    from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+    from syncd.service.interpreter import tune_garbage_collector, tune_thread_switches
     from syncd.store import Store, employers, feeds, runs
-    from syncd.sync.feed import Feed
-    from syncd.sync.importer import Importer
-    from syncd.sync.source import SourceFile
+    from syncd.sync.run.feed import Feed
+    from syncd.sync.run.importer import Importer
+    from syncd.sync.run.source import SourceFile
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
     catalog = Catalog.default()
@@ -134,8 +133,8 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
         source = SourceFile.of(path)
         run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
         importer = Importer(store, catalog=catalog, scratch=folder, helpers=helpers)
-        settle_memory()
-        sys.setswitchinterval(SWITCH)
+        tune_garbage_collector()
+        tune_thread_switches()
         memory = _Memory()
         memory.start()
         start = time.perf_counter(), _cpu()

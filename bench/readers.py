@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator
 import ijson
 from lxml import etree
 
-from syncd.feeds.readers import Limits, ReadSpec, open_reader
+from syncd.feeds.readers.opening import Limits, ReadSpec, open_reader
 
 FIELDS = (
     "title",
@@ -179,7 +179,7 @@ def report(path: Path, count: int, reps: int) -> None:
 def peak(path: Path, *, known: bool) -> float:
     """Return the peak of resident memory in MiB of a process that only reads ``path``."""
     code = (
-        "import sys; from pathlib import Path; from syncd.feeds.readers import Limits, ReadSpec, open_reader\n"
+        "import sys; from pathlib import Path; from syncd.feeds.readers.opening import Limits, ReadSpec, open_reader\n"
         "for _ in open_reader(Path(sys.argv[1]), ReadSpec(), Limits(), (lambda d: d) if sys.argv[2] else None): pass\n"
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])"
     )

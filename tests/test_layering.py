@@ -1,6 +1,12 @@
-"""Imports point one way: errors ← domain ← {config, feeds, store} ← sync ← {api, console} ← service ← cli."""
+"""The import rules of docs/architecture.md.
+
+Imports point one way: errors ← domain ← {config, feeds, store, web} ← sync ← {api, console} ← service ← cli.
+A package is used through its face, the names in ``__all__`` of its ``__init__``. No two modules and no two packages
+import each other in a circle."""
 
 import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,6 +19,7 @@ RANK = {
     "logs": 2,
     "feeds": 2,
     "store": 2,
+    "web": 2,
     "sync": 3,
     "api": 4,
     "console": 4,
@@ -25,9 +32,9 @@ HOMES = {
     "sqlmodel": ("store",),
     "sqlalchemy": ("store",),
     "alembic": ("store",),
-    "aiohttp": ("api", "console", "service", "sync/remote"),
+    "aiohttp": ("api", "console", "service", "web"),
     "watchfiles": ("service",),
-    "prometheus_client": ("api", "service"),
+    "prometheus_client": ("web", "service"),
     "typer": ("cli",),
     "lxml": ("feeds",),
     "ijson": ("feeds",),
@@ -45,40 +52,132 @@ IMPURE = {
     "random",
     "subprocess",
 }
+#: Packages that other packages use through their face alone, with all that lies in them.
+FACES = ("syncd.feeds", "syncd.sync", "syncd.web")
+#: Packages in which no circle is left.
+ACYCLIC = (
+    "syncd.api",
+    "syncd.config",
+    "syncd.domain",
+    "syncd.feeds",
+    "syncd.service",
+    "syncd.sync",
+    "syncd.web",
+)
 
 
-def imports(path: Path) -> set[str]:
-    found = set()
+def dotted(path: Path) -> str:
+    """Return the name by which ``path`` is imported: syncd/feeds/text.py → syncd.feeds.text."""
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {dotted(path): path for path in sorted(ROOT.rglob("*.py"))}
+PACKAGES = {name for name, path in FILES.items() if path.name == "__init__.py"}
+
+
+def package_of(name: str) -> str:
+    """Return the innermost package of the module ``name``; a package is its own."""
+    return name if name in PACKAGES else name.rpartition(".")[0]
+
+
+def imports(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield (module, name) for each import of ``path``; the name is empty for ``import module``."""
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+            yield from ((node.module or "", alias.name) for alias in node.names)
 
 
-def package(dotted: str) -> str | None:
-    """syncd.store.jobs → store; syncd.__version__ → None."""
-    parts = dotted.split(".")
-    return parts[1] if parts[0] == "syncd" and len(parts) > 1 and parts[1] in RANK else None
+def imported_module(module: str, name: str) -> str:
+    """Return the module or package that ``from module import name`` loads."""
+    full = f"{module}.{name}"
+    return full if full in FILES else module
 
 
-MODULES = sorted(p for p in ROOT.rglob("*.py") if p.parent != ROOT or p.name != "__init__.py")
+def home_of(name: str) -> str:
+    """Return the part of the program that ``name`` belongs to: syncd.store.jobs → store."""
+    return name.removeprefix("syncd").lstrip(".").partition(".")[0]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_module_imports_only_what_lies_below_it(path: Path) -> None:
-    inside = str(path.relative_to(ROOT))
-    home = inside.split("/", maxsplit=1)[0].removesuffix(".py")
-    assert home in RANK, f"{inside}: a package that the architecture does not know"
-    for name in imports(path):
-        other = package(name)
-        if other is not None and other != home:
-            shared = other == "logs" and RANK[home] > RANK["logs"]
-            assert RANK[other] < RANK[home] or shared, f"{inside} imports {name}"
-        top = name.split(".")[0]
-        if top in HOMES:
-            assert inside.startswith(HOMES[top]), f"{inside} imports {name}"
+MODULES = [name for name in FILES if name != "syncd"]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_imports_only_what_lies_below_it(name: str) -> None:
+    home = home_of(name)
+    assert home in RANK, f"{name}: a package that the architecture does not know"
+    inside = str(FILES[name].relative_to(ROOT))
+    for module, what in imports(FILES[name]):
+        other = home_of(imported_module(module, what)) if module.partition(".")[0] == "syncd" else ""
+        if other in RANK and other != home:
+            shared = other == "logs" and RANK[home] >= RANK["logs"]
+            assert RANK[other] < RANK[home] or shared, f"{inside} imports {module}.{what}"
+        library = module.partition(".")[0]
+        if library in HOMES:
+            assert inside.startswith(HOMES[library]), f"{inside} imports {module}"
         if home == "domain":
-            assert top not in IMPURE, f"{inside} imports {name}: the domain is pure"
+            assert library not in IMPURE, f"{inside} imports {module}: the domain is pure"
+
+
+def names_in_all(package: str) -> set[str]:
+    """Return the names in ``__all__`` of a package, read from its source."""
+    for node in ast.parse(FILES[package].read_bytes()).body:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id == "__all__"
+        ):
+            names = ast.literal_eval(node.value)
+            assert isinstance(names, list)
+            return set(names)
+    return set()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_package_is_used_through_its_face(name: str) -> None:
+    home = package_of(name)
+    for module, what in imports(FILES[name]):
+        if not module.startswith(FACES):
+            continue
+        package = package_of(module)
+        if home == package or home.startswith(f"{package}."):
+            continue
+        if f"{module}.{what}" in PACKAGES:  # ``from syncd.feeds import readers`` names a package
+            continue
+        assert module == package, f"{name} imports {module}, which is inside {package}"
+        assert what in names_in_all(package), f"{name} imports {what}, which {package} does not offer"
+
+
+def circle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Return the members of a circle in ``graph``, or an empty list."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found
+    return []
+
+
+def test_no_two_modules_import_each_other() -> None:
+    graph = {
+        name: {imported_module(module, what) for module, what in imports(path)} - {name}
+        for name, path in FILES.items()
+        if name.startswith(ACYCLIC)
+    }
+    assert circle(graph) == []
+
+
+def test_no_two_packages_import_each_other() -> None:
+    """A package and one that lies within it count as one here."""
+    graph: dict[str, set[str]] = {package: set() for package in PACKAGES}
+    for name, path in FILES.items():
+        home = package_of(name)
+        for module, what in imports(path):
+            if module.partition(".")[0] == "syncd":
+                other = package_of(imported_module(module, what))
+                if not f"{other}.".startswith(f"{home}.") and not f"{home}.".startswith(f"{other}."):
+                    graph[home].add(other)
+    assert circle(graph) == []

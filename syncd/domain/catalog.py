@@ -1,4 +1,4 @@
-"""The catalogues: position types, categories, salary periods, routing types (specification 2.3 to 2.6.1).
+"""The catalogues: position types, categories, salary periods, routing types (docs/specification.md 2.3 to 2.6.1).
 
 A value: made once from the shipped entries and the configuration, then passed round. Retired entries stay
 valid on input, so that a job that has one can be sent back as it was read; they are only no longer found by
@@ -75,16 +75,16 @@ class Catalog:
 
     def __post_init__(self) -> None:
         names = {
-            "category": _names(self.categories.values(), CATEGORY_SYNONYMS),
-            "position": _names(self.position_types.values(), POSITION_SYNONYMS),
-            "period": _names(self.periods.values(), PERIOD_SYNONYMS),
-            "routing": _names(self.routing_types.values(), ROUTING_SYNONYMS),
+            "categories": _names(self.categories.values(), CATEGORY_SYNONYMS),
+            "position_types": _names(self.position_types.values(), POSITION_SYNONYMS),
+            "periods": _names(self.periods.values(), PERIOD_SYNONYMS),
+            "routing_types": _names(self.routing_types.values(), ROUTING_SYNONYMS),
         }
         object.__setattr__(self, "_by_name", names)
 
     @classmethod
     def default(cls) -> Catalog:
-        """What syncd ships (API contract, "Catalogues")."""
+        """What syncd ships (docs/api.md "Catalogues")."""
         return cls(
             position_types={id: Entry(id, name) for id, name in POSITION_TYPES.items()},
             categories={id: Entry(id, name) for id, name in CATEGORIES.items()},
@@ -130,6 +130,19 @@ class Catalog:
             raise ConfigError(faults)
         return changed
 
+    def entries(self, name: str) -> Mapping[int, Entry | Period]:
+        """Return the catalogue of this name (``JobField.catalogue``): id → entry."""
+        found: Mapping[int, Entry | Period] = getattr(self, name)
+        return found
+
+    def find(self, name: str, text: str) -> int | None:
+        """Return the id of the entry that ``text`` names in the catalogue ``name``, without case and accents, or None."""
+        names, wanted = self._by_name[name], key(text)
+        found, bare = names.get(wanted), _bare(wanted)
+        if found is None and ("&" in text or bare != wanted):
+            return names.get(f"& {bare}")
+        return found
+
     def category(self, id: int) -> Entry | None:
         return self.categories.get(id)
 
@@ -145,27 +158,20 @@ class Catalog:
     def find_category(self, name: str) -> int | None:
         """The id of the category with this name or a known synonym, without case and accents; None if there
         is none."""
-        return self._find("category", name)
+        return self.find("categories", name)
 
     def find_position_type(self, name: str) -> int | None:
         """The same for position types (``FULL_TIME``, ``temps plein``, ``Contractor`` …)."""
-        return self._find("position", name)
+        return self.find("position_types", name)
 
     def find_period(self, name: str) -> int | None:
         """The same for salary periods, by name, unit or abbreviation (``Yearly``, ``HOUR``, ``an``,
         ``hr``)."""
-        return self._find("period", name)
+        return self.find("periods", name)
 
     def find_routing_type(self, name: str) -> int | None:
         """The same for routing types (``Email``, ``courriel``, ``URL``)."""
-        return self._find("routing", name)
-
-    def _find(self, kind: str, name: str) -> int | None:
-        names, wanted = self._by_name[kind], key(name)
-        found, bare = names.get(wanted), _bare(wanted)
-        if found is None and ("&" in name or bare != wanted):
-            return names.get(f"& {bare}")
-        return found
+        return self.find("routing_types", name)
 
     def digest(self) -> bytes:
         """16 bytes over every id, name, unit and retirement: equal for equal catalogues, in any process."""

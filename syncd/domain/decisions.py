@@ -20,7 +20,7 @@ class Create(Struct, frozen=True):
 
 class Update(Struct, frozen=True):
     """Replace ``before`` by ``job``. ``changed``: wire names of the fields that differ (``publishDate`` too),
-    in the specification's order."""
+    in the order of docs/specification.md 2.1."""
 
     before: Job
     job: Job
@@ -60,7 +60,7 @@ Change = Create | Update | Archive | Delete | Unchanged
 
 
 class RowAction(StrEnum):
-    """What a feed row counts as: a row counts once, by its strongest action (sync contract, "Counting").
+    """What a feed row counts as: a row counts once, by its strongest action (docs/reconciliation.md "Counting").
 
     ``suppressed``: a person archived the job, so it stays archived. ``expired``: the row's own date has
     passed; it archived the job, or there was none to archive."""

@@ -1,5 +1,6 @@
-"""Three-way edits (sync contract, ``on_api_edit = "keep"``): short digests of values, to tell what a person
-changed since a feed last wrote, and whether the feed's own value has changed since."""
+"""Three-way edits for ``on_api_edit = "keep"`` (docs/reconciliation.md "Edits through the API"): short
+digests of values, to tell what a person changed since a feed last wrote, and whether the feed's own value has
+changed since."""
 
 from __future__ import annotations
 

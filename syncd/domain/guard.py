@@ -1,4 +1,5 @@
-"""When a run stops short (sync contract): what a plan may not do without a person's word."""
+"""When a run stops short (docs/reconciliation.md "When a run stops short"): what a plan may not do without a
+person's word."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Description HTML (specification 2.6): a strict token grammar, judged as the tokenizer of a browser reads
-it.
+"""Description HTML (docs/specification.md 2.6): a strict token grammar, judged as the tokenizer of a browser reads it.
 
 ``check`` accepts most texts by one regular expression; what that does not know is read token by token, to
 accept it after all or to name each offending tag and attribute with its offset. Linear in the length of the
@@ -48,8 +47,8 @@ _SHOWN = 40
 
 
 def check(text: str, limit: int | None = None) -> list[HtmlFault]:
-    """Everything in ``text`` that section 2.6 does not allow, by offset; empty if it may be stored as it is.
-    With ``limit`` reading stops after so many faults."""
+    """Everything in ``text`` that docs/specification.md 2.6 does not allow, by offset; empty if it may be
+    stored as it is. With ``limit`` reading stops after so many faults."""
     if _DOUBTFUL.search(text) is None:
         return []
     return list(islice(_faults(text), limit))

@@ -1,4 +1,4 @@
-"""What a job posting is: the values that every other package passes round (specification, section 2).
+"""What a job posting is: the values that every other package passes round (docs/specification.md 2).
 
 Two shapes: ``Job`` is a whole posting as stored; ``JobInput`` holds only the fields that somebody sent,
 checked and typed."""
@@ -29,19 +29,13 @@ class CloseOrigin(StrEnum):
 
 
 class ArchivedBy(StrEnum):
-    """Why a job is archived; decides whether a feed that lists it again may bring it back (sync contract)."""
+    """Why a job is archived; decides whether a feed that lists it again may bring it back
+    (docs/reconciliation.md "What a row sends")."""
 
     PERSON = "person"  # through the API or the command line: it stays archived
     MISSING = "missing"  # its feed no longer had it
     CLOSED = "closed"  # its close date passed
     EXPIRED = "expired"  # its own row carried a date that had passed
-
-
-class Routing:
-    """Applicant routing type ids (section 2.6.1)."""
-
-    EMAIL = 1
-    URL = 2
 
 
 class Place(Struct, frozen=True):
@@ -56,7 +50,7 @@ class Place(Struct, frozen=True):
 
 
 class Location(Struct, frozen=True):
-    """A catalogue location (section 2.2). ``id`` is 0 for a place that the store has yet to add."""
+    """A catalogue location (docs/specification.md 2.2). ``id`` is 0 for a place that the store has yet to add."""
 
     id: int
     name: str
@@ -65,7 +59,8 @@ class Location(Struct, frozen=True):
 
 
 class Salary(Struct, frozen=True):
-    """Section 2.5. ``amount`` None means commission only. ``period`` is the id 1 to 5."""
+    """The salary of a job (docs/specification.md 2.5). ``amount`` None means commission only. ``period`` is
+    the id 1 to 5."""
 
     amount: Decimal | None = None
     max_amount: Decimal | None = None
@@ -74,7 +69,7 @@ class Salary(Struct, frozen=True):
 
 
 class Employer(Struct, frozen=True):
-    """``unlimited``: on the plan for which auto-refresh takes effect (section 2.1)."""
+    """``unlimited``: on the plan for which auto-refresh takes effect (docs/specification.md 2.1)."""
 
     id: int
     name: str
@@ -108,25 +103,6 @@ class Job(Struct, frozen=True):
     application_url: str | None
     archived_by: ArchivedBy | None = None
     version: int = 0
-
-
-#: Wire name (specification) → attribute of Job. The one table of names; the order is the specification's.
-ATTRIBUTES: Mapping[str, str] = {
-    "referenceId": "reference_id",
-    "title": "title",
-    "closeDate": "close_date",
-    "confidential": "confidential",
-    "autoRefresh": "auto_refresh",
-    "status": "status",
-    "locations": "locations",
-    "categories": "categories",
-    "positionType": "position_type",
-    "salary": "salary",
-    "description": "description",
-    "applicantRoutingType": "routing",
-    "applicationEmail": "application_email",
-    "applicationUrl": "application_url",
-}
 
 
 class JobInput(Struct, frozen=True):

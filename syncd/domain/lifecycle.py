@@ -1,4 +1,4 @@
-"""The life of a job (specification, section 3; API contract, "Statuses"): create, merge an update, change
+"""The life of a job (docs/specification.md 3; docs/api.md "Statuses"): create, merge an update, change
 status, publish afresh, archive. The only place where a status, a publish date or a close date is set."""
 
 from __future__ import annotations
@@ -10,18 +10,8 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from syncd.domain.decisions import Archive, Create, Decision, Reject, Unchanged, Update
-from syncd.domain.job import (
-    ATTRIBUTES,
-    ArchivedBy,
-    CloseOrigin,
-    Job,
-    JobInput,
-    Location,
-    Moment,
-    Routing,
-    Salary,
-    Status,
-)
+from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
+from syncd.domain.job_fields import ATTRIBUTES, Routing
 from syncd.domain.merged import check_merged
 from syncd.errors import IllegalTransition
 
@@ -224,7 +214,7 @@ _WIRE = {attribute: name for name, attribute in ATTRIBUTES.items()} | {"publish_
 
 
 def changed_fields(changes: Mapping[str, object]) -> tuple[str, ...]:
-    """Wire names of the changed attributes, in the specification's order (a new publication is
+    """Wire names of the changed attributes, in the order of docs/specification.md 2.1 (a new publication is
     ``publishDate``)."""
     names = [_WIRE[attribute] for attribute in changes if attribute in _WIRE]
     return tuple(sorted(names, key=_PLACE.__getitem__))

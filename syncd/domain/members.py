@@ -19,7 +19,8 @@ from syncd.domain.fields import (
     shown,
     wrong_type,
 )
-from syncd.domain.job import ATTRIBUTES, Place
+from syncd.domain.job import Place
+from syncd.domain.job_fields import ATTRIBUTES
 from syncd.domain.text import fold
 from syncd.errors import Problem
 

@@ -1,11 +1,12 @@
-"""The rules that only a whole job can keep or break: what it must have, and what must fit together (API
-contract, "Reading a body")."""
+"""The rules that only a whole job can keep or break: what it must have, and what must fit together
+(docs/api.md "Reading a body")."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from syncd.domain.job import ATTRIBUTES, Job, Moment, Routing, Salary, Status
+from syncd.domain.job import Job, Moment, Salary, Status
+from syncd.domain.job_fields import ATTRIBUTES, Routing
 from syncd.errors import Problem
 
 _ORDER = {name: place for place, name in enumerate(ATTRIBUTES)}
@@ -24,7 +25,7 @@ NEEDED_TO_BE_ACTIVE = (
 
 
 def check_merged(job: Job, sent_fields: Mapping[str, object], now: Moment) -> list[Problem]:
-    """Every rule that the merged ``job`` breaks, in the order of the body, then of the specification.
+    """Every rule that the merged ``job`` breaks, in the order of the body, then of docs/specification.md 2.1.
 
     ``sent_fields`` decides only whether the close date is judged: it is, if the body has ``status`` or
     ``closeDate``."""
@@ -41,8 +42,8 @@ def check_merged(job: Job, sent_fields: Mapping[str, object], now: Moment) -> li
 
 
 def in_body_order(problems: list[Problem], body: Iterable[str]) -> list[Problem]:
-    """``problems`` in the order of the body's members; those of absent members last, in the specification's
-    order."""
+    """``problems`` in the order of the body's members; those of absent members last, in the order of
+    docs/specification.md 2.1."""
     place = {name: index for index, name in enumerate(body)}
 
     def position(problem: Problem) -> tuple[int, int]:

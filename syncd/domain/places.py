@@ -1,4 +1,4 @@
-"""Locations as people write them: "City" or "City, PC" (specification 4.2; API contract, "Locations").
+"""Locations as people write them: "City" or "City, PC" (docs/specification.md 4.2; docs/api.md "Locations").
 
 Judges the writing only: whether such a place exists, and how it is spelled, is the store's knowledge."""
 

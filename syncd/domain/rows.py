@@ -1,5 +1,5 @@
-"""One valid feed row against the job that it names (sync contract, "The law"): what status and close date the
-row stands for, who may write, what a person's edit keeps, what the row counts as."""
+"""One valid feed row against the job that it names (docs/reconciliation.md "The law"): what status and close
+date the row stands for, who may write, what a person's edit keeps, what the row counts as."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from syncd.domain.decisions import Create, Decision, Ownership, Reject, RowAction, RowDecision, Update
 from syncd.domain.edits import digest
-from syncd.domain.job import ATTRIBUTES, ArchivedBy, CloseOrigin, Job, JobInput, Moment, Status
+from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Moment, Status
+from syncd.domain.job_fields import ATTRIBUTES
 from syncd.domain.lifecycle import decide, default_close_date
 from syncd.domain.policy import Policy
 from syncd.errors import Problem

@@ -1,5 +1,4 @@
-"""The rules for what is sent (specification, sections 2, 4.2 and 8; API contract, "Reading a body"), as data
-and readers.
+"""The rules for what is sent (docs/specification.md 2, 4.2 and 8; docs/api.md "Reading a body"), as data and readers.
 
 ``check`` judges a body by itself; what only the merged job can break is in ``merged`` and asked by
 ``decide``. The HTTP handlers and the importer use the same ``check``: there is no second place for a rule."""
@@ -39,7 +38,7 @@ from syncd.errors import Invalid, Problem
 
 __all__ = ["LIMITS", "MAX_PROBLEMS", "check", "check_merged", "check_reference", "other_job"]
 
-#: Longest strings, in code points (section 8).
+#: Longest strings, in code points (docs/specification.md 8).
 LIMITS: Mapping[str, int] = {
     "referenceId": 50,
     "title": 256,
@@ -69,8 +68,8 @@ def check(
 
     ``creating``: the body is to make a new job now; then, if anything is wrong with it, what it lacks is told
     too (with nothing else wrong, ``decide`` tells it). ``reference_required``: it must have a usable
-    referenceId (specification 4.4). ``addressed``: the id of the job that it is to update. Whether a place
-    exists is not judged here; locations come back as Places."""
+    referenceId (docs/specification.md 4.4). ``addressed``: the id of the job that it is to update. Whether a
+    place exists is not judged here; locations come back as Places."""
     if not isinstance(body, dict):
         raise Invalid([Problem("", "wrong_type", "the body must be a JSON object")])
     problems: Problems = []

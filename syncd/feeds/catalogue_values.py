@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from syncd.domain.catalog import Catalog
 from syncd.feeds.faults import nearest
-from syncd.feeds.transforms.text import spelled
+from syncd.feeds.text import spelled
 
 #: No catalogue has longer names; what is longer is not worth looking up (or remembering).
 _LONGEST = 200

@@ -10,7 +10,7 @@ from typing import Any
 
 from lxml import etree
 
-from syncd.feeds.transforms.text import meant
+from syncd.feeds.text import meant
 
 _NAME = r"[^\W\d][\w.-]*"
 _PLAIN = re.compile(rf"({_NAME}(?:/{_NAME})*)?(?:/?@({_NAME}))?\Z")

@@ -1,5 +1,5 @@
 """The catalogue entries that were ever configured: one that the configuration drops again lives on, retired,
-because jobs may have its id (API contract, "Catalogues")."""
+because jobs may have its id (docs/api.md "Catalogues")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feeds: their identity, what they own, and what they last wrote to it (sync contract, "What a run does").
+"""Feeds: their identity, what they own, and what they last wrote to it (docs/reconciliation.md "What a run does").
 
 ``feed_job`` follows the jobs by itself: ``apply`` marks a row touched when anybody changes its job
 (auto-refresh is no touch), and ``own`` takes the mark off. So the questions of a re-sync are answered without

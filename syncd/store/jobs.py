@@ -33,7 +33,7 @@ _LONGEST_TERM = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A job as lists show it (section 2.7); attributes as in Job."""
+    """A job as lists show it (docs/specification.md 2.7); attributes as in Job."""
 
     id: int
     reference_id: str | None
@@ -46,8 +46,8 @@ class Header:
 
 
 class Shown(NamedTuple):
-    """A job as answers show it whole (section 2.1); attributes as in Job, but dates as ISO text. Every GET makes
-    one, and a Job takes four times as long."""
+    """A job as answers show it whole (docs/specification.md 2.1); attributes as in Job, but dates as ISO
+    text. Every GET makes one, and a Job takes four times as long."""
 
     id: int
     reference_id: str | None
@@ -128,8 +128,8 @@ def after(tx: Tx, employer_id: int, job_id: int, limit: int, *, status: Status |
 def page(
     tx: Tx, employer_id: int, *, q: str | None, status: Status | None, page: int, page_size: int
 ) -> tuple[int, list[Header]]:
-    """(how many match, the headers of ``page``, from 1): newest publication first, then higher id (section
-    4.7).
+    """(how many match, the headers of ``page``, from 1): newest publication first, then higher id
+    (docs/specification.md 4.7).
 
     ``q``: substring of title or referenceId, without case and accents, every character literal; empty is
     none."""

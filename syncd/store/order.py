@@ -1,5 +1,5 @@
-"""One page of an employer's jobs in the order of lists, from an index alone: newest publication first, then higher
-id (section 4.7)."""
+"""One page of an employer's jobs in the order of lists, from an index alone: newest publication first, then
+higher id (docs/specification.md 4.7)."""
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
 

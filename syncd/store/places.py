@@ -1,4 +1,4 @@
-"""Places: what somebody wrote → a catalogue location (API contract, "Locations").
+"""Places: what somebody wrote → a catalogue location (docs/api.md "Locations").
 
 Shipped places come first, compared without case, accents or punctuation; "City" alone means the most
 populous. What they lack is the employer's own: found again by the same text, added by ``apply`` when a job

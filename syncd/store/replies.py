@@ -1,5 +1,4 @@
-"""First answers to requests with an Idempotency-Key, kept for each API key (API contract, "Methods and
-addresses")."""
+"""First answers to requests with an Idempotency-Key, kept for each API key (docs/api.md "Methods and addresses")."""
 
 from __future__ import annotations
 

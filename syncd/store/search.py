@@ -1,4 +1,4 @@
-"""Search (``q``, section 4.7): how many jobs have a term, and one page of them.
+"""Search (``q``, docs/specification.md 4.7): how many jobs have a term, and one page of them.
 
 There are three ways to find them, and each gives the same answer:
 

@@ -2,7 +2,7 @@
 batches.
 
 ``check`` of an update sees the job as it is now (None: there is none) before anything is decided, and raises
-to refuse (If-Match). Faults of the merged job come before conflicts (API contract, "Reading a body").
+to refuse (If-Match). Faults of the merged job come before conflicts (docs/api.md "Reading a body").
 """
 
 from __future__ import annotations

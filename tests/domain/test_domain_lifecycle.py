@@ -478,7 +478,7 @@ def test_deciding_again_after_applying_changes_nothing(current, body):
 
 @given(jobs(), bodies)
 def test_an_update_changes_only_what_it_says_and_only_what_was_sent(current, body):
-    from syncd.domain.job import ATTRIBUTES
+    from syncd.domain.job_fields import ATTRIBUTES
 
     decision = put(current, LATER, **body)
     if isinstance(decision, Reject):

@@ -148,7 +148,7 @@ def test_province_code_knows_none_for_others():
     assert province_code("") is None
 
 
-def test_the_shipped_catalogue_is_that_of_the_contract():
+def test_the_shipped_catalogue_is_the_documented_one():
     assert {e.id: e.name for e in CATALOG.position_types.values()} == {
         1: "Full Time",
         2: "Part Time",

@@ -1,4 +1,4 @@
-"""One feed row against the job that it names: the law of the sync contract, case by case."""
+"""One feed row against the job that it names: the law, case by case (docs/reconciliation.md "The law")."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal

@@ -18,7 +18,7 @@ def helpers(pid):
     found = []
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         found += [int(child) for child in listed.read_text().split()]
-    return [child for child in found if b"syncd.sync.helper" in command(child)]
+    return [child for child in found if b"syncd.sync.validation" in command(child)]
 
 
 def command(pid):
@@ -38,7 +38,7 @@ def seconds(pid):
 
 
 def ended(pid):
-    return b"syncd.sync.helper" not in command(pid)
+    return b"syncd.sync.validation" not in command(pid)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "stopped"])

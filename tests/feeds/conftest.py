@@ -16,9 +16,9 @@ from syncd.domain.lifecycle import new_job
 from syncd.domain.merged import check_merged
 from syncd.domain.policy import Limits
 from syncd.errors import Invalid
-from syncd.feeds.config import FeedDefaults, parse_feed
-from syncd.feeds.detect import Evidence, tally
-from syncd.feeds.readers import open_reader
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.drafting.preset_match import Evidence, tally
+from syncd.feeds.readers.opening import open_reader
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"

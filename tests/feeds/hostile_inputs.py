@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 
 from syncd.errors import FeedError
-from syncd.feeds.readers import Limits, ReadSpec, read_stream
+from syncd.feeds.readers.opening import Limits, ReadSpec, read_stream
 
 GIB = 1 << 30
 

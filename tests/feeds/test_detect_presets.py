@@ -3,7 +3,15 @@
 import pytest
 from lxml import etree
 
-from syncd.feeds.detect import Evidence, RecordSet, field_names, find_preset, is_native, score, tally
+from syncd.feeds.drafting.preset_match import (
+    Evidence,
+    RecordSet,
+    field_names,
+    find_preset,
+    is_native,
+    score,
+    tally,
+)
 
 
 def xml(text):

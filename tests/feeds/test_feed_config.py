@@ -8,8 +8,8 @@ import pytest
 from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Policy, Threshold
 from syncd.errors import ConfigError
-from syncd.feeds.config import FeedDefaults, load_feeds, parse_feed
-from syncd.feeds.presets import load_preset, overridden, preset_names
+from syncd.feeds.configuration.feed_files import FeedDefaults, load_feeds, parse_feed
+from syncd.feeds.mapping.presets.loading import load_preset, overridden, preset_names
 
 CATALOG = Catalog.default()
 EXAMPLES = Path(__file__).parents[2] / "config" / "feeds.d"
@@ -219,7 +219,7 @@ def test_a_feeds_own_fields_and_lookups_go_before_those_of_its_preset():
     mapped = found.mapping
     from lxml import etree
 
-    from syncd.feeds.records import Record
+    from syncd.feeds.readers.records import Record
 
     body = mapped.row(
         Record(1, 1, 0, b"", etree.fromstring("<job><title>t</title><salary>$5/h</salary></job>"))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from syncd.domain import places as domain_places
 from syncd.domain import rules
 from syncd.domain.catalog import Catalog
-from syncd.feeds.transforms import money
-from syncd.feeds.transforms.dates import NAMES, compile_dates
-from syncd.feeds.transforms.places import is_nowhere, tidy
-from syncd.feeds.transforms.positions import position_of
+from syncd.feeds.mapping.transforms import money
+from syncd.feeds.mapping.transforms.dates import NAMES, compile_dates
+from syncd.feeds.mapping.transforms.places import is_nowhere, tidy
+from syncd.feeds.mapping.transforms.positions import position_of
 
 CATALOG = Catalog.default()
 #: The machine that runs the tests may be busy.

@@ -15,11 +15,11 @@ from syncd.domain.catalog import Catalog
 from syncd.domain.html import check
 from syncd.domain.policy import Limits
 from syncd.errors import ConfigError, Invalid, Problem
-from syncd.feeds.config import FeedDefaults, parse_feed
-from syncd.feeds.mapping import KINDS, MappedRow, Mapping
-from syncd.feeds.readers import open_reader
-from syncd.feeds.records import Record
-from syncd.feeds.transforms.html import bare, clean, paragraphs
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.mapping.mapping import KINDS, MappedRow, Mapping
+from syncd.feeds.mapping.transforms.html import bare, clean, paragraphs
+from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers.records import Record
 
 CATALOG = Catalog.default()
 BOUNDED = settings(

@@ -1,4 +1,5 @@
-"""The mapping language: selectors of three formats, sources, and each kind of field (feed contract, "Configuration")."""
+"""The mapping language: selectors of three formats, sources, and each kind of field
+(docs/feeds.md "The mapping language")."""
 
 from decimal import Decimal
 
@@ -8,9 +9,9 @@ from lxml import etree
 from syncd.domain import rules
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, FeedError, Problem
-from syncd.feeds.config import FeedDefaults, parse_feed
-from syncd.feeds.mapping import MappedRow, Mapping
-from syncd.feeds.records import Record
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.mapping.mapping import MappedRow, Mapping
+from syncd.feeds.readers.records import Record
 
 CATALOG = Catalog.default()
 

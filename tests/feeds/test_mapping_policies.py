@@ -6,9 +6,9 @@ import pytest
 
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError
-from syncd.feeds.mapping import KINDS, Mapping
-from syncd.feeds.presets import load_preset
-from syncd.feeds.records import Record
+from syncd.feeds.mapping.mapping import KINDS, Mapping
+from syncd.feeds.mapping.presets.loading import load_preset
+from syncd.feeds.readers.records import Record
 
 CATALOG = Catalog.default()
 

@@ -12,9 +12,9 @@ from lxml import etree
 from syncd.domain import rules
 from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Limits
-from syncd.feeds.config import FeedDefaults, parse_feed
-from syncd.feeds.readers import open_reader
-from syncd.feeds.records import Record
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers.records import Record
 
 ROOT = Path(__file__).parents[2]
 CATALOG = Catalog.default()

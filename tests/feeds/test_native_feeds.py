@@ -8,9 +8,9 @@ from lxml import etree
 from syncd.domain import rules
 from syncd.domain.catalog import Catalog
 from syncd.errors import Invalid
-from syncd.feeds.mapping import Mapping
-from syncd.feeds.native import COLUMNS
-from syncd.feeds.records import Record
+from syncd.feeds.mapping.mapping import Mapping
+from syncd.feeds.native.reading import COLUMNS
+from syncd.feeds.readers.records import Record
 
 CATALOG = Catalog.default()
 NATIVE = Mapping(CATALOG)

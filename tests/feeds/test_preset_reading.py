@@ -5,9 +5,9 @@ import pytest
 from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError
-from syncd.feeds.config import FeedDefaults, parse_feed
-from syncd.feeds.presets import load_preset, preset_names
-from syncd.feeds.readers import open_reader
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.mapping.presets.loading import load_preset, preset_names
+from syncd.feeds.readers.opening import open_reader
 
 CATALOG = Catalog.default()
 EMPTY = {

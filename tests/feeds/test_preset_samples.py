@@ -1,22 +1,22 @@
-"""Every preset against its sample: the exact jobs, rejected records and warnings (tests/feeds/golden, reviewed by hand
-against the feed contract), and that the sample finds its preset by itself."""
+"""Every preset against its sample: the exact jobs, rejected records and warnings (tests/feeds/golden,
+reviewed by hand against docs/feeds.md "Presets"), and that the sample finds its preset by itself."""
 
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from syncd.feeds.detect import best_set, find_preset
-from syncd.feeds.presets import load_preset, preset_names
+from syncd.feeds.drafting.preset_match import best_set, find_preset
+from syncd.feeds.mapping.presets.loading import load_preset, preset_names
 
 NAMES = (
     "indeed ziprecruiter talent jora linkedin jooble careerjet adzuna trovit jobrapido directemployers hrxml personio rss"
     " schemaorg greenhouse lever workable smartrecruiters recruitee teamtailor ashby jobbank csv"
 ).split()
-PRESETS = Path(__file__).parents[2] / "syncd" / "feeds" / "presets"
+PRESETS = Path(__file__).parents[2] / "syncd" / "feeds" / "mapping" / "presets"
 
 
-def test_the_presets_of_the_contract_are_shipped():
+def test_the_documented_presets_are_shipped():
     assert sorted(NAMES) == list(preset_names())
 
 

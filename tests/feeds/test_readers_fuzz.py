@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncd.errors import FeedError
-from syncd.feeds.readers import Limits, ReadSpec, read_stream
+from syncd.feeds.readers.opening import Limits, ReadSpec, read_stream
 
 sys.path.insert(0, str(Path(__file__).parent))
 

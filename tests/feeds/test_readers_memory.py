@@ -11,7 +11,7 @@ import pytest
 READ = """
 import sys
 from pathlib import Path
-from syncd.feeds.readers import Limits, ReadSpec, open_reader
+from syncd.feeds.readers.opening import Limits, ReadSpec, open_reader
 known = (lambda digests: digests) if sys.argv[2] == "known" else None
 count = sum(1 for _ in open_reader(Path(sys.argv[1]), ReadSpec(), Limits(), known))
 status = Path("/proc/self/status").read_text()

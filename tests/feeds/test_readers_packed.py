@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers import Limits, ReadSpec, open_reader, read_stream
+from syncd.feeds.readers.opening import Limits, ReadSpec, open_reader, read_stream
 
 CSV = b"id,title\n1,a\n2,b\n"
 XML = b"<jobs>\n<job><id>1</id></job><job><id>2</id></job></jobs>"

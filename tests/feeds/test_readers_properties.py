@@ -14,8 +14,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from syncd.domain.policy import Limits
 from syncd.errors import FeedError
-from syncd.feeds.readers import Limits, ReadSpec, read_stream, source
+from syncd.feeds.readers import ReadSpec, source
+from syncd.feeds.readers.opening import read_stream
 
 FOUND = ReadSpec()
 NAMES = [f"c{n}" for n in range(4)]

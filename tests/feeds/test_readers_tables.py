@@ -11,8 +11,8 @@ import pytest
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers import Limits, ReadSpec, read_stream
-from syncd.feeds.records import Record
+from syncd.feeds.readers.opening import Limits, ReadSpec, read_stream
+from syncd.feeds.readers.records import Record
 
 X = '<?xml version="1.0" encoding="UTF-8"?>'
 MB = 1 << 20

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from syncd.errors import FeedError
-from syncd.feeds.readers import Limits, ReadSpec, read_stream
+from syncd.feeds.readers.opening import Limits, ReadSpec, read_stream
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -6,7 +6,7 @@ import tracemalloc
 
 import pytest
 
-from syncd.feeds.record_paths import json_paths, xml_paths
+from syncd.feeds.drafting.record_paths import json_paths, xml_paths
 
 PLACES = {
     '[{"a": 1, "b": 2}]': [""],

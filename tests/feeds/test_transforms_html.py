@@ -1,11 +1,11 @@
-"""Descriptions made fit for section 2.6 (feed contract, ``html = "clean"``)."""
+"""Descriptions made fit for docs/specification.md 2.6 (docs/feeds.md "Fields")."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncd.domain.html import check
-from syncd.feeds.transforms.html import clean
+from syncd.feeds.mapping.transforms.html import clean
 
 PIECES = [
     *(

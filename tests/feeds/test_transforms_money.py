@@ -1,4 +1,4 @@
-"""Salary text → amounts, period, commission (feed contract, "Structured values"; the grammar's table of cases)."""
+"""Salary text → amounts, period, commission (docs/feeds.md "Structured values"; the grammar's table of cases)."""
 
 from decimal import Decimal
 from typing import Any
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from syncd.feeds.transforms import money
-from syncd.feeds.transforms.money import Infer, Pay, number, parse, unit_of
+from syncd.feeds.mapping.transforms import money
+from syncd.feeds.mapping.transforms.money import Infer, Pay, number, parse, unit_of
 
 READ = [
     ("$17-$19/hour", "17", "19", 5),

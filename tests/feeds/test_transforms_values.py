@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from syncd.feeds.transforms.dates import compile_dates
-from syncd.feeds.transforms.places import is_canada, tidy
-from syncd.feeds.transforms.text import boolean, meant, spelled
+from syncd.feeds.mapping.transforms.dates import compile_dates
+from syncd.feeds.mapping.transforms.places import is_canada, tidy
+from syncd.feeds.text import boolean, meant, spelled
 
 DATES = [
     (["iso"], "2026-02-27", "2026-02-27"),

@@ -16,13 +16,13 @@ from syncd.domain import rules
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Actor, ActorKind, Employer, Job
 from syncd.domain.run import RejectedRow, Run, Warning
-from syncd.feeds.config import FeedDefaults, parse_feed
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds, jobs, runs, upsert
-from syncd.sync.feed import Feed
-from syncd.sync.importer import Importer
-from syncd.sync.names import filed_name
-from syncd.sync.rejects import RejectsWriter
-from syncd.sync.source import SourceFile
+from syncd.sync.files.names import filed_name
+from syncd.sync.run.feed import Feed
+from syncd.sync.run.importer import Importer
+from syncd.sync.run.rejects import RejectsWriter
+from syncd.sync.run.source import SourceFile
 
 ZONE = ZoneInfo("America/Toronto")
 #: Noon in Toronto on 16 November 2026.

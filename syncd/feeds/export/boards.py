@@ -13,7 +13,8 @@ import msgspec
 
 from syncd.domain.catalog import Catalog
 from syncd.domain.fields import exact
-from syncd.domain.job import Employer, Job, Location, Routing, Salary
+from syncd.domain.job import Employer, Job, Location, Salary
+from syncd.domain.job_fields import Routing
 
 _JSON = msgspec.json.Encoder(decimal_format="number")
 

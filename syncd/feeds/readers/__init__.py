@@ -1,94 +1,19 @@
-"""Readers: a feed file as a stream of Records, in flat memory, whatever its format and encoding.
+"""Readers: a feed file as a stream of Records, in flat memory, whatever its format and encoding."""
 
-``open_reader`` looks at the first megabyte only; everything that is wrong further on comes as FeedError
-while iterating. Given ``known``, the readers skip the parsing of records whose digest it knows; the file is
-still judged to its last byte."""
+from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers.records import FeedReader, Format, Known, Record, Slice
+from syncd.feeds.readers.spec import EACH, ReadSpec, element_path, header_key, member_path
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from contextlib import closing
-from pathlib import Path
-from typing import BinaryIO
-
-from syncd.domain.policy import Limits
-from syncd.feeds.readers.base import BaseReader
-from syncd.feeds.readers.csv_reader import CsvReader
-from syncd.feeds.readers.detect import detect, refuse_foreign, refuse_page
-from syncd.feeds.readers.json_reader import JsonReader
-from syncd.feeds.readers.jsonl_reader import JsonLinesReader
-from syncd.feeds.readers.packed import GZIP, Opener, Stream, gunzip
-from syncd.feeds.readers.source import Source
-from syncd.feeds.readers.spec import ReadSpec, element_path, header_key, member_path
-from syncd.feeds.readers.xlsx_book import is_spreadsheet
-from syncd.feeds.readers.xlsx_reader import XlsxReader
-from syncd.feeds.readers.xml_lenient import LenientXmlReader
-from syncd.feeds.readers.xml_reader import XmlReader
-from syncd.feeds.readers.zip_reader import ZIP, Archive, ZipReader
-from syncd.feeds.records import FeedReader, Format, Known
-
-__all__ = ["Limits", "ReadSpec", "element_path", "header_key", "member_path", "open_reader", "read_stream"]
-
-_Reader = Callable[[Source, ReadSpec, Limits, Known | None], BaseReader]
-_READERS: dict[Format, _Reader] = {
-    "csv": CsvReader,
-    "xml": XmlReader,
-    "json": JsonReader,
-    "jsonl": JsonLinesReader,
-}
-#: So much of a file shows what kind of thing it is.
-_START = 512
-
-
-def open_reader(path: Path, spec: ReadSpec, limits: Limits, known: Known | None = None) -> FeedReader:
-    """A reader of the file at ``path``. Raises FeedError for what its start shows already; OSError as it
-    comes.
-    """
-
-    def opener() -> BinaryIO:
-        return path.open("rb", buffering=0)
-
-    return read_stream(opener, spec, limits, known)
-
-
-def read_stream(opener: Opener, spec: ReadSpec, limits: Limits, known: Known | None = None) -> FeedReader:
-    """The same over anything that can be opened from its start more than once."""
-
-    def member(content: Callable[[], Stream], number: int = 0, like: Format | None = None) -> BaseReader:
-        reader = _read_plain(content, spec, limits, known, like)
-        reader.count_from(number)
-        return reader
-
-    start = _start(opener)
-    if start.startswith(GZIP):
-        return member(gunzip(opener, limits))
-    if start.startswith(ZIP):
-        with closing(Archive(opener(), limits)) as archive:
-            if is_spreadsheet(archive.zip.namelist()):
-                return XlsxReader(opener, spec, limits, known, archive)
-            return ZipReader(opener, limits, member, archive)
-    return member(opener)
-
-
-def _read_plain(
-    opener: Callable[[], Stream],
-    spec: ReadSpec,
-    limits: Limits,
-    known: Known | None,
-    like: Format | None = None,
-) -> BaseReader:
-    """``like``: the format of what came before it in the same archive."""
-    refuse_foreign(_start(opener))
-    source = Source(opener, spec.encoding, limits)
-    refuse_page(source.head)
-    form = spec.format or detect(source.head, recover=spec.recover)
-    if (like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object
-        form = "jsonl"
-    if form == "xml" and spec.recover:
-        return LenientXmlReader(source, spec, limits, known)
-    return _READERS[form](source, spec, limits, known)
-
-
-def _start(opener: Callable[[], Stream]) -> bytes:
-    with closing(opener()) as stream:
-        return stream.read(_START)
+__all__ = [
+    "EACH",
+    "FeedReader",
+    "Format",
+    "Known",
+    "ReadSpec",
+    "Record",
+    "Slice",
+    "element_path",
+    "header_key",
+    "member_path",
+    "open_reader",
+]

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError
+from syncd.feeds.readers.records import Format, Known, Record
 from syncd.feeds.readers.source import Source
-from syncd.feeds.records import Format, Known, Record
 
 
 class BaseReader(ABC):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from syncd.errors import FeedError
-from syncd.feeds.records import Format
+from syncd.feeds.readers.records import Format
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,118 @@
+"""The fields of a job, each described once (docs/specification.md 2.1). Every list of fields is made from this table.
+
+A layer has one table by *kind*, not by field: how a value of that kind is checked (domain), stored, answered, mapped,
+exported. So a new field of a known kind is a line in ``FIELDS``, an attribute of ``Job`` with a default, a column of
+the table ``job`` with its migration, and its documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import NamedTuple
+
+
+class FieldKind(Enum):
+    """The kinds of values, with the Python type that ``Job``, ``JobInput`` and ``Salary`` hold."""
+
+    TEXT = "text"  # str: one line, trimmed, never empty
+    EMAIL = "email"  # str: the same, an e-mail address
+    URL = "url"  # str: the same, an http or https address
+    HTML = "html"  # str: text of any length with the tags that ``html`` allows
+    NUMBER = "number"  # int
+    AMOUNT = "amount"  # Decimal
+    FLAG = "flag"  # bool, False where it is not sent
+    DATE = "date"  # date
+    STATUS = "status"  # Status
+    CHOICE = "choice"  # int: the id of an entry of a catalogue
+    CHOICES = "choices"  # tuple[int, ...]: ids of entries of a catalogue
+    PLACES = "places"  # tuple[Location, ...]; in a JobInput that is not yet located tuple[Place, ...]
+    SALARY = "salary"  # Salary; in a JobInput a dict of the members that were sent
+
+
+class Needed(Enum):
+    """When a job must have a value in a field."""
+
+    NEVER = "never"
+    ACTIVE = "active"  # while its status is active
+    ALWAYS = "always"
+
+
+class Routing:
+    """The ids of the applicant routing types (docs/specification.md 2.6.1)."""
+
+    EMAIL = 1
+    URL = 2
+
+
+class JobField(NamedTuple):
+    """One field of a job, or one member of its salary.
+
+    ``name`` is the name in JSON, XML and CSV; ``attribute`` the name in ``Job``, ``Salary`` and, where one column
+    holds the value, in the table ``job``. ``about`` is one line of documentation."""
+
+    name: str
+    attribute: str
+    kind: FieldKind
+    about: str
+    nullable: bool = False  # a job may lack the value: null clears it
+    needed: Needed = Needed.NEVER
+    least: int | None = None  # smallest NUMBER, fewest entries
+    most: int | None = None  # largest NUMBER, most entries, most characters (Unicode code points)
+    catalogue: str | None = None  # of CHOICE and CHOICES: the attribute of the catalogue that has the entries
+    routing: int | None = None  # an address: the routing type that needs it and with which answers show it
+
+
+_K, _ALWAYS, _ACTIVE = FieldKind, Needed.ALWAYS, Needed.ACTIVE
+
+# fmt: off
+#: The fields that a client or a feed may send, in the order of docs/specification.md 2.1.
+FIELDS: tuple[JobField, ...] = (
+    JobField("referenceId", "reference_id", _K.TEXT, "The employer's own identifier of the job.", nullable=True, most=50),
+    JobField("title", "title", _K.TEXT, "The job title.", needed=_ALWAYS, most=256),
+    JobField("closeDate", "close_date", _K.DATE, "The last day on which the job is live."),
+    JobField("confidential", "confidential", _K.FLAG, "Whether the employer's name is confidential."),
+    JobField("autoRefresh", "auto_refresh", _K.FLAG, "Whether publishDate is renewed every 7 days."),
+    JobField("status", "status", _K.STATUS, "Whether the job is active, archived or a draft."),
+    JobField("locations", "locations", _K.PLACES, "Where the work is.", needed=_ALWAYS, least=1, most=3),
+    JobField("categories", "categories", _K.CHOICES, "The categories of the job.", needed=_ALWAYS, least=1, most=3,
+             catalogue="categories"),
+    JobField("positionType", "position_type", _K.CHOICE, "Full time, part time and the like.", nullable=True,
+             needed=_ACTIVE, catalogue="position_types"),
+    JobField("salary", "salary", _K.SALARY, "What the job pays.", nullable=True),
+    JobField("description", "description", _K.HTML, "The job description in HTML.", nullable=True, needed=_ACTIVE),
+    JobField("applicantRoutingType", "routing", _K.CHOICE, "Whether candidates apply by e-mail or on a web page.",
+             nullable=True, needed=_ACTIVE, catalogue="routing_types"),
+    JobField("applicationEmail", "application_email", _K.EMAIL, "The address that receives a copy of each application.",
+             nullable=True, most=50, routing=Routing.EMAIL),
+    JobField("applicationUrl", "application_url", _K.URL, "The web page on which candidates apply.",
+             nullable=True, most=200, routing=Routing.URL),
+)
+#: The members of a salary (docs/specification.md 2.5).
+SALARY_MEMBERS: tuple[JobField, ...] = (
+    JobField("amount", "amount", _K.AMOUNT, "The base salary; null: commission only.", nullable=True),
+    JobField("maxAmount", "max_amount", _K.AMOUNT, "The maximum salary, not less than amount.", nullable=True),
+    JobField("period", "period", _K.CHOICE, "The time that an amount pays for.", nullable=True, catalogue="periods"),
+    JobField("plusCommission", "plus_commission", _K.FLAG, "Whether the job earns commission."),
+)
+# fmt: on
+
+#: Wire name → field, wire name → attribute of Job, wire name → attribute of Salary.
+FIELD: Mapping[str, JobField] = {field.name: field for field in FIELDS}
+ATTRIBUTES: Mapping[str, str] = {field.name: field.attribute for field in FIELDS}
+SALARY_ATTRIBUTES: Mapping[str, str] = {member.name: member.attribute for member in SALARY_MEMBERS}
+
+#: What only the service sets: accepted in a body, and ignored (but ``id``, which must be that of the job addressed).
+READ_ONLY = ("id", "employer", "publishDate")
+#: The members of a whole job in an answer, in the order of docs/specification.md 2.1.
+WHOLE = ("id", "referenceId", "employer", "title", "publishDate", *(field.name for field in FIELDS[2:]))
+#: The members of a job in a list (docs/specification.md 2.7). A field that lists are to show is added here.
+HEADER = ("id", "referenceId", "employer", "title", "publishDate", "locations", "confidential", "status")
+#: The two addresses at which candidates may apply.
+ADDRESSES = tuple(field for field in FIELDS if field.routing is not None)
+#: What a change in the history can be about: wire name → attribute of Job.
+CHANGEABLE: Mapping[str, str] = {"publishDate": "publish_date", **ATTRIBUTES}
+
+
+def fields_of(*kinds: FieldKind) -> tuple[JobField, ...]:
+    """Return the fields of these kinds, in order."""
+    return tuple(field for field in FIELDS if field.kind in kinds)

@@ -1,0 +1,254 @@
+"""Feed files (``config/feeds.d/NAME.toml``) → FeedConfig. Every fault of every file is found before any is
+raised.
+
+    employer preset mode settle marker keep_files expect_every and, flat beside them, the keys of [sync]:
+    max_archive max_rejected max_rekeyed max_retitled max_shrunk grace expired on_api_edit owns
+    take_over renew
+    [read] format records encoding delimiter recover · [fields] · [lookup.NAME]
+
+Without ``preset`` and ``[fields]`` the feed has the service's own shape. ``NAME = false`` takes a field of
+the preset out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Collection
+from collections.abc import Mapping as Map
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from syncd import __version__
+from syncd.domain.catalog import Catalog
+from syncd.domain.policy import Policy
+from syncd.domain.rules import LIMITS
+from syncd.domain.values import duration, filled_text
+from syncd.errors import ConfigError
+from syncd.feeds.configuration.options import POLICY_KEYS, member, policy_of, read_spec
+from syncd.feeds.faults import Scope, nearest
+from syncd.feeds.mapping import Mapping, lookups_in, transforms
+from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
+from syncd.feeds.readers import ReadSpec
+
+_SETTINGS = ("employer", "preset", "settle", "marker", "keep_files", "expect_every")
+_TABLES = ("read", "fields", "lookup")
+#: Tables of syncd.toml whose keys, as far as a feed may have them, stand in the feed's file without it.
+_SERVICE = frozenset(("sync", "drop"))
+KEYS = (*_SETTINGS, *POLICY_KEYS, *_TABLES)
+_NAMES = "a feed's name is letters, digits, dots, dashes and underscores, at most 100"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class FeedDefaults:
+    """What syncd.toml says for feeds that do not. ``settle`` in seconds."""
+
+    policy: Policy = field(default_factory=Policy)
+    settle: float = 2.0
+    keep_files: timedelta = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedConfig:
+    """One feed file, checked. ``settle`` in seconds; ``marker`` is the ending of the file that says another
+    is complete; ``fingerprint`` (16 bytes) changes with all that decides what a record maps to;
+    ``settings_digest`` (hex) with the values of the feed's own file, not with its comments, its order of
+    keys or the program's version; ``own_lookups``: the lookups in that file, not those of its preset."""
+
+    name: str
+    employer: str
+    preset: str | None
+    policy: Policy
+    settle: float
+    marker: str | None
+    keep_files: timedelta
+    expect_every: timedelta | None
+    read: ReadSpec
+    mapping: Mapping
+    fingerprint: bytes
+    settings_digest: str
+    own_lookups: frozenset[str]
+
+
+def load_feeds(folder: Path, catalog: Catalog, defaults: FeedDefaults) -> dict[str, FeedConfig]:
+    """Every ``*.toml`` in ``folder``, by feed name in alphabetical order; no folder, no feeds. Raises
+    ConfigError with all faults of all files."""
+    feeds: dict[str, FeedConfig] = {}
+    faults: list[str] = []
+    for path in sorted(folder.glob("*.toml")) if folder.is_dir() else ():
+        if path.name.startswith("."):
+            continue
+        scope = Scope(path.name)
+        feed = _load(path, catalog, defaults, scope)
+        faults.extend(scope.faults)
+        if feed:
+            feeds[feed.name] = feed
+    faults.extend(_alike(feeds))
+    if faults:
+        raise ConfigError(faults)
+    return feeds
+
+
+def check_name(name: str) -> None:
+    """Raises ConfigError for what cannot be the name of a feed."""
+    if not _NAME.match(name):
+        raise ConfigError([f"{name!r}: {_NAMES}"])
+
+
+def parse_feed(name: str, source: str, catalog: Catalog, defaults: FeedDefaults) -> FeedConfig:
+    """One feed out of the text of its file. Raises ConfigError with all of its faults."""
+    scope = Scope(f"{name}.toml")
+    feed = _parse(name, source, catalog, defaults, scope)
+    if scope.faults or feed is None:
+        raise ConfigError(scope.faults)
+    return feed
+
+
+def _load(path: Path, catalog: Catalog, defaults: FeedDefaults, scope: Scope) -> FeedConfig | None:
+    try:
+        source = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        scope.fault(f"cannot be read: {reason}")
+        return None
+    return _parse(path.stem, source, catalog, defaults, scope)
+
+
+def _parse(
+    name: str, source: str, catalog: Catalog, defaults: FeedDefaults, scope: Scope
+) -> FeedConfig | None:
+    try:
+        values = tomllib.loads(source)
+    except tomllib.TOMLDecodeError as error:
+        scope.fault(f"is not TOML: {error}")
+        return None
+    if not _NAME.match(name):
+        scope.fault(_NAMES)
+    return _build(name, values, catalog, defaults, scope)
+
+
+def _build(
+    name: str, values: dict[str, Any], catalog: Catalog, defaults: FeedDefaults, scope: Scope
+) -> FeedConfig:
+    scope.keys({key: values[key] for key in values if key not in _SERVICE}, KEYS)
+    for key in sorted(_SERVICE & values.keys()):
+        scope.at(key).fault(
+            "is a table of syncd.toml: in a feed's file its keys stand at the top, without it"
+        )
+    merged = _merged(values, scope)
+    spec = read_spec(merged.read, scope.at("read"))
+    mapping = Mapping(catalog, merged.fields, merged.lookups, spec.format, scope)
+    every = member(values, "expect_every", duration, None, scope)
+    settle = member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
+    return FeedConfig(
+        name=name,
+        employer=_employer(values, scope),
+        preset=merged.preset,
+        policy=policy_of(values, defaults.policy, scope),
+        settle=settle.total_seconds() if settle is not None else defaults.settle,
+        marker=_marker(values, scope),
+        keep_files=member(values, "keep_files", duration, defaults.keep_files, scope) or timedelta(0),
+        expect_every=every,
+        read=replace(spec, outside=mapping.outside),
+        mapping=mapping,
+        fingerprint=_fingerprint(merged, catalog),
+        settings_digest=hashlib.sha256(_canonical(values)).hexdigest(),
+        own_lookups=frozenset(_table(values, "lookup", Scope(""))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """Preset and own values in one. ``fields`` None: the service's own shape."""
+
+    preset: str | None
+    read: dict[str, Any]
+    fields: dict[str, Any] | None
+    lookups: dict[str, dict[str, Any]]
+
+
+def _merged(values: Map[str, Any], scope: Scope) -> _Merged:
+    own = {key: _table(values, key, scope) for key in _TABLES}
+    preset = values.get("preset")
+    base: dict[str, Any] = {}
+    if preset is not None:
+        try:
+            base = load_preset(preset) if isinstance(preset, str) else {}
+        except KeyError:
+            scope.at("preset").fault(f"there is no preset {preset!r}{nearest(str(preset), preset_names())}")
+        if not isinstance(preset, str):
+            scope.at("preset").fault("must be the name of a preset (text)")
+            preset = None
+    joined = overridden(base, own)
+    native = preset is None and "fields" not in values
+    if native and own["lookup"]:
+        scope.at("lookup").fault("has no use: a feed in the service's own shape has no [fields]")
+    elif own["lookup"]:
+        known = {*base.get("lookup", {}), *lookups_in(joined["fields"])}
+        _unused(own["lookup"], known, scope.at("lookup"))
+    return _Merged(preset, joined["read"], None if native else joined["fields"], joined["lookup"])
+
+
+def _unused(own: Map[str, Any], known: Collection[str], scope: Scope) -> None:
+    """A fault for each lookup that no field uses: its entries would change nothing, and nobody would know."""
+    for name in own:
+        if name not in known:
+            scope.at(name).fault(f'has no use: no field has lookup = "{name}"{nearest(name, known)}')
+
+
+def _table(values: Map[str, Any], key: str, scope: Scope) -> dict[str, Any]:
+    table = values.get(key, {})
+    if not isinstance(table, dict):
+        scope.at(key).fault(f"must be a table: [{key}]")
+        return {}
+    return table
+
+
+def _employer(values: Map[str, Any], scope: Scope) -> str:
+    if "employer" not in values:
+        scope.at("employer").fault("is missing: the name of the employer that the jobs belong to")
+        return ""
+    name = member(values, "employer", filled_text, "", scope) or ""
+    if len(name) > 128:
+        scope.at("employer").fault("has more than 128 characters")
+    return name.strip()
+
+
+def _marker(values: Map[str, Any], scope: Scope) -> str | None:
+    marker = member(values, "marker", filled_text, None, scope)
+    if marker is not None and not re.fullmatch(r"\.[A-Za-z0-9._-]{1,20}", marker):
+        scope.at("marker").fault('must be an ending such as ".done"')
+    return marker
+
+
+def _alike(feeds: Map[str, FeedConfig]) -> list[str]:
+    """Names that differ in case only: they would share a folder on some file systems."""
+    by_folded: dict[str, str] = {}
+    faults = []
+    for name in feeds:
+        other = by_folded.setdefault(name.casefold(), name)
+        if other != name:
+            faults.append(f"{name}.toml: differs from {other}.toml in case only")
+    return faults
+
+
+def _fingerprint(merged: _Merged, catalog: Catalog) -> bytes:
+    """Field order does not count, lookup and alternative order do where they decide."""
+    parts = {
+        "fields": merged.fields,
+        "lookups": merged.lookups,
+        "read": merged.read,
+        "catalog": catalog.digest().hex(),
+        "limits": dict(LIMITS),
+        "transforms": transforms.VERSION,
+        "program": __version__,
+    }
+    return hashlib.blake2b(_canonical(parts), digest_size=16).digest()
+
+
+def _canonical(values: object) -> bytes:
+    return json.dumps(values, sort_keys=True, ensure_ascii=True, default=repr).encode()

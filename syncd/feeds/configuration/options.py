@@ -1,0 +1,112 @@
+"""The keys of a feed file that are not mapping: what each may hold, and what is made of it."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from syncd.domain.policy import Policy, Threshold
+from syncd.domain.values import ValueFault, choice, count, filled_text, flag, percent, shown
+from syncd.feeds.faults import Scope
+from syncd.feeds.readers import ReadSpec, element_path, member_path
+
+T = TypeVar("T")
+
+POLICY_KEYS = tuple(field.name for field in fields(Policy))
+READ_KEYS = ("format", "records", "encoding", "delimiter", "recover", "sheet")
+FORMATS = ("csv", "xml", "json", "jsonl")
+_DELIMITERS = {"tab": "\t", "\\t": "\t"}
+
+
+def member(
+    table: Mapping[str, Any], key: str, parse: Callable[[object], T], default: T | None, scope: Scope
+) -> T | None:
+    """``table[key]`` parsed, ``default`` where it is absent or (with a fault) wrong."""
+    if key not in table:
+        return default
+    try:
+        return parse(table[key])
+    except ValueFault as error:
+        scope.at(key).fault(str(error))
+        return default
+
+
+def policy_of(values: Mapping[str, Any], base: Policy, scope: Scope) -> Policy:
+    """Return ``base`` with the changes of the feed's file."""
+    changes: dict[str, Any] = {}
+    for field in fields(Policy):
+        name, usual = field.name, getattr(base, field.name)
+        if name in values and isinstance(usual, Threshold):
+            changes[name] = _threshold(values[name], usual, field.metadata["counted"], scope.at(name))
+        elif name in values:
+            changes[name] = member(values, name, field.metadata["kind"].parse, usual, scope)
+    return replace(base, **changes)
+
+
+def _threshold(value: object, base: Threshold, counted: str, scope: Scope) -> Threshold:
+    """Return the threshold of ``{ percent = 25, jobs = 5 }``, of one of its members, or of a percentage."""
+    if not isinstance(value, dict):
+        try:
+            return replace(base, percent=percent(value))
+        except ValueFault as error:
+            scope.fault(str(error))
+            return base
+    scope.keys(value, ("percent", counted))
+    share = member(value, "percent", percent, base.percent, scope)
+    number = member(value, counted, count, base.count, scope)
+    return Threshold(base.percent if share is None else share, number or 0)
+
+
+def read_spec(table: Mapping[str, Any], scope: Scope) -> ReadSpec:
+    """The ``[read]`` section."""
+    scope.keys(table, READ_KEYS)
+    form: Any = member(table, "format", choice(*FORMATS), None, scope)
+    records = member(table, "records", filled_text, None, scope)
+    recover = member(table, "recover", flag, False, scope) or False
+    if records is not None:
+        _check_records(records, form, scope.at("records"))
+    if recover and form not in (None, "xml"):
+        scope.at("recover").fault("is for XML only")
+    delimiter = member(table, "delimiter", _delimiter, None, scope)
+    if delimiter is not None and form not in (None, "csv"):
+        scope.at("delimiter").fault("is for CSV only")
+    sheet = member(table, "sheet", filled_text, None, scope)
+    if sheet is not None and form not in (None, "csv"):
+        scope.at("sheet").fault("is for spreadsheets only, which are read like CSV")
+    encoding = member(table, "encoding", _encoding, None, scope)
+    return ReadSpec(form, records, encoding, delimiter, recover, sheet=sheet)
+
+
+def _check_records(records: str, form: str | None, scope: Scope) -> None:
+    if form in ("csv", "jsonl"):
+        scope.fault(f"has no use in {form}: every {'row' if form == 'csv' else 'line'} is a record")
+        return
+    parsers: list[Callable[[str], object]] = [element_path] if form != "json" else []
+    parsers += [member_path] if form != "xml" else []
+    faults: list[str] = []
+    for parse in parsers:
+        try:
+            parse(records)
+            return
+        except ValueError as error:
+            faults.append(str(error))
+    scope.fault(f"is {', and '.join(faults)}")
+
+
+def _delimiter(value: object) -> str:
+    mark = _DELIMITERS.get(value, value) if isinstance(value, str) else None
+    if not isinstance(mark, str) or len(mark) != 1 or mark in '"\r\n':
+        raise ValueFault(f'must be one character such as ";" or "tab", not {shown(value)}')
+    return mark
+
+
+def _encoding(value: object) -> str:
+    try:
+        found = codecs.lookup(filled_text(value))
+        if not found._is_text_encoding:
+            raise LookupError
+    except LookupError:
+        raise ValueFault(f"there is no encoding {shown(value)}") from None
+    return str(value)

@@ -1,0 +1,212 @@
+"""The text of a drafted feed file: TOML with comments for a person. Only writes what it is given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from syncd.domain.catalog import Catalog
+from syncd.feeds.drafting.guessing import Guess
+from syncd.feeds.drafting.survey import Column, Survey
+from syncd.feeds.mapping import MOST_LISTED, USUAL, suggestions
+from syncd.feeds.toml_text import comment, key, lookup_lines, plain, shown, text, value
+
+#: So many places of a record are listed with their samples.
+_LISTED = 200
+_WIDEST = 40
+
+Lines = Iterator[str]
+
+
+@dataclass(slots=True)
+class Parts:
+    """What a draft is made of. ``presets``: those that were considered, with scores from 0 to 1; ``near``: what is called
+    like an address to apply at, but is none."""
+
+    name: str
+    employer: str
+    file: str
+    today: str
+    survey: Survey
+    guesses: Mapping[str, Guess]
+    catalog: Catalog
+    presets: list[tuple[str, float]] = field(default_factory=list)
+    near: list[Column] = field(default_factory=list)
+
+
+def render(
+    parts: Parts,
+    *,
+    native: bool,
+    preset: str | None,
+    records: str | None,
+    fields: Mapping[str, Guess],
+    unknown: Mapping[str, Counter[str]],
+    lacking: Sequence[str] = (),
+) -> str:
+    """The whole file. ``lacking``: needed fields that the preset finds in less than half of the records."""
+    lines = [*_head(parts, native, preset), "", *_top(parts, preset), "", *_read(parts, preset, records)]
+    if not native:
+        lines += ["", *_fields(parts, preset, fields, lacking), "", *_lookups(parts, preset, fields, unknown)]
+    return "\n".join([*lines, *_inventory(parts, fields), ""])
+
+
+def _head(parts: Parts, native: bool, preset: str | None) -> Lines:
+    found = parts.survey
+    yield from comment(
+        f"The feed {parts.name}, drafted by `syncd feed new` on {parts.today} from {shown(parts.file)}."
+        " It is yours now: change what you like, then try it with"
+        f" `syncd feed check {parts.name} FILE` and `syncd plan FILE --feed {parts.name}`."
+    )
+    yield "#"
+    number = f"{found.records:,}{' and more' if found.more else ''}"
+    where = f" at {plain(found.path)}" if found.path else ""
+    mark = "" if found.delimiter is None else f", delimiter {shown(found.delimiter)}"
+    encoding = "ASCII" if found.encoding == "guess" else found.encoding
+    yield f"# Found: {found.format}, {encoding}{mark}; {number} records{where}."
+    if found.unreadable:
+        yield f"# {found.unreadable} records could not be read."
+    if found.broken is not None:
+        yield from comment(f"The file is broken: {plain(found.broken.detail, 200)} ({found.broken.where()}).")
+    if native:
+        yield from comment("These are the service's own names, so the feed needs no mapping.")
+    elif preset:
+        likely = ", ".join(f"{name} {score:.2f}" for name, score in parts.presets[:4])
+        yield from comment(f"The records look like the preset {preset} (scores from 0 to 1: {likely}).")
+    else:
+        yield from comment("No preset fits; the fields below were guessed from names and values.")
+
+
+def _top(parts: Parts, preset: str | None) -> Lines:
+    yield f"employer = {text(parts.employer[:128])}  # the employer's name: `syncd employer list`"
+    if preset:
+        yield f"preset = {text(preset)}  # what stands below overrides it, field by field"
+    yield 'mode = "snapshot"  # what a file lacks is archived; "delta": a file only adds and updates'
+
+
+def _read(parts: Parts, preset: str | None, records: str | None) -> Lines:
+    found = parts.survey
+    path = records or found.spec.records or (None if preset else found.path)
+    yield "[read]  # what is not said here is found out from each file"
+    if not preset or found.spec.format:
+        yield f"format = {text(found.format)}"
+    if path and found.format in ("xml", "json"):
+        yield f"records = {text(path)}"
+    if found.spec.sheet is not None:
+        yield f"sheet = {text(found.spec.sheet)}  # of the sheets that has most of what looks like jobs"
+    if found.delimiter is not None:
+        yield f"# delimiter = {text(found.delimiter)}"
+    if found.encoding not in ("guess", "utf-8"):
+        yield f"# encoding = {text(found.encoding)}  # if the files ever come out with wrong letters"
+    if found.spec.recover:
+        yield "recover = true  # this file is not well-formed; read so, nothing is ever archived from it"
+    elif found.broken is not None and found.format == "xml":
+        yield "# recover = true  # reads XML that is not well-formed; nothing is ever archived then"
+
+
+def _fields(parts: Parts, preset: str | None, fields: Mapping[str, Guess], lacking: Sequence[str]) -> Lines:
+    yield "[fields]" + ("  # in place of the preset's" if preset and fields else "")
+    for guess in fields.values():
+        yield from comment(f"{guess.field}: {guess.why}" + _share(guess))
+        for column in guess.columns[:4]:
+            yield f"#   {plain(column.selector)}: {_samples(column.samples)}"
+        yield f"{guess.field} = {value(guess.expression)}"
+    missing = [name for name in _FILL if name in lacking or (not preset and name not in fields)]
+    yield from _missing(missing)
+    if "applicantRoutingType" in missing and "applicationUrl" not in fields:
+        for column in parts.near:
+            yield from _near(column)
+
+
+def _near(column: Column) -> Lines:
+    yield from comment(
+        f"{plain(column.selector)} has no whole address: {_samples(column.samples)}. If it is a part of the page to apply on:"
+    )
+    yield '# applicantRoutingType = { value = "URL" }'
+    yield f"# applicationUrl = {{ template = {text('https://employer.example{' + column.selector + '}')} }}"
+
+
+def _share(guess: Guess) -> str:
+    return "" if guess.share >= 0.995 else f"; {guess.share:.0%} of the records have it"
+
+
+def _samples(samples: list[str]) -> str:
+    return ", ".join(shown(sample) for sample in samples)
+
+
+#: Field → what to write where a file has nothing for it.
+_FILL = {
+    "title": 'title = "…"',
+    "description": 'description = { from = "…", html = "clean" }',
+    "locations": 'locations = { value = "Toronto, ON" }',
+    "applicantRoutingType": 'applicantRoutingType = { value = "Email" }\n'
+    '# applicationEmail = { value = "jobs@employer.example" }',
+    "closeDate": 'closeDate = { from = "…", date = ["iso"] }',
+    "salary": 'salary = { text = "…" }',
+}
+
+
+#: Field → what else may be written.
+_OR = {
+    "applicantRoutingType": "or at a page whose address is made from the record:\n"
+    '# applicantRoutingType = { value = "URL" }\n'
+    '# applicationUrl = { template = "https://employer.example/jobs/{…}" }',
+}
+_OPTIONAL = ("closeDate", "salary")
+
+
+def _missing(names: Sequence[str]) -> Lines:
+    if names:
+        yield "# Nothing was found for these in most records:"
+        for name in names:
+            needed = "" if name in _OPTIONAL else "  # a job needs it to be active"
+            yield f"# {_FILL[name]}{needed}"
+            if name in _OR:
+                yield f"# {_OR[name]}"
+
+
+def _lookups(
+    parts: Parts, preset: str | None, fields: Mapping[str, Guess], unknown: Mapping[str, Counter[str]]
+) -> Lines:
+    """Every lookup that the fields name, with what the catalogues lack as comments: a line without its ``#``
+    is one that counts."""
+    for guess in fields.values():
+        if guess.lookup:
+            yield "[lookup.no_date]  # words where a date is expected: no date"
+            yield from (f"{text(word)} = {text(meaning)}" for word, meaning in guess.lookup.items())
+            yield ""
+    names = [(name, lookup) for name, lookup in USUAL.items() if preset or _uses(fields.get(name), lookup)]
+    if not names:
+        return
+    yield from comment(
+        "Names in the feed = names or ids of the catalogue (case, accents and punctuation do not count)."
+        " Take the # off a line and fill it in; left empty, the value is ignored."
+    )
+    for name, lookup in names:
+        yield f"[lookup.{key(lookup)}]"
+        values = unknown.get(name, Counter())
+        for line in lookup_lines(values, suggestions(values, name, parts.catalog), MOST_LISTED):
+            yield line if line.startswith("#") else f"# {line}"
+        yield ""
+
+
+def _uses(guess: Guess | None, lookup: str) -> bool:
+    return (
+        guess is not None and isinstance(guess.expression, dict) and guess.expression.get("lookup") == lookup
+    )
+
+
+def _inventory(parts: Parts, fields: Mapping[str, Guess]) -> Lines:
+    """All that the records have."""
+    found = parts.survey
+    used = {column.selector: guess.field for guess in fields.values() for column in guess.columns}
+    columns = list(found.columns.values())
+    yield f"# What the records have: how many of {found.records:,} have it, and samples."
+    width = min(_WIDEST, max((len(column.selector) for column in columns), default=0))
+    for column in columns[:_LISTED]:
+        mark = f" → {used[column.selector]}" if column.selector in used else ""
+        name = plain(column.selector)
+        yield f"#   {name:{width}}  {column.filled:>6,}{mark}  {_samples(column.samples)}"
+    if len(columns) > _LISTED:
+        yield f"#   … and {len(columns) - _LISTED} more"

@@ -1,0 +1,102 @@
+"""Where the records of a file may stand whose shape nobody has told: repeated elements, arrays of objects, objects of
+objects that look alike.
+
+Looks at the file's start only. Guesses; whoever uses a guess shows it to a person."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+
+from lxml import etree
+
+from syncd.feeds.drafting.field_names import NAMES, blind
+from syncd.feeds.readers import EACH
+from syncd.feeds.readers.json import events, keyed_objects
+from syncd.feeds.readers.xml import local, names, new_parser
+
+#: So many repetitions are proof enough; what comes more often is a list inside of records.
+_ENOUGH = 20
+_MOST_PATHS = 2000
+_DEEPEST = 64
+#: An error message has so many texts; a record has more.
+_FEW_TEXTS = 3
+_STEP = 1 << 16
+#: No name of a member: those have no lone surrogates.
+_ARRAY = "\ud800"
+
+
+def xml_paths(head: bytes) -> list[str]:
+    """Element paths (``/jobs/list/job``), the likeliest first. ``head`` in UTF-8."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    parts: dict[tuple[str, ...], set[str]] = {}
+    parser = new_parser(None, recover=True)
+    for at in range(0, len(head), _STEP):
+        with suppress(etree.XMLSyntaxError):
+            parser.feed(head[at : at + _STEP])
+        for event, element in parser.read_events():
+            if event == "start" and len(seen) < _MOST_PATHS:
+                path = names(element)  # type: ignore[arg-type]
+                seen[path] += 1
+                parts.setdefault(path[:-1], set()).add(local(element))  # type: ignore[arg-type]
+    found = {path: _worth(seen[path], len(parts[path])) for path in parts if len(path) > 1}
+    return ["/" + "/".join(path) for path in _alone(parts, seen) + _best(found)]
+
+
+def _alone(parts: dict[tuple[str, ...], set[str]], seen: Counter[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The root, where the file is one record: a title and other texts stand in it, more than in any part of it."""
+    root = next((path for path in parts if len(path) == 1), ())
+    texts = {name for name in parts.get(root, ()) if (*root, name) not in parts}
+    most = max((len(members) for path, members in parts.items() if len(path) > 1), default=0)
+    repeated = any(len(path) == 2 and path in parts and seen[path] > 1 for path in seen)
+    titled = any(blind(name) in NAMES["title"] for name in texts)
+    return [root] if titled and not repeated and len(texts) > max(most, _FEW_TEXTS) else []
+
+
+def json_paths(head: bytes) -> list[str]:
+    """Member paths (``data.jobs``; "" is the root; ``data.jobs.*`` where each member is a record), the likeliest first.
+    ``head`` in UTF-8."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    parts: dict[tuple[str, ...], set[str]] = {}
+    for path, key in _object_keys(head):
+        if key is None:
+            seen[path] += 1
+        else:
+            parts.setdefault(path, set()).add(key)
+    found = {path: _worth(seen[path], len(parts.get(path, ()))) for path in seen}
+    for path, keyed in keyed_objects(head).items():
+        found[(*path, EACH)] = _worth(keyed.objects, len(keyed.names))
+    return [".".join(path) for path in _best(found)]
+
+
+def _object_keys(head: bytes) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    """(path of an array of objects, None) for each object in it, and (path, name) for each of its members
+    and of the objects in it (a record may have a wrapper).
+    Paths with another array above are none that a reader could follow. Ends where nothing sensible is nested
+    so deep."""
+    open_: list[str] = []  # of each object around this place the member, of each array _ARRAY
+    for event, value in events(head):
+        if event == "map_key":
+            if open_[-2:-1] == [_ARRAY] and open_.count(_ARRAY) == 1:
+                yield tuple(open_[:-2]), value
+            elif open_[-3:-2] == [_ARRAY] and open_.count(_ARRAY) == 1:
+                yield tuple(open_[:-3]), f"{open_[-2]}.{value}"
+            open_[-1] = value
+        elif event in ("start_map", "start_array"):
+            if event == "start_map" and open_[-1:] == [_ARRAY] and open_.count(_ARRAY) == 1:
+                yield tuple(open_[:-1]), None
+            open_.append(_ARRAY if event == "start_array" else "")
+            if len(open_) > _DEEPEST:
+                return
+        elif event in ("end_map", "end_array"):
+            open_.pop()
+
+
+def _worth(times: int, members: int) -> int:
+    return min(times, _ENOUGH) * members if members > 1 else 0
+
+
+def _best(found: dict[tuple[str, ...], int]) -> list[tuple[str, ...]]:
+    likely = [path for path, worth in found.items() if worth]
+    return sorted(likely, key=lambda path: (-found[path], len(path)))[:10]

@@ -1,0 +1,19 @@
+"""Mappings: from a record of a feed to the body of a job, as the ``[fields]`` of a feed file describe it."""
+
+from syncd.feeds.mapping.mapping import MappedRow, Mapping, lookups_in
+from syncd.feeds.mapping.selectors import compile_selector
+from syncd.feeds.mapping.text_fields import STATUSES
+from syncd.feeds.mapping.unknown_values import MOST_LISTED, USUAL, UnknownCounter, suggestions, unknown_places
+
+__all__ = [
+    "MOST_LISTED",
+    "STATUSES",
+    "USUAL",
+    "MappedRow",
+    "Mapping",
+    "UnknownCounter",
+    "compile_selector",
+    "lookups_in",
+    "suggestions",
+    "unknown_places",
+]

@@ -1,0 +1,196 @@
+"""Selectors: where in a record a value stands, in the format's own language, compiled to functions.
+
+CSV: a column name. JSON: a path (``a.b`` ``a[0]`` ``a[*].b`` ``a[name=X].b`` ``["odd.name"]`` ``.``). XML:
+an XPath relative to the record; a name without prefix matches any namespace, one with a prefix the name as
+the document writes it.
+
+A column is found by its name without case and surrounding space; where there is none, by its name without
+blanks, dashes and underscores too (``job title`` finds ``Job_Title``).
+
+What a selector is applied to is a *node*: a CsvRow, any JSON value, or an XmlNode. ``open_record`` makes the
+first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from syncd.feeds.readers import Format, header_key
+from syncd.feeds.text import meant
+from syncd.feeds.xml_node import XmlNode, compile_xpath
+
+Node = Any
+Step = Callable[[list[Any]], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """``first`` gives the first value that is one (text is trimmed, "NA" is none), or None; ``every`` all
+    of them; ``nodes`` what other selectors can be applied to. ``outside``: it may look at more of the file
+    than the record."""
+
+    first: Callable[[Node], object | None]
+    every: Callable[[Node], list[object]]
+    nodes: Callable[[Node], list[Node]]
+    outside: bool = False
+
+
+class CsvRow:
+    """A row by column, with what its file's header says about names."""
+
+    __slots__ = ("cells", "header")
+
+    def __init__(self, cells: dict[str, Any]) -> None:
+        self.cells = cells
+        self.header = _header(tuple(cells))
+
+
+class Header:
+    """The columns of a file, by name and by name without blanks and dashes. The same file, the same object."""
+
+    __slots__ = ("blind", "names")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = frozenset(names)
+        self.blind: dict[str, str] = {}
+        for name in names:
+            self.blind.setdefault(blind(name), name)
+
+    def find(self, name: str) -> str | None:
+        key = header_key(name)
+        return key if key in self.names else self.blind.get(blind(name))
+
+
+@lru_cache(maxsize=64)
+def _header(names: tuple[str, ...]) -> Header:
+    return Header(names)
+
+
+@lru_cache(maxsize=8192)
+def blind(name: str) -> str:
+    """A column's name without case, blanks, dashes, underscores and dots."""
+    return _BLIND.sub("", name).casefold()
+
+
+_BLIND = re.compile(r"[\s_\-.:]+")
+
+
+def open_record(item: object, form: Format) -> Node:
+    """The node of a record's ``item``."""
+    if form == "xml":
+        return XmlNode(item)
+    return CsvRow(item) if form == "csv" and isinstance(item, dict) else item
+
+
+def compile_selector(text: str, form: Format, *, markup: bool = False) -> Selector:
+    """Raises ValueError (with the reason) for what is no selector of that format. ``markup``: the value of
+    an XML element that has children is their markup, not their bare text."""
+    if not text.strip():
+        raise ValueError("is empty")
+    if form == "csv":
+        return compile_columns([text])
+    if form == "xml":
+        return Selector(*compile_xpath(text.strip(), markup))
+    return _json_path(text.strip())
+
+
+def compile_columns(names: Sequence[str]) -> Selector:
+    """The first of some columns that has a value. Which of them a file has is found out once a file."""
+    known: tuple[Header | None, tuple[str, ...]] = (None, ())
+
+    def present(row: CsvRow) -> tuple[str, ...]:
+        nonlocal known
+        header, columns = known
+        if header is not row.header:
+            found = [column for name in names if (column := row.header.find(name)) is not None]
+            known = header, columns = row.header, tuple(dict.fromkeys(found))
+        return columns
+
+    def first(node: Node) -> object | None:
+        for column in present(node):
+            value = meant(node.cells[column])
+            if value is not None:
+                return value
+        return None
+
+    def every(node: Node) -> list[object]:
+        value = first(node)
+        return [] if value is None else [value]
+
+    return Selector(first, every, every)
+
+
+def _json_path(text: str) -> Selector:
+    steps = _steps(text)
+
+    def nodes(node: Node) -> list[Node]:
+        found = [node]
+        for step in steps:
+            found = step(found)
+        return [value for value in _flat(found) if value is not None]
+
+    def every(node: Node) -> list[object]:
+        return [value for value in map(meant, nodes(node)) if value is not None]
+
+    def first(node: Node) -> object | None:
+        return next(iter(every(node)), None)
+
+    simple = text if re.fullmatch(r"[^.\[\]]+", text) else None
+
+    def member(node: Node) -> object | None:
+        value = node.get(simple) if node.__class__ is dict else node
+        return first(node) if value.__class__ in (dict, list) else meant(value)
+
+    return Selector(first if simple is None else member, every, nodes)
+
+
+def _flat(values: list[Any]) -> list[Any]:
+    """Lists within lists opened: a single value where a list is usual, or the reverse, is common."""
+    if not any(value.__class__ is list for value in values):
+        return values
+    return _flat([item for value in values for item in (value if value.__class__ is list else (value,))])
+
+
+_SEGMENT = re.compile(
+    r"(?P<dot>\.)?(?P<name>[^.\[\]]+)"
+    r'|\[(?P<star>\*)\]|\[(?P<index>-?\d+)\]|\["(?P<quoted>[^"]+)"\]'
+    r"|\[(?P<key>[^\[\]=\"]+)=(?P<value>[^\[\]]*)\]"
+)
+
+
+def _steps(text: str) -> list[Step]:
+    if text in (".", "$"):
+        return []
+    text = text.removeprefix("$.")
+    steps: list[Step] = []
+    at = 0
+    while at < len(text):
+        match = _SEGMENT.match(text, at)
+        if match is None or (match["name"] and bool(match["dot"]) == (at == 0)):
+            raise ValueError(f"is no JSON path: {text[at:]!r} is not understood")
+        steps.append(_step(match))
+        at = match.end()
+    return steps
+
+
+def _step(match: re.Match[str]) -> Step:
+    name = match["name"] or match["quoted"]
+    if name:
+        return lambda values: [v[name] for v in _flat(values) if v.__class__ is dict and name in v]
+    if match["star"]:
+        return _flat
+    if match["index"]:
+        return _indexed(int(match["index"]))
+    key, wanted = match["key"].strip(), match["value"].strip().strip("\"'")
+    return lambda values: [v for v in _flat(values) if v.__class__ is dict and str(v.get(key)) == wanted]
+
+
+def _indexed(index: int) -> Step:
+    def step(values: list[Any]) -> list[Any]:
+        lists = [value if value.__class__ is list else [value] for value in values]
+        return [items[index] for items in lists if -len(items) <= index < len(items)]
+
+    return step

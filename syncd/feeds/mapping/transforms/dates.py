@@ -1,0 +1,196 @@
+"""Dates as employers write them → ``YYYY-MM-DD``. A format is chosen by the mapping, never guessed from the
+text.
+
+    iso           2026-07-13, with any time behind it      rfc822    Mon, 13 Jul 2026 00:00:00 EST
+    dmy mdy ymd   numbers in that order, parted by one of  words     13 July 2026, July 13th, 2026,
+                  / . - or blanks, any time behind them              le 13 juillet 2026
+    numbers       dmy or mdy where only one can be meant   excel     46216: a spreadsheet's day number
+    epoch epoch_ms  seconds or milliseconds since 1970     %d/%m/%Y  a strptime format
+
+Of a date with a time the calendar date is kept as written; no zone is applied. A year of two digits is one
+of this century."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from email.utils import parsedate
+from functools import lru_cache
+
+from syncd.domain.text import fold
+from syncd.feeds.text import spelled
+
+Parse = Callable[[str], date | None]
+
+_ISO = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=[T ]\d|\Z)", re.ASCII)
+_SERIAL = re.compile(r"\d{5}(?:\.\d+)?\Z", re.ASCII)
+_EPOCH = re.compile(r"-?\d{1,15}(?:\.\d+)?\Z", re.ASCII)
+_TIME = r"(?:[T,]?\s*(?:a\s+|at\s+)?\d{1,2}\s?[:h].*)?\Z"
+_NUMBERS = re.compile(rf"(\d{{1,2}}|\d{{4}})([/.\- ])(\d{{1,2}})\2(\d{{4}}|\d{{1,2}})\.?{_TIME}", re.ASCII)
+_MONTHS = {
+    name: month
+    for month, names in enumerate(
+        (
+            "jan janv january janvier",
+            "feb fev fevr february fevrier",
+            "mar mars march",
+            "apr avr april avril",
+            "may mai",
+            "jun juin june",
+            "jul juil july juillet",
+            "aug aou august aout",
+            "sep sept september septembre",
+            "oct october octobre",
+            "nov november novembre",
+            "dec december decembre",
+        ),
+        1,
+    )
+    for name in names.split()
+}
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er)?"
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_WEEKDAY = r"(?:(?:le\s+)?[a-z]{2,9}\.?,?\s+)??(?:le\s+|the\s+)?"
+_WORDS = [
+    re.compile(rf"{_WEEKDAY}{first}[\s.\-]*{second},?[\s.\-]*(?P<year>\d{{4}}){_TIME}", re.ASCII)
+    for first, second in ((_DAY, rf"(?:of\s+)?{_MONTH}"), (_MONTH, _DAY))
+]
+#: Named formats, beside those of strptime.
+NAMES = ("iso", "rfc822", "dmy", "mdy", "ymd", "numbers", "words", "epoch", "epoch_ms", "excel")
+
+
+def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
+    """A function from a value to ``YYYY-MM-DD``, or None if none of ``formats`` fits. ValueError: a format
+    is no format."""
+    parsers = [_parser(name) for name in formats]
+
+    @lru_cache(maxsize=4096)
+    def parse(text: str) -> str | None:
+        for parser in parsers:
+            found = parser(text)
+            if found is not None:
+                return found.isoformat()
+        return None
+
+    return lambda value: parse(spelled(value)[:100].strip())
+
+
+def _parser(name: str) -> Parse:
+    named: dict[str, Parse] = {
+        "iso": _iso,
+        "rfc822": _rfc822,
+        "dmy": _ordered(2, 1, 0),
+        "mdy": _ordered(2, 0, 1),
+        "ymd": _ordered(0, 1, 2),
+        "numbers": _unambiguous,
+        "words": _words,
+        "epoch": _epoch(1),
+        "epoch_ms": _epoch(1000),
+        "excel": _excel,
+    }
+    if name in named:
+        return named[name]
+    if "%" not in name:
+        raise ValueError(f"is neither a strptime format nor one of {', '.join(NAMES)}")
+    return _strptime(name)
+
+
+def _strptime(form: str) -> Parse:
+    sample = datetime(2027, 11, 23)  # noqa: DTZ001 - a calendar date, no instant
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a day without a year: newer Pythons warn, and may choose a year
+            whole = datetime.strptime(sample.strftime(form), form).date() == sample.date()  # noqa: DTZ007
+    except DeprecationWarning:
+        whole = False
+    except ValueError as error:
+        raise ValueError(f"is no date format: {error}") from None
+    if not whole:
+        raise ValueError("does not give a whole date (year, month and day)")
+
+    def parse(text: str) -> date | None:
+        try:
+            return datetime.strptime(text, form).date()  # noqa: DTZ007
+        except ValueError:
+            return None
+
+    return parse
+
+
+def _iso(text: str) -> date | None:
+    found = _ISO.match(text)
+    return _date(int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def _rfc822(text: str) -> date | None:
+    parts = parsedate(text) if len(text) < 100 else None
+    return _date(*parts[:3]) if parts else None
+
+
+def _ordered(year: int, month: int, day: int) -> Parse:
+    """Numbers whose places say what they are."""
+
+    def parse(text: str) -> date | None:
+        found = _NUMBERS.match(text)
+        if found is None:
+            return None
+        parts = (found[1], found[3], found[4])
+        if len(parts[month]) > 2 or len(parts[day]) > 2:
+            return None
+        return _date(_century(parts[year]), int(parts[month]), int(parts[day]))
+
+    return parse
+
+
+def _century(year: str) -> int:
+    return int(year) + (0 if len(year) == 4 else 2000)
+
+
+_DMY, _MDY, _YMD = _ordered(2, 1, 0), _ordered(2, 0, 1), _ordered(0, 1, 2)
+
+
+def _unambiguous(text: str) -> date | None:
+    """``27/08/2026`` and ``8/27/2026``, but not ``08/07/2026``; a year of four digits may stand first."""
+    found = _NUMBERS.match(text)
+    if found is None:
+        return None
+    if len(found[1]) == 4:
+        return _YMD(text)
+    readings = {parse(text) for parse in (_DMY, _MDY)} - {None} if len(found[4]) == 4 else set()
+    return readings.pop() if len(readings) == 1 else None
+
+
+def _words(text: str) -> date | None:
+    plain = fold(text).strip()
+    for pattern in _WORDS:
+        found = pattern.match(plain)
+        if found:
+            return _date(int(found["year"]), _MONTHS[found["month"]], int(found["day"]))
+    return None
+
+
+def _epoch(scale: int) -> Parse:
+    def parse(text: str) -> date | None:
+        if not _EPOCH.match(text):
+            return None
+        try:
+            return datetime.fromtimestamp(float(Decimal(text) / scale), UTC).date()
+        except (ValueError, OverflowError, OSError):
+            return None
+
+    return parse
+
+
+def _excel(text: str) -> date | None:
+    """The day number of a spreadsheet (1 is 1900-01-01, with the leap day that 1900 did not have)."""
+    return date(1899, 12, 30) + timedelta(days=int(text.partition(".")[0])) if _SERIAL.match(text) else None
+
+
+def _date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None

@@ -1,0 +1,297 @@
+"""Descriptions as employers send them → the HTML of docs/specification.md 2.6.
+
+``clean`` never lets anything through that ``syncd.domain.html.check`` refuses: what it made is checked
+again, and where even that fails, the bare text is kept. Text is never lost but for scripts, styles,
+comments and hidden content."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+import nh3
+
+from syncd.domain.html import check
+from syncd.feeds.text import has_controls, without_controls
+
+_ALLOWED = frozenset(("strong", "b", "em", "i", "br", "p", "div", "ul", "ol", "li", "a"))
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "caption", "legend", "summary", "figcaption")
+_PARAGRAPHS = ("tr", "dd", "pre")
+_CONTAINERS = (
+    *(
+        "section",
+        "article",
+        "header",
+        "footer",
+        "main",
+        "aside",
+        "nav",
+        "blockquote",
+        "table",
+        "center",
+        "form",
+    ),
+    *("fieldset", "figure", "address", "details", "dl"),
+)
+_LISTS = ("menu", "dir")
+_KNOWN = (
+    *_ALLOWED,
+    *_HEADINGS,
+    *_PARAGRAPHS,
+    *_CONTAINERS,
+    *_LISTS,
+    *(
+        "u",
+        "s",
+        "span",
+        "font",
+        "small",
+        "big",
+        "sub",
+        "sup",
+        "mark",
+        "code",
+        "hr",
+        "img",
+        "td",
+        "tbody",
+        "thead",
+    ),
+    *(
+        "tfoot",
+        "col",
+        "colgroup",
+        "html",
+        "head",
+        "body",
+        "title",
+        "meta",
+        "link",
+        "style",
+        "script",
+        "iframe",
+    ),
+    *(
+        "object",
+        "embed",
+        "video",
+        "audio",
+        "svg",
+        "input",
+        "button",
+        "label",
+        "strike",
+        "del",
+        "ins",
+        "tt",
+        "cite",
+    ),
+    *(
+        "abbr",
+        "q",
+        "wbr",
+        "time",
+        "noscript",
+        "template",
+        "textarea",
+        "select",
+        "option",
+        "picture",
+        "source",
+    ),
+)
+_REPLACED = frozenset(_KNOWN) - _ALLOWED
+_HIDDEN = frozenset(
+    ("script", "style", "title", "iframe", "object", "noscript", "template", "svg", "math", "xml", "textarea")
+)
+_INLINE = frozenset(
+    ("strong", "b", "em", "i", "a", "u", "s", "span", "font", "small", "big", "sub", "sup", "mark", "code")
+)
+#: Elements that have no end or whose end is mostly left out: they do not nest by themselves.
+_SELF_CLOSING = frozenset(
+    ("br", "hr", "img", "p", "li", "tr", "td", "th", "dt", "dd", "option", "meta", "link", "input", "wbr")
+)
+_DEEPEST = 100
+_SCHEMES = ("http", "https", "mailto", "tel")
+
+_NAMES = "|".join(sorted(_KNOWN, key=len, reverse=True))
+_TAG = re.compile(rf"</?(?:{_NAMES}|[a-z]+:[a-z]+)(?=[\s/>])|<!--|<[!?][a-z\[]", re.IGNORECASE)
+_ESCAPED_TAG = re.compile(rf"&(?:amp;)?lt;/?(?:{_NAMES})(?=[\s/]|&|>)", re.IGNORECASE)
+#: "<jobs@acme.ca>" and "<https://…>" are text that a parser would take for tags.
+_ADDRESS = re.compile(r"<(?=[^\s<>\"'=@]{1,150}(?:@|://)[^\s<>\"'=]{1,150}>)")
+_REST = r"(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>"
+_BLOCK = re.compile(
+    rf"<(/?)({'|'.join((*_HEADINGS, *_PARAGRAPHS, *_CONTAINERS, *_LISTS, 'td', 'hr'))})(?![\w:-]){_REST}",
+    re.IGNORECASE,
+)
+_ANY_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)?[^<>]*>")
+_NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
+
+_TOKEN = re.compile(r"<(/?)(ul|ol|li)>")
+_DEAD_LINK = re.compile(r"<a(?: target=\"[^\"]*\")?>(.*?)</a>", re.DOTALL)
+_CELL_END = re.compile(r" \| ?\s?(?=</(?:p|strong|div)>)")
+_EMPTY = re.compile(r"<(p|div|strong|b|em|i|li|ul|ol|a)(?: [^<>]*)?>(?:\s|<br>)*+</\1>")
+
+
+def _link(tag: str, name: str, value: str) -> str | None:
+    """An attribute of a link as it may stay; None drops it."""
+    if tag != "a" or name not in ("href", "target"):
+        return None
+    bare = value.strip()
+    if not bare or (name == "target" and not re.fullmatch(r"_?[\w-]{1,40}", bare)):
+        return None
+    return bare.translate({ord("<"): "%3C", ord(">"): "%3E", ord('"'): "%22", ord(" "): "%20"})
+
+
+_CLEANER = nh3.Cleaner(
+    tags=set(_ALLOWED),
+    clean_content_tags=set(_HIDDEN),
+    attributes={"a": {"href", "target"}},
+    attribute_filter=_link,
+    strip_comments=True,
+    link_rel=None,
+    url_schemes=set(_SCHEMES),
+    url_relative="deny",
+)
+
+
+def clean(text: str) -> tuple[str, tuple[str, ...]]:
+    """``text`` as HTML that the API takes, and what was done to it (in words; nothing if it was fine).
+
+    HTML that passes, and one line of plain text, come back byte for byte. Plain text of several lines
+    becomes paragraphs; HTML that was escaped as a whole is unescaped, at most twice. "" if nothing visible
+    is left."""
+    if has_controls(text):
+        result, done = clean(without_controls(text))
+        return result, ("control characters removed", *done)
+    if _TAG.search(text):
+        return (text, ()) if not check(text) else _cleaned(text, [])
+    return _without_tags(text)
+
+
+def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
+    done: list[str] = []
+    for _ in range(2):
+        if not _ESCAPED_TAG.search(text):
+            break
+        text = html.unescape(text)
+        done.append("escaped HTML unescaped")
+        if _TAG.search(text):
+            done = done[:1]
+            return (text, tuple(done)) if not check(text) else _cleaned(text, done)
+    if "\n" not in text.strip() and "\r" not in text.strip() and not check(text):
+        return text, tuple(done)
+    return paragraphs(html.unescape(text)), (*done, "plain text made into paragraphs")
+
+
+def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
+    found = {name.lower() for name in _NAME.findall(text)}
+    names = {name for name in found if name in _REPLACED or ":" in name}
+    done.append(
+        f"replaced or removed: {', '.join(sorted(names)[:8])}" if names else "attributes or faults removed"
+    )
+    if _too_deep(text):
+        return bare(text), (*done, "reduced to plain text")
+    source = without_controls(_ADDRESS.sub("&lt;", text))
+    result = _CLEANER.clean(_BLOCK.sub(_mapped, source)).replace("&nbsp;", "\u00a0")
+    result = _with_lists(_DEAD_LINK.sub(r"\1", result))
+    result = _without_empties(_CELL_END.sub("", result)).strip()
+    if len(result) <= 4 * len(text) + 1000 and not check(result):
+        return result, tuple(done)
+    return bare(text), (*done, "reduced to plain text")
+
+
+def _too_deep(text: str) -> bool:
+    """Whether elements lie in one another deeper than any text needs. Parsing takes time and room by the square of it."""
+    depth = 0
+    for tag in _ANY_TAG.finditer(text) if text.count("<") > _DEEPEST else ():
+        if tag[2] and tag[2].lower() not in _SELF_CLOSING:
+            depth = max(0, depth - 1) if tag[1] else depth + 1
+            if depth > _DEEPEST:
+                return True
+    return False
+
+
+def bare(text: str) -> str:
+    """Nothing but the text of some HTML, in paragraphs; what browsers hide is left out."""
+    out: list[str] = []
+    hidden, last = "", 0
+    for tag in _ANY_TAG.finditer(text):
+        name = (tag[2] or "").lower()
+        if not hidden:
+            out.append(text[last : tag.start()])
+            out.append("" if name in _INLINE else "\n")
+            hidden = name if name in _HIDDEN and not tag[1] else ""
+        elif tag[1] and name == hidden:
+            hidden = ""
+        last = tag.end()
+    out.append("" if hidden else text[last:])
+    return paragraphs(html.unescape("".join(out)))
+
+
+def paragraphs(text: str) -> str:
+    """Plain text (no markup, no entities) as HTML: empty lines part paragraphs, single ones are
+    ``<br>``."""
+    unified = without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+    out: list[str] = []
+    for lines in _groups(unified.split("\n")):
+        out.append(f"<p>{'<br>'.join(html.escape(line, quote=False) for line in lines)}</p>")
+    return "".join(out)
+
+
+def _groups(lines: list[str]) -> Iterator[list[str]]:
+    """Runs of lines that are not blank, stripped."""
+    for filled, group in groupby((line.strip() for line in lines), key=bool):
+        if filled:
+            yield list(group)
+
+
+def _mapped(match: re.Match[str]) -> str:
+    """A block that the API does not know, as one that it does."""
+    end, name = match[1], match[2].lower()
+    if name in _HEADINGS:
+        return "</strong></p>" if end else "<p><strong>"
+    if name in _PARAGRAPHS:
+        return f"<{end}p>"
+    if name in _LISTS:
+        return f"<{end}ul>"
+    if name == "td":
+        return " | " if end else ""
+    return "<br>" if name == "hr" else f"<{end}div>"
+
+
+def _with_lists(text: str) -> str:
+    """Runs of ``li`` outside of any list get one (applicant systems send them bare)."""
+    if "<li>" not in text:
+        return text
+    out: list[str] = []
+    depth = items = last = 0
+    opened = False
+    for token in _TOKEN.finditer(text):
+        between = text[last : token.start()]
+        if opened and items == 0 and (between.strip() or token[2] != "li"):
+            out.append("</ul>")
+            opened = False
+        out.append(between)
+        if token[2] != "li":
+            depth += -1 if token[1] else 1
+        elif depth == 0 or opened:
+            if not token[1] and not opened:
+                out.append("<ul>")
+                opened = True
+            items += (-1 if token[1] else 1) if opened and depth == 0 else 0
+        out.append(token[0])
+        last = token.end()
+    out.append("</ul>" if opened else "")
+    return "".join(out) + text[last:]
+
+
+def _without_empties(text: str) -> str:
+    for _ in range(4):
+        shorter = _EMPTY.sub("", text)
+        if shorter == text:
+            return text
+        text = shorter
+    return text

@@ -1,0 +1,292 @@
+"""Salary as employers write it: "$25.50 - $30 / hour", "De 45 à 55 k$ par an", "Competitive".
+
+A small grammar in place of guesses: an amount counts only where the text says that it is money; a period
+only where it says one, or where the mapping allows to infer it. What cannot be said with the API's salary
+is dropped, and said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+
+from syncd.feeds.mapping.transforms.amounts import NUMBER, Locale, read
+from syncd.feeds.mapping.transforms.amounts import plain as plain_text
+
+#: What a text says about pay, it says in its first so many characters.
+_LONGEST = 500
+YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY = 1, 2, 3, 4, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Pay:
+    """Amounts in dollars; ``period`` 1 to 5; ``notes`` what was guessed or given up, as (code, detail)."""
+
+    amount: Decimal | None = None
+    max_amount: Decimal | None = None
+    period: int | None = None
+    plus_commission: bool = False
+    notes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        return self.amount is not None or self.plus_commission
+
+
+@dataclass(frozen=True, slots=True)
+class Infer:
+    """The period of an amount that comes without one: hourly below, yearly above, else none."""
+
+    hourly_below: Decimal
+    yearly_above: Decimal
+
+
+#: Unit words → period id and payments a year where there is no such id (then amounts become yearly).
+_UNITS: tuple[tuple[str, int, int], ...] = (
+    (
+        r"bi[- ]?weekly|every (?:two|2) weeks|fortnight(?:ly)?|(?:aux|toutes les) (?:deux|2) semaines|quinzaine",
+        YEARLY,
+        26,
+    ),
+    (r"semi[- ]?monthly|twice a month|bi[- ]?mensuel(?:le)?", YEARLY, 24),
+    (r"hourly|hours?|hrs?|h|heures?|horaire|ph", HOURLY, 1),
+    (r"daily|days?|jours?|journalier|journaliere|diem|quotidien(?:ne)?", DAILY, 1),
+    (r"weekly|weeks?|wk|semaines?|sem|hebdomadaire|hebdo", WEEKLY, 1),
+    (r"monthly|months?|mo|mth|mois|mensuel(?:le)?", MONTHLY, 1),
+    (
+        r"yearly|annually|annual|annum|years?|yrs?|ans?|annees?|annuel(?:le)?|annuellement|p\.? ?a\.?",
+        YEARLY,
+        1,
+    ),
+)
+_UNIT = "|".join(f"(?P<u{i}>{words})" for i, (words, _, _) in enumerate(_UNITS))
+_PER = rf"(?:(?:/|per|an?|par|de l'|l'|each|every|chaque)\s*)?(?:{_UNIT})(?![\w])"
+_ANY_UNIT = re.compile(rf"(?<![\w]){_PER}")
+_WHOLE_UNIT = re.compile(rf"\s*(?:1 )?{_PER}\.?\s*\Z")
+
+_ABROAD = "usd|eur|gbp|aud|nzd|inr|chf|jpy|cny|mxn|php|brl|pln|sek|nok|dkk|hkd|sgd|zar"
+_CURRENCY = rf"(?:ca|c|can|us|u\.s\.|au|nz)?\s?\$|\b(?:cad|{_ABROAD})\b|[€£¥₹]"
+
+
+def _amount(i: int) -> str:
+    return (
+        rf"(?P<c{i}>{_CURRENCY})?\s?(?<![\d.,%])(?P<n{i}>{NUMBER})\s?(?P<k{i}>k(?![a-z]))?(?!\s?%)"
+        rf"\s?(?P<d{i}>{_CURRENCY}|dollars?)?(?:\s?(?:cad|can))?"
+    )
+
+
+_BETWEEN = re.compile(
+    rf"{_amount(1)}(?P<p1>\s*{re.sub(r'[?]P<u[0-9]+>', '?:', _PER)})?"
+    rf"(?:\s*(?:-|to|and|a|et|\.\.\.?|–)\s*(?:up to\s*|jusqu'a\s*)?{_amount(2)})?"
+)
+_UP_TO = re.compile(r"(?:up to|jusqu'a|maximum(?: of| de)?|max\.?|as much as|no more than)\s*:?\s*\Z")
+#: Numbers that are not pay: working hours, shares, years of experience, times of day.
+_NOT_PAY = re.compile(
+    r"(?<![\d.,])(?:"
+    r"\d+(?:[.,]\d+)?\s*(?:(?:-|to|a)\s*\d+(?:[.,]\d+)?\s*)?(?:h|hrs?|hours?|heures?)\s*"
+    r"(?:/|per|a|par|weekly|each)\s*(?:week|wk|semaine|sem|day|jour|month|mois)\w*"
+    r"|\d+(?:[.,]\d+)?\s*%|\d+\s*\+?\s*(?:years?|ans|months?|mois|weeks?|semaines|days?|jours)(?: of)?\s*"
+    r"(?:experience|d'experience|vacation|vacances|conge|leave|off|paid)|401\s?\(?k\)?"
+    r"|\d{1,2}:\d\d\s*(?:am|pm)?"
+    r"|\d+(?:[.,]\d+)?\s*(?:hours|heures|hrs|hour(?=[\s-]*(?:shift|day|week)))\b(?!\s*(?:rate|pay))"
+    r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:signing|sign[- ]on|retention|referral|hiring|welcome|car|vehicle)\s*"
+    r"(?:bonus|allowance))"
+)
+_MILLIONS = re.compile(r"\d\s*(?:million|mm?\b)")
+_COMMISSION = re.compile(r"\bcommissions?\b|\bote\b|\bon[- ]target earnings\b")
+_FOREIGN = re.compile(rf"(?<![a-z])(?:(?:us|u\.s\.|au|nz)\s?|r|mx|hk|nt)\$|\b(?:{_ABROAD})\b|[€£¥₹]")
+#: Words that leave a text little else than its number.
+_FILLERS = re.compile(
+    r"\b(?:salary|salaire|pay|rate|wage|from|starting(?: at)?|up to|a partir de|de|between|entre|base|max|min"
+    r"|plus|commission)\b"
+)
+
+
+_DOLLARS = r"\$((?:\d{1,3}(?:,\d{3})+|\d{1,9})(?:\.\d\d?)?)"
+#: Most of what feeds write: "$25.50 - $30 per hour", "$52,000 / year".
+_USUAL = re.compile(
+    rf"{_DOLLARS}(?: ?[-–] ?{_DOLLARS})? ?(?:/ ?|per |an? )(hour|day|week|month|year)",
+    re.ASCII | re.IGNORECASE,
+)
+_PERIOD = {"hour": HOURLY, "day": DAILY, "week": WEEKLY, "month": MONTHLY, "year": YEARLY}
+
+
+def parse(text: str, infer: Infer | None = None, locale: Locale | None = None) -> Pay:
+    """What ``text`` says about pay. An unusable text gives a Pay that is not ``usable``, whose notes say
+    why."""
+    return _parse(text[:_LONGEST], infer, locale)
+
+
+@lru_cache(maxsize=8192)
+def _parse(text: str, infer: Infer | None, locale: Locale | None) -> Pay:
+    usual = _USUAL.fullmatch(text)
+    return _usual(usual, locale) if usual else _by_grammar(text, infer, locale)
+
+
+def _usual(found: re.Match[str], locale: Locale | None) -> Pay:
+    """What the grammar says, too, at five times the price."""
+    first, second, unit = found.groups()
+    most = None if second is None else read(second, False, locale)
+    return settle(Pay(read(first, False, locale), most), (_PERIOD[unit.lower()], 1), None, found[0])
+
+
+def _by_grammar(text: str, infer: Infer | None, locale: Locale | None) -> Pay:
+    plain = plain_text(text)
+    commission = bool(_COMMISSION.search(plain))
+    if _MILLIONS.search(plain):
+        return Pay(notes=(("salary_unclear", f"no amount in the salary: {shown(text)}"),))
+    if _FOREIGN.search(plain):
+        return Pay(notes=(("salary_currency", f"the salary is not in Canadian dollars: {shown(text)}"),))
+    found = _find(_NOT_PAY.sub(lambda m: " " if _is_rest(plain, m) else m[0], plain))
+    if found is None:
+        notes = () if commission else (("salary_unclear", f"no amount in the salary: {shown(text)}"),)
+        return Pay(plus_commission=commission, notes=notes)
+    match, source = found
+    pay = replace(_amounts(match, source, locale), plus_commission=commission)
+    return settle(pay, _period(match, source), infer, text)
+
+
+def _is_rest(plain: str, match: re.Match[str]) -> bool:
+    """Whether a number beside working hours is none: money marks in front of it make it pay ("$20 hours
+    paid")."""
+    return "$" not in plain[max(0, match.start() - 2) : match.start()]
+
+
+def settle(pay: Pay, unit: tuple[int, int] | None, infer: Infer | None, shown_text: str) -> Pay:
+    """``pay`` with its period (or the one inferred), amounts in order and free of zeros; not usable if it
+    has no period."""
+    pay = _ordered(pay)
+    amount = pay.amount
+    if amount is None:
+        return (
+            pay if pay.plus_commission else _without(pay, "salary_unclear", "no amount above 0", shown_text)
+        )
+    if unit is None and infer is not None:
+        unit = _inferred(amount, infer)
+        if unit:
+            pay = _noted(pay, "salary_period_inferred", f"the period is inferred: {shown(shown_text)}")
+    if unit is None:
+        return _without(pay, "salary_no_period", "an amount without a period", shown_text)
+    period, times = unit
+    if times > 1:
+        most = None if pay.max_amount is None else pay.max_amount * times
+        pay = replace(pay, amount=amount * times, max_amount=most)
+        pay = _noted(pay, "salary_made_yearly", f"{times} payments a year made yearly: {shown(shown_text)}")
+    if not (fits(pay.amount) and fits(pay.max_amount)):
+        return _without(pay, "salary_out_of_range", "an amount that the API would refuse", shown_text)
+    return Pay(pay.amount, pay.max_amount, period, pay.plus_commission, pay.notes)
+
+
+def fits(amount: Decimal | None) -> bool:
+    """Whether the API takes the amount: below 10^12, at most 4 decimals (docs/api.md "Reading a body")."""
+    if amount is None:
+        return True
+    exponent = amount.as_tuple().exponent
+    if not isinstance(exponent, int) or not 0 <= amount < 10**12:
+        return False
+    return exponent >= -4 or amount.normalize().as_tuple().exponent >= -4  # type: ignore[operator] # as above
+
+
+def unit_of(text: str) -> tuple[int, int] | None:
+    """Period id and factor of a unit by itself: ``HOUR``, ``per year``, ``Bi-weekly``, ``par mois``."""
+    found = _WHOLE_UNIT.match(plain_text(text).replace("_", " "))
+    return _unit(found) if found else None
+
+
+def number(value: object, locale: Locale | None = None) -> Decimal | None:
+    """One amount: a number, or text with nothing but one ("10,000.00", "45k", "$ 22,50"). None: it is
+    none."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | Decimal | float):
+        found = Decimal(value)
+        return found if found.is_finite() else None
+    text = plain_text(str(value)[:100])
+    match = _BETWEEN.fullmatch(text)
+    if match is None or match["n2"]:
+        return None
+    return read(match["n1"], bool(match["k1"]), locale)
+
+
+def shown(text: str) -> str:
+    return f'"{text}"' if len(text) <= 80 else f'"{text[:79]}…"'
+
+
+def _find(plain: str) -> tuple[re.Match[str], str] | None:
+    """The first amount or range that is marked as money, else the only number of a text that is little
+    else."""
+    matches = list(_BETWEEN.finditer(plain))
+    for match in matches:
+        marks = (match[name] for name in ("c1", "d1", "k1", "c2", "d2", "k2"))
+        if any(marks) or _ANY_UNIT.match(plain[match.end() :].lstrip()) or match["p1"]:
+            return match, plain
+    return (matches[0], plain) if len(matches) == 1 and _bare(matches[0], plain) else None
+
+
+def _bare(match: re.Match[str], plain: str) -> bool:
+    rest = _ANY_UNIT.sub(" ", plain[: match.start()] + " " + plain[match.end() :])
+    return not _FILLERS.sub("", rest).strip(" .:;,+-/()")
+
+
+def _amounts(match: re.Match[str], plain: str, locale: Locale | None) -> Pay:
+    first = read(match["n1"], bool(match["k1"]), locale)
+    if not match["n2"]:
+        if _UP_TO.search(plain[: match.start()]):
+            return Pay(first, notes=(("salary_up_to", "an upper limit alone is taken as the amount"),))
+        return Pay(first)
+    second = read(match["n2"], bool(match["k2"]), locale)
+    if match["k1"] and not match["k2"] and second < 1000:
+        second *= 1000  # "60k - 80"
+    bare = not match["c1"] and not match["d1"] and 10_000 <= first * 1000 <= second
+    if not match["k1"] and first < 1000 and (match["k2"] or bare):
+        first *= 1000  # "45-55k", "50 à 60 000 $"
+    return Pay(first, second)
+
+
+def _period(match: re.Match[str], plain: str) -> tuple[int, int] | None:
+    """The unit nearest behind the amount, else the first anywhere in the text."""
+    inner = _ANY_UNIT.search(match["p1"]) if match["p1"] else None
+    found = inner or _ANY_UNIT.search(plain, match.end()) or _ANY_UNIT.search(plain[: match.start()])
+    return _unit(found) if found else None
+
+
+def _unit(match: re.Match[str]) -> tuple[int, int]:
+    for i, (_, period, times) in enumerate(_UNITS):
+        if match[f"u{i}"]:
+            return period, times
+    raise AssertionError("a unit matched that is none")
+
+
+def _ordered(pay: Pay) -> Pay:
+    amount, most = pay.amount or None, pay.max_amount or None
+    if amount is None and most is not None:
+        return _noted(
+            replace(pay, amount=most, max_amount=None),
+            "salary_up_to",
+            "the upper limit is taken as the amount",
+        )
+    if amount is not None and most is not None and amount > most:
+        return _noted(
+            replace(pay, amount=most, max_amount=amount),
+            "salary_swapped",
+            "the amounts were in reverse order",
+        )
+    if amount is pay.amount and most is pay.max_amount and most != amount:
+        return pay
+    return replace(pay, amount=amount, max_amount=None if most == amount else most)
+
+
+def _inferred(amount: Decimal, infer: Infer) -> tuple[int, int] | None:
+    if amount < infer.hourly_below:
+        return HOURLY, 1
+    return (YEARLY, 1) if amount > infer.yearly_above else None
+
+
+def _noted(pay: Pay, code: str, detail: str) -> Pay:
+    return replace(pay, notes=(*pay.notes, (code, detail)))
+
+
+def _without(pay: Pay, code: str, why: str, text: str) -> Pay:
+    """No salary but the commission that was promised, and the reason."""
+    return Pay(plus_commission=pay.plus_commission, notes=(*pay.notes, (code, f"{why}: {shown(text)}")))

@@ -1,0 +1,72 @@
+"""What no catalogue and no lookup has: counted, and as lines for the feed's own file, ready to be filled in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from syncd.domain.catalog import Catalog
+from syncd.domain.run import UnknownValues
+from syncd.errors import Problem
+from syncd.feeds.catalogue_values import finders
+from syncd.feeds.mapping.mapping import Mapping
+from syncd.feeds.toml_text import LONGEST, key, lookup_lines
+
+#: The names that the shipped presets give to the lookups of these fields.
+USUAL = {"categories": "category", "positionType": "position", "locations": "location"}
+#: So many different values of a field are counted, and so many listed.
+MOST_VALUES, MOST_LISTED = 10_000, 200
+
+
+class UnknownCounter:
+    """``fields``: field → value that nothing knows → number of rows."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, Counter[str]] = {}
+
+    def add(self, values: Iterable[tuple[str, str]]) -> None:
+        """Those of one row, (field, value), each once."""
+        for name, value in dict.fromkeys(values):
+            counts = self.fields.setdefault(name, Counter())
+            if value in counts or len(counts) < MOST_VALUES:
+                counts[value] += 1
+
+    def listed(self, mapping: Mapping, existing: Collection[str], catalog: Catalog) -> UnknownValues:
+        """The most frequent. ``existing``: the tables that the feed's own file has already."""
+        found = {name: counts.most_common(MOST_LISTED) for name, counts in self.fields.items()}
+        return UnknownValues(found, "\n".join(self.lines(mapping, existing, catalog)))
+
+    def lines(self, mapping: Mapping, existing: Collection[str], catalog: Catalog) -> list[str]:
+        """TOML for ``[lookup.…]``; for tables that exist no heading is given, since TOML forbids a second
+        one."""
+        lines: list[str] = []
+        for field, values in self.fields.items():
+            name = mapping.lookup_of(field.split("/", maxsplit=1)[0])
+            lines += [""] if lines else []
+            if name is None:
+                name = USUAL.get(field, field.rpartition("/")[2])
+                lines.append(f'# {field} has no lookup yet: add lookup = "{name}" to it in [fields]')
+            heading = f"[lookup.{key(name)}]"
+            lines.append(f"# these go into {heading}, which the file has" if name in existing else heading)
+            lines += lookup_lines(values, suggestions(values, field, catalog), MOST_LISTED)
+        return lines
+
+
+def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:
+    """(field, value) of the places among ``problems`` that cannot be read: a lookup mends them as well."""
+    return tuple(
+        ("locations", problem.value)
+        for problem in problems
+        if problem.code == "unknown_province"
+        and problem.pointer.startswith("/locations/")
+        and isinstance(problem.value, str)
+    )
+
+
+def suggestions(values: Counter[str], field: str, catalog: Catalog) -> dict[str, str]:
+    """Value → the name in the catalogue that it may be a misspelling of."""
+    find = next((f for f in finders(catalog).values() if f.pointer == f"/{field}"), None)
+    if find is None:
+        return {}
+    hints = {value: find.hint(value) for value, _ in values.most_common(MOST_LISTED) if len(value) <= LONGEST}
+    return {value: hint.split("mean ", 1)[1].rstrip("?") for value, hint in hints.items() if hint}

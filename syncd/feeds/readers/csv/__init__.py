@@ -1,0 +1,5 @@
+"""CSV, streamed."""
+
+from syncd.feeds.readers.csv.reader import CsvReader
+
+__all__ = ["CsvReader"]

@@ -1,0 +1,247 @@
+"""CSV, streamed: physical lines are joined into candidate records by the parity of their quotes, and
+csv.reader decides.
+
+A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding.
+A record that starts where the one before ended, and whose bytes were once read as one record, is that
+record: known ones are not parsed again."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.base import BaseReader
+from syncd.feeds.readers.csv.dialect import Dialect, find_dialect
+from syncd.feeds.readers.digest import seeded
+from syncd.feeds.readers.header import check_header
+from syncd.feeds.readers.records import Format, Known, Record
+from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.spec import ReadSpec, header_key
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+#: Fed after the last line: swallowed by a record, it tells that a quote is open.
+_SENTINEL = "end"
+#: csv.reader's own limit is one for the whole process; ours are checked on the bytes.
+csv.field_size_limit(1 << 30)
+
+
+class CsvReader(BaseReader):
+    """See FeedReader. Raises FeedError ``bad_header``, ``bad_encoding``, ``truncated``, ``limit_exceeded``."""
+
+    format: Format = "csv"
+
+    def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+        super().__init__(source, limits, known)
+        self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
+        self._newline = self._dialect.line_end[-1:]
+        self._keys: list[str] = []
+        self._waiting = b""
+        self._digest: Callable[[bytes], bytes] | None = None
+
+    @property
+    def delimiter(self) -> str:
+        """What parts the cells."""
+        return self._dialect.delimiter
+
+    def __iter__(self) -> Iterator[Record]:
+        tail = b""
+        self._line += 1 if self._dialect.skip else 0
+        for buf in self._growing():
+            pieces, tail = _join(buf, self._dialect.line_end)
+            carry = yield from self._records(pieces)
+            tail = carry + tail
+            if len(tail) > self._limits.text:
+                raise FeedError(
+                    "limit_exceeded",
+                    f"a record of more than {self._limits.text} bytes ([limits] text); a quote may lack its end",
+                    line=self._line,
+                )
+            self._waiting = tail
+        if tail:
+            yield from self._last(tail)
+        if self.header is None:
+            raise FeedError("empty_file", "the file has no header")
+
+    def _growing(self) -> Iterator[bytes]:
+        """What waits for its end and the chunks after it, twice as much each time, so that a long cell is not read
+        over and over.
+        """
+        more: list[bytes] = []
+        size = 0
+        for chunk in self._chunks(self._dialect.skip):
+            more.append(chunk)
+            size += len(chunk)
+            waits = len(self._waiting)
+            if waits + size > self._limits.text or (size >= waits and self._may_end(more)):
+                yield b"".join((self._waiting, *more))
+                more, size = [], 0
+        if more:
+            yield b"".join((self._waiting, *more))
+
+    def _may_end(self, more: list[bytes]) -> bool:
+        """Whether what waits may end in ``more``: not within quotes, or there is another quote."""
+        return not self._waiting.count(b'"') & 1 or any(b'"' in chunk for chunk in more)
+
+    def _records(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
+        """Candidate records, without their line ends. Returns the bytes from where a quote is still open,
+        if one is.
+        """
+        while self._digest is None and pieces:
+            rest = self._take_header(pieces[0])
+            pieces = [rest, *pieces[1:]] if rest else pieces[1:]
+        if self._digest is None:
+            return b""
+        digests = list(map(self._digest, pieces))
+        known = self._ask(digests)
+        end = self._dialect.line_end
+        pending: list[bytes] = []
+        marks: list[bytes] = []
+        newline, misled = self._newline, False
+        for piece, digest in zip(pieces, digests, strict=True):
+            if digest in known and not misled:
+                carry = (yield from self._parse(pending, marks)) if pending else b""
+                pending, marks = [], []
+                if not carry:
+                    yield Record(self._next(), self._line, None, digest, None)
+                    self._line += piece.count(newline) + 1
+                    continue
+                carry = carry.removesuffix(end)  # in an open quote even a known record is text
+                pending, marks = [carry], [self._digest(carry)]
+                misled = True
+            pending.append(piece)
+            marks.append(digest)
+        return (yield from self._parse(pending, marks)) if pending else b""
+
+    def _parse(self, pieces: list[bytes], digests: list[bytes]) -> Generator[Record, None, bytes]:
+        """Candidates that csv.reader has to judge, the first at a record's start. Returns what stands in an
+        open quote.
+        """
+        end = self._dialect.line_end
+        newline = self._newline
+        texts = list(map(self._decode, pieces))
+        reader = self._reader([*texts, _SENTINEL])
+        done = 0
+        try:
+            for row in reader:
+                if reader.line_num != done + 1:
+                    break
+                if reader.line_num > len(texts):
+                    return b""
+                raw = pieces[done]
+                yield from self._row(row, raw, digests[done])
+                done += 1
+                self._line += raw.count(newline) + 1
+        except csv.Error:
+            pass
+        return (yield from self._by_lines("".join(text + end.decode() for text in texts[done:])))
+
+    def _by_lines(self, text: str) -> Generator[Record, None, bytes]:
+        """Where quotes misled the joining: line by line, as csv.reader wants it."""
+        lines = [line for line in _LINE.findall(text) if line]
+        assert self._digest is not None
+        end, done = self._dialect.line_end, 0
+        reader = self._reader([*lines, _SENTINEL])
+        try:
+            for row in reader:
+                if reader.line_num > len(lines):
+                    break
+                raw = "".join(lines[done : reader.line_num]).encode()
+                done = reader.line_num
+                bare = raw.removesuffix(end)
+                yield from self._row(row, bare, self._digest(bare))
+                self._line += raw.count(self._newline)
+        except csv.Error as error:
+            raise FeedError("not_well_formed", f"not CSV: {error}", line=self._line) from None
+        return "".join(lines[done:]).encode()
+
+    def _last(self, tail: bytes) -> Iterator[Record]:
+        """What stands after the last line end outside quotes: a record, or the start of one that was cut
+        off.
+        """
+        while self._digest is None and tail:
+            tail = self._take_header(tail)
+        if self._digest is None:
+            return  # blank to its end
+        if (yield from self._by_lines(self._decode(tail))):
+            raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
+
+    def _reader(self, texts: Sequence[str]) -> Any:
+        return csv.reader(texts, delimiter=self._dialect.delimiter)
+
+    def _row(self, row: list[str], raw: bytes, digest: bytes) -> Iterator[Record]:
+        if not any(row) or not any(map(str.strip, row)):
+            return
+        keys = self._keys
+        problem = None
+        if len(row) != len(keys):
+            problem = Problem(
+                "", "ragged_row", f"the row has {len(row)} cells, the header {len(keys)}", len(row)
+            )
+        if len(raw) > self._limits.record:
+            problem = Problem(
+                "",
+                "too_long",
+                f"the record is longer than {self._limits.record} bytes ([limits] record)",
+                len(raw),
+            )
+        item = dict(zip(keys, row, strict=False))
+        yield Record(self._next(), self._line, None, digest, item, problem, partial(list, row))
+
+    def _take_header(self, data: bytes) -> bytes:
+        """The first record that is not blank names the columns. Returns what follows it, if quotes misled
+        the joining.
+        """
+        lines = [line for line in _LINE.findall(self._decode(data)) if line] or [""]
+        reader = self._reader([*lines, _SENTINEL])
+        try:
+            cells: list[str] = next(reader)
+        except csv.Error as error:
+            raise FeedError("bad_header", f"not a CSV header: {error}", line=self._line) from None
+        if reader.line_num > len(lines):
+            raise FeedError("truncated", "the file ends inside a quoted cell of its header", line=self._line)
+        if any(map(str.strip, cells)):
+            check_header(cells, self._limits, self._line)
+            self.header = cells
+            self._keys = [header_key(name) for name in cells]
+            self.mended = "syncd_errors" in self._keys
+            digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
+            # a stray CR or LF at a record's end means nothing, and goes with it or not as quotes mislead the joining
+            self._digest = lambda record: digest(record.rstrip(b"\r\n"))
+        rest = "".join(lines[reader.line_num :]).encode()
+        self._line += data.count(self._newline, 0, len(data) - len(rest)) + (not rest)
+        return rest
+
+    def _decode(self, piece: bytes) -> str:
+        try:
+            return piece.decode()
+        except UnicodeDecodeError as error:
+            line = self._line + piece.count(self._newline, 0, error.start)
+            raise FeedError(
+                "bad_encoding", f"not UTF-8: byte 0x{piece[error.start]:02X}", line=line
+            ) from None
+
+
+def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
+    """Physical lines joined while a quote is open (by parity), without their line ends; and what is not
+    complete yet.
+    """
+    parts = buf.split(end)
+    del parts[-1]
+    pieces: list[bytes] = []
+    start = at = 0
+    step = len(end)
+    open_quote = False
+    for part in parts:
+        at += len(part)
+        if part.count(b'"') & 1:
+            open_quote = not open_quote
+        if not open_quote:
+            pieces.append(part if at - start == len(part) else buf[start:at])
+            start = at + step
+        at += step
+    return pieces, buf[start:]

@@ -1,0 +1,134 @@
+"""Spreadsheets (.xlsx): the rows of one sheet, as if they had been saved as CSV.
+
+Dates come as ISO 8601, whole numbers without ``.0``, formulas as the value that was saved with them. Of
+merged cells the first has the value and the others are empty, as in a CSV that Excel writes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
+from itertools import islice
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.base import BaseReader
+from syncd.feeds.readers.digest import seeded
+from syncd.feeds.readers.header import check_header
+from syncd.feeds.readers.packed import Opener, check_expansion
+from syncd.feeds.readers.records import Format, Known, Record
+from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.spec import ReadSpec, header_key
+from syncd.feeds.readers.xlsx.book import Book
+from syncd.feeds.readers.xlsx.cells import Cells
+from syncd.feeds.readers.zip_archive import Archive
+
+#: A sheet has no more rows than this in any program.
+_LAST_ROW = 1_048_576
+_BATCH = 500
+_Row = tuple[int, list[str]]
+
+
+class XlsxReader(BaseReader):
+    """See FeedReader; its format is "csv", and its lines are the sheet's rows. Raises FeedError
+    ``bad_header``, ``empty_file``, ``no_records_path`` (no such sheet), ``bad_archive``, ``not_well_formed``,
+    ``limit_exceeded``, ``forbidden_dtd``. ``sheets``: the names of those that are not hidden.
+    """
+
+    format: Format = "csv"
+
+    def __init__(
+        self, opener: Opener, spec: ReadSpec, limits: Limits, known: Known | None, archive: Archive
+    ) -> None:
+        if spec.format not in (None, "csv"):
+            detail = f"this is a spreadsheet, which is read like CSV, but [read] format is {spec.format!r}"
+            raise FeedError("not_a_feed", detail)
+        with _reading():
+            book = Book(archive, limits)
+            sheet = book.sheet(spec.sheet)
+        self.sheets = [other.name for other in book.sheets if other.visible]
+        # a spreadsheet has no text of its own: the sheet's name stands for it
+        super().__init__(
+            Source(lambda: io.BytesIO(f"{sheet.name}\n".encode()), "utf-8", limits), limits, known
+        )
+        self._opener, self._sheet = opener, spec.sheet
+        self._keys: list[str] = []
+        self.size = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        with closing(Archive(self._opener(), self._limits)) as archive, _reading():
+            book = Book(archive, self._limits)
+            with closing(book.texts()) as texts:
+                cells = Cells(texts.__getitem__, book.dates, self._limits.columns, since_1904=book.since_1904)
+                rows = self._rows(book, cells)
+                digest = self._take_header(rows)
+                while batch := list(islice(rows, _BATCH)):
+                    self.bytes_read = archive.place
+                    yield from self._records(batch, digest, archive.size)
+                self.bytes_read = archive.place
+
+    def _rows(self, book: Book, cells: Cells) -> Iterator[_Row]:
+        """(row number, its cells), without the empty ones."""
+        number = 0
+        for row in book.elements(book.sheet(self._sheet).part, "row"):
+            number = int(row.get("r") or number + 1)
+            if number > _LAST_ROW:
+                raise FeedError("not_well_formed", f"a row beyond {_LAST_ROW}", line=number)
+            self._line = number
+            if found := cells.of(row):
+                yield number, found
+
+    def _take_header(self, rows: Iterator[_Row]) -> Callable[[bytes], bytes]:
+        """The first row with more than one cell names the columns: a lone cell above is a title."""
+        titles = 0
+        for number, cells in rows:
+            if sum(map(bool, map(str.strip, cells))) > 1:
+                check_header(cells, self._limits, number)
+                self.header = cells
+                self._keys = [header_key(name) for name in cells]
+                self.mended = "syncd_errors" in self._keys
+                return seeded("xlsx", "\x00".join(cells))
+            titles += 1
+        if titles:
+            raise FeedError("bad_header", "no row of the sheet has the names of two columns or more", line=1)
+        raise FeedError("empty_file", "the sheet is empty")
+
+    def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes], packed: int) -> Iterator[Record]:
+        raws = [repr(cells).encode("utf-8", "surrogatepass") for _, cells in batch]
+        # one text may stand for the cells of a million rows, and costs each of them its whole length
+        self.size += sum(map(len, raws))
+        check_expansion(self.size, packed, self._limits)
+        digests = list(map(digest, raws))
+        known = self._ask(digests)
+        for (number, cells), raw, own in zip(batch, raws, digests, strict=True):
+            self._line = number
+            if own in known:
+                yield Record(self._next(), number, None, own, None)
+                continue
+            problem = self._problem(cells, len(raw))
+            missing = [""] * (len(self._keys) - len(cells))
+            item = dict(zip(self._keys, [*cells, *missing], strict=False))
+            yield Record(self._next(), number, None, own, item, problem, partial(list, cells))
+
+    def _problem(self, cells: list[str], size: int) -> Problem | None:
+        if size > self._limits.record:
+            return Problem(
+                "",
+                "too_long",
+                f"the record is longer than {self._limits.record} bytes ([limits] record)",
+                size,
+            )
+        if len(cells) > len(self._keys):
+            detail = f"the row has {len(cells)} cells, the header {len(self._keys)}"
+            return Problem("", "ragged_row", detail, len(cells))
+        return None
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """A cell or style that refers to what is not there, or is no number."""
+    try:
+        yield
+    except (ValueError, IndexError, OverflowError) as error:
+        raise FeedError("not_well_formed", f"a damaged spreadsheet: {error}") from None

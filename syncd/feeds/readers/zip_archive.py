@@ -1,0 +1,214 @@
+"""Zip archives: their members, in the archive's order, are one feed.
+
+Members are read as they come out of the archive; their names are for messages only and never paths."""
+
+from __future__ import annotations
+
+import errno
+import zipfile
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import BinaryIO
+
+from syncd.domain.policy import Limits
+from syncd.errors import FeedError
+from syncd.feeds.readers.base import BaseReader
+from syncd.feeds.readers.packed import Opener, Stream, Unpacked, unpacking
+from syncd.feeds.readers.records import Format, Record
+
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
+_END = b"PK\x05\x06"
+_END_SIZE = 22
+
+#: Makes the reader of one member, whose records are numbered on from the number given. The format is that of
+#: the members before it.
+Member = Callable[[Callable[[], Stream], int, Format | None], BaseReader]
+
+
+class Archive:
+    """An open zip file of ``size`` bytes. Raises FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what its
+    directory shows.
+    """
+
+    def __init__(self, raw: BinaryIO, limits: Limits) -> None:
+        self._raw, self._limits = raw, limits
+        bounded = _Bounded(raw, limits.text)
+        try:
+            with unpacking():
+                self.zip = _open(bounded)
+                bounded.listed = True
+                self._check_end()
+        except BaseException:
+            raw.close()
+            raise
+
+    @property
+    def place(self) -> int:
+        """How far the file was read, in bytes."""
+        return self._raw.tell()
+
+    def members(self) -> list[zipfile.ZipInfo]:
+        """The files in it, without what other systems put beside them unasked."""
+        listed = self.zip.infolist()  # whose is_dir() cannot bear a name that is empty
+        found = [i for i in listed if not i.filename.endswith("/") and not _is_litter(i.filename)]
+        for info in found:
+            self.check(info)
+        if not found:
+            raise FeedError("empty_file", "the archive has no files in it")
+        return found
+
+    def check(self, info: zipfile.ZipInfo) -> None:
+        """Raises FeedError ``bad_archive`` for a member that cannot be read."""
+        if info.flag_bits & 0x41:
+            raise FeedError("bad_archive", f"{shown(info)} is encrypted; send it without a password")
+        if info.compress_type not in _METHODS:
+            method = _OTHERS.get(info.compress_type, f"method {info.compress_type}")
+            raise FeedError("bad_archive", f"{shown(info)} is compressed by {method}; only deflate is read")
+
+    def open(self, info: zipfile.ZipInfo, before: int = 0) -> Unpacked:
+        """The content of one member; ``before`` is what others have come to."""
+        with unpacking():
+            content = self.zip.open(info)
+        return Unpacked(content, self._raw.tell, self._limits, before=before)
+
+    def close(self) -> None:
+        self.zip.close()
+        self._raw.close()
+
+    def _check_end(self) -> None:
+        self.size = self._raw.seek(0, 2)
+        self._raw.seek(max(0, self.size - _END_SIZE - len(self.zip.comment)))
+        if self._raw.read(len(_END)) != _END:
+            raise FeedError("bad_archive", "something else follows the end of the zip archive")
+
+
+class ZipReader(BaseReader):
+    """See FeedReader. The first member decides the format; CSV members have one and the same header.
+
+    ``declared`` is the sum of what the members declare, or that number itself where all say the same: then
+    they are pages of one list. Raises what the members' readers raise, the member's name first, and
+    FeedError ``bad_archive``, ``bad_header``.
+    """
+
+    def __init__(self, opener: Opener, limits: Limits, member: Member, archive: Archive) -> None:
+        self._opener, self._member = opener, member
+        info, *others = archive.members()
+        self._several = bool(others)
+        first = self._reader(archive, info, 0, 0, None)
+        super().__init__(first.source, limits, None)
+        self.format = first.format
+        self._first, self._first_name = first, shown(info)
+        self._declared: list[int] = []
+        self._begins: list[int] = []
+        self._names: list[str] = []
+
+    def member_of(self, number: int) -> str | None:
+        """As far as was read."""
+        if not self._several:
+            return None
+        return self._names[bisect_right(self._begins, number) - 1]
+
+    @property
+    def records_path(self) -> tuple[str, ...]:
+        """The members that lead to the records in the first file, where that is JSON."""
+        path: tuple[str, ...] = getattr(self._first, "records_path", ())
+        return path
+
+    def __iter__(self) -> Iterator[Record]:
+        with closing(Archive(self._opener(), self._limits)) as archive:
+            expanded = 0
+            for info in archive.members():
+                reader = self._reader(archive, info, self._number, expanded, self.format)
+                self._begins.append(self._number + 1)
+                self._names.append(shown(info))
+                try:
+                    yield from self._records(reader)
+                except FeedError as error:
+                    raise _within(info, error) from None
+                self._number = reader.number
+                expanded += reader.source.size
+
+    def _reader(
+        self, archive: Archive, info: zipfile.ZipInfo, number: int, before: int, like: Format | None
+    ) -> BaseReader:
+        try:
+            return self._member(lambda: archive.open(info, before), number, like)
+        except FeedError as error:
+            raise _within(info, error) from None
+
+    def _records(self, reader: BaseReader) -> Iterator[Record]:
+        if reader.format != self.format:
+            detail = f"this is {reader.format}, but {self._first_name} is {self.format}"
+            raise FeedError("bad_archive", detail)
+        first = reader.number
+        for record in reader:
+            self._follow(reader)
+            yield record
+        self._follow(reader)
+        if reader.declared is not None:
+            self._declared.append(reader.declared)
+            same = len(set(self._declared)) == 1
+            self.declared = self._declared[0] if same else sum(self._declared)
+        elif self._declared:
+            self._declared.append(reader.number - first)
+            self.declared = sum(self._declared)
+
+    def _follow(self, reader: BaseReader) -> None:
+        self.bytes_read = reader.bytes_read
+        self.mended = self.mended or reader.mended
+        self.withheld = self.withheld or reader.withheld
+        if self.header is None:
+            self.header = reader.header
+        elif reader.header != self.header:
+            raise FeedError("bad_header", f"its header differs from that of {self._first_name}", line=1)
+
+
+class _Bounded:
+    """The file under an archive, whose list of members, the one thing that is read at once, may only be so
+    long."""
+
+    def __init__(self, raw: BinaryIO, most: int) -> None:
+        self._raw, self._most, self.listed = raw, most, False
+        self.seek, self.tell, self.seekable = raw.seek, raw.tell, raw.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        if not self.listed and size > self._most:
+            detail = f"the list of what is in the archive takes more than {self._most} bytes ([limits] text)"
+            raise FeedError("limit_exceeded", detail)
+        return self._raw.read(size)
+
+
+def _open(raw: _Bounded) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(raw)
+    except zipfile.BadZipFile as error:
+        raise FeedError("truncated", f"a zip archive that is cut off or damaged: {error}") from None
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a place that the archive names and does not have
+            raise
+        raise zipfile.BadZipFile("it points outside of itself") from None
+
+
+def shown(info: zipfile.ZipInfo) -> str:
+    """The member's name, fit for a message."""
+    name = "".join(char if char.isprintable() else "?" for char in info.filename)
+    return name if len(name) <= 80 else f"{name[:40]}…{name[-39:]}"
+
+
+def _is_litter(name: str) -> bool:
+    base = name.rpartition("/")[2]
+    return name.startswith("__MACOSX/") or base.startswith(".") or base.casefold() == "thumbs.db"
+
+
+def _within(info: zipfile.ZipInfo, error: FeedError) -> FeedError:
+    return FeedError(
+        error.code,
+        f"{shown(info)}: {error.detail}",
+        line=error.line,
+        column=error.column,
+        offset=error.offset,
+        last_good=error.last_good,
+    )

@@ -1,0 +1,87 @@
+"""Plain text out of a feed: what is empty, what is a number or a boolean, what has to go."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+#: What exports write for "no value" (docs/feeds.md "The mapping language"): never in native feeds.
+_NOTHING = frozenset(("na", "n/a", "null", "none"))
+_TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on"))
+_FALSE = frozenset(("false", "f", "no", "n", "0", "non", "faux", "off"))
+_INT = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\Z", re.ASCII)
+#: An address without its scheme: a host, and what may come behind it.
+HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,24}(?::\d+)?(?:[/?#]\S*)?\Z", re.IGNORECASE)
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
+_WINDOWS = {code: sign for code in range(0x80, 0xA0) if (sign := bytes((code,)).decode("cp1252", "ignore"))}
+
+
+def meant(value: object) -> object | None:
+    """A scalar as it is meant: text trimmed; None for what is empty, a spelled-out null, a list or an
+    object."""
+    if value.__class__ is str:
+        text = value.strip()
+        if not text or (len(text) < 5 and text.lower() in _NOTHING):
+            return None
+        return text
+    return None if value is None or isinstance(value, dict | list) else value
+
+
+def spelled(value: object) -> str:
+    """A scalar as text: booleans as JSON writes them, whole numbers without ``.0``, never with an
+    exponent."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal | float):
+        number = Decimal(str(value))
+        if number.is_finite() and abs(number.adjusted()) < 100:
+            return format(
+                number.quantize(Decimal(1)) if number == number.to_integral_value() else number, "f"
+            )
+    return str(value) if not isinstance(value, int) or value.bit_length() < 10_000 else str(Decimal(value))
+
+
+def one_line(text: str) -> str:
+    """``text`` with every run of white space as one blank. (A title in a wrapped XML element is one
+    line.)"""
+    return " ".join(text.split())
+
+
+def has_controls(text: str) -> bool:
+    """Whether ``text`` has characters that no field may have. Tab, LF and CR may stand in some."""
+    return not text.isprintable() and _CONTROL.search(text) is not None
+
+
+def without_controls(text: str) -> str:
+    """``text`` without such characters, lone surrogates too. What stands for a sign of Windows-1252 (a dash that
+    came through as U+0096) becomes that sign, as in a browser."""
+    return _CONTROL.sub("", text.translate(_WINDOWS)) if has_controls(text) else text
+
+
+def boolean(value: object) -> object:
+    """True or False where the text says so, else the value itself (which the rules then judge)."""
+    if isinstance(value, bool):
+        return value
+    word = spelled(value).strip().casefold()
+    return True if word in _TRUE else False if word in _FALSE else value
+
+
+def strict_boolean(text: str) -> object:
+    """The booleans of XML and of spreadsheets (``true``, ``FALSE``, ``1``); other text is passed on."""
+    word = text.strip().lower()
+    return True if word in ("true", "1") else False if word in ("false", "0") else text
+
+
+def integer(text: str) -> object:
+    """An int where the text is one, else the text."""
+    stripped = text.strip()
+    return int(stripped) if _INT.match(stripped) else text
+
+
+def decimal(text: str) -> object:
+    """A Decimal where the text is a plain number, else the text."""
+    stripped = text.strip()
+    return Decimal(stripped) if _DECIMAL.match(stripped) else text

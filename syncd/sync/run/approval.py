@@ -1,0 +1,75 @@
+"""A person's decision on a held run (docs/reconciliation.md "Approving and rejecting").
+
+An approved run reads its file again and is planned against the store as it is then. It applies exactly what was
+shown; if the jobs concerned have changed, it shows the new plan instead. A run that is cut off while it is approved
+stays held: it has to be approved again, and then shows what is left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from syncd.domain.run import Run, RunState
+from syncd.errors import Conflict, NotFound
+from syncd.store import Store, Tx, runs
+from syncd.sync.files import CLAIMED, DONE, parse_filed
+from syncd.sync.run import events
+from syncd.sync.run.feed import Feed
+from syncd.sync.run.held_plan import ShownPlan
+from syncd.sync.run.source import SourceFile, sha256
+
+
+class NotHeld(Conflict):
+    """The run does not wait for a decision."""
+
+    code = "not_held"
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        super().__init__(f"run {run.id} is {run.state}; only a held run can be approved or rejected")
+
+
+def waiting(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
+    """Return a held run and what was shown of it. Raises NotFound, NotHeld."""
+    run = runs.get(tx, run_id)
+    payload = runs.plan(tx, run_id)
+    if run.state is not RunState.HELD or payload is None:
+        raise NotHeld(run)
+    return run, ShownPlan.from_bytes(payload)
+
+
+def reject(store: Store, run_id: int) -> Run:
+    """Store the held run as ``rejected`` and return it. Raises NotFound, NotHeld."""
+
+    def decline(tx: Tx) -> Run:
+        run = replace(waiting(tx, run_id)[0], state=RunState.REJECTED)
+        runs.set_plan(tx, run_id, None)
+        runs.save(tx, run)
+        return run
+
+    run = store.write(decline)
+    events.decided(run)
+    return run
+
+
+def feed_of(run: Run, feed: Feed | None) -> Feed:
+    """Return ``feed`` if it is the run's. Raises NotFound."""
+    if feed is None or feed.name != run.feed or feed.employer.id != run.employer_id:
+        hint = f"run {run.id} cannot be approved without it; reject it instead"
+        raise NotFound("feed", run.feed, hint)
+    return feed
+
+
+def filed(store: Store, run: Run, feed: Feed) -> SourceFile:
+    """Return the run's file in ``done/``, found by the run's number and by its bytes. Raises NotFound."""
+    folder = feed.folder / DONE
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if parse_filed(path.name) != run.id or path.is_symlink() or not path.is_file():
+            continue
+        source = SourceFile.of(path, run.file)
+        if source.size == run.size and sha256(source, lambda done: None).hex() == run.sha256:
+            return source
+    hint = f"it is no longer in {folder}; reject the run, or send the file again"
+    name = store.read(lambda tx: runs.claimed_name(tx, run.id))
+    if name is not None and (feed.folder / CLAIMED / name).exists():
+        hint = f"it is just being moved to {folder}; try again in a moment"
+    raise NotFound("file", run.file, hint)

@@ -1,0 +1,155 @@
+"""``feed check``: what a run would reject of a file, and why. All of the file is read, nothing is written.
+
+Each row is checked as a new job. If it is rejected so, and the job that it names exists, it is checked again as a
+change to that job: it may lack what only a new job needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from syncd.domain.catalog import Catalog
+from syncd.domain.job import Job, JobInput, Moment
+from syncd.domain.plan import Ownership, Reject, RowAction, decide_row
+from syncd.domain.policy import Limits
+from syncd.domain.run import RejectedRow
+from syncd.errors import Problem
+from syncd.feeds.configuration import FeedConfig
+from syncd.feeds.mapping import UnknownCounter
+from syncd.feeds.readers import FeedReader, Format, Record, open_reader
+from syncd.sync.run.deciding import problems_of
+from syncd.sync.validation import check_record
+
+#: The most kinds of problems, and the most references (to find repetitions), that are counted.
+MOST_KINDS, MOST_REFERENCES = 1_000, 1_000_000
+_NO_OWNER = Ownership()
+
+
+@dataclass(slots=True)
+class ProblemKind:
+    """The problems of one field and code: the number of rows that have one, and the first of them. ``field`` is the
+    pointer without positions (``/locations/description``)."""
+
+    field: str
+    code: str
+    rows: int
+    detail: str
+    value: object
+    record: int
+
+
+@dataclass(slots=True)
+class CheckResult:
+    """What was found in a file; complete when ``check`` has yielded its last row. ``repeated``: rows whose reference
+    an earlier row has."""
+
+    format: Format | None = None
+    encoding: str | None = None
+    read: int = 0
+    good: int = 0
+    expired: int = 0
+    rejected: int = 0
+    repeated: int = 0
+    kinds: dict[tuple[str, str], ProblemKind] = field(default_factory=dict)
+    warnings: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    unknown: UnknownCounter = field(default_factory=UnknownCounter)
+    withheld: str | None = None
+
+    def by_frequency(self) -> list[ProblemKind]:
+        return sorted(self.kinds.values(), key=lambda kind: -kind.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """``current`` returns the job with a reference, if the store has one. ``most``: the number of records to check
+    (None: all)."""
+
+    config: FeedConfig
+    catalog: Catalog
+    limits: Limits
+    now: Moment
+    current: Callable[[str], Job | None] = lambda reference: None
+    most: int | None = None
+
+    def check(self, path: Path, result: CheckResult) -> Iterator[RejectedRow]:
+        """Yield the rejected rows in file order; all else that is found goes into ``result``. Raises FeedError for a
+        file that cannot be used as a whole, and OSError."""
+        reader = open_reader(path, self.config.read, self.limits)
+        result.format = reader.format
+        seen: set[int] = set()
+        for record in islice(reader, self.most):
+            result.read += 1
+            reference, problems = self._row(record, reader, result)
+            if reference is not None:
+                _count_repetition(reference, seen, result)
+            if problems:
+                result.rejected += 1
+                _count_kinds(record.number, problems, result)
+                yield RejectedRow(
+                    record.number, record.line, reference, problems, reader.member_of(record.number)
+                )
+        result.withheld = reader.withheld
+
+    def _row(
+        self, record: Record, reader: FeedReader, result: CheckResult
+    ) -> tuple[str | None, tuple[Problem, ...]]:
+        row = check_record(self.config.mapping, self.catalog, record, reader.format)
+        for code, detail in row.warnings:
+            result.warnings[code] += 1
+            result.examples.setdefault(code, detail)
+        result.unknown.add(row.unknown)
+        if row.sent is None or row.reference is None:
+            return row.reference, row.problems
+        return row.reference, self._decided(row.reference, row.sent, result)
+
+    def _decided(self, reference: str, sent: JobInput, result: CheckResult) -> tuple[Problem, ...]:
+        action, problems = self._decide(None, sent)
+        if problems and (job := self.current(reference)) is not None:
+            action, problems = self._decide(job, sent)
+        if not problems:
+            result.good += action is not RowAction.EXPIRED
+            result.expired += action is RowAction.EXPIRED
+        return problems
+
+    def _decide(self, job: Job | None, sent: JobInput) -> tuple[RowAction, tuple[Problem, ...]]:
+        fields = dict(sent.fields)
+        if job is not None:
+            fields.pop("locations", None)  # they are not located here, and cannot be what is wrong
+        decided = decide_row(
+            job,
+            JobInput(fields, sent.id),
+            self.now,
+            employer_id=0,
+            feed_id=0,
+            ownership=_NO_OWNER,
+            policy=self.config.policy,
+        )
+        decision = decided.decision
+        return decided.action, problems_of(decision) if isinstance(decision, Reject) else ()
+
+
+def _count_repetition(reference: str, seen: set[int], result: CheckResult) -> None:
+    mark = hash(reference)
+    if mark in seen:
+        result.repeated += 1
+    elif len(seen) < MOST_REFERENCES:
+        seen.add(mark)
+
+
+def _count_kinds(record: int, problems: tuple[Problem, ...], result: CheckResult) -> None:
+    for problem in {(field_of(p.pointer), p.code): p for p in reversed(problems)}.values():
+        key = (field_of(problem.pointer), problem.code)
+        kind = result.kinds.get(key)
+        if kind is not None:
+            kind.rows += 1
+        elif len(result.kinds) < MOST_KINDS:
+            result.kinds[key] = ProblemKind(*key, 1, problem.detail, problem.value, record)
+
+
+def field_of(pointer: str) -> str:
+    """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
+    return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"

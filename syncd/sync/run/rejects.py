@@ -1,0 +1,269 @@
+"""The file of rejected records: each in the feed's own format, with the reasons.
+
+The reasons are in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines). They begin with the name
+of the file that has the record, where an archive has several files. The mark comes first in each record: so the cells of
+a ragged CSV row stay where they were, and the beginning of the file shows what it is. By this mark the readers know a file
+of mended rows: delivered again, it archives nothing (docs/reconciliation.md "After a run").
+
+A run calls ``start`` once with its open reader, ``add`` for each rejected record while that record is current, and
+``close`` before it stores its end."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+import msgspec
+
+from syncd.errors import Problem
+from syncd.feeds.readers import EACH, Format, Record, element_path, member_path
+from syncd.feeds.readers.xml import surroundings
+
+#: The name of the column, attribute or member that has the reasons.
+MARK = "syncd_errors"
+#: The member for a record that is not an object, or that could not be parsed.
+_ORPHAN = "syncd_record"
+_JSON = msgspec.json.Encoder(decimal_format="number")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]+")
+_START_TAG = re.compile(rb"""<([^\s/>!?]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(/?)>""")
+_OLD_MARK = re.compile(rf"""\s{MARK}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
+
+
+class Described(Protocol):
+    """What the writer needs of an open reader."""
+
+    format: Format
+    header: list[str] | None
+
+    def member_of(self, number: int) -> str | None: ...
+
+
+def reasons(problems: Sequence[Problem]) -> str:
+    """Return all problems in one line: ``/title required: a title is needed; /closeDate …``."""
+    words = "; ".join(f"{p.pointer} {p.code}: {p.detail}".strip() for p in problems)
+    return _UNPRINTABLE.sub(" ", words)
+
+
+class RejectsWriter:
+    """Writes ``STEM.csv``, ``.xml``, ``.json`` or ``.jsonl``; makes no file while nothing is rejected.
+
+    ``stem`` is a path without suffix. ``encoding`` and ``records`` are the feed's own settings, if it has them: a file
+    for a feed that is read as Windows-1252 has to be written so. Memory does not grow with the number of records. The
+    file has the suffix ``.part`` until ``close``; a file that a dead run left with it is never published.
+    """
+
+    def __init__(
+        self,
+        stem: Path,
+        *,
+        encoding: str | None = None,
+        records: str | None = None,
+        delimiter: str | None = None,
+    ) -> None:
+        self._stem, self._encoding, self._records, self._delimiter = stem, encoding, records, delimiter
+        self._reader: Described | None = None
+        self._file: TextIO | None = None
+        self._form: _Form | None = None
+        self.path: Path | None = None
+        self.count = 0
+
+    def start(self, reader: Described) -> None:
+        """Set the reader whose records follow. A run that starts over calls it again, and what was written is
+        dropped."""
+        self._discard()
+        self._reader = reader
+
+    def add(self, record: Record, reference_id: str | None, problems: Sequence[Problem]) -> None:
+        """Write one record with its reasons. ``reference_id`` is not used: the record has it.
+
+        Raises RuntimeError before ``start``, and OSError (a full disk).
+        """
+        if self._file is None or self._form is None:
+            self._file, self._form = self._open()
+        member = self._reader.member_of(record.number) if self._reader is not None else None
+        self._form.record(record, f"{member}: {reasons(problems)}" if member else reasons(problems))
+        self.count += 1
+
+    def close(self) -> Path | None:
+        """End the file, make it durable and return its path, or None if nothing was rejected. A second call does
+        nothing."""
+        file, form = self._file, self._form
+        self._file = self._form = None
+        if file is not None and form is not None:
+            with file:
+                form.end()
+                file.flush()
+                os.fsync(file.fileno())
+            part = Path(file.name)
+            self.path = part.with_name(part.name.removesuffix(".part"))
+            part.rename(self.path)
+        return self.path
+
+    def _open(self) -> tuple[TextIO, _Form]:
+        reader = self._reader
+        if reader is None:
+            raise RuntimeError("start() comes before add()")
+        encoding = self._encoding or ("utf-8-sig" if reader.format == "csv" else "utf-8")
+        path = self._stem.with_name(f"{self._stem.name}.{reader.format}.part")
+        errors = "xmlcharrefreplace" if reader.format == "xml" else "replace"
+        file = path.open("w", encoding=encoding, errors=errors, newline="")
+        return file, self._make_form(file, reader, encoding)
+
+    def _make_form(self, file: TextIO, reader: Described, encoding: str) -> _Form:
+        match reader.format:
+            case "csv":
+                return _Csv(file, reader.header or [], self._delimiter or ",")
+            case "xml":
+                return _Xml(file, self._records, encoding)
+            case "json":
+                return _Json(file, self._records, encoding)
+            case "jsonl":
+                return _JsonLines(file, encoding)
+
+    def _discard(self) -> None:
+        file, path = self._file, self.path
+        self._file = self._form = self.path = None
+        self.count = 0
+        if file is not None:
+            with suppress(OSError):  # the disk may still be full
+                file.close()
+            Path(file.name).unlink(missing_ok=True)
+        if path is not None:
+            path.unlink(missing_ok=True)
+
+
+class _Form(Protocol):
+    """One format. Its beginning is written when it is made."""
+
+    def record(self, record: Record, why: str) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class _Csv:
+    """The header of the feed's file after the column of the mark. A column of an earlier file of rejected records is
+    dropped."""
+
+    def __init__(self, file: TextIO, header: list[str], delimiter: str) -> None:
+        self._old = next((i for i, name in enumerate(header) if name.strip().casefold() == MARK), None)
+        self._write: Callable[[list[str]], object] = csv.writer(file, delimiter=delimiter).writerow
+        self._write([MARK, *self._kept(header)])
+
+    def record(self, record: Record, why: str) -> None:
+        raw = _raw(record)
+        cells = [str(cell) for cell in raw] if isinstance(raw, list) else [_text(raw)]
+        self._write([why, *self._kept(cells)])
+
+    def end(self) -> None:
+        pass
+
+    def _kept(self, cells: list[str]) -> list[str]:
+        return [cell for i, cell in enumerate(cells) if i != self._old]
+
+
+class _Xml:
+    """The record elements, within the elements that surround the first of them."""
+
+    def __init__(self, file: TextIO, path: str | None, encoding: str) -> None:
+        self._file, self._path, self._closing = file, path, ""
+        file.write(f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>\n')
+
+    def record(self, record: Record, why: str) -> None:
+        if not self._closing:
+            opening, self._closing = _around(record.item, self._path)
+            self._file.write(opening)
+        raw = _raw(record)
+        if isinstance(raw, bytes) and (tag := _START_TAG.search(raw)):
+            self._file.write(_marked(raw, tag, why).decode("utf-8", "replace") + "\n")
+        else:
+            self._file.write(f"<job {MARK}={quoteattr(why)}>{escape(_text(raw))}</job>\n")
+
+    def end(self) -> None:
+        self._file.write(self._closing)
+
+
+class _Json:
+    """An array at the path of the feed's records. It also replaces an object of records, whose keys are in the records."""
+
+    def __init__(self, file: TextIO, path: str | None, encoding: str) -> None:
+        self._file, self._encoding, self._first = file, encoding, True
+        keys = [key for key in (member_path(path) if path else ()) if key != EACH]
+        self._closing = "\n]" + "}" * len(keys) + "\n"
+        file.write("".join("{" + json.dumps(key) + ": " for key in keys) + "[")
+
+    def record(self, record: Record, why: str) -> None:
+        self._file.write(("\n" if self._first else ",\n") + _json(_member(_raw(record), why), self._encoding))
+        self._first = False
+
+    def end(self) -> None:
+        self._file.write(self._closing)
+
+
+class _JsonLines:
+    def __init__(self, file: TextIO, encoding: str) -> None:
+        self._file, self._encoding = file, encoding
+
+    def record(self, record: Record, why: str) -> None:
+        self._file.write(_json(_member(_raw(record), why), self._encoding) + "\n")
+
+    def end(self) -> None:
+        pass
+
+
+def _raw(record: Record) -> object:
+    return record.raw() if record.raw is not None else record.item
+
+
+def _around(item: Any, path: str | None) -> tuple[str, str]:
+    """Return what comes before and after the records: as in the feed's file, or plain elements by the feed's own path.
+    Where each file of an archive is one record, several records need a root."""
+    if item is not None:
+        before, after = surroundings(item)
+        if after.strip():
+            return before, after
+    names = [name for name in element_path(path)[:-1] if name != "*"] if path else []
+    names = names or ["jobs"]
+    return "".join(f"<{name}>\n" for name in names), "".join(f"</{name}>\n" for name in reversed(names))
+
+
+def _marked(raw: bytes, tag: re.Match[bytes], why: str) -> bytes:
+    """Return the serialised element with the mark as its first attribute; an old mark is dropped."""
+    name, attributes, slash = tag.groups()
+    mark = quoteattr(why).encode("utf-8")
+    start = b"<%b %b=%b%b%b>" % (name, MARK.encode(), mark, _OLD_MARK.sub(b"", attributes), slash)
+    return start + raw[tag.end() :].rstrip()
+
+
+def _member(raw: object, why: str) -> dict[str, object]:
+    if isinstance(raw, dict):
+        return {MARK: why} | {str(key): value for key, value in raw.items() if key != MARK}
+    return {MARK: why, _ORPHAN: _text(raw) if isinstance(raw, bytes) else raw}
+
+
+def _json(value: object, encoding: str) -> str:
+    """Return one line of JSON with exact decimals. Characters that the encoding may lack are escaped."""
+    try:
+        text = _JSON.encode(value).decode()
+    except (TypeError, ValueError):
+        text = json.dumps(value, default=_plain)
+    if encoding.lower().startswith("utf"):
+        return text
+    return re.sub("[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def _plain(value: Any) -> object:
+    return float(value) if isinstance(value, Decimal) else str(value)
+
+
+def _text(raw: object) -> str:
+    if isinstance(raw, bytes):
+        raw = raw.decode("utf-8", "replace")
+    return _UNPRINTABLE.sub(" ", "" if raw is None else str(raw))

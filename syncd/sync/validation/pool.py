@@ -1,0 +1,176 @@
+"""Validates the records of a file in batches: in this process, and for a large file in worker processes too.
+
+The rows come in the order of the records. A worker process that dies costs time and nothing else: its batches are
+validated in this process."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import structlog
+
+from syncd.domain.job import Moment
+from syncd.feeds.readers import Record, Slice
+from syncd.logs import Event
+from syncd.sync.validation.rows import ValidatedRow
+from syncd.sync.validation.worker_connection import WorkerConnection
+from syncd.sync.validation.worker_process import FileValidator, ValidationTask, packed_batch, rows_in
+
+log = structlog.get_logger(__name__)
+
+#: Worker processes are started while at least this many bytes are to be validated: a start costs half a second
+#: of a core.
+WORTH = 16 << 20
+#: The largest batch, in records and in bytes.
+RECORDS, BYTES = 256, 400_000
+#: Seconds to wait for a process that was just started; more than 0 is for tests.
+START = 0.0
+
+
+@dataclass(slots=True)
+class _Batch:
+    records: list[Record]
+    now: Moment
+    size: int = 0
+    rows: list[ValidatedRow] | None = None
+    process: WorkerConnection | None = None
+
+
+class ValidationPool:
+    """Call ``add`` for each record and ``finish`` after the last. ``take`` gets each record with its row, in
+    order, in the same or a later call. Call ``close`` in any case.
+
+    Any call may raise FeedError, and NotOneRecord where the file has to be read again without Slices. ``now`` is
+    called once for each batch. ``processes`` is the largest number of worker processes."""
+
+    def __init__(
+        self,
+        task: ValidationTask,
+        take: Callable[[Record, ValidatedRow], None],
+        now: Callable[[], Moment],
+        *,
+        processes: int,
+    ) -> None:
+        self._task, self._take, self._now, self._most = task, take, now, processes
+        self._processes: list[WorkerConnection] = []
+        self._pending: deque[_Batch] = deque()
+        self._filling: _Batch | None = None
+        self._own: FileValidator | None = None
+
+    # -- worker processes ----------------------------------------------------------------------------------
+
+    def look_ahead(self, left: float) -> None:
+        """Start worker processes if enough bytes (an estimate) are left to be validated."""
+        if not self._processes and self._most and left >= WORTH:
+            most, self._most = self._most, 0
+            for _ in range(most):
+                self._start()
+        for process in self._processes:
+            process.ready(START)
+        self._drop_lost()
+
+    def _start(self) -> None:
+        try:
+            self._processes.append(WorkerConnection(self._task))
+        except OSError as error:
+            log.warning(Event.SYNC_HELPER_LOST, error=f"a worker process cannot be started: {error}")
+
+    def _drop_lost(self) -> None:
+        for process in [process for process in self._processes if process.lost]:
+            self._processes.remove(process)
+            log.warning(Event.SYNC_HELPER_LOST, error=f"{process.why}; the run goes on without it")
+            process.close()
+
+    def close(self) -> None:
+        processes, self._processes = self._processes, []
+        for process in processes:
+            process.close()
+
+    # -- records -------------------------------------------------------------------------------------------
+
+    def add(self, record: Record) -> None:
+        if not _can_wait(record):
+            self.finish()
+            (row,) = self._task.validator.validate([record], self._task.form, self._now())
+            self._take(record, row)
+            return
+        batch = self._filling
+        if batch is None:
+            batch = self._filling = _Batch([], self._now())
+        batch.records.append(record)
+        batch.size += _size(record.item)
+        if len(batch.records) >= RECORDS or batch.size >= BYTES:
+            self._dispatch(batch)
+
+    def finish(self) -> None:
+        """Wait for all rows."""
+        if self._filling is not None:
+            self._dispatch(self._filling)
+        for batch in self._done(wait=True):
+            self._give_out(batch)
+
+    def _dispatch(self, batch: _Batch) -> None:
+        self._filling = None
+        batch.process = next((process for process in self._processes if _sent(process, batch)), None)
+        if batch.process is None:
+            self._validate(batch)
+        self._pending.append(batch)
+        for done in self._done(wait=False):
+            self._give_out(done)
+        self._drop_lost()
+
+    def _validate(self, batch: _Batch) -> None:
+        if self._own is None:
+            self._own = FileValidator(self._task)
+        batch.rows = self._own.validate(batch.records, batch.now)
+
+    def _done(self, *, wait: bool) -> Iterator[_Batch]:
+        """Yield the batches at the head of the queue that have their rows."""
+        while self._pending:
+            batch = self._pending[0]
+            process = batch.process
+            if process is not None and not (wait or process.has_answer()):
+                return
+            self._pending.popleft()
+            if process is not None:
+                answer = process.receive()
+                if answer is not None:
+                    batch.rows = rows_in(answer)
+                else:
+                    self._drop_lost()
+                    self._validate(batch)
+            yield batch
+
+    def _give_out(self, batch: _Batch) -> None:
+        for record, row in zip(batch.records, batch.rows or (), strict=True):
+            self._take(record, row)
+
+
+def _sent(process: WorkerConnection, batch: _Batch) -> bool:
+    """Return whether the process has taken the batch."""
+    if not process.has_room:
+        return False
+    try:
+        data = packed_batch(batch.records, batch.now)
+    except Exception:  # a value that cannot be sent; pickle has no error of its own for all of them
+        return False
+    return process.send(data)
+
+
+def _size(item: object) -> int:
+    """Return about the bytes of an item: a batch of few long records takes as much memory as one of many short
+    ones."""
+    if isinstance(item, Slice):
+        return len(item.data)
+    if isinstance(item, str):
+        return len(item)
+    if isinstance(item, dict):
+        return sum(map(_size, item.values()))
+    return sum(map(_size, item)) if isinstance(item, list) else 8
+
+
+def _can_wait(record: Record) -> bool:
+    """Return whether the record keeps its content while the next one is read. An element does not."""
+    return isinstance(record.item, (Slice, dict, list, str, int, float)) or record.item is None

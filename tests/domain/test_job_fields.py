@@ -1,0 +1,58 @@
+"""The table of fields: what the rest of the project relies on."""
+
+from __future__ import annotations
+
+import pytest
+
+from syncd.domain.catalog import Catalog
+from syncd.domain.job import Job, Salary
+from syncd.domain.job_fields import (
+    ADDRESSES,
+    ATTRIBUTES,
+    CHANGEABLE,
+    FIELDS,
+    HEADER,
+    READ_ONLY,
+    SALARY_MEMBERS,
+    WHOLE,
+    FieldKind,
+    JobField,
+    Needed,
+)
+
+CHOICES = (FieldKind.CHOICE, FieldKind.CHOICES)
+TEXTS = (FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URL)
+ALL = pytest.mark.parametrize("field", [*FIELDS, *SALARY_MEMBERS], ids=lambda field: field.name)
+
+
+def test_each_field_is_an_attribute_of_a_job_and_each_member_one_of_a_salary() -> None:
+    assert set(CHANGEABLE.values()) <= set(Job.__struct_fields__)
+    assert [member.attribute for member in SALARY_MEMBERS] == list(Salary.__struct_fields__)
+
+
+def test_names_are_unique() -> None:
+    assert len(ATTRIBUTES) == len(set(ATTRIBUTES.values())) == len(FIELDS)
+
+
+def test_a_whole_job_has_every_field_and_what_is_read_only() -> None:
+    assert sorted(WHOLE) == sorted([*ATTRIBUTES, *READ_ONLY])
+    assert set(HEADER) < set(WHOLE)
+
+
+@ALL
+def test_a_field_has_the_limits_of_its_kind(field: JobField) -> None:
+    assert (field.catalogue is not None) == (field.kind in CHOICES)
+    assert field.catalogue is None or hasattr(Catalog.default(), field.catalogue)
+    if field.kind in TEXTS:
+        assert field.most is not None
+    if field.kind in (FieldKind.CHOICES, FieldKind.PLACES):
+        assert (field.least, field.most) == (1, 3)
+
+
+@ALL
+def test_a_field_that_a_job_always_needs_cannot_be_null(field: JobField) -> None:
+    assert not (field.nullable and field.needed is Needed.ALWAYS)
+
+
+def test_each_routing_type_has_one_address() -> None:
+    assert {field.routing: field.kind for field in ADDRESSES} == {1: FieldKind.EMAIL, 2: FieldKind.URL}
