@@ -61,7 +61,7 @@ def _folder(key: str, folder: Path) -> Iterator[str]:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".syncd-check-", suffix=".tmp"):
             pass
     except (FileExistsError, NotADirectoryError):
-        yield f"{key}: {folder}: it, or something above it, is no folder"
+        yield f"{key}: {folder}: it, or something above it, is not a folder"
     except OSError as error:
         yield f"{key}: {folder}: {error.strerror}; this user needs to read, write and enter it"
 
