@@ -1,5 +1,4 @@
-"""What a run has to say afterwards: ``report`` as data (``syncd.report/1``), and the two files beside the
-filed one.
+"""Reports of runs as data (``syncd.report/1``), and their parts as ``--json`` and pages have them.
 
 A report lists at most ``MOST`` rejected rows, warnings, changes and jobs that would be archived each, so that
 neither memory nor a browser suffers from a bad file of a million rows; the counts and ``wouldArchive.total``
@@ -8,22 +7,16 @@ tell how many there were in all.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 from syncd.domain.run import RejectedRow, Run, RunState, UnknownValues, Warning
 from syncd.errors import Problem
 from syncd.store import Store, Tx, history, jobs, runs
-from syncd.sync.files import DONE, FAILED, by_fd, opened_within, parse_filed
-from syncd.sync.report.html import render_html
-from syncd.sync.run import ShownPlan, particulars
+from syncd.sync.report.held_plan import ShownPlan
 
 FORMAT = "syncd.report/1"
 #: So many rejected rows, warnings and changes are listed.
@@ -47,34 +40,29 @@ def run_json(run: Run) -> dict[str, Any]:
     }
 
 
+def particulars(run: Run) -> dict[str, object]:
+    """Return what the run is about, its state and its file as plain values."""
+    return {
+        "feed": run.feed,
+        "employer": run.employer,
+        "kind": run.kind.value,
+        "state": run.state.value,
+        "holds": run.holds.value if run.holds else None,
+        "withheld": run.withheld,
+        "reason": run.reason,
+        "attempt": run.attempt,
+        "file": run.file,
+        "size": run.size,
+        "sha256": run.sha256,
+    }
+
+
 def report(
     store: Store, run_id: int, most: int = MOST, *, would_archive: int | None = MOST
 ) -> dict[str, Any]:
     """Everything that is known of a run: ``most`` things of each list, and ``would_archive`` (None: all) of
     the jobs that wait to be archived. Raises NotFound."""
     return store.read(lambda tx: _report(tx, run_id, most, would_archive))
-
-
-def write_reports(store: Store, run_id: int, filed: Path) -> None:
-    """Writes ``FILED.report.json`` and ``FILED.report.html``, each whole or not at all. ``filed`` is the path
-    of the run's file in ``done/`` or ``failed/``; older reports of the same run are replaced. Raises
-    NotFound, OSError."""
-    data = report(store, run_id)
-    text = json.dumps(data, indent=2, ensure_ascii=False, default=str)
-    _replace(filed.with_name(f"{filed.name}.report.json"), text)
-    _replace(filed.with_name(f"{filed.name}.report.html"), render_html(data))
-
-
-def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
-    """Writes a filed run's reports anew: a decision or a later file changed what it has come to. ``folder``
-    is the feed's (DROP/FEED). A run whose reports are no longer there is left alone. Raises NotFound,
-    OSError."""
-    for sub in (DONE, FAILED):
-        with suppress(FileNotFoundError), opened_within(folder, sub) as fd:
-            names = {name for name in os.listdir(fd) if parse_filed(name) == run_id}
-            for name in names:
-                if f"{name}.report.json" in names:
-                    write_reports(store, run_id, by_fd(fd, folder / sub) / name)
 
 
 def would_archive_json(
@@ -156,6 +144,11 @@ def _problem(problem: Problem) -> dict[str, Any]:
     }
 
 
+def field_of(pointer: str) -> str:
+    """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
+    return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"
+
+
 def warning_json(warning: Warning) -> dict[str, Any]:
     """A warning as reports and ``--json`` have it."""
     return {
@@ -194,13 +187,3 @@ def _shortened(value: object, most: int = VALUE) -> object:
 
 def _instant(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
-
-
-def _replace(path: Path, text: str) -> None:
-    """Durable: the name shows the old content or all of the new one."""
-    draft = path.with_name(f".{path.name}.tmp")
-    with draft.open("w", encoding="utf-8", errors="replace") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)

@@ -15,6 +15,7 @@ from syncd.domain.policy import Limits
 from syncd.domain.run import Holds, RejectedRow, Run, RunKind, RunState, Warning
 from syncd.errors import FeedError
 from syncd.store import Store, Tx, feeds, runs
+from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, Part
 from syncd.sync.run.context import FileRun, Phases, Progress, RunContext
@@ -29,7 +30,6 @@ from syncd.sync.run.ending import (
     shown_plan,
 )
 from syncd.sync.run.feed import Feed
-from syncd.sync.run.held_plan import ShownPlan
 from syncd.sync.run.planner import Plan, PlannedChange, make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
