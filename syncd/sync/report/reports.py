@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar
 
-from syncd.domain.run import RejectedRow, Run, RunState, UnknownValues, Warning
+from syncd.domain import FeedWarning, RejectedRow, Run, RunState, UnknownValues
 from syncd.errors import Problem
 from syncd.store import Store, Tx, history, jobs, runs
 from syncd.sync.report.held_plan import ShownPlan
@@ -149,7 +149,7 @@ def field_of(pointer: str) -> str:
     return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"
 
 
-def warning_json(warning: Warning) -> dict[str, Any]:
+def warning_json(warning: FeedWarning) -> dict[str, Any]:
     """A warning as reports and ``--json`` have it."""
     return {
         "code": warning.code,
