@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def check(config: Path | None, as_json: bool) -> int:
     """Prints what was looked at and what is wrong; 1 if anything is."""
-    import syncd.service.wiring  # noqa: F401 - before the user changes
+    from syncd.service import wiring  # noqa: F401 - before the user changes
 
     found: list[str] = []
     settings = None
@@ -61,7 +61,7 @@ def _folder(key: str, folder: Path) -> Iterator[str]:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".syncd-check-", suffix=".tmp"):
             pass
     except (FileExistsError, NotADirectoryError):
-        yield f"{key}: {folder}: it, or something above it, is no folder"
+        yield f"{key}: {folder}: it, or something above it, is not a folder"
     except OSError as error:
         yield f"{key}: {folder}: {error.strerror}; this user needs to read, write and enter it"
 
@@ -105,12 +105,12 @@ def _catalogue(settings: Settings) -> Catalogue:
 
 def _open(settings: Settings) -> tuple[bool, Store]:
     """The store; whether a daemon owns it already."""
-    from syncd.service.stores import open_store
+    from syncd.service import stores
 
     try:
-        return False, open_store(settings, exclusive=True)
+        return False, stores.open_store(settings, exclusive=True)
     except StoreInUse:
-        return True, open_store(settings)
+        return True, stores.open_store(settings)
 
 
 def _port(key: str, address: Address) -> Iterator[str]:

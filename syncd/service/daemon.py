@@ -76,7 +76,7 @@ def _make_drop_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is no folder"
+        what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is not a folder"
         raise ConfigError(
             [f"drop.folder: {folder}: {what}; choose another place or see `syncd check`"]
         ) from error

@@ -290,7 +290,7 @@ def test_a_run_shows_the_values_that_nothing_knows_as_check_does(acme, broken):
     assert checked["unknownValues"]["categories"][0] == {"value": "Welding things", "rows": 5}
     assert (shown["unknownValues"], shown["lookupToml"]) == (checked["unknownValues"], checked["lookupToml"])
     lines = acme.run("runs", "show", "1").out.splitlines()
-    heading = lines.index("values that nothing knows, for the feed's file:")
+    heading = lines.index("unknown values, as lines for the feed's file:")
     assert lines[heading + 1 :][: len(shown["lookupToml"].splitlines())] == shown["lookupToml"].splitlines()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
-from syncd.sync.report.html import render_html
+from syncd.sync.report.files.html import render_html
 from syncd.sync.report.reports import report
 from syncd.sync.run.rejects import RejectsWriter
 

@@ -5,13 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-
-from syncd.domain import Run, RunState
-from syncd.store import Tx, runs
-
-#: A held run is among the feed's latest runs: every later run that did not fail has superseded it.
-_LATEST = 1000
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +36,3 @@ class ShownPlan:
             return "the feed's rows are read another way"
         same = now.plan == self.plan if everything else now.archives == self.archives
         return None if same else "jobs moved"
-
-
-def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:
-    """Supersede the feed's held runs that are older than the run ``before``, and return them. What they applied is
-    kept."""
-    gone = [
-        replace(run, state=RunState.SUPERSEDED)
-        for run in runs.list(tx, feed, _LATEST)
-        if run.state is RunState.HELD and run.id < before
-    ]
-    for run in gone:
-        runs.save(tx, run)
-        runs.set_plan(tx, run.id, None)
-    return gone
