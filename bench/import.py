@@ -107,8 +107,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
     from syncd.domain.catalog import Catalog
     from syncd.errors import NotFound
     from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-    from syncd.service.daemon import SWITCH
-    from syncd.service.interpreter import tune_garbage_collector
+    from syncd.service.interpreter import tune_garbage_collector, tune_thread_switches
     from syncd.store import Store, employers, feeds, runs
     from syncd.sync.run.feed import Feed
     from syncd.sync.run.importer import Importer
@@ -134,7 +133,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
         run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
         importer = Importer(store, catalog=catalog, scratch=folder, helpers=helpers)
         tune_garbage_collector()
-        sys.setswitchinterval(SWITCH)
+        tune_thread_switches()
         memory = _Memory()
         memory.start()
         start = time.perf_counter(), _cpu()

@@ -6,13 +6,12 @@ from aiohttp import web
 
 from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, ApiContext
-from syncd.api.endpoints import documentation, problem_pages
+from syncd.api.endpoints import ROUTES, add_routes
 from syncd.api.jsonld import JsonLd
 from syncd.api.limits import server_limits
 from syncd.api.middleware import failed_keys, guarded
 from syncd.api.openapi import document
 from syncd.api.payloads import Renderer, encode
-from syncd.api.routes import ROUTES, add_routes
 from syncd.config import Api
 from syncd.domain.catalog import Catalog
 from syncd.logs import Event, frequent
@@ -52,20 +51,8 @@ def make_app(
     )
     app = guarded(context)
     app.cleanup_ctx.append(keys.keep_flushing)
-    add_docs(app, settings.base_path)
     add_routes(app, settings.base_path)
     return app
-
-
-def add_docs(app: web.Application, base_path: str) -> None:
-    """The page at ``/docs``, and those to which the ``type`` of a problem leads. They and the document that
-    ``/docs`` shows need no key."""
-    add_endpoint(app, "/docs", {"GET": documentation.page})
-    add_endpoint(app, "/docs/{file}", {"GET": documentation.asset})
-    add_endpoint(app, "/problems/{code}", {"GET": problem_pages.page})
-    open_paths = app[CONTEXT].open_paths
-    open_paths |= {f"{base_path}/openapi.json", "/docs", *(f"/docs/{name}" for name in documentation.FILES)}
-    open_paths |= {f"/problems/{code}" for code in problem_pages.EXPLANATIONS}
 
 
 def add_health(app: web.Application, readiness: ReadinessCheck) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from syncd.domain.catalog import Catalog
 from syncd.domain.fields import exact
 from syncd.domain.job import Employer, Job, Location, Salary
-from syncd.domain.job_fields import Routing
+from syncd.domain.job_fields import ADDRESSES
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -90,7 +90,6 @@ def _place(place: Location) -> Shape:
 def _contact(job: Job) -> Shape | None:
     if job.confidential or job.routing is None:
         return None
-    name, value = (
-        ("email", job.application_email) if job.routing == Routing.EMAIL else ("url", job.application_url)
-    )
-    return {"@type": "ContactPoint", "contactType": "applications", name: value}
+    address = next(field for field in ADDRESSES if field.routing == job.routing)
+    value = getattr(job, address.attribute)
+    return {"@type": "ContactPoint", "contactType": "applications", address.kind.value: value}

@@ -7,7 +7,7 @@ from typing import Any
 
 from syncd.cli.context import lent_store, quiet_settings
 from syncd.cli.exit_codes import DONE
-from syncd.cli.feeds import FileUnusable
+from syncd.cli.imports import FileUnusable
 from syncd.cli.output import clean, print_json, remark, whole_file
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog

@@ -26,6 +26,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from syncd.api import make_app, server_limits
+from syncd.config import Api
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
 from syncd.domain.policy import Threshold
@@ -39,7 +40,6 @@ from syncd.sync.run.feed import Feed, Stopped
 from syncd.sync.run.importer import Importer
 from syncd.sync.run.source import SourceFile
 from syncd.web import make_runner
-from tests.settings import api_settings
 
 ZONE = ZoneInfo("America/Toronto")
 START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
@@ -64,7 +64,7 @@ class Served:
         self.port = asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result()
 
     async def _serve(self) -> int:
-        settings = api_settings()
+        settings = Api()
         self._runner = make_runner(make_app(self.store, settings, CATALOG), server_limits(settings))
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from syncd.api.endpoints.job_history import shown
+from syncd.api.catalogues import CATALOGUES
+from syncd.api.endpoints import history_entry
 from syncd.api.jsonld import JsonLd
 from syncd.api.paging import ListQuery, paging
 from syncd.api.payloads import Renderer
@@ -111,7 +112,9 @@ def answers(catalog: Catalog) -> dict[str, Any]:
         "JobPosting": _plain(JsonLd(catalog).job(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_header()], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
-            "data": [_plain(msgspec.json.encode(shown(step, render, _EMPLOYER))) for step in _steps()],
+            "data": [
+                _plain(msgspec.json.encode(history_entry(step, render, _EMPLOYER))) for step in _steps()
+            ],
             "paging": _paging("/jobs/4711/history", 2),
         },
         "Location": _plain(render.location(_CALGARY)),
@@ -121,16 +124,11 @@ def answers(catalog: Catalog) -> dict[str, Any]:
 
 
 def _catalogues(render: Renderer, catalog: Catalog) -> dict[str, Any]:
-    kinds: dict[str, tuple[str, Iterable[int]]] = {
-        "PositionType": ("positiontypes", catalog.position_types),
-        "Category": ("categories", catalog.categories),
-        "SalaryPeriod": ("salaryperiods", catalog.periods),
-        "ApplicantRoutingType": ("applicantroutingtypes", catalog.routing_types),
-    }
     found: dict[str, Any] = {}
-    for name, (kind, ids) in kinds.items():
-        found[f"{name}List"] = _plain(render.catalogue(kind))
-        found[name] = _plain(render.catalogue_entry(kind, next(iter(ids))) or b"null")
+    for resource in CATALOGUES:
+        first = next(iter(catalog.entries(resource.catalogue)))
+        found[f"{resource.schema}List"] = _plain(render.catalogue(resource.catalogue))
+        found[resource.schema] = _plain(render.catalogue_entry(resource.catalogue, first) or b"null")
     return found
 
 

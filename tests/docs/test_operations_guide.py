@@ -16,7 +16,7 @@ from syncd.logs import Event
 from syncd.store import Store, employers
 from syncd.sync.run.events import figures
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "operations.md").read_text()
 LEVELS = ("debug", "info", "warning", "error", "exception")
 

@@ -15,7 +15,7 @@ from syncd.feeds.mapping.sources import SOURCE_KEYS
 from syncd.feeds.mapping.transforms.dates import NAMES
 from syncd.feeds.native.reading import COLUMNS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOC = (ROOT / "docs" / "feeds.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```toml\n(.*?)```", DOC, re.S)
 WHOLE_FILE = EXAMPLES[0]
