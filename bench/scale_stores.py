@@ -1,7 +1,7 @@
 """Stores of many jobs, for ``scale.py``: the rows that the API would have written, written in bulk.
 
-The schema is the store's own and so are the rows (``rows.row_of``), their search column among them; the totals and
-the counter of ids are set to what ``Tx.apply`` would have kept. History is left out: nothing measured reads it.
+The schema is the store's own and so are the rows (``job_columns.row_of``), their search column among them; the totals and
+the counter of ids are set to what ``apply`` would have kept. History is left out: nothing measured reads it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from bench.servers import DESCRIPTION
 from syncd.domain.job import CloseOrigin, Job, Location, Status
-from syncd.store import Store, Tx, employers, keys, rows
+from syncd.store import Store, Tx, apply, employers, job_columns, keys
 
 EMPLOYER = "Bench"
 #: In one title of 20, and in so many jobs of an employer however many it has.
@@ -64,13 +64,9 @@ def make(folder: Path, jobs: int, employer_count: int = 1) -> str:
 
 
 def _insert(tx: Tx, some: list[Job]) -> None:
-    tx.many(rows.INSERT, map(rows.row_of, some))
+    tx.many(job_columns.INSERT, map(job_columns.row_of, some))
     counted = Counter((job.employer_id, job.status.value) for job in some)
-    tx.many(
-        "INSERT INTO job_total (employer_id, status, n) VALUES (?, ?, ?)"
-        " ON CONFLICT (employer_id, status) DO UPDATE SET n = job_total.n + excluded.n",
-        [(*key, n) for key, n in counted.items()],
-    )
+    tx.many(apply.TOTAL, [(*key, n) for key, n in counted.items()])
 
 
 def _jobs(count: int, employer_ids: list[int]) -> Iterator[Job]:

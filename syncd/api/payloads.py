@@ -64,7 +64,7 @@ class Renderer:
             "applicationUrl": job.application_url if job.routing == Routing.URL else None,
         }
 
-    def page(self, jobs: Iterable[Header], employer: Employer, paging: Mapping[str, object]) -> bytes:
+    def page(self, jobs: Iterable[Header | Job], employer: Employer, paging: Mapping[str, object]) -> bytes:
         """One page of job headers (2.7) with its paging object (2.8)."""
         owner = {"id": employer.id, "name": employer.name}
         return encode({"data": [_header(job, owner) for job in jobs], "paging": paging})
@@ -93,7 +93,7 @@ class Renderer:
         }
 
 
-def _header(job: Header, owner: Shape) -> Shape:
+def _header(job: Header | Job, owner: Shape) -> Shape:
     return {
         "id": job.id,
         "referenceId": job.reference_id,

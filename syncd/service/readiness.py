@@ -8,7 +8,7 @@ from typing import Any
 from syncd.errors import StoreError
 from syncd.service.syncer import Heart, Syncer
 from syncd.service.watcher import Watcher
-from syncd.store import Store
+from syncd.store import Store, facts
 
 #: Seconds: the store's time to answer; a loop that lags longer is not ready; a worker silent for longer is
 #: stuck.
@@ -43,7 +43,7 @@ class Readiness:
     async def _store_state(self) -> str:
         try:
             async with asyncio.timeout(ANSWER):
-                await self._store.health_async()
+                await self._store.write_async(facts.prove_writable)
         except TimeoutError:
             return f"no answer within {ANSWER:g} s"
         except StoreError as error:

@@ -31,7 +31,7 @@ from syncd.api import ApiSettings, add_health, make_app, make_runner
 from syncd.api.context import CONTEXT
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
-from syncd.store import Store, employers, keys
+from syncd.store import Store, employers, facts, keys
 
 ZONE = ZoneInfo("America/Toronto")
 #: Noon in Toronto on 16 November 2026.
@@ -384,7 +384,7 @@ def serve(store: Store, clock: Clock) -> Start:
         app = make_app(store, api_settings, catalog or Catalog.default())
 
         async def readiness() -> dict[str, Any]:
-            await asyncio.to_thread(store.health)
+            await asyncio.to_thread(store.write, facts.prove_writable)
             return {"ready": True}
 
         add_health(app, readiness)

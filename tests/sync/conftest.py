@@ -17,7 +17,7 @@ from syncd.domain.catalog import Catalog
 from syncd.domain.job import Actor, ActorKind, Employer, Job
 from syncd.domain.run import RejectedRow, Run, Warning
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.store import Store, employers, feeds, jobs, runs, upsert
+from syncd.store import Store, employers, feeds, jobs, results, runs, upsert
 from syncd.sync.files.names import filed_name
 from syncd.sync.run.feed import Feed
 from syncd.sync.run.importer import Importer
@@ -111,10 +111,10 @@ class Board:
         return self.store.read(lambda tx: runs.get(tx, run_id))
 
     def rejected(self, run: Run) -> list[RejectedRow]:
-        return self.store.read(lambda tx: list(runs.rejected_rows(tx, run.id)))
+        return self.store.read(lambda tx: list(results.rejected_rows(tx, run.id)))
 
     def warnings(self, run: Run) -> list[Warning]:
-        return self.store.read(lambda tx: list(runs.warnings(tx, run.id)))
+        return self.store.read(lambda tx: list(results.warnings(tx, run.id)))
 
     def put(self, sent: dict[str, Any]) -> Job:
         """What a person sends through the API."""

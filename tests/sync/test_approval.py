@@ -15,7 +15,7 @@ from msgspec import structs
 
 from syncd.domain.job import ActorKind
 from syncd.errors import NotFound
-from syncd.store import Store, history, runs
+from syncd.store import Store, history, results
 from syncd.sync.run.importer import Importer, NotHeld, Stopped
 
 TEXT = "<p>" + "We look for somebody who cooks well and likes to do so every day. " * 4 + "</p>"
@@ -174,7 +174,7 @@ def test_approval_does_what_was_shown_and_says_so(board: Board, held: Held) -> N
         "run.approved"
     ]
     assert replace(board.saved(run.id), phases={}) == replace(run, phases={})
-    assert board.store.read(lambda tx: runs.plan(tx, run.id)) is None
+    assert board.store.read(lambda tx: results.plan(tx, run.id)) is None
     counts = run.counts
     rows_of_it = (
         counts.created + counts.updated + counts.reactivated + counts.unchanged + counts.rejected

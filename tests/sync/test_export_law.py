@@ -21,7 +21,7 @@ from syncd.domain.run import RunState
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.export.formats import EXPORTS
 from syncd.feeds.native.reading import COLUMNS
-from syncd.store import employers, feeds, jobs, runs
+from syncd.store import employers, feeds, history, jobs
 from syncd.sync.run.feed import Feed
 
 NATIVE = ("json", "xml", "csv")
@@ -191,7 +191,7 @@ def test_importing_an_export_changes_nothing(board: Any, form: str, sent: dict[s
     assert not rejected, (rejected, text)
     assert board.jobs() == before
     assert run.counts.read == run.counts.unchanged == len(before)
-    changes = board.store.read(lambda tx: list(runs.changes(tx, run.id)))
+    changes = board.store.read(lambda tx: list(history.of_run(tx, run.id)))
     assert changes == []
 
 

@@ -21,7 +21,6 @@ from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Locat
 from syncd.domain.job_fields import Routing
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
 from syncd.store.history import Entry, Step
-from syncd.store.jobs import Header
 
 _ADDRESS = "https://jobs.example.ca/api/v1.1"
 _REQUEST_ID = "9f2c1e7ab0d34c55"
@@ -110,7 +109,7 @@ def answers(catalog: Catalog) -> dict[str, Any]:
     return {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
         "JobPosting": _plain(JsonLd(catalog).job(_JOB, _EMPLOYER)),
-        "JobHeaderList": _plain(render.page([_header()], _EMPLOYER, _paging("/jobs", 12))),
+        "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
             "data": [_plain(msgspec.json.encode(shown(step, render, _EMPLOYER))) for step in _steps()],
             "paging": _paging("/jobs/4711/history", 2),
@@ -143,28 +142,14 @@ def _paging(path: str, total: int) -> dict[str, object]:
     return paging(ListQuery(), total, _ADDRESS + path)
 
 
-def _header() -> Header:
-    job = _JOB
-    return Header(
-        job.id,
-        job.reference_id,
-        job.employer_id,
-        job.title,
-        job.publish_date,
-        job.locations,
-        job.confidential,
-        job.status,
-    )
-
-
 def _steps() -> list[Step]:
     """A retitled job."""
     first = replace(_JOB, title="Nurse")
     key, run = Actor(ActorKind.KEY, 3), Actor(ActorKind.RUN, 42)
     changed = Entry(
-        1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}, {}
+        1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}
     )
     created = Entry(
-        1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None, {}
+        1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None
     )
     return [Step(changed, first, _JOB, "hr-system"), Step(created, None, first, "harbour")]

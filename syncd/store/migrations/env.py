@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from syncd.store.search_index import TABLES
+from syncd.store.sqlite.search_index import TABLES
 from syncd.store.tables import metadata
 
 context.configure(

@@ -190,8 +190,8 @@ class Applier:
     def _write(self, tx: Tx, changes: list[Change | NewJob], owned: list[Owned]) -> None:
         stored = apply(tx, changes, self._actor, run_id=self._run.id) if changes else []
         feed = self._feed
-        new: list[tuple[feeds.FeedRow, bool]] = []
-        others: list[feeds.FeedRow] = []
+        new: list[tuple[feeds.Written, bool]] = []
+        others: list[feeds.Written] = []
         for row, at, sent, changes_on in owned:
             job = stored[at]
             if sent is None:

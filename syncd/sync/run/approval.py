@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from syncd.domain.run import Run, RunState
 from syncd.errors import Conflict, NotFound
-from syncd.store import Tx, runs
+from syncd.store import Tx, results, runs
 from syncd.sync.files import CLAIMED, DONE, parse_filed
 from syncd.sync.run import held_plan, outcome
 from syncd.sync.run.context import Context
@@ -50,7 +50,7 @@ class Approval:
         def decline(tx: Tx) -> Run:
             run, _ = _waiting(tx, run_id)
             run = replace(run, state=RunState.REJECTED)
-            runs.set_plan(tx, run_id, None)
+            results.set_plan(tx, run_id, None)
             runs.save(tx, run)
             return run
 
@@ -84,7 +84,7 @@ class Approval:
 def _waiting(tx: Tx, run_id: int) -> tuple[Run, held_plan.Shown]:
     """A held run and what was shown of it. Raises NotFound, NotHeld."""
     run = runs.get(tx, run_id)
-    payload = runs.plan(tx, run_id)
+    payload = results.plan(tx, run_id)
     if run.state is not RunState.HELD or payload is None:
         raise NotHeld(run)
     return run, held_plan.load(payload)

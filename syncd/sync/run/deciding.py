@@ -76,9 +76,9 @@ def problems_of(decision: Reject) -> tuple[Problem, ...]:
     return (*decision.problems, Problem("/status", conflict.code, str(conflict), conflict.target))
 
 
-def written(feed: Feed, row: Staged, sent: JobInput, job: Job, now: Moment) -> feeds.FeedRow:
+def written(feed: Feed, row: Staged, sent: JobInput, job: Job, now: Moment) -> feeds.Written:
     """What the store shall remember of a located row that now is ``job``."""
-    return feeds.FeedRow(
+    return feeds.Written(
         job_id=job.id,
         reference_id=row.reference,
         digest=row.digest,
@@ -89,9 +89,9 @@ def written(feed: Feed, row: Staged, sent: JobInput, job: Job, now: Moment) -> f
     )
 
 
-def created(feed: Feed, row: Staged, job_id: int, changes_on: date | None) -> feeds.FeedRow:
+def created(feed: Feed, row: Staged, job_id: int, changes_on: date | None) -> feeds.Written:
     """The same of a row that became job ``job_id`` as it was decided when it was read."""
-    return feeds.FeedRow(job_id, row.reference, row.digest, feed.fingerprint, 1, None, changes_on)
+    return feeds.Written(job_id, row.reference, row.digest, feed.fingerprint, 1, None, changes_on)
 
 
 def sent_digests(feed: Feed, sent: JobInput) -> dict[str, str] | None:

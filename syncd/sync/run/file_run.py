@@ -17,7 +17,7 @@ from functools import partial
 from syncd.domain.plan import Hold, guard
 from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunState, Warning
 from syncd.errors import FeedError
-from syncd.store import Tx, feeds, runs
+from syncd.store import Tx, feeds, results, runs
 from syncd.sync.run import held_plan, outcome
 from syncd.sync.run.applier import Applier, Part
 from syncd.sync.run.context import Context
@@ -273,7 +273,7 @@ class FileRun:
 
         def also(tx: Tx) -> None:
             feeds.confirm(tx, self._feed.id, [] if hold.all else planner.back)
-            runs.set_plan(tx, run.id, payload)
+            results.set_plan(tx, run.id, payload)
 
         return self._end(RunState.HELD, stage, also)
 
@@ -321,10 +321,10 @@ class FileRun:
         def end(tx: Tx) -> list[Run]:
             also(tx)
             if self._finds:
-                runs.add_warnings(tx, run.id, self._warnings.all())
-                runs.set_unknown(tx, run.id, unknown)
+                results.add_warnings(tx, run.id, self._warnings.all())
+                results.set_unknown(tx, run.id, unknown)
             if state is not RunState.HELD:
-                runs.set_plan(tx, run.id, None)
+                results.set_plan(tx, run.id, None)
             runs.save(tx, run)
             return [] if state is RunState.FAILED else held_plan.supersede(tx, self._feed.name, before=run.id)
 
@@ -335,9 +335,9 @@ class FileRun:
 
     def _store_rejected(self, stage: Stage | None) -> None:
         run, store = self._run, self._ctx.store
-        store.write(lambda tx: runs.clear_findings(tx, run.id))
+        store.write(lambda tx: results.clear(tx, run.id))
         for rows in _rejected(stage, self._reading) if stage is not None else ():
-            store.write(partial(runs.add_rejected, run_id=run.id, rows=rows))
+            store.write(partial(results.add_rejected, run_id=run.id, rows=rows))
             for row in rows:
                 outcome.refused(run, row)
 

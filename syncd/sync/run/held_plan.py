@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 from syncd.domain.run import Run, RunState
-from syncd.store import Tx, runs
+from syncd.store import Tx, results, runs
 
 #: A held run is among the feed's latest: every later one would have superseded it, but for failed ones.
 _LATEST = 1000
@@ -37,7 +37,7 @@ class Shown:
 
 
 def dump(shown: Shown) -> bytes:
-    """As bytes, for ``runs.set_plan``."""
+    """As bytes, for ``results.set_plan``."""
     return json.dumps({field.name: getattr(shown, field.name) for field in fields(shown)}).encode()
 
 
@@ -56,5 +56,5 @@ def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:
     ]
     for run in gone:
         runs.save(tx, run)
-        runs.set_plan(tx, run.id, None)
+        results.set_plan(tx, run.id, None)
     return gone

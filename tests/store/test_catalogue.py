@@ -36,4 +36,6 @@ def test_its_name_is_free_for_another_id(store: Store) -> None:
 @pytest.mark.parametrize("catalog", [Catalog.default(), Catalog.default().extended(categories={1: "Books"})])
 def test_a_catalogue_of_shipped_ids_is_nothing_to_remember(store: Store, catalog: Catalog) -> None:
     store.write(lambda tx: catalogue.remember(tx, catalog))
-    assert store.read(lambda tx: tx.one("SELECT 1 FROM setting WHERE name = 'catalogue'")) is None
+    assert (
+        store.read(lambda tx: tx.execute("SELECT 1 FROM setting WHERE name = 'catalogue'").fetchone()) is None
+    )
