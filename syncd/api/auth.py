@@ -1,4 +1,4 @@
-"""Who asks: the API-Key header → the employer for whom it speaks (specification, section 5).
+"""Who asks: the API-Key header → the employer for whom it speaks (docs/specification.md 5).
 
 Keys are looked up in the store, the answer is kept for less than a second, so that a revocation counts within
 one; uses are noted here and written in batches. Refused keys are not remembered: a key works from the moment
@@ -18,12 +18,11 @@ from hashlib import blake2b
 import structlog
 from aiohttp import web
 
-from syncd.api.limits import FailedKeys
-from syncd.api.problems import Refusal
-from syncd.domain.job import Actor, ActorKind, Employer
+from syncd.domain import Actor, ActorKind, Employer
 from syncd.errors import StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, employers, keys
+from syncd.web import FailedKeys, Refusal
 
 log = structlog.get_logger()
 

@@ -1,4 +1,4 @@
-"""Idempotency-Key on POST (API contract, "Methods and addresses"): a repeat gets the first answer again.
+"""Idempotency-Key on POST (docs/api.md "Methods and addresses"): a repeat gets the first answer again.
 
 The answer is kept in the transaction of what it answers, so there is never one without the other. Only answers
 2xx are kept: a request that failed has changed nothing and may be tried again.
@@ -17,9 +17,9 @@ from hashlib import blake2b
 from aiohttp import web
 
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.problems import Refusal
 from syncd.store import Tx, replies
 from syncd.store.replies import Reply
+from syncd.web import Refusal
 
 HEADER, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
 MAX_KEY = 255

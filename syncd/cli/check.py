@@ -16,7 +16,7 @@ from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
 
 if TYPE_CHECKING:
-    from syncd.domain.catalog import Catalog
+    from syncd.domain import Catalogue
     from syncd.feeds.configuration import FeedConfig
     from syncd.store import Store
 
@@ -28,7 +28,7 @@ def check(config: Path | None, as_json: bool) -> int:
     found: list[str] = []
     settings = None
     try:
-        settings = load_settings(config or context.chosen_config)
+        settings = load_settings(config)
     except ConfigError as error:
         found.extend(error.faults)
     if settings is not None:
@@ -75,7 +75,7 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     configs: dict[str, FeedConfig] = {}
     running = False
     try:
-        configs = wiring.feed_configs(settings, _catalog(settings))
+        configs = wiring.feed_configs(settings, _catalogue(settings))
     except ConfigError as error:
         found.extend(error.faults)
     try:
@@ -92,21 +92,21 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     return running, found
 
 
-def _catalog(settings: Settings) -> Catalog:
+def _catalogue(settings: Settings) -> Catalogue:
     """What feeds are read with: also what was configured once, where the store can tell."""
-    from syncd.service import wiring
+    from syncd.service import stores
 
     try:
         _, store = _open(settings)
         with store:
-            return wiring.catalog_of(store, settings)
+            return stores.catalogue_of(store, settings)
     except (SyncdError, OSError):  # the store's own check says so
-        return settings.catalog
+        return settings.catalogue
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:
     """The store; whether a daemon owns it already."""
-    from syncd.service.wiring import open_store
+    from syncd.service.stores import open_store
 
     try:
         return False, open_store(settings, exclusive=True)

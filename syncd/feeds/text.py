@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-#: What exports write for "no value" (feed contract): never in native feeds.
+#: What exports write for "no value" (docs/feeds.md "The mapping language"): never in native feeds.
 _NOTHING = frozenset(("na", "n/a", "null", "none"))
 _TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on"))
 _FALSE = frozenset(("false", "f", "no", "n", "0", "non", "faux", "off"))

@@ -1,5 +1,4 @@
-"""Puts the parts together: from Settings to an open store, the feeds, the importer, the worker and the
-application."""
+"""Puts the parts together: from Settings and an open store to the feeds, the importer and the worker."""
 
 from __future__ import annotations
 
@@ -8,42 +7,19 @@ import os
 from collections.abc import Callable, Mapping
 
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Employer
-from syncd.domain.run import Run
+from syncd.domain import Catalogue, Employer, Run
 from syncd.errors import ConfigError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, load_feeds
-from syncd.store import Store, catalogue, employers
+from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
 from syncd.sync.arrival import Worker
 from syncd.sync.run import Feed, Importer, Progress
 
 
-def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
-    """The store, made or migrated where needed. ``exclusive``: for the daemon. Raises StoreError, OSError."""
-    if settings.store.path is not None:
-        settings.store.path.parent.mkdir(parents=True, exist_ok=True)
-    return Store.open(
-        settings.store.url,
-        timezone=settings.timezone,
-        exclusive=exclusive,
-        queue_limit=settings.store.max_waiting,
-    )
-
-
-def catalog_of(store: Store, settings: Settings, *, remember: bool = False) -> Catalog:
-    """The configured catalogue with, retired, what was configured before. ``remember``: jobs may now be written
-    with it."""
-    catalog = store.read(lambda tx: catalogue.complete(tx, settings.catalog))
-    if remember:
-        store.write(lambda tx: catalogue.remember(tx, catalog))
-    return catalog
-
-
-def feed_configs(settings: Settings, catalog: Catalog) -> dict[str, FeedConfig]:
+def feed_configs(settings: Settings, catalogue: Catalogue) -> dict[str, FeedConfig]:
     """All feed files. Raises ConfigError with every fault of every file."""
-    defaults = FeedDefaults(settings.sync, settings.drop.settle.total_seconds(), settings.drop.keep_files)
-    return load_feeds(settings.feeds, catalog, defaults)
+    defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files)
+    return load_feeds(settings.feeds, catalogue, defaults)
 
 
 def resolve(store: Store, configs: Mapping[str, FeedConfig], settings: Settings) -> dict[str, Feed]:
@@ -92,7 +68,7 @@ def choose_feed(configs: Mapping[str, FeedConfig], name: str) -> FeedConfig:
 def make_importer(
     store: Store,
     settings: Settings,
-    catalog: Catalog,
+    catalogue: Catalogue,
     feeds: Mapping[str, Feed],
     *,
     stop: Callable[[], bool] = lambda: False,
@@ -102,13 +78,13 @@ def make_importer(
     scratch = settings.store.path.parent if settings.store.path is not None else None
     return Importer(
         store,
-        catalog=catalog,
+        catalogue=catalogue,
         limits=settings.limits,
         stop=stop,
         progress=progress,
         scratch=scratch,
         feeds=feeds,
-        helpers=min(settings.helpers, _cores() - 1),
+        helpers=min(settings.processes.helpers, _cores() - 1),
     )
 
 
@@ -117,15 +93,15 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def load_all(store: Store, settings: Settings, catalog: Catalog) -> dict[str, Feed]:
+def load_all(store: Store, settings: Settings, catalogue: Catalogue) -> dict[str, Feed]:
     """Every feed, as its file says now. Raises ConfigError with all faults."""
-    return resolve(store, feed_configs(settings, catalog), settings)
+    return resolve(store, feed_configs(settings, catalogue), settings)
 
 
 def make_worker(
     store: Store,
     settings: Settings,
-    catalog: Catalog,
+    catalogue: Catalogue,
     feeds: Mapping[str, Feed],
     *,
     stop: Callable[[], bool] = lambda: False,
@@ -133,5 +109,5 @@ def make_worker(
     ended: Callable[[Run], None] = lambda run: None,
 ) -> Worker:
     """The worker on these feeds, with an importer of its own."""
-    importer = make_importer(store, settings, catalog, feeds, stop=stop, progress=progress)
+    importer = make_importer(store, settings, catalogue, feeds, stop=stop, progress=progress)
     return Worker(store, feeds, importer, drop=settings.drop.folder, stop=stop, ended=ended)

@@ -13,11 +13,24 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 from sqlmodel import col
 
+from syncd.domain import (
+    CHANGEABLE,
+    Actor,
+    ActorKind,
+    Archive,
+    ArchivedBy,
+    Change,
+    Create,
+    Delete,
+    Job,
+    Location,
+    Place,
+    Status,
+    Unchanged,
+    Update,
+    unique_locations,
+)
 from syncd.domain.flat import NewJob
-from syncd.domain.job import Actor, ActorKind, ArchivedBy, Job, Location, Place, Status
-from syncd.domain.job_fields import CHANGEABLE
-from syncd.domain.lifecycle import unique_locations
-from syncd.domain.plan import Archive, Change, Create, Delete, Unchanged, Update
 from syncd.store import history, job_columns, places
 from syncd.store.codec import micros
 from syncd.store.statement import Statement, adding, deleting, inserting, matching, updating

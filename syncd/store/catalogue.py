@@ -1,11 +1,11 @@
 """The catalogue entries that were ever configured: one that the configuration drops again lives on, retired,
-because jobs may have its id (API contract, "Catalogues")."""
+because jobs may have its id (docs/api.md "Catalogues")."""
 
 from __future__ import annotations
 
 import msgspec
 
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.store import facts
 from syncd.store.codec import to_json
 from syncd.store.tx import Tx
@@ -14,7 +14,7 @@ _SETTING = "catalogue"
 _decode = msgspec.json.Decoder(dict[str, dict[int, str]]).decode
 
 
-def complete(tx: Tx, configured: Catalog) -> Catalog:
+def complete(tx: Tx, configured: Catalogue) -> Catalogue:
     """``configured`` and, retired, what the store remembers beyond it."""
     known = _remembered(tx)
     gone = {
@@ -29,22 +29,22 @@ def complete(tx: Tx, configured: Catalog) -> Catalog:
     )
 
 
-def remember(tx: Tx, catalog: Catalog) -> None:
+def remember(tx: Tx, catalogue: Catalogue) -> None:
     """Keep every entry that does not ship, under its present name."""
-    shipped = _kinds(Catalog.default())
+    shipped = _kinds(Catalogue.default())
     added = {
         kind: {id: name for id, name in entries.items() if id not in shipped[kind]}
-        for kind, entries in _kinds(catalog).items()
+        for kind, entries in _kinds(catalogue).items()
     }
     if added == _remembered(tx) or not (any(added.values()) or _remembered(tx)):
         return
     facts.put(tx, _SETTING, to_json(added))
 
 
-def _kinds(catalog: Catalog) -> dict[str, dict[int, str]]:
+def _kinds(catalogue: Catalogue) -> dict[str, dict[int, str]]:
     return {
-        "position_types": {entry.id: entry.name for entry in catalog.position_types.values()},
-        "categories": {entry.id: entry.name for entry in catalog.categories.values()},
+        "position_types": {entry.id: entry.name for entry in catalogue.position_types.values()},
+        "categories": {entry.id: entry.name for entry in catalogue.categories.values()},
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from syncd.domain.job import Status
+from syncd.domain import Status
 from syncd.store.statement import Statements
 
 T = TypeVar("T")

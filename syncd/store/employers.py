@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import sqlalchemy as sa
 from sqlmodel import col
 
-from syncd.domain.job import Employer
+from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound, Problem
 from syncd.store.columns import Columns
 from syncd.store.statement import Statement, given, matching

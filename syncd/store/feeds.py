@@ -16,8 +16,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 from sqlmodel import col
 
-from syncd.domain.job import ActorKind, Status
-from syncd.domain.plan import Ownership
+from syncd.domain import ActorKind, Ownership, Status
 from syncd.errors import NotFound
 from syncd.store.codec import micros, to_json
 from syncd.store.statement import (

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 from sqlmodel import col
 
-from syncd.domain.job import Actor, ActorKind, Job
+from syncd.domain import Actor, ActorKind, Job
 from syncd.store import jobs
 from syncd.store.codec import instant_of, micros
 from syncd.store.columns import Columns

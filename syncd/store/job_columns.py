@@ -15,9 +15,20 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from syncd.domain import (
+    CHANGEABLE,
+    FIELDS,
+    SALARY_MEMBERS,
+    ArchivedBy,
+    CloseOrigin,
+    FieldKind,
+    Job,
+    JobField,
+    Location,
+    Salary,
+    Status,
+)
 from syncd.domain.flat import FLAT, Flat, decimal_text, flat
-from syncd.domain.job import ArchivedBy, CloseOrigin, Job, Location, Salary, Status
-from syncd.domain.job_fields import CHANGEABLE, FIELDS, SALARY_MEMBERS, FieldKind, JobField
 from syncd.store.codec import instant_of, micros, to_json
 from syncd.store.columns import Columns
 from syncd.store.statement import Statement, inserting, picker, updating

@@ -10,9 +10,7 @@ import sqlalchemy as sa
 from msgspec import defstruct
 from sqlmodel import col
 
-from syncd.domain.job import Job, Status
-from syncd.domain.job_fields import CHANGEABLE, HEADER, WHOLE, FieldKind, fields_of
-from syncd.domain.text import fold
+from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
 from syncd.store.codec import instant_of, micros
 from syncd.store.columns import Columns
 from syncd.store.job_columns import JOB, columns_of, decoder
@@ -26,13 +24,13 @@ _LONGEST_TERM = 8_000
 
 
 class Header(Protocol):
-    """A job as lists show it: the attributes of Job for the members of ``job_fields.HEADER``."""
+    """A job as lists show it: the attributes of Job for the members of ``HEADER_MEMBERS``."""
 
     def __getattr__(self, name: str) -> Any: ...
 
 
 class Shown(Protocol):
-    """A job as answers show it whole: the attributes of Job for the members of ``job_fields.WHOLE``, but dates as ISO
+    """A job as answers show it whole: the attributes of Job for the members of ``JOB_MEMBERS``, but dates as ISO
     text. Every GET makes one, and a Job takes three times as long."""
 
     def __getattr__(self, name: str) -> Any: ...
@@ -49,8 +47,8 @@ def _view(name: str, members: Sequence[str], as_text: Collection[str]) -> Column
     return columns_of(defstruct(name, attributes), decoders)
 
 
-_HEADER: Columns[Header] = _view("Header", HEADER, ())
-_SHOWN: Columns[Shown] = _view("Shown", WHOLE, _DATES)
+_HEADER: Columns[Header] = _view("Header", HEADER_MEMBERS, ())
+_SHOWN: Columns[Shown] = _view("Shown", JOB_MEMBERS, _DATES)
 
 _SELECT = JOB.select()
 _own = matching(JobRow.employer_id)

@@ -1,4 +1,4 @@
-"""The order of lists: newest publication first, then higher id (specification 4.7)."""
+"""The order of lists: newest publication first, then higher id (docs/specification.md 4.7)."""
 
 from __future__ import annotations
 

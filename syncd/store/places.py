@@ -1,4 +1,4 @@
-"""Places: what somebody wrote → a catalogue location (API contract, "Locations").
+"""Places: what somebody wrote → a catalogue location (docs/api.md "Locations").
 
 Shipped places come first, compared without case, accents or punctuation; "City" alone means the most
 populous. What they lack is the employer's own: found again by the same text, added by ``apply`` when a job
@@ -15,8 +15,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 from sqlmodel import col
 
-from syncd.domain.job import JobInput, Location, Place
-from syncd.domain.text import fold
+from syncd.domain import JobInput, Location, Place, fold
 from syncd.store.statement import Statement, TextContains, inserting, matching
 from syncd.store.tables import PlaceRow
 from syncd.store.tx import Tx

@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlmodel import col
 
-from syncd.domain.run import RejectedRow, UnknownValues, Warning
+from syncd.domain import FeedWarning, RejectedRow, UnknownValues
 from syncd.errors import Problem
 from syncd.store.codec import clean, optional_clean, to_json
 from syncd.store.columns import Columns
@@ -29,7 +29,7 @@ _REJECTED = Columns(
     member=RunRejected.member,
 )
 _WARNING = Columns(
-    Warning,
+    FeedWarning,
     code=RunWarning.code,
     detail=RunWarning.detail,
     record=RunWarning.record,
@@ -85,7 +85,7 @@ def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
     return tx.each(_GET_REJECTED, run_id=run_id)
 
 
-def add_warnings(tx: Tx, run_id: int, warnings: Iterable[Warning]) -> None:
+def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:
     tx.many(
         _ADD_WARNING,
         [
@@ -102,7 +102,7 @@ def add_warnings(tx: Tx, run_id: int, warnings: Iterable[Warning]) -> None:
     )
 
 
-def warnings(tx: Tx, run_id: int) -> Iterator[Warning]:
+def warnings(tx: Tx, run_id: int) -> Iterator[FeedWarning]:
     """Yield the warnings in the order in which they were added. To be read to the end within the transaction."""
     return tx.each(_GET_WARNINGS, run_id=run_id)
 

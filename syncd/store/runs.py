@@ -9,7 +9,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlmodel import col
 
-from syncd.domain.run import Counts, Holds, Run, RunKind, RunState
+from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.store.codec import clean, micros, optional_clean, optional_instant, optional_micros, to_json
 from syncd.store.columns import Columns
@@ -19,7 +19,7 @@ from syncd.store.tx import Tx
 
 _STOPPED = "stopped"
 
-_counts = msgspec.json.Decoder(Counts).decode
+_counts = msgspec.json.Decoder(RunCounts).decode
 _phases = msgspec.json.Decoder(dict[str, float]).decode
 
 _RUN = Columns(
@@ -33,7 +33,7 @@ _RUN = Columns(
     file=RunRow.file,
     size=RunRow.size,
     attempt=RunRow.attempt,
-    holds=(RunRow.holds, lambda value: Holds(value) if value else None),
+    holds=(RunRow.holds, lambda value: HoldScope(value) if value else None),
     withheld=RunRow.withheld,
     reason=RunRow.reason,
     sha256=RunRow.sha256,
@@ -51,7 +51,7 @@ _newest = col(RunRow.id).desc()
 #: Runs whose rows went in, at least in part.
 _applied = sa.or_(
     col(RunRow.state).in_([RunState.SUCCEEDED.value, RunState.PARTIAL.value]),
-    col(RunRow.holds) == Holds.ARCHIVE.value,
+    col(RunRow.holds) == HoldScope.ARCHIVE.value,
 )
 _of_feed = matching(RunRow.feed_id)
 _GET = Statement(_SELECT.where(*matching(RunRow.id)), _RUN.make)
@@ -160,7 +160,7 @@ def begin(  # noqa: PLR0917
         file=clean(file),
         size=size,
         claimed_at=micros(tx.now.instant),
-        counts=to_json(Counts()),
+        counts=to_json(RunCounts()),
         claimed_name=optional_clean(claimed_name),
     )
     return get(tx, run_id)

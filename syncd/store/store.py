@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
-from syncd.domain.job import Location, Moment
+from syncd.domain import Location, Moment
 from syncd.errors import StoreError
 from syncd.store import place_data, schema
 from syncd.store.database import Database, Session

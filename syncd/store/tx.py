@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlmodel import col
 
-from syncd.domain.job import Location, Moment
+from syncd.domain import Location, Moment
 from syncd.errors import StoreError
 from syncd.store.database import Database, Session
 from syncd.store.statement import Insert, R, Statement, given

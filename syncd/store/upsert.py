@@ -2,16 +2,26 @@
 batches.
 
 ``check`` of an update sees the job as it is now (None: there is none) before anything is decided, and raises
-to refuse (If-Match). Faults of the merged job come before conflicts (API contract, "Reading a body").
+to refuse (If-Match). Faults of the merged job come before conflicts (docs/api.md "Reading a body").
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from syncd.domain.job import Actor, Job, JobInput
-from syncd.domain.plan import Create, Decision, Delete, Reject, Unchanged, Update, decide
-from syncd.domain.rules import other_job
+from syncd.domain import (
+    Actor,
+    Create,
+    Decision,
+    Delete,
+    Job,
+    JobInput,
+    Reject,
+    Unchanged,
+    Update,
+    decide,
+    other_job,
+)
 from syncd.errors import DuplicateReference, Invalid, NotFound, Problem
 from syncd.store import jobs, places
 from syncd.store.apply import apply

@@ -27,11 +27,12 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 from yarl import URL
 
-from syncd.api import ApiSettings, add_health, make_app, make_runner
+from syncd import config
+from syncd.api import add_health, make_app, server_limits
 from syncd.api.context import CONTEXT
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Employer
+from syncd.domain import Catalogue, Employer
 from syncd.store import Store, employers, facts, keys
+from syncd.web import ServerLimits, make_runner
 
 ZONE = ZoneInfo("America/Toronto")
 #: Noon in Toronto on 16 November 2026.
@@ -221,7 +222,7 @@ class Wire:
 
 
 @dataclass
-class Api:
+class ApiClient:
     """A client that sends ``key`` and speaks in paths under the base."""
 
     client: Any
@@ -277,7 +278,7 @@ class Api:
         assert answer.status == 201, answer.raw
         return answer.json
 
-    def as_employer(self, name: str) -> Api:
+    def as_employer(self, name: str) -> ApiClient:
         employer, key = new_employer(self.store, name)
         return replace(self, employer=employer, key=key)
 
@@ -340,13 +341,13 @@ def new_employer(store: Store, name: str) -> tuple[Employer, str]:
 
 
 class ApiServer(BaseTestServer):
-    def __init__(self, app: web.Application, settings: ApiSettings) -> None:
+    def __init__(self, app: web.Application, limits: ServerLimits) -> None:
         super().__init__()
-        self.app, self.settings = app, settings
+        self.app, self.limits = app, limits
 
     async def _make_runner(self, **kwargs: Any) -> web.AppRunner:
         kwargs["handler_cancellation"] = False
-        return make_runner(self.app, self.settings, **kwargs)
+        return make_runner(self.app, self.limits, **kwargs)
 
 
 @pytest.fixture
@@ -379,17 +380,17 @@ def serve(store: Store, clock: Clock) -> Start:
     employer, key = new_employer(store, "Maple Kitchens")
 
     @asynccontextmanager
-    async def start(catalog: Catalog | None = None, **settings: Any) -> AsyncIterator[Api]:
-        api_settings = ApiSettings(**settings)
-        app = make_app(store, api_settings, catalog or Catalog.default())
+    async def start(catalogue: Catalogue | None = None, **settings: Any) -> AsyncIterator[ApiClient]:
+        given = config.Api(**settings)
+        app = make_app(store, given, catalogue or Catalogue.default())
 
         async def readiness() -> dict[str, Any]:
             await asyncio.to_thread(store.write, facts.prove_writable)
             return {"ready": True}
 
         add_health(app, readiness)
-        async with TestClient(ApiServer(app, api_settings)) as client:
-            api = Api(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
+        async with TestClient(ApiServer(app, server_limits(given))) as client:
+            api = ApiClient(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
             try:
                 yield api
             finally:
@@ -400,6 +401,6 @@ def serve(store: Store, clock: Clock) -> Start:
 
 
 @pytest.fixture
-async def api(serve: Start) -> AsyncIterator[Api]:
+async def api(serve: Start) -> AsyncIterator[ApiClient]:
     async with serve() as api:
         yield api

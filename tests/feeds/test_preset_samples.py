@@ -1,5 +1,5 @@
-"""Every preset against its sample: the exact jobs, rejected records and warnings (tests/feeds/golden, reviewed by hand
-against the feed contract), and that the sample finds its preset by itself."""
+"""Every preset against its sample: the exact jobs, rejected records and warnings (tests/feeds/golden,
+reviewed by hand against docs/feeds.md "Presets"), and that the sample finds its preset by itself."""
 
 import tomllib
 from pathlib import Path
@@ -16,7 +16,7 @@ NAMES = (
 PRESETS = Path(__file__).parents[2] / "syncd" / "feeds" / "mapping" / "presets"
 
 
-def test_the_presets_of_the_contract_are_shipped():
+def test_the_documented_presets_are_shipped():
     assert sorted(NAMES) == list(preset_names())
 
 

@@ -1,4 +1,4 @@
-"""Salary text → amounts, period, commission (feed contract, "Structured values"; the grammar's table of cases)."""
+"""Salary text → amounts, period, commission (docs/feeds.md "Structured values"; the grammar's table of cases)."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Search (``q``, specification 4.7): how many jobs have a term, and one page of them.
+"""Search (``q``, docs/specification.md 4.7): how many jobs have a term, and one page of them.
 
 There are three ways to find them, and each gives the same answer:
 
@@ -21,7 +21,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from syncd.domain.job import Status
+from syncd.domain import Status
 from syncd.store.database import Executes
 from syncd.store.order import Window
 from syncd.store.sqlite.errors import primary_code

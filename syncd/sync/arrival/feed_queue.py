@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 import structlog
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, runs
@@ -328,7 +328,7 @@ class Lane:
 
     def _end(self, run: Run, state: RunState, reason: str) -> Run:
         """Ends a run without the importer."""
-        run.state, run.reason, run.ended_at = state, reason, self._store.now().instant
+        run = replace(run, state=state, reason=reason, ended_at=self._store.now().instant)
         patiently(lambda: self._store.write(lambda tx: runs.save(tx, run)), self._sleep)
         reconciled(run)
         return run

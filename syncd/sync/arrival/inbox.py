@@ -1,5 +1,5 @@
-"""One feed's folder: sees which files are complete, claims them, files them away (sync contract, "When a file
-is taken").
+"""One feed's folder: sees which files are complete, claims them, files them away
+(docs/reconciliation.md "When a file is taken").
 
 Everything goes by directory descriptors and without following links, so that no rename under our feet leads
 out of the drop folder. Nothing here knows runs, feeds' settings beyond ``settle`` and ``marker``, or the

@@ -1,12 +1,12 @@
-"""Removes the files that runs left in ``done/`` and ``failed/`` once they are old enough (sync contract,
-"After a run")."""
+"""Removes the files that runs left in ``done/`` and ``failed/`` once they are old enough
+(docs/reconciliation.md "After a run")."""
 
 from __future__ import annotations
 
 from itertools import groupby
 from pathlib import Path
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import NotFound
 from syncd.store import Store, Tx, runs
 from syncd.sync.arrival.inbox import Inbox

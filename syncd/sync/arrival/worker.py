@@ -1,4 +1,5 @@
-"""Takes files from the feeds' folders to their runs and files them away afterwards (sync contract).
+"""Takes files from the feeds' folders to their runs and files them away afterwards
+(docs/reconciliation.md "When a file is taken").
 
 Feeds do not know of each other: what goes wrong with one is contained, logged and tried again later, and the
 next one gets its turn. A file is first claimed, then has its run row, is run, has its reports written, is
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import structlog
 
-from syncd.domain.run import Run
+from syncd.domain import Run
 from syncd.errors import FeedError, StoreClosed, SyncdError
 from syncd.logs import Event
 from syncd.store import Store

@@ -18,12 +18,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from syncd.domain.run import RejectedRow, Run, RunState, UnknownValues, Warning
+from syncd.domain import FeedWarning, RejectedRow, Run, RunState, UnknownValues
 from syncd.errors import Problem
 from syncd.store import Store, Tx, history, jobs, results, runs
 from syncd.sync.files import DONE, FAILED, by_fd, opened_within, parse_filed
 from syncd.sync.report.html import render_html
-from syncd.sync.run import held_plan, particulars
+from syncd.sync.run import ShownPlan, particulars
 
 FORMAT = "syncd.report/1"
 #: So many rejected rows, warnings and changes are listed.
@@ -36,7 +36,8 @@ _T = TypeVar("_T")
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """A run as ``--json`` has it everywhere (operations, "--json"): camelCase, instants in UTC with ``Z``."""
+    """A run as ``--json`` has it everywhere (docs/operations.md "JSON output"): camelCase, instants in UTC
+    with ``Z``."""
     return {
         "id": run.id,
         **particulars(run),
@@ -109,7 +110,7 @@ def _would_archive(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:
     payload = results.plan(tx, run.id) if run.state is RunState.HELD else None
     if payload is None:
         return None
-    shown = held_plan.load(payload)
+    shown = ShownPlan.from_bytes(payload)
     going = [*((job, "missing") for job in shown.missing), *((job, "row") for job in shown.expired)]
     return would_archive_json(len(going), _titled(tx, going[:most]))
 
@@ -155,7 +156,7 @@ def _problem(problem: Problem) -> dict[str, Any]:
     }
 
 
-def warning_json(warning: Warning) -> dict[str, Any]:
+def warning_json(warning: FeedWarning) -> dict[str, Any]:
     """A warning as reports and ``--json`` have it."""
     return {
         "code": warning.code,

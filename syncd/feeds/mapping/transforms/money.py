@@ -179,8 +179,7 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: Infer | None, shown_te
 
 
 def fits(amount: Decimal | None) -> bool:
-    """Whether the API takes the amount: below 10^12, at most 4 decimals (API contract, "Statuses and
-    values")."""
+    """Whether the API takes the amount: below 10^12, at most 4 decimals (docs/api.md "Reading a body")."""
     if amount is None:
         return True
     exponent = amount.as_tuple().exponent

@@ -1,0 +1,192 @@
+"""One valid feed row against the job that it names (docs/reconciliation.md "The law"): which status and close date the row
+implies, which feed may write, which edits of people stay, and what the row counts as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+
+from msgspec import Struct
+
+from syncd.domain.decisions import Create, Decision, Ownership, Reject, RowAction, RowDecision, Update
+from syncd.domain.field_digests import value_digest
+from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Moment, Status
+from syncd.domain.job_fields import ATTRIBUTES
+from syncd.domain.lifecycle import decide, default_close_date
+from syncd.domain.policy import Policy
+from syncd.errors import Problem
+
+#: A defaulted or renewed date with fewer days left than this is renewed.
+RENEW_BELOW = timedelta(days=30)
+_DAY = timedelta(days=1)
+
+
+class _Row(Struct, frozen=True):
+    """The fields for ``decide``. ``expired``: the row's own date has passed. ``renewed``: the close date is a renewal."""
+
+    fields: dict[str, object]
+    expired: bool = False
+    renewed: bool = False
+
+
+def decide_row(
+    current: Job | None,
+    sent: JobInput,
+    now: Moment,
+    *,
+    employer_id: int,
+    feed_id: int,
+    ownership: Ownership,
+    policy: Policy,
+) -> RowDecision:
+    """Return what a valid row, already located, results in, by the implied status, expiry, renewal, ownership and
+    ``on_api_edit``.
+
+    The decision is None only for an expired row that names no job: there is nothing to write."""
+    if current is not None and ownership.owner not in (None, feed_id) and not policy.take_over:
+        return RowDecision(RowAction.REJECTED, Reject((_foreign(sent),)), owns=False)
+    fields = dict(sent.fields)
+    if current is not None and policy.on_api_edit == "keep" and ownership.owner == feed_id:
+        _keep_edits(fields, current, ownership)
+    row = _row(current, fields, now, policy)
+    if row.expired and current is None:
+        return RowDecision(RowAction.EXPIRED, None, owns=False)
+    decision = decide(
+        current,
+        JobInput(row.fields, sent.id),
+        now,
+        employer_id=employer_id,
+        by=ArchivedBy.EXPIRED if row.expired else ArchivedBy.PERSON,
+        chosen=CloseOrigin.RENEWED if row.renewed else CloseOrigin.CHOSEN,
+    )
+    archives = isinstance(decision, Update) and _archives(decision)
+    return RowDecision(_action(current, row, decision), decision, not isinstance(decision, Reject), archives)
+
+
+def next_due(job: Job, sent: JobInput, policy: Policy) -> date | None:
+    """Return the first day on which the same row would change ``job``, the job after the row, or None if it never would.
+
+    It is the day after the row's own date, or the day on which a date that nobody chose is renewed."""
+    if job.status is not Status.ACTIVE:
+        return None
+    if sent.fields.get("closeDate") is not None:
+        return job.close_date + _DAY if job.close_date < date.max else None
+    if not policy.renew or job.close_origin is CloseOrigin.CHOSEN:
+        return None
+    return job.close_date - RENEW_BELOW + _DAY
+
+
+def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
+    """Return the first day on which the same row would result in something else for an unchanged job: its own date has
+    passed, or the date that nobody chose is renewed. None: never."""
+    own = sent.fields.get("closeDate")
+    if not isinstance(own, date):
+        return next_due(job, sent, policy)
+    if own >= now.today:
+        return own + _DAY if own < date.max else None
+    fields = {name: value for name, value in sent.fields.items() if name != "closeDate"}
+    return next_due(job, JobInput(fields), policy)  # ``expired = "ignore"``: as a row without a date
+
+
+def _foreign(sent: JobInput) -> Problem:
+    detail = "another feed owns this job; only a feed with take_over may write to it"
+    return Problem("/referenceId", "owned_by_other_feed", detail, sent.reference_id)
+
+
+def _keep_edits(fields: dict[str, object], current: Job, known: Ownership) -> None:
+    """Remove the fields for which the feed sends the same as last time and whose values differ now: something other than
+    this feed has changed them. If what was sent is not known, the fields that people have changed stay."""
+    for name, value in list(fields.items()):
+        sent = value_digest(value)
+        same = name in known.edited if known.sent is None else known.sent.get(name) == sent
+        if not same or sent == value_digest(getattr(current, ATTRIBUTES[name])):
+            continue
+        if not (name == "status" and _by_service(current)):
+            del fields[name]
+
+
+def _by_service(current: Job) -> bool:
+    """Whether the service, and not a person, set the status of the job."""
+    return current.status is Status.ARCHIVED and current.archived_by not in (None, ArchivedBy.PERSON)
+
+
+def _row(current: Job | None, fields: dict[str, object], now: Moment, policy: Policy) -> _Row:
+    status, own = fields.get("status"), fields.get("closeDate")
+    if isinstance(own, date) and own < now.today and status is not Status.DRAFT:
+        if policy.expired == "archive":
+            return _Row(fields | {"status": Status.ARCHIVED}, expired=True)
+        del fields["closeDate"]
+        own = None
+    if current is None:
+        fields.setdefault("status", Status.ACTIVE)
+        return _Row(fields)
+    if own is not None:
+        if status is None and _returns(current, dated=True):
+            fields["status"] = Status.ACTIVE
+        return _Row(fields)
+    return _undated(current, fields, now, policy)
+
+
+def _undated(current: Job, fields: dict[str, object], now: Moment, policy: Policy) -> _Row:
+    """A row without a close date of its own, for a job that exists."""
+    close_date, origin = _date_without_renewal(current, fields)
+    renewable = policy.renew and origin is not CloseOrigin.CHOSEN and close_date - now.today < RENEW_BELOW
+    closed = current.status is Status.ARCHIVED and current.archived_by is ArchivedBy.CLOSED
+    if "status" not in fields and _returns(current, dated=closed and renewable):
+        fields["status"] = Status.ACTIVE
+    target = fields.get("status", current.status)
+    back = target is Status.ACTIVE and current.status is not Status.ACTIVE
+    # The defaulted date of a draft moves with its publication: only a date that somebody chose can be late.
+    moves = current.status is Status.DRAFT and origin is not CloseOrigin.CHOSEN
+    late = policy.renew and back and close_date < now.today and not moves
+    live = target is Status.ACTIVE and current.status is not Status.DRAFT
+    if late or (renewable and live):
+        fields["closeDate"] = default_close_date(now.today)
+        return _Row(fields, renewed=True)
+    return _Row(fields)
+
+
+def _date_without_renewal(current: Job, fields: dict[str, object]) -> tuple[date, CloseOrigin]:
+    """Return the date that the job would have without a renewal. A null asks for the default, unless nobody chose the
+    present date: then the null is dropped, or a renewed date would be undone and renewed in every run."""
+    if "closeDate" in fields:
+        if current.close_origin is CloseOrigin.CHOSEN:
+            return default_close_date(current.publish_date), CloseOrigin.DEFAULT
+        del fields["closeDate"]
+    return current.close_date, current.close_origin
+
+
+def _returns(current: Job, *, dated: bool) -> bool:
+    """Whether an archived job becomes active because its feed lists it. ``dated``: with a date of today or later."""
+    if current.status is not Status.ARCHIVED:
+        return False
+    if current.archived_by is ArchivedBy.MISSING:
+        return True
+    return dated and current.archived_by in (ArchivedBy.CLOSED, ArchivedBy.EXPIRED)
+
+
+def _archives(decision: Update) -> bool:
+    return decision.before.status is Status.ACTIVE and decision.job.status is Status.ARCHIVED
+
+
+def _action(current: Job | None, row: _Row, decision: Decision) -> RowAction:
+    if isinstance(decision, Reject):
+        return RowAction.REJECTED
+    if isinstance(decision, Create):
+        return RowAction.CREATED
+    assert current is not None
+    if row.expired:
+        if current.status is not decision.job.status:
+            return RowAction.EXPIRED
+    elif _suppressed(current, decision.job, row.fields):
+        return RowAction.SUPPRESSED
+    if not isinstance(decision, Update):
+        return RowAction.UNCHANGED
+    back = current.status is Status.ARCHIVED and decision.job.status is Status.ACTIVE
+    return RowAction.REACTIVATED if back else RowAction.UPDATED
+
+
+def _suppressed(current: Job, after: Job, fields: Mapping[str, object]) -> bool:
+    """Whether the job stays archived because a person archived it, although its feed lists it as live."""
+    archived = current.status is Status.ARCHIVED and after.status is Status.ARCHIVED
+    return archived and not _by_service(current) and "status" not in fields

@@ -1,0 +1,38 @@
+"""The scenario runs once per test session; most tests read what it left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.golden.golden import WRITE
+from tests.golden.kept import keep, unpack
+from tests.golden.scenario import Scenario, make_scenario
+
+
+@pytest.fixture(scope="session")
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
+    """The scenario, run by the current version. Tests read it and do not change it."""
+    scenario = make_scenario(tmp_path_factory.mktemp("scenario"))
+    if WRITE:
+        keep(scenario)
+    return scenario
+
+
+@pytest.fixture(scope="session")
+def scenario_of_010(scenario: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Scenario:
+    """The scenario as version 0.1.0 ran it, opened by the current version. Tests read it and do not change it."""
+    return unpack(tmp_path_factory.mktemp("kept"))
+
+
+@pytest.fixture(params=["today", "0.1.0"])
+def installed(request: pytest.FixtureRequest) -> Scenario:
+    """Each of the two in turn: both must give the same answers."""
+    return request.getfixturevalue("scenario" if request.param == "today" else "scenario_of_010")
+
+
+@pytest.fixture
+def kept(scenario: Scenario, tmp_path: Path) -> Scenario:
+    """A fresh copy of what version 0.1.0 left, which the test may change."""
+    return unpack(tmp_path)

@@ -1,0 +1,491 @@
+"""One feed's folder (docs/reconciliation.md "When a file is taken")."""
+
+import os
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from syncd.errors import FeedError
+from syncd.sync.arrival.inbox import Inbox, strays
+from syncd.sync.files.descriptors import Claimed, Scan
+from syncd.sync.files.names import cut, filed_name, never_taken, parse_filed, shown
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def make(tmp_path: Path, clock: Clock) -> Callable[..., Inbox]:
+    def make(settle: float = 2.0, marker: str | None = None) -> Inbox:
+        inbox = Inbox(tmp_path / "drop" / "acme", settle, marker, clock)
+        inbox.prepare()
+        return inbox
+
+    return make
+
+
+@pytest.fixture
+def inbox(make: Callable[..., Inbox]) -> Inbox:
+    return make()
+
+
+def drop(
+    inbox: Inbox, name: str = "jobs.xml", content: bytes = b"<jobs/>", mtime: float | None = None
+) -> Path:
+    path = inbox.folder / name
+    path.write_bytes(content)
+    if mtime is not None:
+        os.utime(path, (mtime, mtime))
+    return path
+
+
+def ready(scan: Scan) -> list[str]:
+    return [candidate.name for candidate in scan.ready]
+
+
+def settled(inbox: Inbox, clock: Clock, wait: float = 2.0) -> Scan:
+    inbox.scan()
+    clock.now += wait
+    return inbox.scan()
+
+
+def claim(inbox: Inbox, clock: Clock) -> Claimed:
+    claimed = inbox.claim(settled(inbox, clock, 60).ready[0])
+    assert claimed is not None
+    return claimed
+
+
+# -- what is never taken --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [".hidden.xml", "a.tmp", "a.part", "a.partial", "a.filepart", "a.crdownload", "a.swp", "a.xml~", "a.TMP"],
+)
+def test_unfinished_names_are_never_taken(inbox: Inbox, clock: Clock, name: str) -> None:
+    drop(inbox, name)
+    scan = settled(inbox, clock, 1000)
+    assert (scan.ready, scan.waiting, scan.stray) == ((), (), ())
+    assert never_taken(name)
+
+
+def test_links_and_special_files_are_reported_and_never_opened(
+    inbox: Inbox, clock: Clock, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret.xml"
+    secret.write_bytes(b"<jobs/>")
+    (inbox.folder / "link.xml").symlink_to(secret)
+    (inbox.folder / "folder").mkdir()
+    os.mkfifo(inbox.folder / "fifo.xml")  # opening it for reading would block for ever
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(inbox.folder / "socket.xml"))
+        scan = settled(inbox, clock, 1000)
+    assert scan.ready == ()
+    assert {s.name: s.why.split(":")[0] for s in scan.stray} == {
+        "link.xml": "a symbolic link",
+        "folder": "a folder",
+        "fifo.xml": "a FIFO",
+        "socket.xml": "a socket",
+    }
+
+
+def test_a_device_is_never_opened(inbox: Inbox, clock: Clock) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root makes devices")
+    os.mknod(inbox.folder / "zero.xml", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
+    assert settled(inbox, clock, 1000).stray[0].why.startswith("a device")
+
+
+def test_a_feed_folder_that_is_a_link_is_not_followed(make: Callable[..., Inbox], tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "drop").mkdir()
+    (tmp_path / "drop" / "acme").symlink_to(elsewhere)
+    with pytest.raises(OSError):
+        make()
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_done_folder_that_became_a_link_gets_no_file(inbox: Inbox, clock: Clock, tmp_path: Path) -> None:
+    drop(inbox)
+    claimed = claim(inbox, clock)
+    (inbox.folder / "done").rmdir()
+    (inbox.folder / "done").symlink_to(tmp_path)
+    with pytest.raises(OSError):
+        inbox.file_away(claimed, 1, failed=False)
+    assert not list(tmp_path.glob("1-*"))
+
+
+def test_what_lies_directly_under_the_drop_folder_is_stray(inbox: Inbox) -> None:
+    top = inbox.folder.parent
+    for name in ("README.md", ".gitignore", "lost.xml"):
+        (top / name).write_bytes(b"x")
+    (top / "unknown").mkdir()
+    assert [s.name for s in strays(top, {"acme"})] == ["lost.xml", "unknown"]
+    assert (top / "lost.xml").read_bytes() == b"x"
+
+
+# -- when a file is complete ------------------------------------------------------------------------
+
+
+def test_a_file_is_ready_once_it_has_been_still_for_the_settle_time(inbox: Inbox, clock: Clock) -> None:
+    drop(inbox)
+    first = inbox.scan()
+    assert ready(first) == []
+    assert first.due == pytest.approx(2.0)
+    clock.now += 1.9
+    assert ready(inbox.scan()) == []
+    clock.now += 0.1
+    assert ready(inbox.scan()) == ["jobs.xml"]
+
+
+@pytest.mark.parametrize("change", ["grow", "touch", "replace"])
+def test_any_change_starts_the_settling_again(inbox: Inbox, clock: Clock, change: str) -> None:
+    path = drop(inbox, mtime=1_700_000_000)
+    inbox.scan()
+    clock.now += 1.9
+    if change == "grow":
+        path.write_bytes(b"<jobs></jobs>")
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    elif change == "touch":
+        os.utime(path, (1_700_000_001, 1_700_000_001))
+    else:
+        other = drop(inbox, ".new", mtime=1_700_000_000)
+        other.rename(path)
+    inbox.scan()
+    clock.now += 1.9
+    assert ready(inbox.scan()) == []
+    clock.now += 0.1
+    assert ready(inbox.scan()) == ["jobs.xml"]
+
+
+def test_a_file_that_went_away_and_came_back_settles_anew(inbox: Inbox, clock: Clock, tmp_path: Path) -> None:
+    path = drop(inbox)
+    inbox.scan()
+    path.rename(tmp_path / "aside")
+    clock.now += 5
+    inbox.scan()
+    (tmp_path / "aside").rename(path)
+    assert ready(inbox.scan()) == []
+
+
+def test_a_file_that_is_open_for_writing_is_not_complete_however_still(inbox: Inbox, clock: Clock) -> None:
+    path = drop(inbox)
+    with path.open("ab"):
+        scan = settled(inbox, clock, 100)
+        assert ready(scan) == []
+        assert "writing" in scan.waiting[0].why
+    assert ready(inbox.scan()) == ["jobs.xml"]
+
+
+def test_a_writer_that_opens_the_file_right_after_the_question_does_not_end_us(tmp_path: Path) -> None:
+    code = """
+import fcntl, os, signal, subprocess, sys
+from syncd.sync.arrival import lease
+path = sys.argv[1]
+fd = os.open(path, os.O_RDONLY)
+unlock = fcntl.fcntl
+def keep(fd, command, value=0):  # the lease is held while somebody else opens the file for writing
+    if command == fcntl.F_SETLEASE and value == fcntl.F_UNLCK:
+        other = "import os, sys; os.open(sys.argv[1], os.O_WRONLY | os.O_NONBLOCK)"
+        subprocess.run([sys.executable, "-c", other, path], stderr=subprocess.DEVNULL, check=False)
+    return unlock(fd, command, value)
+lease.fcntl.fcntl = keep
+print(lease.ask(fd).value)
+"""
+    path = tmp_path / "x"
+    path.write_bytes(b"x")
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "quiet"), done.stderr
+
+
+def test_without_a_lease_the_file_has_to_be_still_for_30_seconds(
+    inbox: Inbox, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from syncd.sync.arrival import lease
+
+    monkeypatch.setattr(lease, "ask", lambda fd: lease.Lease.REFUSED)
+    drop(inbox)
+    scan = settled(inbox, clock, 29.5)
+    assert (ready(scan), scan.due) == ([], pytest.approx(0.5))
+    clock.now += 0.5
+    assert ready(inbox.scan()) == ["jobs.xml"]
+
+
+def test_another_owners_file_is_settled_without_a_lease(inbox: Inbox, clock: Clock) -> None:
+    if os.getuid() != 0:
+        pytest.skip("needs root to give a file away")
+    path = drop(inbox)
+    path.chmod(0o644)
+    os.chown(path, 12345, 12345)
+    code = """
+import os, sys
+from syncd.sync.arrival import lease
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+print(lease.ask(os.open(0 if len(sys.argv) < 2 else "/proc/self/fd/0", os.O_RDONLY)).value)
+"""
+    with path.open("rb") as file:
+        done = subprocess.run(
+            [sys.executable, "-c", code, "x"], stdin=file, capture_output=True, text=True, check=False
+        )
+    assert done.stdout.strip() == "refused", done.stderr
+
+
+def test_an_empty_file_waits_a_minute(inbox: Inbox, clock: Clock) -> None:
+    drop(inbox, content=b"")
+    scan = settled(inbox, clock, 59)
+    assert (ready(scan), scan.due) == ([], pytest.approx(1))
+    clock.now += 1
+    assert ready(inbox.scan()) == ["jobs.xml"]
+
+
+def test_with_a_marker_the_file_waits_for_it_and_for_nothing_else(
+    make: Callable[..., Inbox], clock: Clock
+) -> None:
+    inbox = make(marker=".done")
+    drop(inbox)
+    scan = settled(inbox, clock, 1000)
+    assert (ready(scan), scan.due) == ([], None)
+    drop(inbox, "jobs.xml.done", b"")
+    assert ready(inbox.scan()) == ["jobs.xml"]
+
+
+def test_the_marker_goes_with_the_claim_so_that_it_cannot_vouch_for_the_next_file(
+    make: Callable[..., Inbox],
+) -> None:
+    inbox = make(marker=".done")
+    drop(inbox)
+    drop(inbox, "jobs.xml.done", b"")
+    assert inbox.claim(inbox.scan().ready[0]) is not None
+    drop(inbox, content=b"<half")
+    assert ready(inbox.scan()) == []
+
+
+def test_a_marker_that_a_dead_process_left_goes_with_its_orphan(make: Callable[..., Inbox]) -> None:
+    inbox = make(marker=".done")
+    drop(inbox, "jobs.xml.done", b"")
+    path = drop(inbox)
+    path.rename(inbox.folder / ".claimed" / "0123abcd-jobs.xml")
+    assert len(inbox.orphans()) == 1
+    drop(inbox, content=b"<half")
+    assert ready(inbox.scan()) == []
+
+
+def test_ready_files_come_oldest_first_then_by_name(inbox: Inbox, clock: Clock) -> None:
+    for name, mtime in (("b", 20), ("c", 10), ("a", 20)):
+        drop(inbox, name, mtime=mtime)
+    assert ready(settled(inbox, clock)) == ["c", "a", "b"]
+
+
+# -- claiming ---------------------------------------------------------------------------------------
+
+
+def test_a_claim_moves_the_file_and_keeps_it_locked(inbox: Inbox, clock: Clock) -> None:
+    drop(inbox, content=b"<jobs>1</jobs>")
+    claimed = claim(inbox, clock)
+    assert [p.name for p in (inbox.folder / ".claimed").glob("*-*")] == [claimed.claimed_name]
+    assert claimed.claimed_name[8:] == "-jobs.xml"
+    assert (claimed.name, claimed.size, claimed.path.read_bytes()) == ("jobs.xml", 14, b"<jobs>1</jobs>")
+    assert not (inbox.folder / "jobs.xml").exists()
+    assert inbox.orphans() == []
+    claimed.close()
+    assert [orphan.name for orphan in inbox.orphans()] == ["jobs.xml"]
+
+
+def test_of_two_processes_one_gets_the_file(inbox: Inbox, clock: Clock) -> None:
+    drop(inbox)
+    candidate = settled(inbox, clock).ready[0]
+    assert inbox.claim(candidate) is not None
+    assert inbox.claim(candidate) is None
+
+
+def test_a_file_put_in_its_place_since_the_scan_is_not_run_before_it_has_settled(
+    inbox: Inbox, clock: Clock
+) -> None:
+    path = drop(inbox)
+    candidate = settled(inbox, clock).ready[0]
+    drop(inbox, ".new", b"<half").rename(path)
+    assert inbox.claim(candidate) is None
+    [orphan] = inbox.orphans()
+    assert orphan.path.read_bytes() == b"<half"
+    assert inbox.settling(orphan) is not None
+    clock.now += 2
+    assert inbox.settling(orphan) is None
+
+
+def test_a_claimed_file_that_somebody_replaces_by_a_link_is_still_the_file(
+    inbox: Inbox, clock: Clock, tmp_path: Path
+) -> None:
+    drop(inbox, content=b"mine")
+    claimed = claim(inbox, clock)
+    (tmp_path / "secret").write_bytes(b"secret")
+    there = inbox.folder / ".claimed" / claimed.claimed_name
+    there.unlink()
+    there.symlink_to(tmp_path / "secret")
+    assert claimed.path.read_bytes() == b"mine"
+    claimed.close()
+    assert inbox.orphans() == []
+
+
+def test_the_feed_is_locked_for_one_process_at_a_time(inbox: Inbox) -> None:
+    code = "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)"
+    lock = [sys.executable, "-c", code, str(inbox.folder / ".claimed" / ".lock")]
+    with inbox.lock() as mine:
+        assert mine
+        assert subprocess.run(lock, stderr=subprocess.DEVNULL, check=False).returncode != 0
+        with inbox.lock() as again:
+            assert not again
+    assert subprocess.run(lock, check=False).returncode == 0
+
+
+def test_a_copy_keeps_the_original_and_its_time(inbox: Inbox, tmp_path: Path) -> None:
+    original = tmp_path / "mine.csv"
+    original.write_bytes(b"a,b\n" * 400_000)
+    os.utime(original, (1_700_000_000, 1_700_000_000))
+    steps: list[tuple[int, int]] = []
+    claimed = inbox.copy_in(original, lambda done, size: steps.append((done, size)))
+    assert claimed.path.read_bytes() == original.read_bytes()
+    assert (claimed.name, claimed.mtime_ns) == ("mine.csv", 1_700_000_000 * 10**9)
+    assert steps[-1] == (1_600_000, 1_600_000)
+    assert inbox.orphans() == []
+
+
+def test_only_a_regular_file_is_copied_in(inbox: Inbox, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", tmp_path):
+        with pytest.raises((FeedError, IsADirectoryError)):
+            inbox.copy_in(path)
+
+
+def test_tidying_removes_what_dead_runs_left_and_nothing_else(inbox: Inbox, clock: Clock) -> None:
+    drop(inbox)
+    claimed = claim(inbox, clock)
+    claims = inbox.folder / ".claimed"
+    for name in (".copy-00000000", ".00000000.rejected.csv.part", claimed.scratch.name + ".csv"):
+        (claims / name).write_bytes(b"x")
+    inbox.tidy()
+    left = {p.name for p in claims.iterdir()} - {".lock"}
+    assert left == {claimed.claimed_name, claimed.scratch.name + ".csv"}
+
+
+# -- names ------------------------------------------------------------------------------------------
+
+
+def test_a_name_that_is_not_utf_8_goes_all_the_way(inbox: Inbox, clock: Clock) -> None:
+    (inbox.folder / os.fsdecode(b"caf\xe9 %41\n.xml")).write_bytes(b"x")
+    claimed = claim(inbox, clock)
+    assert claimed.name == "caf%E9 %41\n.xml"
+    claimed.close()
+    [orphan] = inbox.orphans()
+    filed = inbox.file_away(orphan, 7, failed=False)
+    assert os.fsencode(filed.name) == b"7-caf%E9 %41\n.xml"
+    assert filed.read_bytes() == b"x"
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("a" * 181, "a" * 180),
+        ("é" * 100, "é" * 90),
+        ("a" + "é" * 90, "a" + "é" * 89),
+        ("short.xml", "short.xml"),
+    ],
+)
+def test_a_name_is_cut_to_180_bytes_between_characters(name: str, kept: str) -> None:
+    assert cut(name) == kept
+
+
+def test_a_file_with_the_longest_possible_name_can_be_filed_with_its_reports(
+    inbox: Inbox, clock: Clock
+) -> None:
+    (inbox.folder / os.fsdecode(b"\xff" * 255)).write_bytes(b"x")
+    filed = inbox.file_away(
+        claim(inbox, clock), 2**31, False, lambda p: p.with_name(p.name + ".rejected.jsonl").touch()
+    )
+    assert filed.name == f"{2**31}-" + "%FF" * 60
+
+
+@pytest.mark.parametrize(
+    ("name", "run"), [("42-a.xml", 42), ("42.3-a.xml", 42), ("a.xml", None), ("42-", None)]
+)
+def test_a_filed_name_tells_its_run(name: str, run: int | None) -> None:
+    assert parse_filed(name) == run
+    assert parse_filed(filed_name(9, "x")) == 9
+    assert shown("plain") == "plain"
+
+
+# -- filing -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("failed", "folder"), [(False, "done"), (True, "failed")])
+def test_the_file_goes_under_its_runs_number(inbox: Inbox, clock: Clock, failed: bool, folder: str) -> None:
+    drop(inbox)
+    filed = inbox.file_away(claim(inbox, clock), 42, failed)
+    assert filed == inbox.folder / folder / "42-jobs.xml"
+    assert filed.read_bytes() == b"<jobs/>"
+    assert inbox.orphans() == []
+
+
+def test_nothing_is_ever_overwritten(inbox: Inbox, clock: Clock) -> None:
+    (inbox.folder / "done" / "42-jobs.xml").write_bytes(b"older")
+    (inbox.folder / "done" / "42.2-jobs.xml").mkdir()
+    drop(inbox)
+    filed = inbox.file_away(claim(inbox, clock), 42, failed=False)
+    assert filed.name == "42.3-jobs.xml"
+    assert (inbox.folder / "done" / "42-jobs.xml").read_bytes() == b"older"
+
+
+def test_a_crash_while_filing_leaves_no_second_name(inbox: Inbox, clock: Clock) -> None:
+    drop(inbox)
+
+    def die(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    claimed = claim(inbox, clock)
+    with pytest.raises(KeyboardInterrupt):
+        inbox.file_away(claimed, 42, failed=False, beside=die)
+    claimed.close()
+    [orphan] = inbox.orphans()
+    inbox.file_away(orphan, 42, failed=False)
+    assert [p.name for p in (inbox.folder / "done").iterdir()] == ["42-jobs.xml"]
+
+
+def test_reports_are_written_before_the_file_moves(inbox: Inbox, clock: Clock) -> None:
+    drop(inbox)
+
+    def beside(path: Path) -> None:
+        assert path.name == "42-jobs.xml"
+        assert list((inbox.folder / ".claimed").glob("*-jobs.xml"))
+        path.with_name(path.name + ".report.json").write_text("{}")
+
+    inbox.file_away(claim(inbox, clock), 42, False, beside)
+    assert [(number, path.name) for number, path in inbox.filed()] == [
+        (42, "42-jobs.xml"),
+        (42, "42-jobs.xml.report.json"),
+    ]
+
+
+def test_a_claimed_file_that_vanished_is_said_to_have(inbox: Inbox, clock: Clock) -> None:
+    drop(inbox)
+    claimed = claim(inbox, clock)
+    (inbox.folder / ".claimed" / claimed.claimed_name).unlink()
+    with pytest.raises(FileNotFoundError):
+        inbox.file_away(claimed, 42, failed=False)
+    assert list((inbox.folder / "done").iterdir()) == []

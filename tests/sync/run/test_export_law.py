@@ -1,0 +1,300 @@
+"""The law of exports: importing what ``export`` wrote, in each of the service's own shapes, changes nothing."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from html import escape
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from lxml import etree
+from msgspec.structs import replace
+
+from syncd.domain import Job, RunState
+from syncd.domain import html_faults as html_check
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.export.formats import EXPORTS
+from syncd.feeds.native.reading import COLUMNS
+from syncd.store import employers, feeds, history, jobs
+from syncd.sync.run.feed import Feed
+
+NATIVE = ("json", "xml", "csv")
+NUMBERS = itertools.count(1)
+#: What has broken one writer or another.
+NASTY = [
+    "]]>",
+    "<b>",
+    "&amp;",
+    '"',
+    "''",
+    ",",
+    ";",
+    "|",
+    "\t",
+    "=1+1",
+    "@x",
+    "sep=;",
+    "NA",
+    "null",
+    "é",
+    "🙂",
+    "\u2028",
+]
+NASTY += [
+    "\u200f",
+    "\u00a0",
+    "\ufeff",
+    "'",
+    "0x1",
+    "1E+3",
+    "\\",
+    "\\n",
+    "{}",
+    "--",
+    "#",
+    "<!--",
+    "-->",
+    "%",
+    "true",
+    "007",
+]
+
+words = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=8)), min_size=1, max_size=6).map("".join)
+
+
+def usable(text: str, limit: int) -> bool:
+    text = text.strip()
+    return 0 < len(text) <= limit and all(c.isprintable() or c in " \u00a0\u2028\u200f\ufeff" for c in text)
+
+
+titles = words.filter(lambda text: usable(text, 256))
+references = words.filter(lambda text: usable(text, 40))
+markup = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "<p>",
+                "</p>",
+                "<br>",
+                "\r\n",
+                "\n",
+                "\r",
+                "\t",
+                " ",
+                '<a href="https://x.ca/?a=1&amp;b=2">y</a>',
+            ]
+        ),
+        st.text(max_size=10)
+        .filter(lambda t: all(c.isprintable() for c in t))
+        .map(lambda t: escape(t, quote=False)),
+        st.sampled_from(["]]&gt;", "&lt;script&gt;", "&amp;nbsp;", '"quoted"', "a,b;c|d", "=cmd()"]),
+    ),
+    min_size=1,
+    max_size=8,
+).map("".join)
+descriptions = markup.filter(lambda text: bool(text.strip()) and not html_check(text, 1))
+amounts = st.decimals("0.0001", "999999999999", places=4)
+places = st.lists(
+    st.sampled_from(
+        [
+            "Montréal, QC",
+            "montreal",
+            "St. John's, NL",
+            "Hull",
+            "Nowhere Bay",
+            "Nowhere Bay, NU",
+            "Île-à-l'Ours (Sud)",
+            "L'Anse-St-X/Y, QC",
+        ]
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@st.composite
+def salaries(draw: st.DrawFn) -> dict[str, Any] | None:
+    kind = draw(st.sampled_from(["none", "commission", "amount", "range"]))
+    if kind == "none":
+        return None
+    if kind == "commission":
+        return {"plusCommission": True}
+    low, high = sorted([draw(amounts), draw(amounts)])
+    period = {"id": draw(st.integers(1, 5))}
+    salary = {"amount": low, "period": period, "plusCommission": draw(st.booleans())}
+    return salary | {"maxAmount": high} if kind == "range" else salary
+
+
+@st.composite
+def bodies(draw: st.DrawFn) -> dict[str, Any]:
+    """A body that the API takes: of any status, with all that may be null or absent."""
+    status = draw(st.sampled_from(["active", "archived", "draft"]))
+    active = status == "active"
+    dates = ["2026-11-16", "2027-06-30", "9999-12-31", None] + ([] if active else ["2020-01-01"])
+    sent = {
+        "title": draw(titles),
+        "status": status,
+        "closeDate": draw(st.sampled_from(dates)),
+        "confidential": draw(st.booleans()),
+        "autoRefresh": draw(st.booleans()),
+        "locations": [{"description": text} for text in draw(places)],
+        "categories": [{"id": id} for id in draw(st.lists(st.integers(1, 8), min_size=1, max_size=3))],
+        "salary": draw(salaries()),
+        "applicationEmail": "jobs@example.com",
+        "applicationUrl": "https://example.com/a?b=1&c=%22;d,e|f",
+    }
+    if active or draw(st.booleans()):
+        sent |= {"positionType": {"id": draw(st.integers(1, 5))}, "description": draw(descriptions)}
+        sent |= {"applicantRoutingType": {"id": draw(st.integers(1, 2))}}
+    for name in ("applicationEmail", "applicationUrl"):
+        if "applicantRoutingType" not in sent and draw(st.booleans()):
+            del sent[name]
+    return sent
+
+
+def exported(board: Any, form: str) -> bytes:
+    def all_jobs() -> Iterator[Job]:
+        found = board.store.read(lambda tx: jobs.after(tx, board.employer.id, 0, 10_000))
+        return (job for job in found if job.reference_id is not None)
+
+    return "".join(EXPORTS[form].write(all_jobs(), board.employer, board.catalogue)).encode()
+
+
+def feed_of(board: Any, toml: str = "") -> Feed:
+    name = f"feed{next(NUMBERS)}"
+    config = parse_feed(name, f'employer = "x"\n{toml}', board.catalogue, FeedDefaults())
+    feed_id = board.store.write(lambda tx: feeds.feed_id(tx, name, board.employer.id))
+    folder = board.folder / "drop" / name
+    (folder / "done").mkdir(parents=True)
+    return Feed(feed_id, config, board.employer, folder)
+
+
+@pytest.mark.parametrize("form", NATIVE)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(sent=st.dictionaries(references, bodies(), max_size=5))
+@example(sent={"NA": {"title": "null", "locations": [{"description": "Hull"}], "categories": [{"id": 1}]}})
+@example(sent={})
+def test_importing_an_export_changes_nothing(board: Any, form: str, sent: dict[str, dict[str, Any]]) -> None:
+    board.employer = board.store.write(lambda tx: employers.add(tx, f"Employer {next(NUMBERS)}"))
+    for reference, fields in sent.items():
+        board.put({"referenceId": reference, **fields})
+    before = board.jobs()
+    text = exported(board, form)
+    run = board.drop(feed_of(board), text)
+    rejected = board.rejected(run)
+    assert not rejected, (rejected, text)
+    assert board.jobs() == before
+    assert run.counts.read == run.counts.unchanged == len(before)
+    changes = board.store.read(lambda tx: list(history.of_run(tx, run.id)))
+    assert changes == []
+
+
+@pytest.mark.parametrize("form", NATIVE)
+def test_an_export_makes_the_same_jobs_for_another_employer(board: Any, form: str) -> None:
+    board.put(
+        board.row(
+            "A",
+            salary={"amount": Decimal("20.5"), "period": {"id": 5}},
+            closeDate="2027-01-31",
+            status="active",
+        )
+    )
+    board.put(
+        board.row("B", status="draft", confidential=True, locations=[{"description": "Nowhere Bay, NU"}])
+    )
+    board.put(
+        board.row(
+            "C", status="archived", description='<p>Line\r\nbreak</p>\t"x"', salary={"plusCommission": True}
+        )
+    )
+    first, text = board.jobs(), exported(board, form)
+    board.employer = board.store.write(lambda tx: employers.add(tx, "Copy"))
+    run = board.drop(feed_of(board), text)
+    assert (run.state, run.counts.created) == (RunState.SUCCEEDED, 3)
+    for old, new in zip(first, board.jobs(), strict=True):
+        same = {"id": 0, "employer_id": 0, "version": 0, "close_origin": old.close_origin, "locations": ()}
+        assert replace(old, **same) == replace(new, **same)
+        assert [p.description for p in old.locations] == [p.description for p in new.locations]
+
+
+def test_a_native_csv_has_the_documented_columns_and_names_for_people(board: Any) -> None:
+    board.put(board.row("A", status="active", salary={"amount": 20, "period": {"id": 5}}))
+    header, row = exported(board, "csv").decode("utf-8-sig").splitlines()
+    assert header == ",".join(COLUMNS)
+    assert ",Full Time,20,,Hourly,false," in row
+
+
+def publish(board: Any) -> None:
+    board.put(
+        board.row(
+            "A-1",
+            status="active",
+            closeDate="2027-01-31",
+            title="Cook ]]> <now>",
+            locations=[{"description": "Montréal, QC"}, {"description": "Hull, QC"}],
+            salary={"amount": Decimal("25.50"), "maxAmount": 30, "period": {"id": 5}, "plusCommission": True},
+        )
+    )
+    board.put(
+        board.row(
+            "A-2",
+            status="active",
+            confidential=True,
+            positionType={"id": 3},
+            applicantRoutingType={"id": 2},
+            applicationUrl="https://x.ca/?a=1&b=2",
+        )
+    )
+
+
+def test_json_ld_is_a_graph_of_job_postings(board: Any) -> None:
+    publish(board)
+    found = json.loads(exported(board, "jsonld"))
+    first, second = found["@graph"]
+    assert found["@context"] == "https://schema.org"
+    assert first["identifier"] == {"@type": "PropertyValue", "value": "A-1", "name": "Acme Ltd."}
+    assert first["baseSalary"]["value"] == {
+        "@type": "QuantitativeValue",
+        "minValue": 25.5,
+        "maxValue": 30,
+        "unitText": "HOUR",
+    }
+    assert first["jobLocation"][1]["address"]["addressLocality"] == "Hull"
+    assert (first["validThrough"], first["employmentType"]) == ("2027-01-31", "FULL_TIME")
+    assert first["applicationContact"]["email"] == "jobs@example.com"
+    assert (second["hiringOrganization"], second["url"]) == ("confidential", "https://x.ca/?a=1&b=2")
+    assert "Acme" not in json.dumps(second)
+
+
+def test_indeed_has_one_job_for_each_location_and_no_name_where_it_is_confidential(board: Any) -> None:
+    publish(board)
+    root = etree.fromstring(exported(board, "indeed"))
+    found = [{child.tag: child.text for child in job} for job in root.iterfind("job")]
+    assert [job["referencenumber"] for job in found] == ["A-1", "A-1~2", "A-2"]
+    assert [job["requisitionid"] for job in found] == ["A-1", "A-1", "A-2"]
+    assert [(job["city"], job["state"], job["country"]) for job in found][1] == ("Hull", "QC", "CA")
+    assert found[0]["title"] == "Cook ]]> <now>"
+    assert found[0]["salary"] == "$25.50 - $30 per hour + commission"
+    assert (found[0]["email"], found[0].get("url")) == ("jobs@example.com", None)
+    assert (found[2]["jobtype"], found[2].get("company")) == ("contract", None)
+
+
+@pytest.mark.parametrize(("form", "preset"), [("indeed", "indeed"), ("jsonld", "schemaorg")])
+def test_what_boards_read_syncd_reads_with_the_preset(board: Any, form: str, preset: str) -> None:
+    board.put(
+        board.row(
+            "A-1",
+            status="active",
+            closeDate="2027-01-31",
+            salary={"amount": Decimal("25.50"), "maxAmount": 30, "period": {"id": 5}},
+        )
+    )
+    (before,), text = board.jobs(), exported(board, form)
+    run = board.drop(feed_of(board, f'preset = "{preset}"'), text)
+    assert (run.counts.unchanged, board.rejected(run)) == (1, [])
+    assert board.jobs() == [before]
