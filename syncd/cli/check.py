@@ -69,6 +69,7 @@ def _folder(key: str, folder: Path) -> Iterator[str]:
 def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     """Whether a daemon runs on this store, and what is wrong with store and feed files."""
     from syncd.service import wiring
+    from syncd.store import facts
 
     found: list[str] = []
     configs: dict[str, FeedConfig] = {}
@@ -80,7 +81,7 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     try:
         running, store = _open(settings)
         with store:
-            store.health()
+            store.write(facts.prove_writable)
             wiring.owners_of(store, configs, settings)
     except ConfigError as error:
         found.extend(error.faults)

@@ -31,7 +31,7 @@ from syncd import config
 from syncd.api import add_health, make_app, server_limits
 from syncd.api.context import CONTEXT
 from syncd.domain import Catalogue, Employer
-from syncd.store import Store, employers, keys
+from syncd.store import Store, employers, facts, keys
 from syncd.web import ServerLimits, make_runner
 
 ZONE = ZoneInfo("America/Toronto")
@@ -385,7 +385,7 @@ def serve(store: Store, clock: Clock) -> Start:
         app = make_app(store, given, catalogue or Catalogue.default())
 
         async def readiness() -> dict[str, Any]:
-            await asyncio.to_thread(store.health)
+            await asyncio.to_thread(store.write, facts.prove_writable)
             return {"ready": True}
 
         add_health(app, readiness)

@@ -24,7 +24,7 @@ from syncd.domain import (
     check_body,
 )
 from syncd.feeds.configuration import FeedDefaults, parse_feed
-from syncd.store import Store, employers, feeds, jobs, runs, upsert
+from syncd.store import Store, employers, feeds, jobs, results, runs, upsert
 from syncd.sync.files.names import filed_name
 from syncd.sync.run import Feed, Importer, Progress, RejectsWriter, SourceFile
 
@@ -138,10 +138,10 @@ class Board:
         return self.store.read(lambda tx: runs.get(tx, run_id))
 
     def rejected(self, run: Run) -> list[RejectedRow]:
-        return self.store.read(lambda tx: list(runs.rejected_rows(tx, run.id)))
+        return self.store.read(lambda tx: list(results.rejected_rows(tx, run.id)))
 
     def warnings(self, run: Run) -> list[FeedWarning]:
-        return self.store.read(lambda tx: list(runs.warnings(tx, run.id)))
+        return self.store.read(lambda tx: list(results.warnings(tx, run.id)))
 
     # -- jobs ----------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from syncd.domain import FeedWarning, RejectedRow, Run, RunState, UnknownValues
 from syncd.errors import Problem
-from syncd.store import Store, Tx, history, jobs, runs
+from syncd.store import Store, Tx, history, jobs, results, runs
 from syncd.sync.report.held_plan import ShownPlan
 
 FORMAT = "syncd.report/1"
@@ -86,16 +86,16 @@ def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[s
         **run_json(run),
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
         "wouldArchive": _would_archive(tx, run, would_archive),
-        "rejectedRows": [rejected_json(row) for row in _first(runs.rejected_rows(tx, run_id), most)],
-        **unknown_json(runs.unknown(tx, run_id)),
-        "warnings": [warning_json(warning) for warning in _first(runs.warnings(tx, run_id), most)],
-        "changes": [_change(change) for change in _first(runs.changes(tx, run_id), most)],
+        "rejectedRows": [rejected_json(row) for row in _first(results.rejected_rows(tx, run_id), most)],
+        **unknown_json(results.unknown(tx, run_id)),
+        "warnings": [warning_json(warning) for warning in _first(results.warnings(tx, run_id), most)],
+        "changes": [_change(change) for change in _first(history.of_run(tx, run_id), most)],
     }
 
 
 def _would_archive(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:
     """What a held run waits to archive, None for any other run."""
-    payload = runs.plan(tx, run.id) if run.state is RunState.HELD else None
+    payload = results.plan(tx, run.id) if run.state is RunState.HELD else None
     if payload is None:
         return None
     shown = ShownPlan.from_bytes(payload)

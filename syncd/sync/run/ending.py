@@ -8,7 +8,7 @@ from functools import partial
 
 from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FeedError
-from syncd.store import Tx, feeds, runs
+from syncd.store import Tx, feeds, results, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import events
 from syncd.sync.run.context import FileRun
@@ -93,7 +93,7 @@ def end_held(
 
     def also(tx: Tx) -> None:
         feeds.confirm(tx, this.feed.id, [] if hold.all else plan.back)
-        runs.set_plan(tx, run.id, payload)
+        results.set_plan(tx, run.id, payload)
 
     return _end(this, run, also, stage, plan.summary)
 
@@ -147,7 +147,7 @@ def _end(
         if this.reports_rows:
             _store_warnings(tx, this)
         if run.state is not RunState.HELD:
-            runs.set_plan(tx, run.id, None)
+            results.set_plan(tx, run.id, None)
         runs.save(tx, run)
         return [] if run.state is RunState.FAILED else supersede(tx, run.feed, before=run.id)
 
@@ -159,11 +159,11 @@ def _end(
 
 def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None) -> None:
     run, store = this.run, this.store
-    store.write(lambda tx: runs.clear_findings(tx, run.id))
+    store.write(lambda tx: results.clear(tx, run.id))
     if stage is None or summary is None:
         return
     for rows in rejected_rows(stage, summary):
-        store.write(partial(runs.add_rejected, run_id=run.id, rows=rows))
+        store.write(partial(results.add_rejected, run_id=run.id, rows=rows))
         for row in rows:
             events.row_rejected(run, row)
 
@@ -171,8 +171,8 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
 def _store_warnings(tx: Tx, this: FileRun) -> None:
     config = this.feed.config
     unknown = this.warnings.unknown.listed(config.mapping, config.own_lookups, this.ctx.catalogue)
-    runs.add_warnings(tx, this.run.id, this.warnings.all())
-    runs.set_unknown(tx, this.run.id, unknown)
+    results.add_warnings(tx, this.run.id, this.warnings.all())
+    results.set_unknown(tx, this.run.id, unknown)
 
 
 def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:
@@ -185,5 +185,5 @@ def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:
     ]
     for run in gone:
         runs.save(tx, run)
-        runs.set_plan(tx, run.id, None)
+        results.set_plan(tx, run.id, None)
     return gone

@@ -18,7 +18,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Run
-from syncd.store import Store, runs
+from syncd.store import Store, results
 from syncd.sync.run import reading
 from syncd.sync.run.feed import Stopped
 from syncd.sync.run.rejects import RejectsWriter
@@ -81,7 +81,7 @@ def ended(board: Any, run: Run) -> Any:
         (run.state, run.holds, run.reason, run.withheld, run.counts),
         board.rejected(run),
         board.warnings(run),
-        board.store.read(lambda tx: runs.unknown(tx, run.id)),
+        board.store.read(lambda tx: results.unknown(tx, run.id)),
         board.jobs(),
     )
 
@@ -175,7 +175,7 @@ def test_a_file_comes_to_the_same_with_a_helper(board: Any, twin: Any, watch: Wa
     run = same(board, twin, FORMS[form](rows(board)))
     assert run.counts.created > 800
     assert run.counts.rejected > 10
-    unknown = board.store.read(lambda tx: runs.unknown(tx, run.id))
+    unknown = board.store.read(lambda tx: results.unknown(tx, run.id))
     assert unknown.found == {"locations": [("Toronto, Texas", 9)]}
     assert watch.answers >= 2  # how many more depends on what else the machine does
     assert all(process.poll() is not None for process in watch.processes)

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from syncd.errors import StoreBusy
-from syncd.store import Store, Tx, folding
-from syncd.store.engine import PAGE_SIZE, Session
+from syncd.store import Store, Tx
+from syncd.store.database import Session
+from syncd.store.sqlite import checkpoint
+from syncd.store.sqlite.database import PAGE_SIZE
 
 #: Rows of these tests: of 8 KB, so that two of them make a page of the log.
 VALUE = "x" * 8_000
@@ -18,19 +20,21 @@ ROWS = 100
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folding, "ROWS", ROWS)
+    monkeypatch.setattr(checkpoint, "ROWS", ROWS)
 
 
 def put(number: int) -> Callable[[Tx], None]:
     def fn(tx: Tx) -> None:
-        tx.run("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", (f"t-{number % 1_000}", VALUE))
+        tx.execute(
+            "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", (f"t-{number % 1_000}", VALUE)
+        )
 
     return fn
 
 
 def log_of(store: Store) -> int:
     """Pages for which the log has room: its file is not cut when it begins afresh."""
-    return Path(f"{store.path}-wal").stat().st_size // PAGE_SIZE
+    return Path(f"{store.database.path}-wal").stat().st_size // PAGE_SIZE
 
 
 async def keep_writing(store: Store, count: int) -> None:
@@ -52,7 +56,7 @@ async def test_it_stays_short_while_others_read_without_a_pause(store: Store) ->
 
     async def read_on() -> None:
         while not done:
-            store.look_up(lambda tx: tx.one("SELECT count(*) FROM setting"))
+            store.look_up(lambda tx: tx.execute("SELECT count(*) FROM setting").fetchone())
             await asyncio.sleep(0)
 
     async with asyncio.TaskGroup() as group:
@@ -63,8 +67,8 @@ async def test_it_stays_short_while_others_read_without_a_pause(store: Store) ->
 
 
 async def test_it_is_the_thread_that_copies_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    copied = {"syncd-fold": 0, "syncd-writer": 0}
-    real, before = folding._fold, 0
+    copied = {"syncd-checkpoint": 0, "syncd-writer": 0}
+    real, before = checkpoint._checkpoint, 0
 
     def counted(session: Session) -> int:
         nonlocal before
@@ -73,9 +77,9 @@ async def test_it_is_the_thread_that_copies_most(store: Store, monkeypatch: pyte
         before = pages
         return pages
 
-    monkeypatch.setattr(folding, "_fold", counted)
+    monkeypatch.setattr(checkpoint, "_checkpoint", counted)
     await keep_writing(store, 1_600)
-    assert copied["syncd-fold"] > copied["syncd-writer"] > 0
+    assert copied["syncd-checkpoint"] > copied["syncd-writer"] > 0
 
 
 async def test_a_thread_that_cannot_fold_disturbs_no_write(
@@ -84,9 +88,11 @@ async def test_a_thread_that_cannot_fold_disturbs_no_write(
     def refused() -> Session:
         raise StoreBusy("no")
 
-    monkeypatch.setattr(store._folder, "_connect", refused)
+    monkeypatch.setattr(store._checkpoints, "_connect", refused)
     await keep_writing(store, 800)
-    assert store.read(lambda tx: tx.one("SELECT count(*) FROM setting WHERE name LIKE 't-%'")) == (800,)
+    assert store.read(
+        lambda tx: tx.execute("SELECT count(*) FROM setting WHERE name LIKE 't-%'").fetchone()
+    ) == (800,)
     assert log_of(store) < 400
 
 
@@ -94,7 +100,9 @@ def test_everything_is_in_the_file_when_the_store_is_closed(store: Store) -> Non
     for number in range(300):
         store.write(put(number))
     store.close()
-    log = Path(f"{store.path}-wal")
+    log = Path(f"{store.database.path}-wal")
     assert not log.exists() or log.stat().st_size == 0
-    with Store.open(f"sqlite:///{store.path}", timezone=store.now().instant.tzinfo) as again:
-        assert again.read(lambda tx: tx.one("SELECT count(*) FROM setting WHERE name LIKE 't-%'")) == (300,)
+    with Store.open(f"sqlite:///{store.database.path}", timezone=store.now().instant.tzinfo) as again:
+        assert again.read(
+            lambda tx: tx.execute("SELECT count(*) FROM setting WHERE name LIKE 't-%'").fetchone()
+        ) == (300,)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from syncd.errors import StoreError
-from syncd.store import Store, jobs, search, search_index
+from syncd.store import Store, jobs
+from syncd.store.sqlite import search, search_index
 
 SQL = {
     "blocks of noise": "UPDATE job_search_data SET block = randomblob(length(block))",
@@ -62,7 +63,7 @@ def found(store: Store, employer_id: int, q: str) -> list[int]:
 def asks_the_index(store: Store, employer_id: int, q: str) -> bool:
     def look(tx):
         among = jobs.count(tx, employer_id)
-        return search.Search(tx, employer_id, q, None, among).mark() is not None
+        return search.Question(tx, employer_id, q, None, among).mark() is not None
 
     return store.read(look)
 
@@ -96,7 +97,7 @@ def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(board, path: 
         assert found(store, owner, "brewer") == [renamed.id], stage
         index_all(store)
     assert asks_the_index(store, owner, "baker")
-    store.write(lambda tx: tx.run("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
+    store.write(lambda tx: tx.execute("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
     assert store.mend_index() is None
 
 
@@ -164,9 +165,9 @@ def test_a_step_that_fails_takes_no_write_of_others_with_it(board, path: Path) -
     go = threading.Event()
     waiting = [
         board.store.begin_write(lambda _tx: go.wait(10)),
-        board.store.begin_write(search_index.step),
+        board.store.begin_write(lambda tx: search_index.step(tx, tx.search)),
         board.store.begin_write(
-            lambda tx: tx.run("DELETE FROM job_search_stale WHERE job_id = ?", (job.id,))
+            lambda tx: tx.execute("DELETE FROM job_search_stale WHERE job_id = ?", (job.id,))
         ),
     ]
     go.set()

@@ -59,7 +59,7 @@ def test_every_page_knows_the_job_as_it_was_then(  # noqa: PLR0917
     if deleted:
         board.delete(states[-1])
     if not whole:
-        store.write(lambda tx: tx.run("UPDATE history SET state = NULL"))
+        store.write(lambda tx: tx.execute("UPDATE history SET state = NULL"))
     expected = [*zip([None, *states], states, strict=False)]
     expected += [(states[-1], None)] if deleted else []
     assert pages(store, states[0], size) == expected
@@ -70,8 +70,8 @@ def test_a_page_is_read_without_all_that_came_after_it(
     store: Store, states: list[Job], page: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = []
-    entry = history._entry
-    monkeypatch.setattr(history, "_entry", lambda row: read.append(row) or entry(row))
+    entry = history._ENTRY._build
+    monkeypatch.setattr(history._ENTRY, "_build", lambda *row: read.append(row) or entry(*row))
     job = states[0]
     store.read(lambda tx: history.page(tx, job.employer_id, job.id, page=page, page_size=10))
     assert len(read) < 10 + history.WHOLE_EVERY + 1
@@ -91,7 +91,7 @@ def test_what_is_told_of_a_change_is_what_changed_also_where_the_whole_job_is_ke
     store: Store, employer: Employer, states: list[Job]
 ) -> None:
     entries = store.read(lambda tx: history.of_job(tx, employer.id, states[0].id, CHANGES))
-    kept = store.read(lambda tx: tx.all("SELECT version FROM history WHERE state IS NOT NULL"))
+    kept = store.read(lambda tx: tx.execute("SELECT version FROM history WHERE state IS NOT NULL").fetchall())
     assert [row[0] for row in kept] == [history.WHOLE_EVERY * n for n in (1, 2, 3)]
     [entry] = [entry for entry in entries if entry.version == history.WHOLE_EVERY]
     before, after = states[history.WHOLE_EVERY - 2 : history.WHOLE_EVERY]

@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from syncd.domain import ArchivedBy, Employer, Job, Status, fold
-from syncd.store import Store, employers, jobs, schema, search, search_index
-from syncd.store.engine import Database
+from syncd.store import Store, employers, jobs, schema
 from syncd.store.order import Window
+from syncd.store.sqlite import SqliteDatabase, search, search_index
 
 START = datetime(2026, 3, 2, 15, 0, tzinfo=UTC)
 PAGE = 3
@@ -57,7 +57,7 @@ def every_way(
     def look(tx):
         total, headers = jobs.page(tx, employer.id, q=q, status=status, page=page, page_size=PAGE)
         answers = {"find": (total, [header.id for header in headers])}
-        asked = search.Search(tx, employer.id, fold(q), status, jobs.count(tx, employer.id))
+        asked = search.Question(tx, employer.id, fold(q), status, jobs.count(tx, employer.id))
         window = Window.of(total, page, PAGE)
         answers["scan"] = asked.count_by_scan(), asked.scan(window)
         mark = asked.mark()
@@ -101,7 +101,7 @@ def do(board, model: list[Job], step: tuple, employer: Employer) -> None:
             made = {"title": title, "reference_id": reference, "status": status, "published_at": at}
             model.append(board.create(employer_id=employer.id, **made))
     elif kind == "index":
-        board.store.write(lambda tx: search_index.step(tx, rest[0]))
+        board.store.write(lambda tx: search_index.step(tx, tx.search, rest[0]))
     elif rest[0] < len(model):
         job = model.pop(rest[0])
         if kind == "rename":
@@ -160,7 +160,7 @@ def test_the_index_is_asked_for_three_characters_of_an_employer_with_many_jobs(
 
     def asked(owner: Employer, term: str) -> bool:
         return store.read(
-            lambda tx: search.Search(tx, owner.id, term, None, jobs.count(tx, owner.id)).mark() is not None
+            lambda tx: search.Question(tx, owner.id, term, None, jobs.count(tx, owner.id)).mark() is not None
         )
 
     assert not asked(employer, "bak")  # all five are lacking
@@ -187,7 +187,7 @@ def test_a_common_term_is_found_by_a_walk_and_a_rare_one_by_the_index(
 
     def walked(term: str, page: int = 1) -> list[int] | None:
         def look(tx):
-            asked = search.Search(tx, employer.id, term, None, 400)
+            asked = search.Question(tx, employer.id, term, None, 400)
             return asked.walk(Window.of(asked.count_by_index(asked.mark()), page, 10))
 
         return store.read(look)
@@ -208,7 +208,7 @@ def test_a_walk_that_turns_out_too_long_gives_up(
     index_all(store)
 
     def look(tx):
-        asked = search.Search(tx, employer.id, "old", None, 200)
+        asked = search.Question(tx, employer.id, "old", None, 200)
         return asked.walk(Window.of(40, 1, 10))
 
     assert store.read(look) is None
@@ -264,19 +264,23 @@ def test_a_step_that_took_in_all_there_was_does_not_ask_for_another(board, store
     """Else an indexer beside somebody who writes would commit after each of his writes."""
     for number in range(5):
         board.create(title=f"Baker {number}")
-    assert [store.write(lambda tx: search_index.step(tx, 3)) for _ in range(3)] == [True, False, False]
+    assert [store.write(lambda tx: search_index.step(tx, tx.search, 3)) for _ in range(3)] == [
+        True,
+        False,
+        False,
+    ]
     assert store.read(search_index.lacks) is False
 
 
 def with_first_schema(path: Path, source: Path) -> None:
     """A store as the first version left it, with the jobs of ``source``."""
-    session = Database(path).writer()
-    session.begin()
-    schema.upgrade(session, "0001")
-    session.commit()
-    session.driver.execute("ATTACH ? AS source", (str(source),))
+    database = SqliteDatabase(path)
+    with database.migration() as connection:
+        schema.upgrade(connection, "0001")
+    session = database.writer()
+    session.execute("ATTACH ? AS source", (str(source),))
     for table in ("employer", "job", "job_total", "counter"):
-        session.driver.execute(f"INSERT INTO {table} SELECT * FROM source.{table}")
+        session.execute(f"INSERT INTO {table} SELECT * FROM source.{table}")
     session.close()
 
 
@@ -285,7 +289,7 @@ def test_a_store_of_the_first_schema_is_brought_up_with_its_jobs(board, path: Pa
     baker, miller = (board.create(title=title, reference_id=title) for title in ("Baker", "Miller"))
     with_first_schema(tmp_path / "old.db", path)
     with Store.open(f"sqlite:///{tmp_path}/old.db", timezone=ZoneInfo("UTC")) as old:
-        assert old.schema_version() == schema.HEAD
+        assert old.read(schema.version) == schema.HEAD
         assert old.read(lambda tx: jobs.by_ids(tx, [baker.id, miller.id])) == {1: baker, 2: miller}
         assert every_way(old, board.employer, "bak", None, 1)["find"] == (1, [baker.id])
         index_all(old)
@@ -301,9 +305,9 @@ def test_a_store_of_the_first_schema_is_brought_up_with_its_jobs(board, path: Pa
 _BUSY = """
 import random, sys, threading
 from zoneinfo import ZoneInfo
-from syncd.domain import Actor, ActorKind, JobInput, Place
 from syncd.errors import NotFound
-from syncd.store import Store, employers, search_index, upsert
+from syncd.store import Store, employers, upsert
+from syncd.store.sqlite import search_index
 
 store = Store.open(sys.argv[1], timezone=ZoneInfo("UTC"), exclusive=True)
 employer = store.write(lambda tx: employers.add(tx, "Acme"))
@@ -325,7 +329,7 @@ def work():
 
 def index():
     while True:
-        store.write(lambda tx: search_index.step(tx, 7))
+        store.write(lambda tx: search_index.step(tx, tx.search, 7))
 
 threading.Thread(target=index, daemon=True).start()
 work()
@@ -345,7 +349,7 @@ def test_a_kill_leaves_the_index_as_far_as_it_says(path: Path, open_store, write
     [employer] = store.read(employers.all)
     model = store.read(lambda tx: jobs.after(tx, employer.id, 0, 1_000))
     for stage in ("killed", "indexed"):
-        store.write(lambda tx: tx.run("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
+        store.write(lambda tx: tx.execute("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
         for q in ("baker", "mill", "r-1", "rew"):
             expected = plainly(model, q, None)
             answers = every_way(store, employer, q, None, 1)

@@ -39,4 +39,6 @@ def test_its_name_is_free_for_another_id(store: Store) -> None:
 )
 def test_a_catalogue_of_shipped_ids_is_nothing_to_remember(store: Store, catalogue: Catalogue) -> None:
     store.write(lambda tx: stored_catalogue.remember(tx, catalogue))
-    assert store.read(lambda tx: tx.one("SELECT 1 FROM setting WHERE name = 'catalogue'")) is None
+    assert (
+        store.read(lambda tx: tx.execute("SELECT 1 FROM setting WHERE name = 'catalogue'").fetchone()) is None
+    )

@@ -22,7 +22,7 @@ from syncd.domain import (
     UnknownValues,
 )
 from syncd.errors import NotFound, Problem
-from syncd.store import Store, feeds, keys, replies, runs
+from syncd.store import Store, feeds, history, keys, replies, results, runs
 
 
 @pytest.fixture
@@ -193,18 +193,20 @@ def test_rejected_rows_and_warnings_come_back_in_order(begin, store: Store) -> N
         RejectedRow(1, None, None, (Problem("", "wrong_type", "no", 5),)),
     ]
     warnings = [FeedWarning("duplicate", "twice", 3, "C"), FeedWarning("declared", "fewer")]
-    store.write(lambda tx: (runs.add_rejected(tx, run.id, rows), runs.add_warnings(tx, run.id, warnings)))
-    assert store.read(lambda tx: list(runs.rejected_rows(tx, run.id))) == rows[::-1]
-    assert store.read(lambda tx: list(runs.warnings(tx, run.id))) == warnings
+    store.write(
+        lambda tx: (results.add_rejected(tx, run.id, rows), results.add_warnings(tx, run.id, warnings))
+    )
+    assert store.read(lambda tx: list(results.rejected_rows(tx, run.id))) == rows[::-1]
+    assert store.read(lambda tx: list(results.warnings(tx, run.id))) == warnings
     unknown = UnknownValues({"categories": [("Soudure \ud800", 3), ("é", 1)]}, "[lookup.category]")
-    store.write(lambda tx: runs.set_unknown(tx, run.id, unknown))
-    store.write(lambda tx: runs.set_unknown(tx, run.id, unknown))
-    found = store.read(lambda tx: runs.unknown(tx, run.id))
+    store.write(lambda tx: results.set_unknown(tx, run.id, unknown))
+    store.write(lambda tx: results.set_unknown(tx, run.id, unknown))
+    found = store.read(lambda tx: results.unknown(tx, run.id))
     assert found == UnknownValues({"categories": [("Soudure ?", 3), ("é", 1)]}, "[lookup.category]")
-    store.write(lambda tx: runs.clear_findings(tx, run.id))
-    assert store.read(lambda tx: runs.unknown(tx, run.id)) == UnknownValues({}, "")
-    assert store.read(lambda tx: list(runs.rejected_rows(tx, run.id))) == []
-    assert store.read(lambda tx: list(runs.warnings(tx, run.id))) == []
+    store.write(lambda tx: results.clear(tx, run.id))
+    assert store.read(lambda tx: results.unknown(tx, run.id)) == UnknownValues({}, "")
+    assert store.read(lambda tx: list(results.rejected_rows(tx, run.id))) == []
+    assert store.read(lambda tx: list(results.warnings(tx, run.id))) == []
 
 
 @pytest.mark.parametrize(
@@ -213,9 +215,9 @@ def test_rejected_rows_and_warnings_come_back_in_order(begin, store: Store) -> N
 def test_no_value_of_a_feed_breaks_the_log(begin, store: Store, value: object) -> None:
     run = begin(file="\udce9.xml", claimed="\udce9")
     row = RejectedRow(1, 1, "\ud800", (Problem("/\ud800", "wrong_type", "\ud800", value),))
-    store.write(lambda tx: runs.add_rejected(tx, run.id, [row]))
-    store.write(lambda tx: runs.add_warnings(tx, run.id, [FeedWarning("x", "\ud800", 1, "\ud800")]))
-    [found] = store.read(lambda tx: list(runs.rejected_rows(tx, run.id)))
+    store.write(lambda tx: results.add_rejected(tx, run.id, [row]))
+    store.write(lambda tx: results.add_warnings(tx, run.id, [FeedWarning("x", "\ud800", 1, "\ud800")]))
+    [found] = store.read(lambda tx: list(results.rejected_rows(tx, run.id)))
     assert found.errors[0].code == "wrong_type"
 
 
@@ -224,7 +226,7 @@ def test_what_a_run_changed_is_told_in_order(begin, board, store: Store) -> None
     actor = Actor(ActorKind.RUN, run.id)
     job = board.create(reference_id="A")
     board.archive(job, ArchivedBy.MISSING, actor, run_id=run.id)
-    [change] = store.read(lambda tx: list(runs.changes(tx, run.id)))
+    [change] = store.read(lambda tx: list(history.of_run(tx, run.id)))
     assert (change.action, change.reference_id, change.job_id, change.before) == (
         "archived",
         "A",
@@ -235,17 +237,17 @@ def test_what_a_run_changed_is_told_in_order(begin, board, store: Store) -> None
 
 def test_a_held_plan_is_kept_until_it_is_settled(begin, store: Store) -> None:
     run = begin()
-    assert store.read(lambda tx: runs.plan(tx, run.id)) is None
+    assert store.read(lambda tx: results.plan(tx, run.id)) is None
     for payload in (b"\x00one", b"two"):
-        store.write(lambda tx, p=payload: runs.set_plan(tx, run.id, p))
-        assert store.read(lambda tx: runs.plan(tx, run.id)) == payload
-    store.write(lambda tx: runs.set_plan(tx, run.id, None))
-    assert store.read(lambda tx: runs.plan(tx, run.id)) is None
+        store.write(lambda tx, p=payload: results.set_plan(tx, run.id, p))
+        assert store.read(lambda tx: results.plan(tx, run.id)) == payload
+    store.write(lambda tx: results.set_plan(tx, run.id, None))
+    assert store.read(lambda tx: results.plan(tx, run.id)) is None
 
 
 def test_old_runs_go_but_not_what_is_still_needed(begin, end, store: Store, clock) -> None:
     old = end(begin(), RunState.SUCCEEDED)
-    store.write(lambda tx: runs.add_warnings(tx, old.id, [FeedWarning("x", "y")]))
+    store.write(lambda tx: results.add_warnings(tx, old.id, [FeedWarning("x", "y")]))
     newest_applied = end(begin(), RunState.PARTIAL)
     end(begin(), RunState.FAILED)
     held = end(begin(), RunState.HELD, holds=HoldScope.ALL)
@@ -254,7 +256,7 @@ def test_old_runs_go_but_not_what_is_still_needed(begin, end, store: Store, cloc
     recent = end(begin(), RunState.FAILED)
     assert store.write(lambda tx: runs.prune(tx, clock() - timedelta(days=1))) == 2
     assert {r.id for r in store.read(runs.list)} == {newest_applied.id, held.id, open_one.id, recent.id}
-    assert store.read(lambda tx: list(runs.warnings(tx, old.id))) == []
+    assert store.read(lambda tx: list(results.warnings(tx, old.id))) == []
 
 
 def test_a_reply_is_kept_for_its_key_and_time(store: Store, employer: Employer, clock) -> None:

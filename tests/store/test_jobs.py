@@ -111,10 +111,10 @@ def test_a_changed_title_is_found_under_its_new_words_only(board, store: Store, 
 
 def test_a_search_does_not_touch_the_jobs_themselves(store: Store, employer: Employer) -> None:
     plan = store.read(
-        lambda tx: tx.all(
+        lambda tx: tx.execute(
             "EXPLAIN QUERY PLAN SELECT id FROM job WHERE employer_id = 1 AND search LIKE '%a%' ESCAPE '\\'"
             " ORDER BY published_at DESC, id DESC LIMIT 10"
-        )
+        ).fetchall()
     )
     assert "COVERING INDEX ix_job_list" in plan[0][-1]
     assert len(plan) == 1

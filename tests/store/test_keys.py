@@ -41,7 +41,7 @@ def test_a_key_is_shown_once_and_only_its_hash_is_kept(store: Store, employer, p
     assert len(plain) == 49
     assert (info.label, info.employer, info.employer_id) == ("laptop", "Acme Ltd.", employer.id)
     assert store.read(lambda tx: keys.authenticate(tx, plain)) == info
-    kept = store.read(lambda tx: tx.one("SELECT digest FROM api_key"))
+    kept = store.read(lambda tx: tx.execute("SELECT digest FROM api_key").fetchone())
     assert kept == (sha256(plain.encode()).digest(),)
     store.close()
     assert plain.encode() not in path.read_bytes()

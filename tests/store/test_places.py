@@ -3,7 +3,7 @@
 import pytest
 
 from syncd.domain import Employer, JobInput, Place, parse_place
-from syncd.store import Store, employers, gazetteer, places, upsert
+from syncd.store import Store, employers, place_data, places, upsert
 from syncd.store.apply import apply
 
 FOUND = [
@@ -67,7 +67,7 @@ def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
     store: Store, employer: Employer
 ) -> None:
     def all_of_them(tx):
-        rows = tx.all("SELECT id, name, province FROM place")
+        rows = tx.execute("SELECT id, name, province FROM place").fetchall()
         return [(row, places.find(tx, employer.id, parse_place(f"{row[1]}, {row[2]}"))) for row in rows]
 
     pairs = store.read(all_of_them)
@@ -153,7 +153,7 @@ def test_the_catalogue_is_listed_shortest_name_first_in_pages(store: Store, empl
     assert store.read(lambda tx: places.page(tx, employer.id, q="%")) == (0, [])
 
 
-def test_a_new_gazetteer_changes_names_and_removes_nothing(
+def test_new_place_data_changes_names_and_removes_nothing(
     open_store, employer: Employer, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path
 ) -> None:
     data = tmp_path / "data"
@@ -161,7 +161,7 @@ def test_a_new_gazetteer_changes_names_and_removes_nothing(
     (data / "places_ca.tsv").write_text(
         "6077243\tMontréal-Neuf\tQC\t9\n7\tNew Place\tON\t5\n", encoding="utf-8"
     )
-    monkeypatch.setattr(gazetteer, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(place_data, "files", lambda _package: tmp_path)
     later = open_store()
     assert find(later, employer, "Montreal Neuf").id == 6077243
     assert find(later, employer, "New Place, ON").id == 7

@@ -16,7 +16,7 @@ def names(store: Store) -> list[str]:
 
 async def test_look_ups_of_one_turn_see_one_moment_and_those_of_the_next_a_newer(store: Store) -> None:
     assert names(store) == []
-    with Store.open(f"sqlite:///{store.path}", timezone=store.now().instant.tzinfo) as other:
+    with Store.open(f"sqlite:///{store.database.path}", timezone=store.now().instant.tzinfo) as other:
         other.write(lambda tx: employers.add(tx, "Acme"))
     assert names(store) == []
     await asyncio.sleep(0)
@@ -52,7 +52,7 @@ async def test_the_snapshot_of_a_turn_ends_with_it(store: Store) -> None:
         names(store)
         await asyncio.sleep(0)
         await store.write_async(lambda tx, name=name: employers.add(tx, name))
-    with closing(sqlite3.connect(store.path)) as other:
+    with closing(sqlite3.connect(store.database.path)) as other:
         assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
 
 
@@ -89,7 +89,7 @@ def test_a_store_is_closed_although_a_loop_was_stopped_amid_a_turn(store: Store)
     with pytest.raises(SystemExit):
         loop.run_forever()
     store.close()
-    with closing(sqlite3.connect(store.path)) as other:
+    with closing(sqlite3.connect(store.database.path)) as other:
         assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()

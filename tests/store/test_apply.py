@@ -24,7 +24,8 @@ from syncd.domain import (
     Update,
 )
 from syncd.errors import StoreError
-from syncd.store import StaleDecision, Store, employers, history, jobs, rows
+from syncd.store import StaleDecision, Store, employers, history, job_columns, jobs
+from syncd.store.sqlite.dialect import statements
 
 WHOLE = {
     "reference_id": "A-1 é",
@@ -109,9 +110,10 @@ def test_an_update_of_a_title_touches_none_of_the_indexes_on_dates_and_status() 
         position_type=None, salary=None, description=None, routing=None, application_email=None,
         application_url=None, version=3,
     )  # fmt: skip
-    sql, values = rows.update_of(before, replace(before, title="Baker", version=4))
-    assert sql == "UPDATE job SET title = ?, search = ?, version = ? WHERE id = ? AND version = ?"
-    assert values == ["Baker", "baker\na", 4, 7, 3]
+    statement, values = job_columns.update_of(before, replace(before, title="Baker", version=4))
+    text = statements()[statement].text
+    assert text == "UPDATE job SET title=?, version=?, search=? WHERE job.id = ? AND job.version = ?"
+    assert values == ("Baker", 4, "baker\na", 7, 3)
 
 
 def test_ids_rise_and_are_never_used_again(board, store: Store) -> None:
@@ -137,7 +139,7 @@ def test_a_batch_gives_ids_in_its_order(board, store: Store) -> None:
 
 
 def test_no_id_beyond_int32_is_given_out(board, store: Store) -> None:
-    store.write(lambda tx: tx.run("INSERT INTO counter (name, value) VALUES ('job', ?)", (2**31 - 2,)))
+    store.write(lambda tx: tx.execute("INSERT INTO counter (name, value) VALUES ('job', ?)", (2**31 - 2,)))
     assert board.create().id == 2**31 - 1
     with pytest.raises(StoreError, match="no job ids are left"):
         board.create()
@@ -309,9 +311,12 @@ def test_totals_are_always_what_counting_would_give(board, store: Store, steps: 
                 board.apply(Delete(job), Delete(job))
     counted = store.read(
         lambda tx: {
-            (r[0], r[1]): r[2] for r in tx.all("SELECT employer_id, status, count(*) FROM job GROUP BY 1, 2")
+            (r[0], r[1]): r[2]
+            for r in tx.execute("SELECT employer_id, status, count(*) FROM job GROUP BY 1, 2").fetchall()
         }
     )
     assert {key: n for key, n in store.read(jobs.totals).items() if n} == counted
     assert store.read(lambda tx: jobs.count(tx, board.employer.id)) == len(there)
-    assert max(there, default=0) <= store.read(lambda tx: (tx.one("SELECT value FROM counter") or [0])[0])
+    assert max(there, default=0) <= store.read(
+        lambda tx: (tx.execute("SELECT value FROM counter").fetchone() or [0])[0]
+    )

@@ -8,7 +8,7 @@ from syncd.domain import Actor, ActorKind, ArchivedBy, Create, Employer, Ownersh
 from syncd.errors import NotFound
 from syncd.store import Store, employers, feeds, runs
 from syncd.store.apply import apply
-from syncd.store.feeds import FeedRow, KnownRow
+from syncd.store.feeds import KnownRow, Written
 
 PRINT = b"f" * 16
 TODAY = date(2026, 3, 2)
@@ -27,9 +27,9 @@ class Feed:
         self.board, self.store = board, board.store
         self.id = self.store.write(lambda tx: feeds.feed_id(tx, name, board.employer.id))
 
-    def row(self, job, **fields: object) -> FeedRow:
+    def row(self, job, **fields: object) -> Written:
         values = {"fingerprint": PRINT, "sent": None, "due": None, **fields}
-        return FeedRow(job.id, job.reference_id, digest(job.reference_id), job_version=job.version, **values)
+        return Written(job.id, job.reference_id, digest(job.reference_id), job_version=job.version, **values)
 
     def write(self, reference: str, *, row: dict | None = None, **fields: object):
         def fn(tx):

@@ -185,4 +185,9 @@ def test_a_race_of_creates_ends_in_one_job(calls, store: Store, employer: Employ
     with ThreadPoolExecutor(32) as pool:
         assert set(pool.map(race, range(32))) == {1}
     assert store.read(lambda tx: jobs.count(tx, employer.id)) == 1
-    assert store.read(lambda tx: tx.one("SELECT count(*) FROM place WHERE employer_id IS NOT NULL")[0]) == 1
+    assert (
+        store.read(
+            lambda tx: tx.execute("SELECT count(*) FROM place WHERE employer_id IS NOT NULL").fetchone()[0]
+        )
+        == 1
+    )

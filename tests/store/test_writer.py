@@ -10,10 +10,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
 from syncd.store import Store, Tx, employers
+from syncd.store.facts import prove_writable
+from syncd.store.statement import inserting
+from syncd.store.tables import Setting
 
 PUT = (
     "INSERT INTO setting (name, value) VALUES (?, 'x') ON CONFLICT (name) DO UPDATE SET value = value || 'x'"
@@ -22,7 +24,7 @@ PUT = (
 
 def put(name: str) -> Callable[[Tx], str]:
     def fn(tx: Tx) -> str:
-        tx.run(PUT, (name,))
+        tx.execute(PUT, (name,))
         return name
 
     return fn
@@ -83,7 +85,7 @@ def test_what_was_acknowledged_is_seen_by_others(store: Store, path: Path) -> No
 
 def test_writes_that_wait_are_committed_together(store: Store, path: Path) -> None:
     def look(tx: Tx) -> dict[str, str]:
-        mine = dict(tx.all("SELECT name, value FROM setting WHERE name LIKE 't-%'"))
+        mine = dict(tx.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall())
         return {"inside": mine, "outside": seen(path)}
 
     one, two, looked = together(store, put("t-1"), put("t-2"), look)
@@ -112,7 +114,7 @@ def test_one_that_raises_before_writing_costs_the_others_nothing(store: Store, p
         put("t-1")(tx)
 
     def refuse(tx: Tx) -> None:
-        tx.all("SELECT * FROM job")
+        tx.execute("SELECT * FROM job").fetchall()
         raise NotFound("job", 7)
 
     _, error, _ = together(store, counted, refuse, put("t-2"))
@@ -134,7 +136,7 @@ def test_one_that_raises_after_writing_loses_only_its_own_effects(store: Store, 
 
 def test_a_statement_that_fails_half_way_leaves_nothing(store: Store, path: Path) -> None:
     def clash(tx: Tx) -> None:
-        tx.many("INSERT INTO setting (name, value) VALUES (?, ?)", [("t-new", "1"), ("t-1", "2")])
+        tx.many(inserting(Setting.name, Setting.value), [("t-new", "1"), ("t-1", "2")])
 
     _, error, _ = together(store, put("t-1"), clash, put("t-2"))
     assert isinstance(error, sqlite3.IntegrityError)
@@ -142,7 +144,7 @@ def test_a_statement_that_fails_half_way_leaves_nothing(store: Store, path: Path
 
 
 def test_a_function_that_ends_the_transaction_harms_nobody_else(store: Store, path: Path) -> None:
-    first, error, last = together(store, put("t-1"), lambda tx: tx.run("ROLLBACK"), put("t-2"))
+    first, error, last = together(store, put("t-1"), lambda tx: tx.execute("ROLLBACK"), put("t-2"))
     assert (first, last) == ("t-1", "t-2")
     assert isinstance(error, StoreBusy)
     assert seen(path) == {"t-1": "x", "t-2": "x"}
@@ -191,13 +193,10 @@ def test_reads_go_on_while_a_write_is_under_way_and_see_it_once_it_is_acknowledg
 def test_a_look_up_leaves_no_transaction_open(store: Store) -> None:
     """Else the next one on its connection would see an old moment, and the log could not be folded in."""
     for count in range(3):
-        assert (
-            len(store.look_up(lambda tx: tx.connection.execute(sa.text("SELECT 1 FROM employer")).all()))
-            == count
-        )
-        assert store.look_up(lambda tx: tx.one("SELECT 1 FROM employer")) == ((1,) if count else None)
+        for _ in range(2):
+            assert len(store.look_up(employers.all)) == count
         store.write(lambda tx, n=count: employers.add(tx, f"Number {n}"))
-    with closing(sqlite3.connect(store.path)) as other:
+    with closing(sqlite3.connect(store.database.path)) as other:
         assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
 
 
@@ -355,33 +354,33 @@ def test_closing_finishes_what_waits_and_refuses_what_comes(store: Store, path: 
 def test_a_store_that_another_process_has_locked_is_busy_not_broken(
     open_store: Callable[..., Store], path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("syncd.store.engine.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("syncd.store.sqlite.database.BUSY_SECONDS", 0.05)
     store = open_store()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreBusy):
         store.write(put("t-1"))
     with pytest.raises(StoreBusy):
-        store.health()
+        store.write(prove_writable)
     assert store.read(employers.all) == []
     other.execute("ROLLBACK")
     other.close()
     store.write(put("t-1"))
-    store.health()
+    store.write(prove_writable)
     assert seen(path) == {"t-1": "x"}
 
 
 def test_a_full_disk_is_busy_and_heals(store: Store, path: Path) -> None:
-    pages = store.write(lambda tx: tx.one("PRAGMA page_count")[0])
-    store.write(lambda tx: tx.all(f"PRAGMA max_page_count = {pages}"))
+    pages = store.write(lambda tx: tx.execute("PRAGMA page_count").fetchone()[0])
+    store.write(lambda tx: tx.execute(f"PRAGMA max_page_count = {pages}").fetchall())
 
     def large(tx: Tx) -> None:
-        tx.run("INSERT INTO setting (name, value) VALUES ('t-large', ?)", ("x" * 4_000_000,))
+        tx.execute("INSERT INTO setting (name, value) VALUES ('t-large', ?)", ("x" * 4_000_000,))
 
     first, error, last = together(store, put("t-1"), large, put("t-2"))
     assert (first, last) == ("t-1", "t-2")
     assert isinstance(error, StoreBusy)
     assert "full" in str(error)
-    store.write(lambda tx: tx.all("PRAGMA max_page_count = 1000000"))
+    store.write(lambda tx: tx.execute("PRAGMA max_page_count = 1000000").fetchall())
     store.write(large)
     assert set(seen(path)) == {"t-1", "t-2", "t-large"}
