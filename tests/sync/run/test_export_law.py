@@ -18,7 +18,7 @@ from syncd.domain import RunState
 from syncd.domain import html_faults as html_check
 from syncd.feeds.export.formats import EXPORTS
 from syncd.feeds.native.reading import COLUMNS
-from syncd.store import employers
+from syncd.store import employers, history
 from syncd.sync.run import Feed
 from tests.sync.board import Board, Row
 
