@@ -9,7 +9,7 @@ from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.output import print_json, print_table
 from syncd.cli.run_text import state_of
 from syncd.config import Settings
-from syncd.domain.run import Run
+from syncd.domain import Run
 from syncd.feeds.configuration import FeedConfig
 from syncd.service import stores, wiring
 from syncd.store import Store, runs
@@ -19,7 +19,7 @@ from syncd.sync.report import run_json
 def list_feeds(config: Path | None, as_json: bool) -> None:
     settings = quiet_settings(config)
     with opened_store(settings, make=True) as store:
-        configs = wiring.feed_configs(settings, stores.catalog_of(store, settings))
+        configs = wiring.feed_configs(settings, stores.catalogue_of(store, settings))
         last = {name: _last(store, name) for name in configs}
     if as_json:
         print_json([_feed(found, settings, last[name]) for name, found in configs.items()])

@@ -11,10 +11,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Actor, ActorKind, Employer, Job
-from syncd.domain.run import Counts, RejectedRow, Run, Warning
+from syncd.domain import (
+    Actor,
+    ActorKind,
+    Catalogue,
+    Employer,
+    FeedWarning,
+    Job,
+    RejectedRow,
+    Run,
+    RunCounts,
+    check_body,
+)
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds, jobs, runs, upsert
 from syncd.sync.files.names import filed_name
@@ -53,12 +61,12 @@ class Board:
     def __init__(self, store: Store, clock: Clock, folder: Path, employer: Employer | None = None) -> None:
         """Add an employer to the store if none is given."""
         self.store, self.clock, self.folder = store, clock, folder
-        self.catalog = Catalog.default()
+        self.catalogue = Catalogue.default()
         self.employer = employer or store.write(lambda tx: employers.add(tx, "Acme Ltd."))
         self.importer = self.make_importer()
 
     def make_importer(self, **options: Any) -> Importer:
-        return Importer(self.store, catalog=self.catalog, scratch=self.folder, **options)
+        return Importer(self.store, catalogue=self.catalogue, scratch=self.folder, **options)
 
     def make_importer_that_stops(self, phase: str) -> Importer:
         """Return an importer that is stopped after its first batch of ``phase``."""
@@ -90,7 +98,9 @@ class Board:
 
     def feed(self, toml: str = "", name: str = "acme") -> Feed:
         """Return a feed with the settings ``toml``. Without settings its files are native JSON."""
-        config = parse_feed(name, f'employer = "{self.employer.name}"\n{toml}', self.catalog, FeedDefaults())
+        config = parse_feed(
+            name, f'employer = "{self.employer.name}"\n{toml}', self.catalogue, FeedDefaults()
+        )
         feed_id = self.store.write(lambda tx: feeds.feed_id(tx, name, self.employer.id))
         folder = self.folder / "drop" / name
         (folder / "done").mkdir(parents=True, exist_ok=True)
@@ -130,14 +140,14 @@ class Board:
     def rejected(self, run: Run) -> list[RejectedRow]:
         return self.store.read(lambda tx: list(runs.rejected_rows(tx, run.id)))
 
-    def warnings(self, run: Run) -> list[Warning]:
+    def warnings(self, run: Run) -> list[FeedWarning]:
         return self.store.read(lambda tx: list(runs.warnings(tx, run.id)))
 
     # -- jobs ----------------------------------------------------------------------------------------------
 
     def put(self, body: Row) -> Job:
         """Write a job as a client of the API does."""
-        checked = rules.check(body, self.catalog)
+        checked = check_body(body, self.catalogue)
         return self.store.write(
             lambda tx: upsert.put(tx, self.employer.id, checked, Actor(ActorKind.KEY, 1))
         )[0]
@@ -181,7 +191,7 @@ def on_phase(phase: str, act: Callable[[], object], *, nth: int = 1) -> Progress
     return progress
 
 
-def counted_rows(counts: Counts) -> int:
+def counted_rows(counts: RunCounts) -> int:
     """Return how many rows the counts have in all: each row counts once."""
     return (
         counts.created + counts.updated + counts.reactivated + counts.unchanged + counts.rejected

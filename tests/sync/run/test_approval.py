@@ -15,8 +15,7 @@ import pytest
 import structlog
 from msgspec import structs
 
-from syncd.domain.job import ActorKind, Job
-from syncd.domain.run import Run
+from syncd.domain import ActorKind, Job, Run
 from syncd.errors import NotFound
 from syncd.store import Store, history, runs
 from syncd.sync.run import Feed, NotHeld, Stopped

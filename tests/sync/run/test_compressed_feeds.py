@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from syncd.domain.run import Run
+from syncd.domain import Run
 from syncd.sync.report import report
 from syncd.sync.report.html import render_html
 from syncd.sync.run import RejectsWriter

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from msgspec.structs import replace
 
-from syncd.domain.html import check as html_check
-from syncd.domain.run import RunState
+from syncd.domain import RunState, html_faults
 from syncd.feeds.export.formats import EXPORTS
 from syncd.feeds.native.reading import COLUMNS
 from syncd.store import employers, runs
@@ -65,7 +64,7 @@ markup = st.lists(
     min_size=1,
     max_size=8,
 ).map("".join)
-descriptions = markup.filter(lambda text: bool(text.strip()) and not html_check(text, 1))
+descriptions = markup.filter(lambda text: bool(text.strip()) and not html_faults(text, 1))
 amounts = st.decimals("0.0001", "999999999999", places=4)
 places = st.lists(
     st.sampled_from(
@@ -128,7 +127,7 @@ def bodies(draw: st.DrawFn) -> Row:
 def exported(board: Board, form: str) -> bytes:
     """Return the employer's jobs in this format."""
     jobs = (job for job in board.jobs() if job.reference_id is not None)
-    return "".join(EXPORTS[form].write(jobs, board.employer, board.catalog)).encode()
+    return "".join(EXPORTS[form].write(jobs, board.employer, board.catalogue)).encode()
 
 
 def new_feed(board: Board, toml: str = "") -> Feed:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from syncd.domain.policy import Limits
-from syncd.domain.run import Run
+from syncd.domain import FeedLimits, Run
 from tests.sync.board import LONG_TEXT, Board, Row, not_none
 from tests.sync.native_files import as_csv, as_xml
 
@@ -60,7 +59,7 @@ def test_a_file_that_cannot_be_used_fails_and_cannot_be_approved(
 
 
 def test_a_file_above_a_limit_fails_with_its_name_and_a_file_at_the_limit_is_applied(board: Board) -> None:
-    feed, importer = board.feed(), board.make_importer(limits=Limits(rows=3))
+    feed, importer = board.feed(), board.make_importer(limits=FeedLimits(rows=3))
     run = board.drop(feed, board.rows(1, 4), importer=importer)
     assert outcome(run) == ("failed", None)
     assert "rows" in reason_of(run)

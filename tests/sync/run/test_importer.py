@@ -14,9 +14,7 @@ from typing import Any
 import pytest
 import structlog
 
-from syncd.domain import rules
-from syncd.domain.job import Actor, ActorKind, ArchivedBy
-from syncd.domain.run import Run
+from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
 from syncd.errors import FeedError, StoreBusy
 from syncd.store import Tx, employers, feeds, jobs, runs, upsert
 from syncd.sync.calendar import Refresher
@@ -558,7 +556,7 @@ def test_a_missing_job_that_gets_the_reference_of_a_row_after_the_plan_stays(boa
     old = board.job("old").id
 
     def rename() -> None:
-        checked = rules.check({"referenceId": "new"}, board.catalog)
+        checked = check_body({"referenceId": "new"}, board.catalogue)
         board.store.write(
             lambda tx: upsert.update(tx, board.employer.id, old, checked, Actor(ActorKind.KEY, 1))
         )

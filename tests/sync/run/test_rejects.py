@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import Problem
 from syncd.feeds.readers import ReadSpec, Record, open_reader
 from syncd.sync.run import RejectsWriter
@@ -28,7 +28,7 @@ def write_rejected(
     file, or None without such records."""
     source = tmp_path / "source"
     source.write_bytes(content)
-    reader = open_reader(source, spec, Limits())
+    reader = open_reader(source, spec, FeedLimits())
     writer = RejectsWriter(
         tmp_path / ".r.rejected", encoding=spec.encoding, records=spec.records, delimiter=spec.delimiter
     )
@@ -47,7 +47,7 @@ def rejected_file(tmp_path: Path, content: bytes, spec: ReadSpec, pick: set[int]
 def read_back(path: Path, spec: ReadSpec) -> tuple[bool, list[Record]]:
     """Return whether the file has the mark of corrected rows, and its records. An XML element is replaced by a dict of
     its children and attributes."""
-    reader = open_reader(path, spec, Limits())
+    reader = open_reader(path, spec, FeedLimits())
     found = []
     for record in reader:
         item: Any = record.item
@@ -126,7 +126,7 @@ def test_xml_keeps_its_path_its_namespaces_and_the_elements_before_the_records(t
     ).encode("latin-1")
     spec = ReadSpec(records="/feed/jobs/job")
     path = rejected_file(tmp_path, content, spec, {2, 3})
-    reader = open_reader(path, spec, Limits())
+    reader = open_reader(path, spec, FeedLimits())
     seen = []
     for record in reader:
         element: Any = record.item
@@ -145,7 +145,7 @@ def test_xml_keeps_its_path_its_namespaces_and_the_elements_before_the_records(t
 def test_xml_reasons_are_escaped(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_bytes(b"<jobs><job>x > y</job></jobs>")
-    reader = open_reader(source, ReadSpec(), Limits())
+    reader = open_reader(source, ReadSpec(), FeedLimits())
     writer = RejectsWriter(tmp_path / "r")
     writer.start(reader)
     for record in reader:
@@ -186,7 +186,7 @@ def test_a_new_start_removes_what_was_written_before(tmp_path: Path) -> None:
     source.write_bytes(b"a,b\n1,2\n3,4\n")
     writer = RejectsWriter(tmp_path / "r")
     for _ in range(2):
-        reader = open_reader(source, ReadSpec(), Limits())
+        reader = open_reader(source, ReadSpec(), FeedLimits())
         writer.start(reader)
         for record in reader:
             writer.add(record, None, PROBLEMS)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from syncd.domain.run import Run
+from syncd.domain import Run
 from syncd.store import Store, runs
 from syncd.sync.run import RejectsWriter, Stopped, reading
 from syncd.sync.validation import ValidatedRow, pool, worker_connection
