@@ -17,12 +17,13 @@ _COLUMNS = ("referenceId", "title", "locations", "categories", "positionType", "
 
 def as_xml(rows: Sequence[Row], before: str = "") -> bytes:
     """Return the rows as XML, with ``before`` in front of the first one."""
-    return f"<jobs>{before}{''.join(xml_records(rows))}</jobs>".encode()
+    records = "".join(xml_records(rows))
+    return f'<?xml version="1.0"?>\n<jobs>{before}\n{records}</jobs>\n'.encode()
 
 
 def xml_records(rows: Sequence[Row]) -> list[str]:
-    """Return the element of each row; it begins on a line of its own."""
-    return [f"\n<job>\n{_members(row)}</job>" for row in rows]
+    """Return the element of each row, with the end of its line."""
+    return [f"<job>\n{_members(row)}</job>\n" for row in rows]
 
 
 def _members(values: Row) -> str:

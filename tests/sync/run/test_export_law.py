@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from msgspec.structs import replace
 
-from syncd.domain import RunState
-from syncd.domain import html_faults as html_check
+from syncd.domain import RunState, html_faults
 from syncd.feeds.export.formats import EXPORTS
 from syncd.feeds.native.reading import COLUMNS
 from syncd.store import employers, history
@@ -65,7 +64,7 @@ markup = st.lists(
     min_size=1,
     max_size=8,
 ).map("".join)
-descriptions = markup.filter(lambda text: bool(text.strip()) and not html_check(text, 1))
+descriptions = markup.filter(lambda text: bool(text.strip()) and not html_faults(text, 1))
 amounts = st.decimals("0.0001", "999999999999", places=4)
 places = st.lists(
     st.sampled_from(

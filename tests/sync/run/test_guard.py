@@ -38,7 +38,7 @@ def outcome(run: Run) -> tuple[str, str | None]:
         (b'[{"referenceId": "r1"} {"referenceId": "r2"}]', ["line 1"]),
         (b'[{"referenceId": "r1"},\n{"referenceId": "r2", "ti', ["truncated"]),
         (b'{"page": {"of": "nothing"}}', ["no_records_path"]),
-        (as_xml([{"referenceId": "r1", "title": "Cook", "description": "x"}])[:-7], ["truncated", "last good referenceId r1"]),
+        (as_xml([Board.row("r1")]).removesuffix(b"</jobs>\n"), ["truncated", "last good referenceId r1"]),
         (b"<jobs><job><referenceId>r1</referenceId></wrong></jobs>", ["line 1"]),
         (b'<!DOCTYPE a [<!ENTITY b "c">]><jobs><job><referenceId>&b;</referenceId></job></jobs>', ["line 1"]),
     ],
