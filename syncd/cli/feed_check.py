@@ -33,7 +33,7 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
     settings = quiet_settings(config)
     with opened_store(settings, make=True) as store:
         catalog = stores.catalog_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
+        found = wiring.choose_feed(wiring.feed_files(settings, catalog), name).usable()
         checker = Checker(found, catalog, settings.limits, _now(store), _current(store, found))
         return report_check(checker, file, as_json)
 

@@ -26,7 +26,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalog = stores.catalog_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
+        found = wiring.choose_feed(wiring.feed_files(settings, catalog), name)
         feed = wiring.resolve_dry(store, found, settings)
         tune_garbage_collector()
         try:
@@ -58,12 +58,11 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalog = stores.catalog_of(store, settings, remember=True)
-        chosen = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
-        feeds = wiring.resolve(store, {name: chosen}, settings)
+        chosen = wiring.choose_feed(wiring.feed_files(settings, catalog), name)
+        feed = wiring.resolve(store, chosen, settings)
         tune_garbage_collector()
-        run = wiring.make_worker(store, settings, catalog, feeds, progress=progress).import_file(
-            feeds[name], file
-        )
+        worker = wiring.make_worker(store, settings, catalog, {name: feed}, progress=progress)
+        run = worker.import_file(feed, file)
     if as_json:
         print_json(run_json(run))
     elif run.state is not RunState.FAILED:
