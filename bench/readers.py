@@ -1,9 +1,9 @@
-"""Readers beside the bare parser of each format, in one run: first reading, reading again with all records known, memory.
+"""Measure each reader beside the bare parser of its format: a first reading, and a reading with all records known.
 
-    python bench/readers.py [--rows 10000] [--reps 3] [--memory] [xml csv json jsonl]
+    .venv/bin/python bench/readers.py [--rows 10000] [--reps 3] [--memory] [xml csv json jsonl]
 
-``--memory`` compares the peak of memory at --rows (say 1000000: 3 GB of scratch space for each format) with that
-at 10,000 rows instead. Figures compare within one run only. Each measure runs in its own child process; the median counts.
+``--memory`` instead compares the peak of memory at ``--rows`` (1000000 needs 3 GB of disk for each format) with that at
+10,000 rows. Compare figures within one run only. Each measure runs in a child process of its own; the median counts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from collections.abc import Callable, Iterator
 import ijson
 from lxml import etree
 
-from syncd.feeds.readers.opening import Limits, ReadSpec, open_reader
+from syncd.domain import FeedLimits
+from syncd.feeds.readers.opening import ReadSpec, open_reader
 
 FIELDS = (
     "title",
@@ -61,7 +62,7 @@ WORDS = [
 
 
 def rows(count: int) -> Iterator[tuple[str, ...]]:
-    """Postings of about 3 KB, the same ones in each run."""
+    """Yield postings of about 3 KB, the same in each run."""
     sentences = [" ".join(random.Random(n).choices(WORDS, k=14)).capitalize() + "." for n in range(500)]
     for n in range(count):
         rng = random.Random(n)
@@ -108,7 +109,7 @@ def _json(row: tuple[str, ...]) -> str:
 
 
 def bare(path: Path) -> int:
-    """The usual streaming parser, doing nothing with what it reads."""
+    """Read the file with the usual streaming parser of its format. Return the number of records."""
     count = 0
     if path.suffix == ".xml":
         for _, element in etree.iterparse(str(path), tag="job"):
@@ -129,18 +130,19 @@ def bare(path: Path) -> int:
 
 
 def first(path: Path) -> int:
-    return sum(1 for _ in open_reader(path, ReadSpec(), Limits()))
+    return sum(1 for _ in open_reader(path, ReadSpec(), FeedLimits()))
 
 
 def again(digests: frozenset[bytes]) -> Callable[[Path], int]:
     def run(path: Path) -> int:
-        return sum(1 for _ in open_reader(path, ReadSpec(), Limits(), digests.intersection))
+        return sum(1 for _ in open_reader(path, ReadSpec(), FeedLimits(), digests.intersection))
 
     return run
 
 
 def forked(measure: Callable[[Path], int], path: Path) -> tuple[float, float]:
-    """Seconds of processor time, and how far the peak of memory (MiB) rose above where it began."""
+    """Run ``measure`` in a child process. Return its seconds of processor time, and the growth of its peak of memory in
+    MiB."""
     receive, send = os.pipe()
     child = os.fork()
     if not child:
@@ -159,7 +161,7 @@ def forked(measure: Callable[[Path], int], path: Path) -> tuple[float, float]:
 
 
 def report(path: Path, count: int, reps: int) -> None:
-    digests = frozenset(record.digest for record in open_reader(path, ReadSpec(), Limits()))
+    digests = frozenset(record.digest for record in open_reader(path, ReadSpec(), FeedLimits()))
     measures = {"bare parser": bare, "first reading": first, "all known": again(digests)}
     got: dict[str, list[tuple[float, float]]] = {name: [] for name in measures}
     for _ in range(reps):
@@ -176,10 +178,10 @@ def report(path: Path, count: int, reps: int) -> None:
 
 
 def peak(path: Path, *, known: bool) -> float:
-    """MiB of resident memory at the most, in a process that does nothing but read ``path``."""
+    """Return the peak of resident memory in MiB of a process that only reads ``path``."""
     code = (
-        "import sys; from pathlib import Path; from syncd.feeds.readers.opening import Limits, ReadSpec, open_reader\n"
-        "for _ in open_reader(Path(sys.argv[1]), ReadSpec(), Limits(), (lambda d: d) if sys.argv[2] else None): pass\n"
+        "import sys; from pathlib import Path; from syncd.domain import FeedLimits; from syncd.feeds.readers.opening import ReadSpec, open_reader\n"
+        "for _ in open_reader(Path(sys.argv[1]), ReadSpec(), FeedLimits(), (lambda d: d) if sys.argv[2] else None): pass\n"
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])"
     )
     command = [sys.executable, "-c", code, str(path), "known" if known else ""]

@@ -13,18 +13,22 @@ from typing import Any
 import msgspec
 
 from syncd.api.catalogues import CATALOGUES
-from syncd.domain.catalog import Catalog, Entry, Period
-from syncd.domain.fields import exact
-from syncd.domain.job import Employer, Job, Location
-from syncd.domain.job_fields import (
+from syncd.domain import (
     ADDRESSES,
     CHANGEABLE,
     FIELDS,
-    HEADER,
+    HEADER_MEMBERS,
+    JOB_MEMBERS,
     SALARY_MEMBERS,
-    WHOLE,
+    Catalogue,
+    CatalogueEntry,
+    Employer,
     FieldKind,
+    Job,
     JobField,
+    Location,
+    SalaryPeriod,
+    exact,
 )
 from syncd.store.jobs import Header, Shown
 
@@ -39,7 +43,7 @@ class CatalogueShapes(dict[int | None, Shape | None]):
     """The objects of one catalogue by id. An id that the configuration no longer has is shown without a name rather
     than not at all."""
 
-    def __init__(self, entries: Mapping[int, Entry | Period]) -> None:
+    def __init__(self, entries: Mapping[int, CatalogueEntry | SalaryPeriod]) -> None:
         super().__init__({id: catalogue_shape(entry) for id, entry in entries.items()})
         self[None] = None
 
@@ -47,8 +51,8 @@ class CatalogueShapes(dict[int | None, Shape | None]):
         return {"id": id, "name": ""}
 
 
-def catalogue_shape(entry: Entry | Period) -> Shape:
-    unit = {"unit": entry.unit} if isinstance(entry, Period) else {}
+def catalogue_shape(entry: CatalogueEntry | SalaryPeriod) -> Shape:
+    unit = {"unit": entry.unit} if isinstance(entry, SalaryPeriod) else {}
     return {"id": entry.id, "name": entry.name, **unit}
 
 
@@ -100,10 +104,13 @@ def _object(names: Sequence[str], fields: Iterable[JobField], catalogues: Catalo
 class Renderer:
     """Renders with the names of one catalogue."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        entries = {resource.catalogue: catalog.entries(resource.catalogue) for resource in CATALOGUES}
+    def __init__(self, catalogue: Catalogue) -> None:
+        entries = {resource.catalogue: catalogue.entries(resource.catalogue) for resource in CATALOGUES}
         shapes = {name: CatalogueShapes(found) for name, found in entries.items()}
-        self._job, self._header = _object(WHOLE, FIELDS, shapes), _object(HEADER, FIELDS, shapes)
+        self._job, self._header = (
+            _object(JOB_MEMBERS, FIELDS, shapes),
+            _object(HEADER_MEMBERS, FIELDS, shapes),
+        )
         self._lists = {name: _offered(found) for name, found in entries.items()}
         self._entries = {
             name: {id: encode(shapes[name][id]) for id in found} for name, found in entries.items()
@@ -146,6 +153,6 @@ class Renderer:
         return encode({"data": list(places), "paging": paging})
 
 
-def _offered(entries: Mapping[int, Entry | Period]) -> bytes:
+def _offered(entries: Mapping[int, CatalogueEntry | SalaryPeriod]) -> bytes:
     """The list of those that are not retired."""
     return encode({"data": [catalogue_shape(entry) for entry in entries.values() if not entry.retired]})

@@ -49,7 +49,7 @@ app.add_typer(runs, name="runs")
 
 def time_span(text: str) -> timedelta:
     """Return a time span such as 90d, or 0."""
-    from syncd.domain.values import duration
+    from syncd.domain.settings import duration
 
     return duration(text)
 

@@ -120,10 +120,10 @@ def _feed_faults(store: Store | None, settings: Settings, *, employers: bool = T
     from syncd.service import stores, wiring
     from syncd.sync.files import folder_faults
 
-    catalog = stores.catalog_of(store, settings) if store is not None else settings.catalog
+    catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
     found: list[str] = []
     try:
-        for name, file in wiring.feed_files(settings, catalog).items():
+        for name, file in wiring.feed_files(settings, catalogue).items():
             found.extend(wiring.faults_of(store, file, settings) if employers else file.faults)
             found.extend(folder_faults(settings.drop.folder / name))
     except ConfigError as error:

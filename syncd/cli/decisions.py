@@ -9,8 +9,7 @@ from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.output import print_json
 from syncd.cli.run_text import summary
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
-from syncd.domain.run import Run, RunState
+from syncd.domain import Catalogue, Run, RunState
 from syncd.service import stores, wiring
 from syncd.store import Store, runs
 from syncd.sync.report import refresh_reports, run_json
@@ -39,16 +38,16 @@ def _decide(config: Path | None, as_json: bool, number: int, *, approved: bool) 
 def decided(store: Store, settings: Settings, number: int, *, approved: bool) -> Run:
     """Carry the decision out and return the run. Raises NotFound, Conflict if the run does not wait or is not what was
     shown, and, for an approval, ConfigError if the file of its feed is wrong."""
-    catalog = stores.catalog_of(store, settings, remember=True)
-    feeds = _feed_of(store, settings, catalog, number) if approved else {}
-    importer = wiring.make_importer(store, settings, catalog, feeds)
+    catalogue = stores.catalogue_of(store, settings, remember=True)
+    feeds = _feed_of(store, settings, catalogue, number) if approved else {}
+    importer = wiring.make_importer(store, settings, catalogue, feeds)
     run = importer.approve(number) if approved else importer.reject(number)
     refresh_reports(store, settings.drop.folder / run.feed, run.id)
     return run
 
 
-def _feed_of(store: Store, settings: Settings, catalog: Catalog, number: int) -> dict[str, Feed]:
+def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> dict[str, Feed]:
     """Return the feed of a run by its name, if it is still configured."""
     name = store.read(lambda tx: runs.get(tx, number)).feed
-    file = wiring.feed_files(settings, catalog).get(name)
+    file = wiring.feed_files(settings, catalogue).get(name)
     return {name: wiring.resolve(store, file, settings)} if file is not None else {}

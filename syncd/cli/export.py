@@ -13,7 +13,7 @@ import typer
 from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import DONE
 from syncd.cli.output import print_json, remark, whole_file
-from syncd.domain.job import Employer, Job, Status
+from syncd.domain import Employer, Job, Status
 from syncd.feeds.export import EXPORTS, ExportFormat
 from syncd.service import stores
 from syncd.store import Store, employers, jobs
@@ -50,7 +50,7 @@ def export(
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         found = _jobs(store, owner, wanted, EXPORTS[form], counts)
-        pieces = EXPORTS[form].write(found, owner, stores.catalog_of(store, settings))
+        pieces = EXPORTS[form].write(found, owner, stores.catalogue_of(store, settings))
         if output is None:
             _write(sys.stdout.buffer.write, pieces)
         else:

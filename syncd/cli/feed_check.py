@@ -15,8 +15,7 @@ from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.imports import FileUnusable
 from syncd.cli.output import bold, clean, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
-from syncd.domain.job import Job, Moment
-from syncd.domain.run import UnknownValues
+from syncd.domain import Job, Moment, UnknownValues
 from syncd.errors import FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig
 from syncd.service import stores, wiring
@@ -32,9 +31,9 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
     ConfigError."""
     settings = quiet_settings(config)
     with opened_store(settings, make=True) as store:
-        catalog = stores.catalog_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_files(settings, catalog), name).usable()
-        checker = Checker(found, catalog, settings.limits, _now(store), _current(store, found))
+        catalogue = stores.catalogue_of(store, settings)
+        found = wiring.choose_feed(wiring.feed_files(settings, catalogue), name).usable()
+        checker = Checker(found, catalogue, settings.limits, _now(store), _current(store, found))
         return report_check(checker, file, as_json)
 
 
@@ -48,7 +47,7 @@ def report_check(checker: Checker, file: Path, as_json: bool) -> int:
         except FeedError as error:
             raise FileUnusable(file, error) from error
         config = checker.config
-        unknown = result.unknown.listed(config.mapping, config.own_lookups, checker.catalog)
+        unknown = result.unknown.listed(config.mapping, config.own_lookups, checker.catalogue)
         scratch.seek(0)
         (_print_json if as_json else _print_text)(checker, file, result, unknown, scratch)
     return FAILED if result.rejected else DONE

@@ -11,8 +11,7 @@ from syncd.cli.exit_codes import DONE
 from syncd.cli.imports import FileUnusable
 from syncd.cli.output import clean, print_json, remark, whole_file
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Moment
+from syncd.domain import Catalogue, Moment
 from syncd.errors import Conflict, FeedError, NotFound, SyncdError
 from syncd.feeds.configuration import check_name
 from syncd.feeds.drafting import RECORDS, Draft, Drafter, employer_named_in
@@ -55,13 +54,13 @@ def new_feed(
             file,
             name,
             employer=owner,
-            catalog=settings.catalog,
+            catalogue=settings.catalogue,
             limits=settings.limits,
             today=now.today.isoformat(),
         ).draft()
     except FeedError as error:
         raise FileUnusable(file, error) from error
-    findings = _checked(draft, file, settings.catalog, settings, now)
+    findings = _checked(draft, file, settings.catalogue, settings, now)
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(target) as out:
         out.write(draft.text.encode())
@@ -96,11 +95,11 @@ def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, M
 
 
 def _checked(
-    draft: Draft, file: Path, catalog: Catalog, settings: Settings, now: Moment
+    draft: Draft, file: Path, catalogue: Catalogue, settings: Settings, now: Moment
 ) -> CheckResult | str:
     """What the draft makes of the file's first records; or why reading ends."""
     findings = CheckResult()
-    checker = Checker(draft.config, catalog, settings.limits, now, most=RECORDS)
+    checker = Checker(draft.config, catalogue, settings.limits, now, most=RECORDS)
     try:
         for _ in checker.check(file, findings):
             pass

@@ -10,7 +10,7 @@ from syncd.cli.context import quiet_settings, store_if_any
 from syncd.cli.output import clean, print_json, print_table, remark
 from syncd.cli.run_text import state_of
 from syncd.config import Settings
-from syncd.domain.run import Run
+from syncd.domain import Run
 from syncd.feeds.configuration import FeedFile
 from syncd.service import stores, wiring
 from syncd.store import Store, runs
@@ -34,8 +34,8 @@ class Listed:
 def list_feeds(config: Path | None, as_json: bool) -> None:
     settings = quiet_settings(config)
     with store_if_any(settings) as store:
-        catalog = stores.catalog_of(store, settings) if store is not None else settings.catalog
-        files = wiring.feed_files(settings, catalog).values()
+        catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
+        files = wiring.feed_files(settings, catalogue).values()
         found = [_listed(store, file, settings) for file in files]
     if as_json:
         print_json([_json(feed) for feed in found])

@@ -12,7 +12,7 @@ from syncd.cli.exit_codes import CHANGES, DONE, FAILED, HELD
 from syncd.cli.output import clean, print_json, remark
 from syncd.cli.plan_text import plan_json, print_plan
 from syncd.cli.run_text import counts_of, summary
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import FeedError
 from syncd.service import stores, wiring
 from syncd.service.interpreter import tune_garbage_collector
@@ -25,12 +25,12 @@ Progress = Callable[[str, int, int], None]
 def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: bool) -> int:
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
-        catalog = stores.catalog_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_files(settings, catalog), name)
+        catalogue = stores.catalogue_of(store, settings)
+        found = wiring.choose_feed(wiring.feed_files(settings, catalogue), name)
         feed = wiring.resolve_dry(store, found, settings)
         tune_garbage_collector()
         try:
-            planned = wiring.make_importer(store, settings, catalog, {}, progress=progress).plan(feed, file)
+            planned = wiring.make_importer(store, settings, catalogue, {}, progress=progress).plan(feed, file)
         except FeedError as error:
             raise FileUnusable(file, error) from error
     if as_json:
@@ -57,11 +57,11 @@ class FileUnusable(FeedError):
 def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> int:
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
-        catalog = stores.catalog_of(store, settings, remember=True)
-        chosen = wiring.choose_feed(wiring.feed_files(settings, catalog), name)
+        catalogue = stores.catalogue_of(store, settings, remember=True)
+        chosen = wiring.choose_feed(wiring.feed_files(settings, catalogue), name)
         feed = wiring.resolve(store, chosen, settings)
         tune_garbage_collector()
-        worker = wiring.make_worker(store, settings, catalog, {name: feed}, progress=progress)
+        worker = wiring.make_worker(store, settings, catalogue, {name: feed}, progress=progress)
         run = worker.import_file(feed, file)
     if as_json:
         print_json(run_json(run))

@@ -9,7 +9,7 @@ from typing import Any
 from syncd.cli.context import opened_store
 from syncd.cli.output import print_json, print_table
 from syncd.config import load_settings
-from syncd.domain.job import Employer, Status
+from syncd.domain import Employer, Status
 from syncd.store import Store, employers, jobs
 from syncd.store.jobs import Header
 

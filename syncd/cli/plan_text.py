@@ -7,7 +7,7 @@ from typing import Any
 from syncd.cli.output import bold, clean
 from syncd.cli.report_text import place_of
 from syncd.cli.run_text import counts_of
-from syncd.domain.job import Location, Salary
+from syncd.domain import Location, Salary
 from syncd.sync.report import FORMAT, rejected_json, run_json, warning_json, would_archive_json
 from syncd.sync.run import Planned, PlannedChange
 

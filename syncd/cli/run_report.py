@@ -11,7 +11,7 @@ from syncd.cli.output import bold, cell, clean, print_json, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.cli.run_text import counts_of, state_of
 from syncd.config import load_settings
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.store import runs
 from syncd.sync.report import report
 from syncd.sync.run import field_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from syncd.cli.output import clean
-from syncd.domain.run import Counts, Run, RunState
+from syncd.domain import Run, RunCounts, RunState
 
 
 def summary(run: Run) -> str:
@@ -16,7 +16,7 @@ def state_of(run: Run) -> str:
     return f"{run.state}: {run.holds}" if run.holds and run.state is RunState.HELD else str(run.state)
 
 
-def counts_of(counts: Counts) -> str:
+def counts_of(counts: RunCounts) -> str:
     """Return the counts that are not zero in words."""
     names = (
         "created",

@@ -17,7 +17,7 @@ import structlog
 
 from syncd.api import add_health, add_metrics, make_app, server_limits
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
 from syncd.service import stores, wiring
@@ -50,22 +50,22 @@ def serve(settings: Settings) -> int:
     """Run until a signal ends it, and return the exit code. Raises ConfigError, StoreError, OSError while it starts."""
     store = stores.open_store(settings, exclusive=True)
     try:
-        catalog = stores.catalog_of(store, settings, remember=True)
-        configured = load_feeds(store, settings, catalog)
+        catalogue = stores.catalogue_of(store, settings, remember=True)
+        configured = load_feeds(store, settings, catalogue)
         report_degraded(configured.degraded)
         tune_garbage_collector()
         tune_thread_switches()
-        asyncio.run(Daemon(settings, store, catalog, configured).run())
+        asyncio.run(Daemon(settings, store, catalogue, configured).run())
     finally:
         store.close()
     log.info(Event.SERVICE_STOPPED)
     return 0
 
 
-def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> ConfiguredFeeds:
+def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
     """Return the feeds as configured. Feeds that are no longer configured own no job from now on; one whose file is wrong
     is still configured. Raises ConfigError for a folder of feed files that cannot be read, StoreError."""
-    found = wiring.load_all(store, settings, catalog)
+    found = wiring.load_all(store, settings, catalogue)
     released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*found.feeds, *found.degraded}))
     if released:
         log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
@@ -93,9 +93,14 @@ class Daemon:
     """One life of the service. The caller closes ``store`` after ``run``."""
 
     def __init__(
-        self, settings: Settings, store: Store, catalog: Catalog, configured: ConfiguredFeeds
+        self, settings: Settings, store: Store, catalogue: Catalogue, configured: ConfiguredFeeds
     ) -> None:
-        self._settings, self._store, self._catalog, self._configured = settings, store, catalog, configured
+        self._settings, self._store, self._catalogue, self._configured = (
+            settings,
+            store,
+            catalogue,
+            configured,
+        )
         self._notifier = SystemdNotifier()
         self._heartbeat = Heartbeat()
         self._asked_to_stop = asyncio.Event()
@@ -105,7 +110,7 @@ class Daemon:
         worker = wiring.make_worker(
             store,
             settings,
-            catalog,
+            catalogue,
             configured.feeds,
             unusable=configured.degraded,
             stop=self._must_stop,
@@ -145,7 +150,7 @@ class Daemon:
         settings = replace(settings, max_connections=allow_connections(settings.max_connections))
         limits = server_limits(settings)
         render = self._metrics.render
-        app = make_app(self._store, settings, self._catalog, self._times)
+        app = make_app(self._store, settings, self._catalogue, self._times)
         add_health(app, self._readiness)
         if operator.listen is None:
             add_metrics(app, render, operator.token)
@@ -202,7 +207,7 @@ class Daemon:
     async def _reload(self) -> None:
         """Read the files of feeds again. A feed whose file is wrong now goes on as it was configured before."""
         try:
-            found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalog)
+            found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
         except (SyncdError, OSError) as error:
             faults = list(getattr(error, "faults", ())) or [str(error)]
             log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)

@@ -8,9 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Employer
-from syncd.domain.run import Run
+from syncd.domain import Catalogue, Employer, Run
 from syncd.errors import ConfigError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_feed_files
 from syncd.store import Store, employers
@@ -27,16 +25,16 @@ class ConfiguredFeeds:
     degraded: dict[str, str]
 
 
-def feed_files(settings: Settings, catalog: Catalog) -> dict[str, FeedFile]:
+def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
     """Return the file of each feed. Raises ConfigError for a folder that cannot be read."""
     defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files)
-    return read_feed_files(settings.feeds, catalog, defaults)
+    return read_feed_files(settings.feeds, catalogue, defaults)
 
 
-def load_all(store: Store, settings: Settings, catalog: Catalog) -> ConfiguredFeeds:
+def load_all(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
     """Return the feeds as their files are now. Raises ConfigError for a folder that cannot be read."""
     found = ConfiguredFeeds({}, {})
-    for name, file in feed_files(settings, catalog).items():
+    for name, file in feed_files(settings, catalogue).items():
         try:
             found.feeds[name] = resolve(store, file, settings)
         except ConfigError as error:
@@ -107,7 +105,7 @@ def _feed(feed_id: int, config: FeedConfig, owner: Employer, settings: Settings)
 def make_importer(
     store: Store,
     settings: Settings,
-    catalog: Catalog,
+    catalogue: Catalogue,
     feeds: Mapping[str, Feed],
     *,
     stop: Callable[[], bool] = lambda: False,
@@ -117,7 +115,7 @@ def make_importer(
     scratch = settings.store.path.parent if settings.store.path is not None else None
     return Importer(
         store,
-        catalog=catalog,
+        catalogue=catalogue,
         limits=settings.limits,
         stop=stop,
         progress=progress,
@@ -135,7 +133,7 @@ def _cores() -> int:
 def make_worker(
     store: Store,
     settings: Settings,
-    catalog: Catalog,
+    catalogue: Catalogue,
     feeds: Mapping[str, Feed],
     *,
     unusable: Collection[str] = (),
@@ -145,6 +143,6 @@ def make_worker(
 ) -> Worker:
     """Return the worker on these feeds, with an importer of its own. ``unusable``: the names of feeds that are
     configured and cannot be used."""
-    importer = make_importer(store, settings, catalog, feeds, stop=stop, progress=progress)
+    importer = make_importer(store, settings, catalogue, feeds, stop=stop, progress=progress)
     drop = settings.drop.folder
     return Worker(store, feeds, importer, unusable=unusable, drop=drop, stop=stop, ended=ended)

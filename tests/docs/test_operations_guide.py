@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from syncd.config import SETTINGS
-from syncd.domain.run import Run, RunKind, RunState
+from syncd.domain import Run, RunKind, RunState
 from syncd.logs import Event
 from syncd.store import Store, employers
 from syncd.sync.run.events import figures

@@ -15,9 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Moment
-from syncd.domain.policy import Limits
+from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
 from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
 from syncd.feeds.drafting.value_kinds import kinds_of
@@ -29,14 +27,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 import spreadsheets
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 NOW = Moment(datetime(2026, 11, 16, 17, tzinfo=UTC), date(2026, 11, 16))
 LONG = "We look for somebody who likes the work and does it well, every day of the week but Sunday."
 
 
 def drafted(path: Path, employer: str = "Acme Ltd.") -> Draft:
     return Drafter(
-        path, "acme", employer=employer, catalog=CATALOG, limits=Limits(), today="2026-11-16"
+        path, "acme", employer=employer, catalogue=CATALOGUE, limits=FeedLimits(), today="2026-11-16"
     ).draft()
 
 
@@ -48,7 +46,7 @@ def draft_of(tmp_path: Path, content: str | bytes, name: str = "feed", employer:
 
 def findings(draft: Draft, path: Path) -> CheckResult:
     found = CheckResult()
-    list(Checker(draft.config, CATALOG, Limits(), NOW).check(path, found))
+    list(Checker(draft.config, CATALOGUE, FeedLimits(), NOW).check(path, found))
     return found
 
 
@@ -269,7 +267,7 @@ def test_the_employer_is_the_one_given_and_the_one_that_the_file_names_is_told(t
         ["title", "company", "city"], ["Cook", 'Harbour & "Co"', "Laval"], ["Nurse", 'Harbour & "Co"', "Hull"]
     )
     assert draft_of(tmp_path, text).config.employer == "Acme Ltd."
-    assert employer_named_in(tmp_path / "feed", Limits()) == 'Harbour & "Co"'
+    assert employer_named_in(tmp_path / "feed", FeedLimits()) == 'Harbour & "Co"'
 
 
 def test_a_file_that_is_cut_off_gives_a_draft_that_says_where(tmp_path: Path) -> None:

@@ -5,18 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Policy, Threshold
+from syncd.domain import Catalogue, Policy, Threshold
 from syncd.errors import ConfigError
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed, read_feed_files
 from syncd.feeds.mapping.presets.loading import load_preset, overridden, preset_names
 
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 EXAMPLES = Path(__file__).parents[2] / "config" / "feeds.d"
 
 
 def feed(text, defaults=None):
-    return parse_feed("acme", text, CATALOG, defaults or FeedDefaults())
+    return parse_feed("acme", text, CATALOGUE, defaults or FeedDefaults())
 
 
 def faults(text):
@@ -158,7 +157,7 @@ def test_all_faults_of_all_files_come_at_once(tmp_path):
     )
     (tmp_path / "c.toml").write_bytes(b'employer = "\xff"')
     (tmp_path / "d e.toml").write_text('employer = "x"')
-    found = read_feed_files(tmp_path, CATALOG, FeedDefaults())
+    found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
     assert list(found) == ["a", "b", "c", "d e"]
     files = [fault.split(":")[0] for file in found.values() for fault in file.faults]
     assert set(files) == {"a.toml", "b.toml", "c.toml", "d e.toml"}
@@ -171,14 +170,14 @@ def test_feeds_are_named_after_their_files_and_only_toml_counts(tmp_path):
     (tmp_path / "alum.toml").write_text('employer = "A"')
     (tmp_path / "x.toml.example").write_text("nonsense")
     (tmp_path / ".hidden.toml").write_text("nonsense")
-    assert list(read_feed_files(tmp_path, CATALOG, FeedDefaults())) == ["alum", "zinc"]
-    assert read_feed_files(tmp_path / "nowhere", CATALOG, FeedDefaults()) == {}
+    assert list(read_feed_files(tmp_path, CATALOGUE, FeedDefaults())) == ["alum", "zinc"]
+    assert read_feed_files(tmp_path / "nowhere", CATALOGUE, FeedDefaults()) == {}
 
 
 def test_a_file_with_a_fault_takes_no_other_with_it(tmp_path):
     (tmp_path / "bad.toml").write_text("employer =")
     (tmp_path / "good.toml").write_text('employer = "A"')
-    found = read_feed_files(tmp_path, CATALOG, FeedDefaults())
+    found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
     assert found["good"].usable().employer == "A"
     with pytest.raises(ConfigError, match=r"bad\.toml: is not TOML"):
         found["bad"].usable()
@@ -187,13 +186,13 @@ def test_a_file_with_a_fault_takes_no_other_with_it(tmp_path):
 def test_a_folder_that_cannot_be_read_is_not_one_without_feeds(tmp_path):
     (tmp_path / "feeds.d").write_text("a file")
     with pytest.raises(ConfigError, match=r"feeds\.d: cannot be read: Not a directory"):
-        read_feed_files(tmp_path / "feeds.d", CATALOG, FeedDefaults())
+        read_feed_files(tmp_path / "feeds.d", CATALOGUE, FeedDefaults())
 
 
 def test_two_feeds_that_differ_in_case_only_are_refused(tmp_path):
     for name in ("Acme", "acme"):
         (tmp_path / f"{name}.toml").write_text('employer = "A"')
-    found = read_feed_files(tmp_path, CATALOG, FeedDefaults())
+    found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
     assert found["Acme"].faults == ()
     with pytest.raises(ConfigError, match="in case only"):
         found["acme"].usable()
@@ -221,7 +220,7 @@ def test_the_fingerprint_does_not_change_with_what_only_limits_a_run():
 
 
 def test_the_fingerprint_changes_with_the_catalogue():
-    other = CATALOG.extended(categories={900: "Falconry"})
+    other = CATALOGUE.extended(categories={900: "Falconry"})
     assert parse_feed("acme", BASE, other, FeedDefaults()).fingerprint != feed(BASE).fingerprint
 
 
@@ -295,5 +294,5 @@ def test_the_shipped_examples_are_right_and_not_active():
         "northern-csv",
     ]
     for path in examples:
-        parse_feed(path.name.partition(".")[0], path.read_text(), CATALOG, FeedDefaults())
-    assert read_feed_files(EXAMPLES, CATALOG, FeedDefaults()) == {}
+        parse_feed(path.name.partition(".")[0], path.read_text(), CATALOGUE, FeedDefaults())
+    assert read_feed_files(EXAMPLES, CATALOGUE, FeedDefaults()) == {}

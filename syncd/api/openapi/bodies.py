@@ -12,19 +12,23 @@ from typing import Any
 from syncd.api.catalogues import CATALOGUES
 from syncd.api.openapi.schemas import STATUS, Schema, listed, number, ref
 from syncd.api.payloads import catalogue_shape
-from syncd.domain import html, places
-from syncd.domain.catalog import Catalog
-from syncd.domain.fields import AMOUNT_BELOW, AMOUNT_DECIMALS
-from syncd.domain.job import Location, Status
-from syncd.domain.job_fields import (
+from syncd.domain import (
     ADDRESSES,
+    AMOUNT_BELOW,
+    AMOUNT_DECIMALS,
     FIELD,
     FIELDS,
+    HTML_SCHEMES,
+    HTML_TAGS,
+    MAX_PLACE_DESCRIPTION,
     READ_ONLY,
     SALARY_MEMBERS,
+    Catalogue,
     FieldKind,
     JobField,
+    Location,
     Needed,
+    Status,
 )
 
 _CONTROL = r"\u0000-\u001f\u007f-\u009f\ufffe\uffff"
@@ -36,9 +40,11 @@ _IGNORED = "Read-only: accepted, so that what a GET answered can be sent back, a
 _Named = Mapping[str, Schema]
 
 
-def bodies(catalog: Catalog) -> dict[str, Schema]:
+def bodies(catalogue: Catalogue) -> dict[str, Schema]:
     """Every shape that the service takes, by name."""
-    named = {resource.catalogue: _named_entry(catalog.entries(resource.catalogue)) for resource in CATALOGUES}
+    named = {
+        resource.catalogue: _named_entry(catalogue.entries(resource.catalogue)) for resource in CATALOGUES
+    }
     fields = {**_members(FIELDS, named), **_read_only()}
     key = FIELD["referenceId"]
     return {
@@ -148,8 +154,8 @@ def _optional(field: JobField, pattern: str, **more: str) -> Schema:
 
 
 def _html(_field: JobField, _named: _Named) -> Schema:
-    tags = ", ".join(f"`{tag}`" for tag in html.TAGS)
-    schemes = ", ".join(html.SCHEMES)
+    tags = ", ".join(f"`{tag}`" for tag in HTML_TAGS)
+    schemes = ", ".join(HTML_SCHEMES)
     return {
         "type": ["string", "null"],
         "format": "job-description",
@@ -240,8 +246,8 @@ def _location() -> Schema:
     said: Schema = {
         "type": "string",
         "format": "canadian-place",
-        "allOf": [{"pattern": filled(places.MAX_DESCRIPTION)}, {"pattern": _place_pattern()}],
-        "description": f'{_at_most(places.MAX_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
+        "allOf": [{"pattern": filled(MAX_PLACE_DESCRIPTION)}, {"pattern": _place_pattern()}],
+        "description": f'{_at_most(MAX_PLACE_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
         " that name. Full province names, English and French, are understood.",
     }
     ignored = {

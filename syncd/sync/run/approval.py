@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Store, Tx, runs
 from syncd.sync.files import CLAIMED, DONE, OPEN_FILES, mode_of, open_regular, opened_within, parse_filed

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import NotFound
 from syncd.sync.run import Feed
 from tests.sync.arrival.test_worker import Died, Yard, claims, names
@@ -524,21 +524,21 @@ WORK = """
 import json, sys
 from pathlib import Path
 from zoneinfo import ZoneInfo
-from syncd.domain.catalog import Catalog
+from syncd.domain.catalogue import Catalogue
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds
 from syncd.sync.arrival import Worker
 from syncd.sync.run import Feed, Importer
 base = Path(sys.argv[1])
 store = Store.open(f"sqlite:///{base}/syncd.db", timezone=ZoneInfo("America/Toronto"))
-catalog = Catalog.default()
-config = parse_feed("acme", 'employer = "Acme Ltd."', catalog, FeedDefaults())
+catalogue = Catalogue.default()
+config = parse_feed("acme", 'employer = "Acme Ltd."', catalogue, FeedDefaults())
 employer = store.read(lambda tx: employers.find(tx, "Acme Ltd."))
 number = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
 feed = Feed(number, config, employer, base / "drop" / "acme")
 feed.folder.mkdir(parents=True, exist_ok=True)
 now = [0.0]
-worker = Worker(store, {"acme": feed}, Importer(store, catalog=catalog), monotonic=lambda: now[0])
+worker = Worker(store, {"acme": feed}, Importer(store, catalogue=catalogue), monotonic=lambda: now[0])
 (feed.folder / "jobs.json").write_text(sys.argv[2])
 ended = []
 for _ in range(3):
