@@ -25,7 +25,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_configs(settings, catalogue), name)
+        found = wiring.choose_feed(wiring.feed_files(settings, catalogue), name)
         feed = wiring.resolve_dry(store, found, settings)
         interpreter.tune_garbage_collector()
         try:
@@ -57,12 +57,11 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        chosen = wiring.choose_feed(wiring.feed_configs(settings, catalogue), name)
-        feeds = wiring.resolve(store, {name: chosen}, settings)
+        chosen = wiring.choose_feed(wiring.feed_files(settings, catalogue), name)
+        feed = wiring.resolve(store, chosen, settings)
         interpreter.tune_garbage_collector()
-        run = wiring.make_worker(store, settings, catalogue, feeds, progress=progress).import_file(
-            feeds[name], file
-        )
+        worker = wiring.make_worker(store, settings, catalogue, {name: feed}, progress=progress)
+        run = worker.import_file(feed, file)
     if as_json:
         print_json(run_json(run))
     elif run.state is not RunState.FAILED:

@@ -67,26 +67,22 @@ class Draft:
     fields: Mapping[str, Guess]
 
 
+def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
+    """Return the employer that most records of the file name, None if there is none. Raises FeedError."""
+    return Guesser(survey(path, limits)).company()
+
+
 class Drafter:
-    """Drafts one feed. ``name`` is the feed's, ``employer`` whoever the jobs belong to (None: as the file
-    has it), ``today`` stands in the first line."""
+    """Drafts one feed. ``name`` is the feed's, ``employer`` that of its jobs; ``today`` stands in the first line."""
 
     def __init__(
-        self,
-        path: Path,
-        name: str,
-        *,
-        employer: str | None,
-        catalogue: Catalogue,
-        limits: FeedLimits,
-        today: str,
+        self, path: Path, name: str, *, employer: str, catalogue: Catalogue, limits: FeedLimits, today: str
     ) -> None:
         self._path, self._name, self._catalogue, self._limits = path, name, catalogue, limits
         self._survey = survey(path, limits)
         guesser = Guesser(self._survey)
         self._guesses = guesser.guesses()
-        self._employer = employer or guesser.company() or f"Employer of {name}"
-        self._parts = Parts(name, self._employer, path.name, today, self._survey, self._guesses, catalogue)
+        self._parts = Parts(name, employer, path.name, today, self._survey, self._guesses, catalogue)
         self._parts.near = guesser.near_addresses()
 
     def draft(self) -> Draft:
