@@ -28,7 +28,7 @@ from referencing.jsonschema import DRAFT202012
 from yarl import URL
 
 from syncd import config
-from syncd.api import add_health, make_app, server_limits
+from syncd.api import add_health, make_app
 from syncd.api.context import CONTEXT
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
@@ -390,7 +390,7 @@ def serve(store: Store, clock: Clock) -> Start:
             return {"ready": True}
 
         add_health(app, readiness)
-        async with TestClient(ApiServer(app, server_limits(given))) as client:
+        async with TestClient(ApiServer(app, given)) as client:
             api = ApiClient(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
             try:
                 yield api

@@ -25,7 +25,7 @@ import structlog
 from aiohttp import web
 
 from syncd import logs
-from syncd.api import add_health, make_app, server_limits
+from syncd.api import add_health, make_app
 from syncd.cli.entry import run as run_command
 from syncd.config import load_settings
 from syncd.domain.catalog import Catalog
@@ -238,7 +238,7 @@ class Installation:
                 return {"ready": True}
 
             add_health(app, readiness)
-            with _served(make_runner(app, server_limits(settings.api), shutdown_timeout=1.0)) as port:
+            with _served(make_runner(app, settings.api, shutdown_timeout=1.0)) as port:
                 yield Api(port, self.clock)
 
 

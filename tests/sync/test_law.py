@@ -25,7 +25,7 @@ from aiohttp import web
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from syncd.api import make_app, server_limits
+from syncd.api import make_app
 from syncd.config import Api
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
@@ -65,7 +65,7 @@ class Served:
 
     async def _serve(self) -> int:
         settings = Api()
-        self._runner = make_runner(make_app(self.store, settings, CATALOG), server_limits(settings))
+        self._runner = make_runner(make_app(self.store, settings, CATALOG), settings)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()

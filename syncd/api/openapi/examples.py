@@ -20,7 +20,6 @@ from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Locat
 from syncd.domain.job_fields import Routing
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
 from syncd.store.history import Entry, Step
-from syncd.store.jobs import Header
 from syncd.web import Refusal, problems
 
 _ADDRESS = "https://jobs.example.ca/api/v1.1"
@@ -110,7 +109,7 @@ def answers(catalog: Catalog) -> dict[str, Any]:
     return {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
         "JobPosting": _plain(JsonLd(catalog).job(_JOB, _EMPLOYER)),
-        "JobHeaderList": _plain(render.page([_header()], _EMPLOYER, _paging("/jobs", 12))),
+        "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
             "data": [
                 _plain(msgspec.json.encode(history_entry(step, render, _EMPLOYER))) for step in _steps()
@@ -138,20 +137,6 @@ def _plain(body: bytes) -> Any:
 
 def _paging(path: str, total: int) -> dict[str, object]:
     return paging(ListQuery(), total, _ADDRESS + path)
-
-
-def _header() -> Header:
-    job = _JOB
-    return Header(
-        job.id,
-        job.reference_id,
-        job.employer_id,
-        job.title,
-        job.publish_date,
-        job.locations,
-        job.confidential,
-        job.status,
-    )
 
 
 def _steps() -> list[Step]:
