@@ -12,7 +12,7 @@ from syncd.api.middleware import failed_keys, guarded
 from syncd.api.openapi import document
 from syncd.api.payloads import Renderer, encode
 from syncd.config import Api
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.logs import Event, frequent
 from syncd.store import Store
 from syncd.web import (
@@ -30,7 +30,7 @@ from syncd.web import (
 
 
 def make_app(
-    store: Store, settings: Api, catalog: Catalog, times: RequestTimes | None = None
+    store: Store, settings: Api, catalogue: Catalogue, times: RequestTimes | None = None
 ) -> web.Application:
     """The API over an open ``store``, which stays the caller's to close, after the application's cleanup. ``times``
     counts its requests. The log has to be set up before."""
@@ -39,12 +39,12 @@ def make_app(
     context = ApiContext(
         store=store,
         settings=settings,
-        catalog=catalog,
+        catalogue=catalogue,
         keys=keys,
-        render=Renderer(catalog),
-        json_ld=JsonLd(catalog),
+        render=Renderer(catalogue),
+        json_ld=JsonLd(catalogue),
         addresses=addresses,
-        document=encode(document(settings, catalog, ROUTES)),
+        document=encode(document(settings, catalogue, ROUTES)),
         log=RequestLog(frequent(Event.API_REQUEST), times or RequestTimes(), addresses),
     )
     app = guarded(context)

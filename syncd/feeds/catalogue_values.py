@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.feeds.faults import nearest
 from syncd.feeds.text import spelled
 
@@ -29,8 +30,8 @@ class Finder:
         return near if near.startswith("; did") else ""
 
 
-def finders(catalog: Catalog) -> dict[str, Finder]:
-    """The finders of ``catalog`` by the field that they serve (``period`` for the salary's)."""
+def finders(catalogue: Catalogue) -> dict[str, Finder]:
+    """The finders of ``catalogue`` by the field that they serve (``period`` for the salary's)."""
 
     def finder(
         what: str, field: str, by_name: Callable[[str], int | None], entries: Mapping[int, object]
@@ -39,13 +40,23 @@ def finders(catalog: Catalog) -> dict[str, Finder]:
         return Finder(what, f"/{field}", by_name, entries, names)
 
     return {
-        "categories": finder("category", "categories", catalog.find_category, catalog.categories),
-        "positionType": finder(
-            "position type", "positionType", catalog.find_position_type, catalog.position_types
+        "categories": finder(
+            "category", "categories", partial(catalogue.find, "categories"), catalogue.categories
         ),
-        "period": finder("salary period", "salary/period", catalog.find_period, catalog.periods),
+        "positionType": finder(
+            "position type",
+            "positionType",
+            partial(catalogue.find, "position_types"),
+            catalogue.position_types,
+        ),
+        "period": finder(
+            "salary period", "salary/period", partial(catalogue.find, "periods"), catalogue.periods
+        ),
         "applicantRoutingType": finder(
-            "applicant routing type", "applicantRoutingType", catalog.find_routing_type, catalog.routing_types
+            "applicant routing type",
+            "applicantRoutingType",
+            partial(catalogue.find, "routing_types"),
+            catalogue.routing_types,
         ),
     }
 

@@ -30,8 +30,7 @@ from yarl import URL
 from syncd import config
 from syncd.api import add_health, make_app
 from syncd.api.context import CONTEXT
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Employer
+from syncd.domain import Catalogue, Employer
 from syncd.store import Store, employers, keys
 from syncd.web import ServerLimits, make_runner
 
@@ -381,9 +380,9 @@ def serve(store: Store, clock: Clock) -> Start:
     employer, key = new_employer(store, "Maple Kitchens")
 
     @asynccontextmanager
-    async def start(catalog: Catalog | None = None, **settings: Any) -> AsyncIterator[ApiClient]:
+    async def start(catalogue: Catalogue | None = None, **settings: Any) -> AsyncIterator[ApiClient]:
         given = config.Api(**settings)
-        app = make_app(store, given, catalog or Catalog.default())
+        app = make_app(store, given, catalogue or Catalogue.default())
 
         async def readiness() -> dict[str, Any]:
             await asyncio.to_thread(store.health)

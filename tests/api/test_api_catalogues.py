@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 
 if TYPE_CHECKING:
     from tests.api.conftest import ApiClient
@@ -170,13 +170,13 @@ async def test_an_added_place_is_listed_for_its_employer_alone(api: ApiClient) -
 async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> None:
     """Served with another configuration, as after a restart."""
     names: Any = {"position_types": {6: "Seasonal"}, "categories": {33: "Film"}}
-    extended = Catalog.default().extended(**names)
+    extended = Catalogue.default().extended(**names)
     retired = extended.extended(retired_position_types=[6], retired_categories=[33])
-    async with serve(catalog=extended) as before:
+    async with serve(catalogue=extended) as before:
         job = await before.create(positionType={"id": 6}, categories=[{"id": 33}], salary=None)
         assert job["positionType"] == {"id": 6, "name": "Seasonal"}
         assert {"id": 33, "name": "Film"} in (await before.get("/categories")).json["data"]
-    async with serve(catalog=retired) as after:
+    async with serve(catalogue=retired) as after:
         assert (await after.get(f"/jobs/{job['id']}")).json == job
         for kind, id in (("positiontypes", 6), ("categories", 33)):
             assert id not in [entry["id"] for entry in (await after.get(f"/{kind}")).json["data"]]
@@ -192,7 +192,7 @@ async def test_what_is_renamed_has_its_new_name_everywhere_at_once(serve: Any) -
     async with serve() as before:
         job = await before.create(positionType={"id": 1}, categories=[{"id": 1}])
         read = await before.get(f"/jobs/{job['id']}")
-    async with serve(catalog=Catalog.default().extended(**names)) as after:
+    async with serve(catalogue=Catalogue.default().extended(**names)) as after:
         for kind, name in (("positiontypes", "Full-time"), ("categories", "Ledgers")):
             assert (await after.get(f"/{kind}/1")).json == {"id": 1, "name": name}
             assert {"id": 1, "name": name} in (await after.get(f"/{kind}")).json["data"]

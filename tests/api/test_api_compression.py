@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from syncd.api import make_app
 from syncd.config import Api
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.web import add_endpoint
 from syncd.web.compression import prefers_gzip
 
@@ -126,7 +126,7 @@ async def tagged(store: Any) -> AsyncIterator[TestClient[Any, Any]]:
 
         return serve
 
-    app = make_app(store, Api(), Catalog.default())
+    app = make_app(store, Api(), Catalogue.default())
     app.router._resources.pop()  # the one that takes every other address
     add_endpoint(app, "/strong", {"GET": endpoint('"v1"')})
     add_endpoint(app, "/weak", {"GET": endpoint('W/"v1"')})

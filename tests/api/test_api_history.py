@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from syncd.domain.job import Actor, ActorKind
+from syncd.domain import Actor, ActorKind
 from syncd.store import jobs, keys, upsert
 from syncd.sync.calendar.refresher import Refresher
 

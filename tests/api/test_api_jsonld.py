@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits
+from syncd.domain import Catalogue, FeedLimits
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.readers.opening import open_reader
 
@@ -150,10 +149,10 @@ async def test_the_schemaorg_preset_reads_it_back(api: ApiClient, tmp_path: Path
         "positionType": {"id": 3},
     }
     job = await api.create(**sent)
-    feed = parse_feed("web", 'employer = "X"\npreset = "schemaorg"\n', Catalog.default(), FeedDefaults())
+    feed = parse_feed("web", 'employer = "X"\npreset = "schemaorg"\n', Catalogue.default(), FeedDefaults())
     path = tmp_path / "posting.json"
     path.write_bytes((await api.get(f"/jobs/{job['id']}", headers=LD)).raw)
-    (row,) = map(feed.mapping.row, open_reader(path, feed.read, Limits()))
+    (row,) = map(feed.mapping.row, open_reader(path, feed.read, FeedLimits()))
     assert not row.problems
     read = row.body
     for name in (

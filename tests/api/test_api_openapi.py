@@ -11,22 +11,20 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+import syncd.domain
 from syncd.api.endpoints import ROUTES
 from syncd.api.openapi import document, schemas
 from syncd.api.openapi.operations import OPERATIONS
 from syncd.config import Api
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
-from syncd.domain.codes import FIELD_CODES
-from syncd.domain.job_fields import ATTRIBUTES
+from syncd.domain import ATTRIBUTES, FIELD_CODES, READ_ONLY, Catalogue, FieldKind, fields_of
 from syncd.web import CODES
 
 if TYPE_CHECKING:
     from tests.api.conftest import ApiClient
 
-DOCUMENT = document(Api(), Catalog.default(), ROUTES)
+DOCUMENT = document(Api(), Catalogue.default(), ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]
-DOMAIN = Path(rules.__file__).parent
+DOMAIN = Path(syncd.domain.__file__).parent
 
 
 def validator(name: str) -> Draft202012Validator:
@@ -68,7 +66,7 @@ def test_every_route_is_an_operation_and_every_operation_a_route() -> None:
     routes = {(method, path) for path, methods in ROUTES.items() for method in methods}
     assert {(method, path) for method, path, _ in operations()} == routes
     with pytest.raises(LookupError, match="/unheard"):
-        document(Api(), Catalog.default(), {**ROUTES, "/unheard": ["GET"]})
+        document(Api(), Catalogue.default(), {**ROUTES, "/unheard": ["GET"]})
 
 
 def test_every_operation_has_a_name_of_its_own_a_summary_and_a_tag() -> None:
@@ -91,14 +89,18 @@ def test_every_error_code_is_told_with_an_example(code: str) -> None:
 
 
 def test_every_field_code_of_the_rules_is_told() -> None:
-    """Found in the source: the second argument of each Problem, and the faults of places."""
+    """Found in the source: the second argument of each Problem, what is given as ``code``, and the faults of places."""
     found = set()
     for path in DOMAIN.glob("*.py"):
-        if path.name in ("rows.py", "run.py", "codes.py"):  # faults of feeds, not of bodies
+        if path.name in ("feed_rows.py", "run.py", "problem_codes.py"):  # faults of feeds, not of bodies
             continue
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Problem":
                 found |= {a.value for a in node.args[1:2] if isinstance(a, ast.Constant)}
+            elif (
+                isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.Constant)
+            ):
+                found.add(node.value.value)
             elif path.name == "places.py" and isinstance(node, ast.Tuple) and len(node.elts) == 2:
                 first = node.elts[0]
                 if isinstance(first, ast.Constant) and str(first.value).replace("_", "").islower():
@@ -168,17 +170,18 @@ async def test_the_examples_of_bodies_do_what_they_show(api: ApiClient) -> None:
 
 def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
     for name in ("JobCreate", "JobUpdate", "JobPut"):
-        assert set(SCHEMAS[name]["properties"]) == {*ATTRIBUTES, "id", *rules.READ_ONLY}
+        assert set(SCHEMAS[name]["properties"]) == {*ATTRIBUTES, *READ_ONLY}
     assert set(SCHEMAS["Job"]["properties"]) == {*ATTRIBUTES, "id", "employer", "publishDate"}
     assert SCHEMAS["Job"]["required"] == list(SCHEMAS["Job"]["properties"])
-    for name, limit in rules.LIMITS.items():
+    for field in fields_of(FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URL):
+        name, limit = field.name, field.most
         assert f"At most {limit} characters" in SCHEMAS["JobCreate"]["properties"][name]["description"]
         assert SCHEMAS["Job"]["properties"][name]["maxLength"] == limit
 
 
 def test_the_catalogue_that_is_configured_is_the_one_that_is_told() -> None:
-    catalog = Catalog.default().extended(position_types={6: "Seasonal"})
-    made = document(Api(base_path="/x", public_url="https://jobs.example.ca"), catalog, ROUTES)
+    catalogue = Catalogue.default().extended(position_types={6: "Seasonal"})
+    made = document(Api(base_path="/x", public_url="https://jobs.example.ca"), catalogue, ROUTES)
     assert '"Seasonal"' in json.dumps(made["paths"]["/positiontypes"])
     assert (
         6

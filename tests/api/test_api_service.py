@@ -16,7 +16,7 @@ from syncd.api import add_health, make_app
 from syncd.api import auth as auth_module
 from syncd.api.auth import TTL, KeyRing
 from syncd.config import Api
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.store import Store, keys
 from syncd.web import Refusal
 
@@ -281,7 +281,7 @@ async def test_readyz_says_whether_and_healthz_that(
             raise state
         return state  # type: ignore[no-any-return]
 
-    app = make_app(store, Api(), Catalog.default())
+    app = make_app(store, Api(), Catalogue.default())
     add_health(app, readiness)
     async with TestClient(TestServer(app)) as client:
         with structlog.testing.capture_logs() as lines:
@@ -300,7 +300,7 @@ async def test_health_needs_no_key_even_when_the_base_is_the_root(store: Store) 
     async def readiness() -> dict[str, Any]:
         return {"ready": True}
 
-    app = make_app(store, Api(base_path=""), Catalog.default())
+    app = make_app(store, Api(base_path=""), Catalogue.default())
     add_health(app, readiness)
     async with TestClient(TestServer(app)) as client:
         assert (await client.get("/healthz")).status == 200
@@ -336,7 +336,7 @@ async def test_more_can_be_served_beside_the_api(store: Store) -> None:
     async def page(_request: web.Request) -> web.Response:
         return web.Response(text="hello")
 
-    app = make_app(store, Api(), Catalog.default())
+    app = make_app(store, Api(), Catalogue.default())
     app.router.add_get("/pages/{name}", page)
     async with TestClient(TestServer(app)) as client:
         assert await (await client.get("/pages/x")).text() == "hello"

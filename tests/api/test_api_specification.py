@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from syncd.api.endpoints import ROUTES
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.errors import ConfigError, Invalid
 from syncd.store import employers
 from syncd.sync.calendar.refresher import Refresher
@@ -149,12 +149,12 @@ async def test_names_of_catalogues_have_their_limits(
 ) -> None:
     """Rows: category name, position type name."""
     names: Any = {kind: {100: letter * (limit - 1), 101: letter * limit}}
-    async with serve(catalog=Catalog.default().extended(**names)) as api:
+    async with serve(catalogue=Catalogue.default().extended(**names)) as api:
         for id, name in names[kind].items():
             assert (await api.get(f"/{path}/{id}")).json == {"id": id, "name": name}
     too_long: Any = {kind: {102: letter * (limit + 1)}}
     with pytest.raises(ConfigError, match=f"at most {limit}"):
-        Catalog.default().extended(**too_long)
+        Catalogue.default().extended(**too_long)
 
 
 async def test_fixed_names_are_within_their_limits(api: ApiClient) -> None:

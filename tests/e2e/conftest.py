@@ -26,7 +26,7 @@ import structlog
 from syncd.api import make_app
 from syncd.api.context import CONTEXT
 from syncd.config import Api
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.store import Store
 from tests.api.conftest import Answer, contract_of
 
@@ -43,7 +43,7 @@ def document():
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/empty.db"
         with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
-            return make_app(store, Api(), Catalog.default())[CONTEXT].document
+            return make_app(store, Api(), Catalogue.default())[CONTEXT].document
 
 
 def row(reference, title="Welder", description="<p>Steel.</p>"):

@@ -14,8 +14,7 @@ from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.api.paging import ListQuery, links, paging
 from syncd.api.path_ids import path_id
 from syncd.api.payloads import Renderer, Shape, encode
-from syncd.domain.job import ActorKind, Employer, Job
-from syncd.domain.job_fields import CHANGEABLE
+from syncd.domain import CHANGEABLE, ActorKind, Employer, Job
 from syncd.errors import NotFound
 from syncd.store import history
 from syncd.store.history import Step

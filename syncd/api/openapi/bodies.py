@@ -7,23 +7,26 @@ with, ``maxAmount`` not below ``amount``, and what only the merged job can break
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from syncd.api.openapi.schemas import STATUS, Schema, listed, number, ref
-from syncd.api.payloads import catalogue_shape
-from syncd.domain import html, places
-from syncd.domain.catalog import Catalog
-from syncd.domain.fields import AMOUNT_BELOW, AMOUNT_DECIMALS
-from syncd.domain.job import Location, Status
-from syncd.domain.job_fields import (
+from syncd.domain import (
     ADDRESSES,
+    AMOUNT_BELOW,
+    AMOUNT_DECIMALS,
     FIELD,
     FIELDS,
+    HTML_SCHEMES,
+    HTML_TAGS,
+    LOCATION_READ_ONLY,
+    MAX_PLACE_DESCRIPTION,
     READ_ONLY,
     SALARY_MEMBERS,
+    SHOWN_MEMBERS,
+    Catalogue,
     FieldKind,
     JobField,
     Needed,
+    Status,
 )
 
 _CONTROL = r"\u0000-\u001f\u007f-\u009f\ufffe\uffff"
@@ -39,9 +42,9 @@ _IGNORED: Schema = {
 }
 
 
-def bodies(catalog: Catalog) -> dict[str, Schema]:
+def bodies(catalogue: Catalogue) -> dict[str, Schema]:
     """Every shape that the service takes, by name."""
-    fields = {**_members(FIELDS, catalog), **dict.fromkeys(READ_ONLY, _IGNORED)}
+    fields = {**_members(FIELDS, catalogue), **dict.fromkeys(READ_ONLY, _IGNORED)}
     fields["id"] = {
         "type": ["integer", "null"],
         "description": "Read-only: if it is there, that of the job addressed.",
@@ -49,8 +52,8 @@ def bodies(catalog: Catalog) -> dict[str, Schema]:
     key = {"referenceId": _filled(FIELD["referenceId"])}
     return {
         "LocationInput": _location(),
-        "SalaryInput": _salary(catalog),
-        "SalaryUpdate": _object(_members(SALARY_MEMBERS, catalog), "The members to change."),
+        "SalaryInput": _salary(catalogue),
+        "SalaryUpdate": _object(_members(SALARY_MEMBERS, catalogue), "The members to change."),
         "JobCreate": {
             **_object({**fields, "salary": _or_null(ref("SalaryInput"))}, "A new job."),
             "required": [field.name for field in FIELDS if field.needed is Needed.ALWAYS],
@@ -92,8 +95,8 @@ def _or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def _members(fields: Iterable[JobField], catalog: Catalog) -> dict[str, Schema]:
-    return {field.name: _described(field, _BY_KIND[field.kind](field, catalog)) for field in fields}
+def _members(fields: Iterable[JobField], catalogue: Catalogue) -> dict[str, Schema]:
+    return {field.name: _described(field, _BY_KIND[field.kind](field, catalogue)) for field in fields}
 
 
 def _described(field: JobField, schema: Schema) -> Schema:
@@ -144,13 +147,13 @@ def _optional(field: JobField, pattern: Callable[[int], str], **more: str) -> Sc
 
 
 def _html() -> Schema:
-    tags = ", ".join(f"`{tag}`" for tag in html.TAGS)
+    tags = ", ".join(f"`{tag}`" for tag in HTML_TAGS)
     return {
         "type": ["string", "null"],
         "format": "job-description",
         "contentMediaType": "text/html",
         "pattern": CLEAN,
-        "description": f"HTML of {tags}. `a` needs an `href` ({', '.join(html.SCHEMES)}) and may have a `target`;"
+        "description": f"HTML of {tags}. `a` needs an `href` ({', '.join(HTML_SCHEMES)}) and may have a `target`;"
         " nothing else has attributes.",
     }
 
@@ -173,15 +176,15 @@ def _date(field: JobField) -> Schema:
     }
 
 
-def _named(field: JobField, catalog: Catalog) -> Schema:
+def _named(field: JobField, catalogue: Catalogue) -> Schema:
     """An object that names an entry of a catalogue by its id."""
-    entries = catalog.entries(field.catalogue or "")
-    members: dict[str, Any] = dict.fromkeys(catalogue_shape(next(iter(entries.values()))), _IGNORED)
-    members["id"] = {"type": "integer", "enum": list(entries)}
+    name = field.catalogue or ""
+    members: dict[str, Schema] = {"id": {"type": "integer", "enum": list(catalogue.entries(name))}}
+    members |= dict.fromkeys(SHOWN_MEMBERS[name], _IGNORED)
     return {**_object(members, "Named by its id."), "required": ["id"]}
 
 
-_BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalog], Schema]] = {
+_BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogue], Schema]] = {
     FieldKind.TEXT: lambda field, _: _optional(field, filled) if field.nullable else _filled(field),
     FieldKind.EMAIL: lambda field, _: _optional(field, filled, format="email"),
     FieldKind.URL: lambda field, _: _optional(field, _web, format="uri"),
@@ -191,8 +194,8 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalog], Schema]] = {
     FieldKind.FLAG: lambda _field, _: {"type": ["boolean", "null"], "default": False},
     FieldKind.DATE: lambda field, _: _date(field),
     FieldKind.STATUS: lambda _field, _: {**STATUS, "default": Status.DRAFT.value},
-    FieldKind.CHOICE: lambda field, catalog: _or_null(_named(field, catalog)),
-    FieldKind.CHOICES: lambda field, catalog: listed(_named(field, catalog), field.least, field.most),
+    FieldKind.CHOICE: lambda field, catalogue: _or_null(_named(field, catalogue)),
+    FieldKind.CHOICES: lambda field, catalogue: listed(_named(field, catalogue), field.least, field.most),
     FieldKind.PLACES: lambda field, _: listed(ref("LocationInput"), field.least, field.most),
     FieldKind.SALARY: lambda _field, _: _or_null(ref("SalaryUpdate")),
 }
@@ -205,15 +208,15 @@ def _location() -> Schema:
     said: Schema = {
         "type": "string",
         "format": "canadian-place",
-        "allOf": [{"pattern": filled(places.MAX_DESCRIPTION)}, {"pattern": _PLACE}],
-        "description": f'{_at_most(places.MAX_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
+        "allOf": [{"pattern": filled(MAX_PLACE_DESCRIPTION)}, {"pattern": _PLACE}],
+        "description": f'{_at_most(MAX_PLACE_DESCRIPTION)} "City, ProvinceCode", or "City" for the largest place of'
         " that name. Full province names, English and French, are understood.",
     }
-    ignored = {name: _IGNORED for name in Location.__struct_fields__ if name != "description"}
+    ignored = dict.fromkeys(sorted(LOCATION_READ_ONLY), _IGNORED)
     return {**_object({"description": said, **ignored}, "A place in Canada."), "required": ["description"]}
 
 
-def _salary(catalog: Catalog) -> Schema:
+def _salary(catalogue: Catalogue) -> Schema:
     """Either an amount for a period, or commission only: its flag, and nothing else."""
     flags = [member.name for member in SALARY_MEMBERS if member.kind is FieldKind.FLAG]
     others = [member.name for member in SALARY_MEMBERS if member.name not in flags]
@@ -229,7 +232,7 @@ def _salary(catalog: Catalog) -> Schema:
         },
     }
     return {
-        **_object(_members(SALARY_MEMBERS, catalog), "An amount for a period, or commission only."),
+        **_object(_members(SALARY_MEMBERS, catalogue), "An amount for a period, or commission only."),
         "anyOf": [paid, commission],
     }
 

@@ -15,9 +15,18 @@ from syncd.api.endpoints import history_entry
 from syncd.api.jsonld import JsonLd
 from syncd.api.paging import ListQuery, paging
 from syncd.api.payloads import Renderer
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Location, Salary, Status
-from syncd.domain.job_fields import Routing
+from syncd.domain import (
+    Actor,
+    ActorKind,
+    Catalogue,
+    CloseOrigin,
+    Employer,
+    Job,
+    Location,
+    Routing,
+    Salary,
+    Status,
+)
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
 from syncd.store.history import Entry, Step
 from syncd.web import Refusal, problems
@@ -103,12 +112,12 @@ def error(code: str) -> Any:
     return msgspec.json.decode(body)
 
 
-def answers(catalog: Catalog) -> dict[str, Any]:
+def answers(catalogue: Catalogue) -> dict[str, Any]:
     """An example of each shape that the service answers with, by the name of its schema."""
-    render = Renderer(catalog)
+    render = Renderer(catalogue)
     return {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
-        "JobPosting": _plain(JsonLd(catalog).job(_JOB, _EMPLOYER)),
+        "JobPosting": _plain(JsonLd(catalogue).job(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
             "data": [
@@ -118,14 +127,14 @@ def answers(catalog: Catalog) -> dict[str, Any]:
         },
         "Location": _plain(render.location(_CALGARY)),
         "LocationList": _plain(render.locations([_CALGARY], _paging("/locations", 1))),
-        **_catalogues(render, catalog),
+        **_catalogues(render, catalogue),
     }
 
 
-def _catalogues(render: Renderer, catalog: Catalog) -> dict[str, Any]:
+def _catalogues(render: Renderer, catalogue: Catalogue) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for resource in CATALOGUES:
-        first = next(iter(catalog.entries(resource.catalogue)))
+        first = next(iter(catalogue.entries(resource.catalogue)))
         found[f"{resource.schema}List"] = _plain(render.catalogue(resource.catalogue))
         found[resource.schema] = _plain(render.catalogue_entry(resource.catalogue, first) or b"null")
     return found

@@ -6,20 +6,25 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from syncd.api.catalogues import SCHEMAS
-from syncd.domain import places
-from syncd.domain.catalog import MAX_CATEGORY_NAME, MAX_POSITION_NAME, Catalog
-from syncd.domain.codes import FIELD_CODES
-from syncd.domain.fields import INT32_MAX, INT32_MIN
-from syncd.domain.job import ActorKind, Status
-from syncd.domain.job_fields import (
+from syncd.domain import (
     CHANGEABLE,
     FIELD,
-    HEADER,
+    FIELD_CODES,
+    HEADER_MEMBERS,
+    INT32_MAX,
+    INT32_MIN,
+    JOB_MEMBERS,
+    MAX_CATEGORY_NAME,
+    MAX_PLACE_DESCRIPTION,
+    MAX_PLACE_NAME,
+    MAX_POSITION_NAME,
     SALARY_MEMBERS,
-    WHOLE,
+    ActorKind,
+    Catalogue,
     FieldKind,
     JobField,
     Needed,
+    Status,
 )
 from syncd.store.employers import MAX_NAME as MAX_EMPLOYER_NAME
 from syncd.web import CODES
@@ -62,17 +67,17 @@ def listed(schema: Schema, fewest: int | None = None, most: int | None = None) -
     return {"type": "array", "items": schema, **{k: v for k, v in bounds.items() if v is not None}}
 
 
-def answers(catalog: Catalog) -> dict[str, Schema]:
+def answers(catalogue: Catalogue) -> dict[str, Schema]:
     """Every shape that the service answers with, by name."""
-    job = {name: _READ_ONLY.get(name) or _value(FIELD[name]) for name in WHOLE}
-    entries = _entries(catalog)
+    job = {name: _READ_ONLY.get(name) or _value(FIELD[name]) for name in JOB_MEMBERS}
+    entries = _entries(catalogue)
     return {
         "Employer": whole({"id": INT32, "name": text(MAX_EMPLOYER_NAME)}),
         "Location": whole(
             {
                 "id": INT32,
-                "name": text(places.MAX_NAME),
-                "description": text(places.MAX_DESCRIPTION, description='"City, ProvinceCode", or "City"'),
+                "name": text(MAX_PLACE_NAME),
+                "description": text(MAX_PLACE_DESCRIPTION, description='"City, ProvinceCode", or "City"'),
                 "type": text(MAX_TYPE),
             }
         ),
@@ -81,7 +86,7 @@ def answers(catalog: Catalog) -> dict[str, Schema]:
             {member.name: _value(member) for member in SALARY_MEMBERS}, "Amounts are exact decimals."
         ),
         "Job": whole(job, "A whole job posting. The address that its routing type does not use is null."),
-        "JobHeader": whole({name: job[name] for name in HEADER}, "A job as lists show it."),
+        "JobHeader": whole({name: job[name] for name in HEADER_MEMBERS}, "A job as lists show it."),
         "Paging": _paging(),
         **{f"{name}List": whole({"data": listed(ref(name))}) for name in entries},
         **{f"{name}List": whole({"data": listed(ref(name)), "paging": ref("Paging")}) for name in _PAGED},
@@ -110,20 +115,20 @@ def answers(catalog: Catalog) -> dict[str, Schema]:
 _PAGED = ("JobHeader", "Location", "HistoryEntry")
 
 
-def _entries(catalog: Catalog) -> dict[str, Schema]:
+def _entries(catalogue: Catalogue) -> dict[str, Schema]:
     """The entries of the catalogues."""
     return {
         "Category": whole({"id": INT32, "name": text(MAX_CATEGORY_NAME)}),
         "PositionType": whole({"id": INT32, "name": text(MAX_POSITION_NAME)}),
         "SalaryPeriod": whole(
             {
-                "id": {"type": "integer", "enum": list(catalog.periods)},
+                "id": {"type": "integer", "enum": list(catalogue.periods)},
                 "name": text(MAX_PERIOD_NAME),
                 "unit": text(MAX_PERIOD_NAME),
             }
         ),
         "ApplicantRoutingType": whole(
-            {"id": {"type": "integer", "enum": list(catalog.routing_types)}, "name": text(MAX_ROUTING_NAME)}
+            {"id": {"type": "integer", "enum": list(catalogue.routing_types)}, "name": text(MAX_ROUTING_NAME)}
         ),
     }
 

@@ -13,9 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits
-from syncd.domain.rules import LIMITS
+from syncd.domain import FIELD, Catalogue, FeedLimits
 from syncd.errors import ConfigError, FeedError
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.draft_text import Parts, render
@@ -74,14 +72,21 @@ class Drafter:
     has it), ``today`` stands in the first line."""
 
     def __init__(
-        self, path: Path, name: str, *, employer: str | None, catalog: Catalog, limits: Limits, today: str
+        self,
+        path: Path,
+        name: str,
+        *,
+        employer: str | None,
+        catalogue: Catalogue,
+        limits: FeedLimits,
+        today: str,
     ) -> None:
-        self._path, self._name, self._catalog, self._limits = path, name, catalog, limits
+        self._path, self._name, self._catalogue, self._limits = path, name, catalogue, limits
         self._survey = survey(path, limits)
         guesser = Guesser(self._survey)
         self._guesses = guesser.guesses()
         self._employer = employer or guesser.company() or f"Employer of {name}"
-        self._parts = Parts(name, self._employer, path.name, today, self._survey, self._guesses, catalog)
+        self._parts = Parts(name, self._employer, path.name, today, self._survey, self._guesses, catalogue)
         self._parts.near = guesser.near_addresses()
 
     def draft(self) -> Draft:
@@ -197,7 +202,7 @@ class Drafter:
         return trial
 
     def _load(self, text: str) -> FeedConfig:
-        return parse_feed(self._name, text, self._catalog, FeedDefaults())
+        return parse_feed(self._name, text, self._catalogue, FeedDefaults())
 
     def _try(self, trial: Trial, config: FeedConfig, most: int) -> None:
         reader = open_reader(self._path, config.read, self._limits)
@@ -211,7 +216,7 @@ class Drafter:
             trial.whole += all(body.get(name) is not None or name in faulty for name in NEEDED)
             reference = body.get("referenceId")
             trial.unread_dates += "closeDate" in faulty or not _is_date(body.get("closeDate"))
-            trial.long_references += isinstance(reference, str) and len(reference) > LIMITS["referenceId"]
+            trial.long_references += isinstance(reference, str) and len(reference) > FIELD["referenceId"].most
         if not trial.read and self._survey.records:
             trial.failure = "no records"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.feeds.faults import Scope
 from syncd.feeds.mapping.sources import NOTHING, SOURCE_KEYS, Build, Source, compile_source, compile_table
 from syncd.feeds.row_log import RowLog
@@ -31,7 +31,7 @@ class Context:
     """What the kinds compile with: the source's Build, and the catalogue for values by name."""
 
     build: Build
-    catalog: Catalog
+    catalogue: Catalogue
 
 
 @dataclass(frozen=True, slots=True)

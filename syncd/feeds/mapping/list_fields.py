@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from syncd.domain.places import province_code
-from syncd.domain.text import key as name_key
+from syncd.domain import name_key, province_code
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import Finder, catalogue_id, finders
 from syncd.feeds.faults import Scope
@@ -173,10 +172,10 @@ def _catalogue(name: str, many: bool) -> Compile:
 
 def _finder(name: str, context: Context) -> Finder:
     """A position type may also be described in several words."""
-    find = finders(context.catalog)[name]
+    find = finders(context.catalogue)[name]
     if name != "positionType":
         return find
-    live = {id for id, entry in context.catalog.position_types.items() if not entry.retired}
+    live = {id for id, entry in context.catalogue.position_types.items() if not entry.retired}
 
     def by_name(text: str) -> int | None:
         found = find.by_name(text)
@@ -264,7 +263,7 @@ def _keeping_names(field: str) -> Callable[[Context], Context]:
     """ "Construction/Skilled Trade" is one category if the catalogue or a lookup has it, whatever splits."""
 
     def prepare(context: Context) -> Context:
-        find = finders(context.catalog)[field].by_name
+        find = finders(context.catalogue)[field].by_name
         tables = tuple(context.build.lookups.values())
 
         def whole(text: str) -> bool:

@@ -13,8 +13,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.job_fields import ATTRIBUTES, Routing
+from syncd.domain import ATTRIBUTES, Catalogue, Routing
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping.field_compilers import DROPPED, Context, Field, Kind, compile_field
@@ -71,7 +70,7 @@ class Mapping:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalogue: Catalogue,
         fields: Map[str, object] | None = None,
         lookups: Map[str, Map[str, object]] | None = None,
         form: Format | None = None,
@@ -79,8 +78,8 @@ class Mapping:
     ) -> None:
         """Raises ConfigError with every fault, unless a ``scope`` is given to gather them."""
         gathered = scope or Scope("mapping")
-        self._made_of = catalog, fields, lookups, form
-        self._catalog = catalog
+        self._made_of = catalogue, fields, lookups, form
+        self._catalogue = catalogue
         self._fields = fields
         self._form = form
         self._lookups = _tables(lookups or {}, gathered.at("lookup"))
@@ -115,7 +114,7 @@ class Mapping:
 
     def _body(self, item: Any, form: Format, log: RowLog) -> Body:
         if self._fields is None:
-            return native_body(item, form, self._catalog, log)
+            return native_body(item, form, self._catalogue, log)
         compiled = self._for(form)
         node = open_record(item, form)
         body: Body = {}
@@ -172,7 +171,7 @@ class Mapping:
             scope.faults.extend(line for line in tried[-1][1].faults if line not in scope.faults)
 
     def _compile(self, fields: Map[str, object], form: Format, scope: Scope) -> _Compiled:
-        context = Context(Build(form, self._lookups), self._catalog)
+        context = Context(Build(form, self._lookups), self._catalogue)
         compiled = []
         for name in ATTRIBUTES:
             if name in fields:

@@ -38,7 +38,7 @@ def _salary(table: Mapping[str, Any], source: Source, context: Context, scope: S
     infer = _infer(table.get("infer_period"), scope.at("infer_period")) if "infer_period" in table else None
     locale = _locale(table, scope)
     default = _default(table, infer, locale, scope.at("default"))
-    find = finders(context.catalog)["period"]
+    find = finders(context.catalogue)["period"]
 
     def salary(node: Any, log: RowLog) -> object:
         pay = _paid_abroad(parts["currency"].first(node)) or _structured(node, parts, find, infer, locale)

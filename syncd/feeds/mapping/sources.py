@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from syncd.domain.text import key as name_key
+from syncd.domain import name_key
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping.selectors import Node, Selector, compile_columns, compile_selector
 from syncd.feeds.readers import Format

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from syncd.domain.rules import LIMITS
-from syncd.domain.text import key as name_key
+from syncd.domain import FIELD, name_key
 from syncd.errors import Problem
 from syncd.feeds.faults import Scope
 from syncd.feeds.mapping.field_compilers import DROPPED, Context, Field, Kind, choice
@@ -18,8 +17,8 @@ from syncd.feeds.mapping.transforms import clean, compile_dates, paragraphs
 from syncd.feeds.row_log import RowLog
 from syncd.feeds.text import HOST, boolean, one_line, spelled, without_controls
 
-_TITLE_LIMIT = LIMITS["title"]
-_REFERENCE_LIMIT = LIMITS["referenceId"]
+_TITLE_LIMIT = FIELD["title"].most
+_REFERENCE_LIMIT = FIELD["referenceId"].most
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
 
 

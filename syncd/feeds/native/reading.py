@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import Finder, catalogue_name, finders
 from syncd.feeds.faults import nearest
@@ -53,9 +53,9 @@ _SALARY = {
 _NOT_SENT_EMPTY = frozenset(("status", "closeDate"))
 
 
-def native_body(item: Any, form: Format, catalog: Catalog, log: RowLog) -> Body:
+def native_body(item: Any, form: Format, catalogue: Catalogue, log: RowLog) -> Body:
     """The body of one record; problems (an unknown column, an unknown catalogue name) go to ``log``."""
-    by_name = finders(catalog)
+    by_name = finders(catalogue)
     if form == "csv":
         return _csv(item, by_name, log)
     body = _xml(item) if form == "xml" else {name: value for name, value in item.items() if name != ERRORS}

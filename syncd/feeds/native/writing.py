@@ -13,9 +13,7 @@ from xml.sax.saxutils import escape
 
 import msgspec
 
-from syncd.domain.catalog import Catalog, Entry, Period
-from syncd.domain.fields import exact
-from syncd.domain.job import Employer, Job, Salary
+from syncd.domain import Catalogue, CatalogueEntry, Employer, Job, Salary, SalaryPeriod, exact
 from syncd.feeds.catalogue_values import catalogue_name, finders
 from syncd.feeds.native.reading import COLUMNS
 
@@ -27,7 +25,7 @@ _LISTS = {"locations": "location", "categories": "category"}
 Body = dict[str, Any]
 
 
-def body(job: Job, catalog: Catalog) -> Body:
+def body(job: Job, catalogue: Catalogue) -> Body:
     """What a client would send to make this job (docs/specification.md 4.2), with the names of catalogue
     entries beside their ids, for people."""
     return {
@@ -38,46 +36,46 @@ def body(job: Job, catalog: Catalog) -> Body:
         "confidential": job.confidential,
         "autoRefresh": job.auto_refresh,
         "locations": [{"description": place.description} for place in job.locations],
-        "categories": [_entry(id, catalog.categories) for id in job.categories],
-        "positionType": _entry(job.position_type, catalog.position_types),
-        "salary": None if job.salary is None else _salary(job.salary, catalog),
+        "categories": [_entry(id, catalogue.categories) for id in job.categories],
+        "positionType": _entry(job.position_type, catalogue.position_types),
+        "salary": None if job.salary is None else _salary(job.salary, catalogue),
         "description": job.description,
-        "applicantRoutingType": _entry(job.routing, catalog.routing_types),
+        "applicantRoutingType": _entry(job.routing, catalogue.routing_types),
         "applicationEmail": job.application_email,
         "applicationUrl": job.application_url,
     }
 
 
-def _entry(id: int | None, entries: Mapping[int, Entry] | Mapping[int, Period]) -> Body | None:
+def _entry(id: int | None, entries: Mapping[int, CatalogueEntry] | Mapping[int, SalaryPeriod]) -> Body | None:
     if id is None:
         return None
     entry = entries.get(id)
     return {"id": id} if entry is None else {"id": id, "name": entry.name}
 
 
-def _salary(salary: Salary, catalog: Catalog) -> Body:
+def _salary(salary: Salary, catalogue: Catalogue) -> Body:
     return {
         "amount": exact(salary.amount),
         "maxAmount": exact(salary.max_amount),
-        "period": _entry(salary.period, catalog.periods),
+        "period": _entry(salary.period, catalogue.periods),
         "plusCommission": salary.plus_commission,
     }
 
 
-def json_feed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterator[str]:
+def json_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
     """One array, one job a line."""
     lead = "[\n"
     for job in jobs:
-        yield lead + _JSON.encode(body(job, catalog)).decode()
+        yield lead + _JSON.encode(body(job, catalogue)).decode()
         lead = ",\n"
     yield "[]\n" if lead == "[\n" else "\n]\n"
 
 
-def xml_feed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterator[str]:
+def xml_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
     """``<jobs><job>…``; an empty element is a null."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<jobs>\n'
     for job in jobs:
-        yield "<job>" + _members(body(job, catalog)) + "</job>\n"
+        yield "<job>" + _members(body(job, catalogue)) + "</job>\n"
     yield "</jobs>\n"
 
 
@@ -101,9 +99,9 @@ def _text(value: object) -> str:
     return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
-def csv_feed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterator[str]:
+def csv_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
     """Comma, RFC 4180 line ends, a byte order mark (spreadsheets need it to see UTF-8)."""
-    names = _Names(catalog)
+    names = _Names(catalogue)
     line = csv.writer(_Line(), lineterminator="\r\n").writerow
     yield "\ufeff" + line(COLUMNS)
     for job in jobs:
@@ -121,11 +119,11 @@ class _Line:
 class _Names:
     """Catalogue entries as a cell has them: by name where the name leads back to the entry, else by id."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog, self._find = catalog, finders(catalog)
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue, self._find = catalogue, finders(catalogue)
 
     def cells(self, job: Job) -> dict[str, object]:
-        catalog, salary = self._catalog, job.salary or Salary()
+        catalogue, salary = self._catalogue, job.salary or Salary()
         return {
             "referenceId": job.reference_id,
             "title": job.title,
@@ -134,19 +132,23 @@ class _Names:
             "confidential": _text(job.confidential),
             "autoRefresh": _text(job.auto_refresh),
             "locations": "|".join(place.description for place in job.locations),
-            "categories": "|".join(self._cell("categories", id, catalog.categories) for id in job.categories),
-            "positionType": self._cell("positionType", job.position_type, catalog.position_types),
+            "categories": "|".join(
+                self._cell("categories", id, catalogue.categories) for id in job.categories
+            ),
+            "positionType": self._cell("positionType", job.position_type, catalogue.position_types),
             "salaryAmount": _number(salary.amount),
             "salaryMaxAmount": _number(salary.max_amount),
-            "salaryPeriod": self._cell("period", salary.period, catalog.periods),
+            "salaryPeriod": self._cell("period", salary.period, catalogue.periods),
             "salaryPlusCommission": "" if job.salary is None else _text(salary.plus_commission),
             "description": job.description,
-            "applicantRoutingType": self._cell("applicantRoutingType", job.routing, catalog.routing_types),
+            "applicantRoutingType": self._cell("applicantRoutingType", job.routing, catalogue.routing_types),
             "applicationEmail": job.application_email,
             "applicationUrl": job.application_url,
         }
 
-    def _cell(self, field: str, id: int | None, entries: Mapping[int, Entry] | Mapping[int, Period]) -> str:
+    def _cell(
+        self, field: str, id: int | None, entries: Mapping[int, CatalogueEntry] | Mapping[int, SalaryPeriod]
+    ) -> str:
         if id is None:
             return ""
         name = entries[id].name if id in entries else ""

@@ -14,7 +14,7 @@ from typing import cast
 
 from lxml import etree
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.detect import banner
 from syncd.feeds.readers.records import Known, Record
@@ -79,7 +79,7 @@ class LenientXmlReader(XmlReader):
     ``not_well_formed``.
     """
 
-    def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         super().__init__(source, spec, limits, known)
         name = re.escape(self._path[-1].encode())
         self._token = re.compile(_TOKEN % name)

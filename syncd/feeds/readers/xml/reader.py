@@ -26,7 +26,7 @@ from typing import cast
 
 from lxml import etree
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
@@ -68,7 +68,7 @@ class XmlReader(BaseReader):
 
     format: Format = "xml"
 
-    def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         super().__init__(source, limits, known)
         self.withheld = "read leniently ([read] recover = true)" if spec.recover else None
         self._outside, self._recover = spec.outside, spec.recover
