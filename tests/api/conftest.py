@@ -10,13 +10,11 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 import pytest
 from aiohttp import web
@@ -33,22 +31,9 @@ from syncd.api.context import CONTEXT
 from syncd.domain import Catalogue, Employer
 from syncd.store import Store, employers, keys
 from syncd.web import ServerLimits, make_runner
+from tests.clock import ZONE, Clock
 
-ZONE = ZoneInfo("America/Toronto")
-#: Noon in Toronto on 16 November 2026.
-START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
 BASE = "/api/v1.1"
-
-
-@dataclass
-class Clock:
-    now: datetime = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
 
 
 @dataclass

@@ -15,7 +15,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ from syncd.store import Store
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Feed
 from syncd.web import make_runner
+from tests.clock import Clock
 
 __all__ = [
     "Clock",
@@ -59,23 +60,7 @@ __all__ = [
     "record_digests",
 ]
 
-#: Noon in Toronto on 16 November 2026.
-START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
-
 _OPEN, _SET_UP_LOG = Store.open, logs.set_up
-
-
-@dataclass
-class Clock:
-    """A clock that moves only when the test moves it."""
-
-    now: datetime = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
 
 
 class RealClock(Clock):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -20,25 +18,7 @@ from syncd.sync.run.feed import Feed
 from syncd.sync.run.importer import Importer
 from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.source import SourceFile
-
-ZONE = ZoneInfo("America/Toronto")
-#: Noon in Toronto on 16 November 2026.
-START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
-
-
-@dataclass
-class Clock:
-    now: datetime = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
-
-    @property
-    def today(self) -> date:
-        return self.now.astimezone(ZONE).date()
+from tests.clock import ZONE, Clock
 
 
 def body(reference: str | None, **fields: Any) -> dict[str, Any]:

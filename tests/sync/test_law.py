@@ -15,10 +15,9 @@ import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from aiohttp import web
@@ -37,9 +36,8 @@ from syncd.sync.run.feed import Feed, Stopped
 from syncd.sync.run.importer import Importer
 from syncd.sync.run.source import SourceFile
 from syncd.web import make_runner
+from tests.clock import START, ZONE, Clock
 
-ZONE = ZoneInfo("America/Toronto")
-START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
 NEVER = Threshold(100, 10**9)
 CATALOGUE = Catalogue.default()
 #: Feed → its settings: two plain ones, one whose files are no snapshots, and one of other habits.
@@ -358,7 +356,7 @@ STEPS = st.one_of(
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Served, Any, Path]]:
     folder = tmp_path_factory.mktemp("law")
-    clock = LawClock()
+    clock = Clock()
     served = [Served(folder, name, clock, ZONE) for name in ("fast", "law")]
     with pytest.MonkeyPatch.context() as patched:  # so small that a handful of rows is several batches
         for module, name in ((planner, "BATCH"), (ending, "_BATCH"), (applier, "ALONE")):
@@ -369,20 +367,6 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Ser
         yield served[0], served[1], clock, folder
     for one in served:
         one.close()
-
-
-class LawClock:
-    """The time of both stores."""
-
-    def __init__(self) -> None:
-        self.now = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    @property
-    def today(self) -> date:
-        return self.now.astimezone(ZONE).date()
 
 
 _examples = itertools.count(1)
