@@ -208,7 +208,7 @@ def test_every_change_is_in_the_history_with_what_was_before(
     board, store: Store, employer: Employer, clock
 ) -> None:
     job = board.create(reference_id="A", salary=Salary(Decimal("12.50"), None, 5, False))
-    clock.advance(days=1)
+    clock.forward(days=1)
     run = Actor(ActorKind.RUN, 9)
     changed = board.update(job, run, title="Cook", salary=None, locations=())
     gone = board.archive(changed, ArchivedBy.MISSING, run, run_id=9)
@@ -265,7 +265,7 @@ def test_the_history_names_what_an_update_amounts_to(  # noqa: PLR0917
 
 def test_old_history_is_pruned_and_only_that(board, store: Store, employer: Employer, clock) -> None:
     job = board.create()
-    clock.advance(days=10)
+    clock.forward(days=10)
     board.update(job, title="Cook")
     limit = clock() - timedelta(days=5)
     assert store.write(lambda tx: history.prune(tx, limit)) == 1

@@ -294,7 +294,7 @@ def test_recent_archives_are_the_feeds_own_unapproved_and_not_back(
         return store.read(lambda tx: feeds.recent_archives(tx, feed.id, clock() - timedelta(hours=hours)))
 
     went(feed)
-    clock.advance(hours=25)
+    clock.forward(hours=25)
     back, gone, _ = went(feed), went(feed), went(feed)
     went(feed, ActorKind.OPERATOR)
     went(other)

@@ -19,7 +19,8 @@ from syncd.domain import ActorKind, Job, Run
 from syncd.errors import NotFound
 from syncd.store import Store, history, results
 from syncd.sync.run import Feed, NotHeld, Stopped
-from tests.sync.board import LONG_TEXT, ZONE, Board, Row, counted_rows, not_none, on_phase
+from tests.clock import ZONE
+from tests.sync.board import LONG_TEXT, Board, Row, counted_rows, not_none, on_phase
 
 Jobs = dict[str, Job]
 

@@ -20,7 +20,8 @@ from syncd.store import Store, results
 from syncd.sync.run import RejectsWriter, Stopped, reading
 from syncd.sync.validation import ValidatedRow, pool, worker_connection
 from syncd.sync.validation.worker_process import rows_in
-from tests.sync.board import ZONE, Board, Row, not_none
+from tests.clock import ZONE
+from tests.sync.board import Board, Row, not_none
 from tests.sync.native_files import as_csv, as_xml, xml_records
 
 ROWS = 900

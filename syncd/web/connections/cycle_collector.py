@@ -1,4 +1,4 @@
-"""What connections leave behind that are lost amid an answer.
+"""Memory that connections leave behind which are lost while they are answered.
 
 Frames, tracebacks and asyncio's transport refer to each other in a circle: little, and what the answer itself took is given
 back at once. But the circles lie scattered where it was, so that the next answer finds no room there, and the process grows by
@@ -17,13 +17,13 @@ SOON = 0.1
 
 
 class CycleCollector:
-    """Counts them, and has them cleared away. Lives on the event loop's thread."""
+    """Counts such connections, and has the collector called. Lives on the event loop's thread."""
 
     def __init__(self) -> None:
         self._lost = 0
 
-    def one_more(self, loop: asyncio.AbstractEventLoop) -> None:
+    def connection_lost(self) -> None:
         self._lost += 1
         if self._lost == EVERY:
             self._lost = 0
-            loop.call_later(SOON, gc.collect)
+            asyncio.get_running_loop().call_later(SOON, gc.collect)
