@@ -11,7 +11,7 @@ from syncd.domain import places as domain_places
 from syncd.domain import rules
 from syncd.domain.catalog import Catalog
 from syncd.feeds.mapping.transforms import money
-from syncd.feeds.mapping.transforms.dates import NAMES, compile_dates
+from syncd.feeds.mapping.transforms.dates import DATE_FORMATS, compile_dates
 from syncd.feeds.mapping.transforms.places import is_nowhere, tidy
 from syncd.feeds.mapping.transforms.positions import position_of
 
@@ -69,7 +69,7 @@ def test_a_date_is_read_in_the_named_way_only(form, text, expected):
 
 @UNHURRIED
 @given(
-    st.sampled_from(NAMES),
+    st.sampled_from(DATE_FORMATS),
     st.text(alphabet="0123456789/.- :TZjanfévrmaiûthersl,", max_size=40) | st.text(max_size=30),
 )
 def test_what_a_date_is_read_as_is_a_date_that_the_api_takes_and_reads_the_same(form, text):
@@ -401,7 +401,7 @@ _MONEY = st.lists(
 @UNHURRIED
 @given(_MONEY | st.text(max_size=60), st.sampled_from([None, "en", "fr"]))
 def test_a_salary_that_is_read_passes_the_rules_and_reads_the_same_again(text, locale):
-    infer = money.Infer(Decimal(200), Decimal(10000))
+    infer = money.PeriodLimits(Decimal(200), Decimal(10000))
     pay = money.parse(text, infer, locale)
     assert pay == money.parse(text, infer, locale)
     if not pay.usable:

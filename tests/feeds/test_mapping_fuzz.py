@@ -16,7 +16,8 @@ from syncd.domain.html import check
 from syncd.domain.policy import Limits
 from syncd.errors import ConfigError, Invalid, Problem
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.feeds.mapping.mapping import KINDS, MappedRow, Mapping
+from syncd.feeds.mapping.kinds import COMPILERS
+from syncd.feeds.mapping.mapping import MappedRow, Mapping
 from syncd.feeds.mapping.transforms.html import bare, clean, paragraphs
 from syncd.feeds.readers.opening import open_reader
 from syncd.feeds.readers.records import Record
@@ -199,7 +200,7 @@ EXPRESSIONS = st.recursive(
 @settings(max_examples=300, deadline=None)
 @example({"applicantRoutingType": {"prefer": [["a"]]}}, "csv", [])
 @given(
-    st.dictionaries(st.sampled_from([*KINDS, "titel"]), EXPRESSIONS, max_size=4),
+    st.dictionaries(st.sampled_from([*COMPILERS, "titel"]), EXPRESSIONS, max_size=4),
     st.sampled_from(["csv", "xml", "json", None]),
     VALUES,
 )

@@ -6,7 +6,8 @@ import pytest
 
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError
-from syncd.feeds.mapping.mapping import KINDS, Mapping
+from syncd.feeds.mapping.kinds import COMPILERS
+from syncd.feeds.mapping.mapping import Mapping
 from syncd.feeds.mapping.presets.loading import load_preset
 from syncd.feeds.readers.records import Record
 
@@ -286,4 +287,4 @@ def test_every_field_takes_a_constant_and_a_default(name, form):
 
 
 def test_the_fields_of_the_language_are_those_of_a_job():
-    assert set(FIXED) == set(KINDS)
+    assert set(FIXED) == set(COMPILERS)

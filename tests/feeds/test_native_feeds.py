@@ -9,7 +9,7 @@ from syncd.domain import rules
 from syncd.domain.catalog import Catalog
 from syncd.errors import Invalid
 from syncd.feeds.mapping.mapping import Mapping
-from syncd.feeds.native.reading import COLUMNS
+from syncd.feeds.native import COLUMNS
 from syncd.feeds.readers.records import Record
 
 CATALOG = Catalog.default()

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from syncd.feeds.mapping.transforms import money
-from syncd.feeds.mapping.transforms.money import Infer, Pay, number, parse, unit_of
+from syncd.feeds.mapping.transforms.money import Pay, PeriodLimits, number, parse, unit_of
 
 READ = [
     ("$17-$19/hour", "17", "19", 5),
@@ -102,7 +102,7 @@ def test_commission_beside_an_amount_is_kept():
     ("text", "period"), [("$23.00", 5), ("$65,000.00 - $80,000.00", 1), ("$1,500", None)]
 )
 def test_a_period_is_inferred_only_where_the_mapping_allows_it_and_the_amount_is_clear(text, period):
-    pay = parse(text, Infer(Decimal(200), Decimal(10000)))
+    pay = parse(text, PeriodLimits(Decimal(200), Decimal(10000)))
     assert pay.period == period
     assert pay.usable is (period is not None)
 

@@ -20,7 +20,7 @@ from syncd.domain.job import Job
 from syncd.domain.run import RunState
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.export.formats import EXPORTS
-from syncd.feeds.native.reading import COLUMNS
+from syncd.feeds.native import COLUMNS
 from syncd.store import employers, feeds, jobs, runs
 from syncd.sync.run.feed import Feed
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from syncd.domain.catalog import Catalog
+from syncd.domain.job_fields import FIELD
 from syncd.domain.policy import Limits
-from syncd.domain.rules import LIMITS
 from syncd.errors import ConfigError, FeedError
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.draft_text import Parts, render
@@ -23,16 +23,17 @@ from syncd.feeds.drafting.field_names import blind
 from syncd.feeds.drafting.guessing import Guess, Guesser
 from syncd.feeds.drafting.preset_match import find_preset, is_native
 from syncd.feeds.drafting.survey import RECORDS, Survey, survey
-from syncd.feeds.mapping import UnknownCounter
+from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, UnknownCounter
 from syncd.feeds.mapping.presets import load_preset
 from syncd.feeds.readers import open_reader
 
 #: Without these a new job is refused; a mapping that lacks one is no use.
-NEEDED = ("referenceId", "title", "locations", "description", "applicantRoutingType")
+NEEDED = ("referenceId", "title", "locations", "description", ROUTING_FIELD)
 #: For these a preset has a default, or most feeds have nothing: that there is no value tells nothing. They are
 #: guessed only where the preset looks at none of the file's columns.
 _OPTIONAL = ("categories", "positionType", "salary", "closeDate")
-_OVERRIDDEN = (*NEEDED, "applicationUrl", "applicationEmail", *_OPTIONAL)
+_ADDRESSES = (URL_FIELD, EMAIL_FIELD)
+_OVERRIDDEN = (*NEEDED, *_ADDRESSES, *_OPTIONAL)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 #: A preset that scores less is not tried, and so many are.
 _LEAST, _TRIED = 0.4, 3
@@ -166,8 +167,8 @@ class Drafter:
             return bool(guess.columns) and not mentioned
         if guess.field == "referenceId" and plain.long_references * 2 > plain.read:
             return True
-        if guess.field in ("applicationUrl", "applicationEmail"):
-            return guess.field in mapped and not plain.given["applicantRoutingType"] and guess.share > 0.2
+        if guess.field in _ADDRESSES:
+            return guess.field in mapped and not plain.given[ROUTING_FIELD] and guess.share > 0.2
         return given * 2 < plain.read and guess.share * plain.read > given + 0.2 * plain.read
 
     def _mentioned(self, expression: object) -> bool:
@@ -177,10 +178,10 @@ class Drafter:
 
     def _own_fields(self) -> dict[str, Guess]:
         fields = dict(self._guesses)
-        addresses = [name for name in ("applicationUrl", "applicationEmail") if name in fields]
+        addresses = [name for name in _ADDRESSES if name in fields]
         if addresses:
             why = f"the first of {' and '.join(addresses)} that there is"
-            fields["applicantRoutingType"] = Guess("applicantRoutingType", {"prefer": addresses}, why)
+            fields[ROUTING_FIELD] = Guess(ROUTING_FIELD, {"prefer": addresses}, why)
         return fields
 
     # -- trying
@@ -211,7 +212,9 @@ class Drafter:
             trial.whole += all(body.get(name) is not None or name in faulty for name in NEEDED)
             reference = body.get("referenceId")
             trial.unread_dates += "closeDate" in faulty or not _is_date(body.get("closeDate"))
-            trial.long_references += isinstance(reference, str) and len(reference) > LIMITS["referenceId"]
+            trial.long_references += isinstance(reference, str) and len(reference) > (
+                FIELD["referenceId"].most or 0
+            )
         if not trial.read and self._survey.records:
             trial.failure = "no records"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from syncd.domain.catalog import Catalog
 from syncd.feeds.drafting.guessing import Guess
 from syncd.feeds.drafting.survey import Column, Survey
-from syncd.feeds.mapping import MOST_LISTED, USUAL, suggestions
+from syncd.feeds.mapping import EMAIL_FIELD, MOST_LISTED, ROUTING_FIELD, URL_FIELD, USUAL, suggestions
 from syncd.feeds.toml_text import comment, key, lookup_lines, plain, shown, text, value
 
 #: So many places of a record are listed with their samples.
@@ -114,7 +114,7 @@ def _fields(parts: Parts, preset: str | None, fields: Mapping[str, Guess], lacki
         yield f"{guess.field} = {value(guess.expression)}"
     missing = [name for name in _FILL if name in lacking or (not preset and name not in fields)]
     yield from _missing(missing)
-    if "applicantRoutingType" in missing and "applicationUrl" not in fields:
+    if ROUTING_FIELD in missing and URL_FIELD not in fields:
         for column in parts.near:
             yield from _near(column)
 
@@ -123,8 +123,8 @@ def _near(column: Column) -> Lines:
     yield from comment(
         f"{plain(column.selector)} has no whole address: {_samples(column.samples)}. If it is a part of the page to apply on:"
     )
-    yield '# applicantRoutingType = { value = "URL" }'
-    yield f"# applicationUrl = {{ template = {text('https://employer.example{' + column.selector + '}')} }}"
+    yield f'# {ROUTING_FIELD} = {{ value = "URL" }}'
+    yield f"# {URL_FIELD} = {{ template = {text('https://employer.example{' + column.selector + '}')} }}"
 
 
 def _share(guess: Guess) -> str:
@@ -140,8 +140,8 @@ _FILL = {
     "title": 'title = "…"',
     "description": 'description = { from = "…", html = "clean" }',
     "locations": 'locations = { value = "Toronto, ON" }',
-    "applicantRoutingType": 'applicantRoutingType = { value = "Email" }\n'
-    '# applicationEmail = { value = "jobs@employer.example" }',
+    ROUTING_FIELD: f'{ROUTING_FIELD} = {{ value = "Email" }}\n'
+    f'# {EMAIL_FIELD} = {{ value = "jobs@employer.example" }}',
     "closeDate": 'closeDate = { from = "…", date = ["iso"] }',
     "salary": 'salary = { text = "…" }',
 }
@@ -149,9 +149,9 @@ _FILL = {
 
 #: Field → what else may be written.
 _OR = {
-    "applicantRoutingType": "or at a page whose address is made from the record:\n"
-    '# applicantRoutingType = { value = "URL" }\n'
-    '# applicationUrl = { template = "https://employer.example/jobs/{…}" }',
+    ROUTING_FIELD: "or at a page whose address is made from the record:\n"
+    f'# {ROUTING_FIELD} = {{ value = "URL" }}\n'
+    f'# {URL_FIELD} = {{ template = "https://employer.example/jobs/{{…}}" }}',
 }
 _OPTIONAL = ("closeDate", "salary")
 

@@ -19,8 +19,7 @@ from syncd.feeds.drafting.field_names import ID_LIKE, PERIODS, SURELY_DESCRIPTIO
 from syncd.feeds.drafting.survey import Column, Survey
 from syncd.feeds.drafting.value_kinds import DATE_NAMES
 from syncd.feeds.mapping import STATUSES
-from syncd.feeds.mapping.transforms import NAMES as DATE_FORMATS
-from syncd.feeds.mapping.transforms import parse
+from syncd.feeds.mapping.transforms import DATE_FORMATS, parse
 
 #: Text of this length is no name, title or place.
 _LONG = 200

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 
 from syncd.domain.places import province_code
-from syncd.feeds.mapping.transforms import NAMES, compile_dates
+from syncd.feeds.mapping.transforms import DATE_FORMATS, compile_dates
 from syncd.feeds.text import HOST
 
 _URL = re.compile(r"(?:https?://|www\.)\S+\Z", re.IGNORECASE)
@@ -26,7 +26,7 @@ _MONEY = re.compile(
 _CITY_PROVINCE = re.compile(r"[^\d<>@,]{2,80},\s*([^,]{2,40})(?:,\s*(?:CA|Canada))?\Z")
 _NOT_A_DATE = re.compile(r"\d+(?:\.\d+)?\Z")
 #: Readable without knowing the feed, the surest first. ``dmy`` and ``mdy`` together: the order is unknown.
-DATE_NAMES = tuple(name for name in ("iso", "rfc822", "ymd", "dmy", "mdy", "words") if name in NAMES)
+DATE_NAMES = tuple(name for name in ("iso", "rfc822", "ymd", "dmy", "mdy", "words") if name in DATE_FORMATS)
 #: For whole numbers, by their length.
 _SERIALS = {5: "excel", 10: "epoch", 13: "epoch_ms"}
 _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoch", "epoch_ms")}

@@ -1,7 +1,7 @@
 """What others read: Indeed XML, and schema.org JobPosting as JSON-LD.
 
-Both are for the public. A confidential job does not name its employer. What these formats have no place for
-(autoRefresh, drafts, the second application address) is left out."""
+Both are for the public. A confidential job does not name its employer. What these formats cannot express (automatic
+renewal, drafts, the second application address) is left out."""
 
 from __future__ import annotations
 

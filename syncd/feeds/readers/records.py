@@ -11,6 +11,9 @@ from syncd.errors import Problem
 
 Format = Literal["csv", "xml", "json", "jsonl"]
 
+#: The column, attribute or member in which a file of rejected records has its reasons.
+ERRORS = "syncd_errors"
+
 #: Given the digests of the next records, says which of them are known (their rows need no parsing).
 Known = Callable[[list[bytes]], Collection[bytes]]
 

@@ -59,7 +59,7 @@ _WORDS = [
     for first, second in ((_DAY, rf"(?:of\s+)?{_MONTH}"), (_MONTH, _DAY))
 ]
 #: Named formats, beside those of strptime.
-NAMES = ("iso", "rfc822", "dmy", "mdy", "ymd", "numbers", "words", "epoch", "epoch_ms", "excel")
+DATE_FORMATS = ("iso", "rfc822", "dmy", "mdy", "ymd", "numbers", "words", "epoch", "epoch_ms", "excel")
 
 
 def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
@@ -94,7 +94,7 @@ def _parser(name: str) -> Parse:
     if name in named:
         return named[name]
     if "%" not in name:
-        raise ValueError(f"is neither a strptime format nor one of {', '.join(NAMES)}")
+        raise ValueError(f"is neither a strptime format nor one of {', '.join(DATE_FORMATS)}")
     return _strptime(name)
 
 

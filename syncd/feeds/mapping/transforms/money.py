@@ -35,7 +35,7 @@ class Pay:
 
 
 @dataclass(frozen=True, slots=True)
-class Infer:
+class PeriodLimits:
     """The period of an amount that comes without one: hourly below, yearly above, else none."""
 
     hourly_below: Decimal
@@ -112,14 +112,14 @@ _USUAL = re.compile(
 _PERIOD = {"hour": HOURLY, "day": DAILY, "week": WEEKLY, "month": MONTHLY, "year": YEARLY}
 
 
-def parse(text: str, infer: Infer | None = None, locale: Locale | None = None) -> Pay:
+def parse(text: str, infer: PeriodLimits | None = None, locale: Locale | None = None) -> Pay:
     """What ``text`` says about pay. An unusable text gives a Pay that is not ``usable``, whose notes say
     why."""
     return _parse(text[:_LONGEST], infer, locale)
 
 
 @lru_cache(maxsize=8192)
-def _parse(text: str, infer: Infer | None, locale: Locale | None) -> Pay:
+def _parse(text: str, infer: PeriodLimits | None, locale: Locale | None) -> Pay:
     usual = _USUAL.fullmatch(text)
     return _usual(usual, locale) if usual else _by_grammar(text, infer, locale)
 
@@ -131,7 +131,7 @@ def _usual(found: re.Match[str], locale: Locale | None) -> Pay:
     return settle(Pay(read(first, False, locale), most), (_PERIOD[unit.lower()], 1), None, found[0])
 
 
-def _by_grammar(text: str, infer: Infer | None, locale: Locale | None) -> Pay:
+def _by_grammar(text: str, infer: PeriodLimits | None, locale: Locale | None) -> Pay:
     plain = plain_text(text)
     commission = bool(_COMMISSION.search(plain))
     if _MILLIONS.search(plain):
@@ -153,7 +153,7 @@ def _is_rest(plain: str, match: re.Match[str]) -> bool:
     return "$" not in plain[max(0, match.start() - 2) : match.start()]
 
 
-def settle(pay: Pay, unit: tuple[int, int] | None, infer: Infer | None, shown_text: str) -> Pay:
+def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, shown_text: str) -> Pay:
     """``pay`` with its period (or the one inferred), amounts in order and free of zeros; not usable if it
     has no period."""
     pay = _ordered(pay)
@@ -277,7 +277,7 @@ def _ordered(pay: Pay) -> Pay:
     return replace(pay, amount=amount, max_amount=None if most == amount else most)
 
 
-def _inferred(amount: Decimal, infer: Infer) -> tuple[int, int] | None:
+def _inferred(amount: Decimal, infer: PeriodLimits) -> tuple[int, int] | None:
     if amount < infer.hourly_below:
         return HOURLY, 1
     return (YEARLY, 1) if amount > infer.yearly_above else None

@@ -62,7 +62,7 @@ def is_nowhere(text: str) -> bool:
     return bare in PROVINCES or (len(bare) <= _LONGEST and _NOWHERE.match(fold(bare)) is not None)
 
 
-class Read(NamedTuple):
+class TidyPlace(NamedTuple):
     """A location's text, tidied; whether it names no place at all; and what is the same for every spelling of
     one place ("Ottawa, ON", "OTTAWA, Ontario")."""
 
@@ -71,15 +71,15 @@ class Read(NamedTuple):
     identity: tuple[str, str]
 
 
-def read_place(text: str) -> Read:
+def read_place(text: str) -> TidyPlace:
     """``text`` as it goes to the rules. A feed's places are few, so they are remembered."""
     return _known(text) if len(text) <= _LONGEST else _read(text)
 
 
-def _read(text: str) -> Read:
+def _read(text: str) -> TidyPlace:
     tidied = tidy(text)
     city, _, province = tidied.partition(",")
-    return Read(tidied, is_nowhere(tidied), (fold(city), province_code(province) or fold(province)))
+    return TidyPlace(tidied, is_nowhere(tidied), (fold(city), province_code(province) or fold(province)))
 
 
 _known = lru_cache(maxsize=16384)(_read)

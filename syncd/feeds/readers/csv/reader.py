@@ -19,7 +19,7 @@ from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.csv.dialect import Dialect, find_dialect
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.header import check_header
-from syncd.feeds.readers.records import Format, Known, Record
+from syncd.feeds.readers.records import ERRORS, Format, Known, Record
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec, header_key
 
@@ -208,7 +208,7 @@ class CsvReader(BaseReader):
             check_header(cells, self._limits, self._line)
             self.header = cells
             self._keys = [header_key(name) for name in cells]
-            self.mended = "syncd_errors" in self._keys
+            self.mended = ERRORS in self._keys
             digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
             # a stray CR or LF at a record's end means nothing, and goes with it or not as quotes mislead the joining
             self._digest = lambda record: digest(record.rstrip(b"\r\n"))

@@ -12,8 +12,8 @@ from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.json.values import bad_text, record_value
-from syncd.feeds.readers.records import Format, Known, Record
+from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, record_value
+from syncd.feeds.readers.records import ERRORS, Format, Known, Record
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
 
@@ -52,7 +52,7 @@ class JsonLinesReader(BaseReader):
             if raw:
                 self._next()
                 if digest in known:
-                    self.mended = self.mended or b'"syncd_errors"' in raw
+                    self.mended = self.mended or ERRORS_NAME in raw
                     yield Record(self._number, self._line, None, digest, None)
                 else:
                     yield self._record(raw, digest, last=last)
@@ -69,7 +69,7 @@ class JsonLinesReader(BaseReader):
                 detail = f"the last line has no end and does not parse: {_words(error)}"
                 raise FeedError("truncated", detail, line=self._line) from None
             item, problem = None, Problem("", "invalid_json", f"the line is not JSON: {_words(error)}")
-        if item is not None and "syncd_errors" in item:
+        if item is not None and ERRORS in item:
             self.mended = True
         raw_value = partial(_same, raw.decode("utf-8", "replace") if item is None else item)
         return Record(self._number, self._line, None, digest, item, problem, raw_value)

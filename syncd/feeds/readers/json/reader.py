@@ -22,8 +22,8 @@ from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.json.envelope import Envelope
 from syncd.feeds.readers.json.holders import Array, Holder, Members
-from syncd.feeds.readers.json.values import bad_text, scan, text_before_cut
-from syncd.feeds.readers.records import Format, Known, Record
+from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, scan, text_before_cut
+from syncd.feeds.readers.records import ERRORS, Format, Known, Record
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
 
@@ -172,10 +172,10 @@ class JsonReader(BaseReader):
                 start += 1
             self._line = line
             if digest in known:
-                self.mended = self.mended or b'"syncd_errors"' in raw
+                self.mended = self.mended or ERRORS_NAME in raw
                 yield Record(self._next(), line, before + start, digest, None)
             elif (item := next(items, None)) is not None:
-                self.mended = self.mended or "syncd_errors" in item
+                self.mended = self.mended or ERRORS in item
                 yield Record(self._next(), line, before + start, digest, item, None, partial(_same, item))
             else:
                 yield self._record(raw, digest, before + start)
@@ -193,7 +193,7 @@ class JsonReader(BaseReader):
         except ValueError as error:
             detail = f"not JSON: {error}"
             raise FeedError("not_well_formed", detail, line=self._line, offset=offset) from None
-        if item is not None and "syncd_errors" in item:
+        if item is not None and ERRORS in item:
             self.mended = True
         value: Any = raw.decode("utf-8", "replace") if item is None else item
         return Record(self._next(), self._line, offset, digest, item, problem, partial(_same, value))

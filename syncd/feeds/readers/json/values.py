@@ -15,7 +15,10 @@ import msgspec
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.records import ERRORS
 
+#: The mark of a rejected record as JSON text.
+ERRORS_NAME = f'"{ERRORS}"'.encode()
 _name_ends = re.compile(rb'"[ \t\r\n]*:').findall
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=Decimal).decode

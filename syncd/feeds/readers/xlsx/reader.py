@@ -17,7 +17,7 @@ from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.header import check_header
 from syncd.feeds.readers.packed import Opener, check_expansion
-from syncd.feeds.readers.records import Format, Known, Record
+from syncd.feeds.readers.records import ERRORS, Format, Known, Record
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec, header_key
 from syncd.feeds.readers.xlsx.book import Book
@@ -87,7 +87,7 @@ class XlsxReader(BaseReader):
                 check_header(cells, self._limits, number)
                 self.header = cells
                 self._keys = [header_key(name) for name in cells]
-                self.mended = "syncd_errors" in self._keys
+                self.mended = ERRORS in self._keys
                 return seeded("xlsx", "\x00".join(cells))
             titles += 1
         if titles:

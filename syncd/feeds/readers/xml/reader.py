@@ -30,7 +30,7 @@ from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.records import Format, Known, Record, Slice
+from syncd.feeds.readers.records import ERRORS, Format, Known, Record, Slice
 from syncd.feeds.readers.source import Source
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml.messages import (
@@ -171,7 +171,7 @@ class XmlReader(BaseReader):
     def _mark_mended(self, buf: bytes, start: int, end: int) -> None:
         """Such a record is not parsed here; its start tag may still carry the mark."""
         assert self._opening is not None
-        if buf[start + len(self._opening)] != 62 and b"syncd_errors" in buf[start:end]:
+        if buf[start + len(self._opening)] != 62 and ERRORS.encode() in buf[start:end]:
             self.mended = True
 
     def _end_run(self) -> Iterator[Record]:
@@ -359,7 +359,7 @@ class XmlReader(BaseReader):
                 raw + repr(signature(element.getparent(), outside=self._outside)).encode()
             )
             line = line or self._first_line - 1 + (cast(int | None, element.sourceline) or 1)
-        if element.get("syncd_errors") is not None:
+        if element.get(ERRORS) is not None:
             self.mended = True
         item = None if known else element
         return Record(
