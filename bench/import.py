@@ -108,7 +108,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
     from syncd.errors import NotFound
     from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
     from syncd.service.daemon import SWITCH
-    from syncd.service.memory import settle_memory
+    from syncd.service.interpreter import tune_garbage_collector
     from syncd.store import Store, employers, feeds, runs
     from syncd.sync.run.feed import Feed
     from syncd.sync.run.importer import Importer
@@ -133,7 +133,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
         source = SourceFile.of(path)
         run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
         importer = Importer(store, catalog=catalog, scratch=folder, helpers=helpers)
-        settle_memory()
+        tune_garbage_collector()
         sys.setswitchinterval(SWITCH)
         memory = _Memory()
         memory.start()

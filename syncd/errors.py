@@ -1,22 +1,22 @@
-"""Everything that syncd raises on purpose, and the one shape of a complaint about input.
+"""All exceptions that syncd raises on purpose, and ``Problem``, one fault of an input.
 
     SyncdError
     ├── ConfigError          a setting or a feed file is wrong (lists every fault)
     ├── NotFound             a job, feed, employer, key or run that does not exist
-    ├── Invalid              what was sent breaks the rules (lists every Problem)       → 422
-    ├── Conflict             well-formed, but the state forbids it                      → 409
+    ├── Invalid              a body breaks the rules (lists every Problem)              → 422
+    ├── Conflict             well-formed, but the state of the store forbids it         → 409
     │   ├── DuplicateReference
     │   └── IllegalTransition
     ├── PreconditionFailed   If-Match names another version                             → 412
     ├── FeedError            a feed file that cannot be used as a whole
     └── StoreError           the store cannot serve now or at all
-        ├── StoreBusy            locked or full: waiting may mend it
+        ├── StoreBusy            locked or full: a later call may succeed
         ├── StoreOverloaded      the writer's queue is full                             → 503
         ├── StoreClosed          the daemon is stopping                                 → 503
         ├── StoreInUse           another daemon owns this store
         └── StoreTooNew          the store was written by a newer program
 
-Errors carry values; the edges (api, cli, reports) turn them into text.
+Exceptions carry values; the edges (api, cli, reports) make texts of them.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One fault of an input. ``pointer`` is an RFC 6901 JSON pointer into the body ("" is the whole body);
-    ``code`` one of the stable field codes; ``value`` the offending value where showing it helps (reports)."""
+    """One fault of an input. ``pointer`` is an RFC 6901 JSON pointer into the body ("" is the whole body), ``code`` one
+    of the stable field codes, and ``value`` the value at fault, where a report shows it."""
 
     pointer: str
     code: str
@@ -57,7 +57,7 @@ class NotFound(SyncdError):
 
 
 class Invalid(SyncdError):
-    """The body breaks the rules; ``problems`` is all of them."""
+    """A body breaks the rules; ``problems`` has every fault."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -92,7 +92,7 @@ class IllegalTransition(Conflict):
 
 
 class PreconditionFailed(SyncdError):
-    """The representation that the client named in If-Match is not the current one."""
+    """The version that the client named in If-Match is not the current one."""
 
 
 class FeedError(SyncdError):
@@ -116,7 +116,7 @@ class FeedError(SyncdError):
         super().__init__(detail)
 
     def where(self) -> str:
-        """The place in words: "line 12, column 3", "byte 4711", or nothing."""
+        """Return the place in words: "line 12, column 3", "byte 4711", or an empty text."""
         if self.line is not None:
             return f"line {self.line}" + (f", column {self.column}" if self.column is not None else "")
         return f"byte {self.offset}" if self.offset is not None else ""
@@ -127,11 +127,11 @@ class StoreError(SyncdError):
 
 
 class StoreBusy(StoreError):
-    """Locked by another process, or the disk is full: the same call may succeed later."""
+    """The store is locked by another process, or the disk is full: the same call may succeed later."""
 
 
 class StoreOverloaded(StoreError):
-    """Too many writes wait; the caller should come back in ``retry_after`` seconds."""
+    """Too many writes wait; the caller should try again after ``retry_after`` seconds."""
 
     def __init__(self, retry_after: int = 1) -> None:
         self.retry_after = retry_after
@@ -143,7 +143,7 @@ class StoreClosed(StoreError):
 
 
 class StoreInUse(StoreError):
-    """Another process holds the store at ``where``."""
+    """Another daemon owns the store at ``where``."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -151,4 +151,4 @@ class StoreInUse(StoreError):
 
 
 class StoreTooNew(StoreError):
-    """The store's schema is not known to this program."""
+    """A newer program has written the store."""

@@ -1,8 +1,7 @@
 """The log: one event a line, with stable names; coloured text on a terminal, JSON otherwise.
 
-Modules log with ``structlog.get_logger()`` and a name of ``Event``; this module only sets up how it is
-written. What other libraries log through ``logging`` comes out in the same form.
-"""
+Modules log with ``structlog.get_logger()`` and a name of ``Event``; this module sets up how the lines are written.
+Records of the standard ``logging`` module, which libraries use, get the same form."""
 
 from __future__ import annotations
 
@@ -31,8 +30,8 @@ bind_context = structlog.contextvars.bound_contextvars
 
 
 class Event(StrEnum):
-    """All that syncd logs: the names that a reader of the log may rely on. ``docs/operations.md`` has their fields;
-    ``tests/test_operations.py`` holds code and document to this table."""
+    """The names of all events; they are stable. Their fields are in docs/operations.md "Events"; a test compares the
+    code and that document with this table."""
 
     FEED_CLAIMED = "feed.claimed"
     FEED_RECONCILED = "feed.reconciled"
@@ -68,8 +67,8 @@ class Event(StrEnum):
 
 
 def set_up(form: str = "auto", level: str = "info", stream: TextIO | None = None) -> None:
-    """``form``: auto, console or json; ``level``: debug, info, warning or error. Writes to ``stream``
-    (standard error)."""
+    """Have the log written to ``stream`` (default: standard error). ``form``: auto, console or json; ``level``: debug,
+    info, warning, error or critical."""
     stream = stream or sys.stderr
     lines = Lines(stream)
     if form == "auto":
@@ -88,9 +87,9 @@ def set_up(form: str = "auto", level: str = "info", stream: TextIO | None = None
 
 
 def frequent(event: Event) -> Callable[..., None]:
-    """A function that logs ``event``, level info, with the fields that it is given by name: ``request_id`` among them,
-    so that nothing bound has to be looked up. For what is logged thousands of times a second: what structlog does for
-    each call costs more than the line. Ask for it after ``set_up``."""
+    """Return a function that logs ``event`` at level info with the fields that it is given by name. ``request_id`` must
+    be among them, so that no bound context has to be looked up. It is for events that are logged thousands of times a
+    second: structlog's own work for a call costs more than the line. Call ``set_up`` first."""
     usual, config = structlog.get_logger().bind(), structlog.get_config()
     processors, lines, name = config["processors"], config["logger_factory"](), event.value
     if not usual.is_enabled_for(logging.INFO):
@@ -106,35 +105,34 @@ def frequent(event: Event) -> Callable[..., None]:
 
 
 def flush() -> None:
-    """Write the lines that wait for the end of a turn: for whoever ends the process without Python's leave."""
+    """Write the lines that wait for the end of a turn. Needed before the process ends without Python's own exit."""
     lines = structlog.get_config()["logger_factory"]()
     if isinstance(lines, Lines):
         lines.flush()
 
 
-#: A line that is yet to be made: nanoseconds since the epoch, name of the event, its fields (level info).
-Unmade = tuple[int, str, dict[str, Any]]
+#: A line that is not encoded yet: nanoseconds since the epoch, name of the event, its fields (level info).
+Unencoded = tuple[int, str, dict[str, Any]]
 
 
 class Lines:
-    """Writes lines to ``stream``: what structlog calls a logger, with a method for each level.
+    """Writes lines to ``stream``. For structlog it is the logger, with a method for each level.
 
-    One write costs more than the making of a line, and a busy service makes many lines in one turn of its event
-    loop. So lines up to ``info`` that come from a loop wait for the end of its turn, and are made and written together;
-    a warning or an error is written at once, with all that waited before it. Whatever still waits when the
-    process ends is written then (but for a SIGKILL, which costs the lines of one turn).
+    A write costs more than the encoding of a line, and a busy service logs many lines in one turn of its event loop. So
+    lines up to ``info`` from a loop wait for the end of its turn, and are encoded and written together. A warning or an
+    error is written at once, after the lines that wait. Lines that still wait when the process ends are written then;
+    only a SIGKILL loses the lines of one turn.
 
-    A stream that cannot be written to (a full disk) loses its lines and stops nobody.
-    """
+    If the stream cannot be written to (the disk is full), lines are lost and the service goes on."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._waiting: deque[str | Unmade] = deque()
+        self._waiting: deque[str | Unencoded] = deque()
         self._writing = threading.Lock()
         self._due: asyncio.AbstractEventLoop | None = None
 
-    def later(self, line: str | Unmade) -> None:
-        """Write at the end of the turn; at once outside of an event loop."""
+    def later(self, line: str | Unencoded) -> None:
+        """Write ``line`` at the end of the turn; outside an event loop at once."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -145,16 +143,16 @@ class Lines:
             self._due = loop
             loop.call_soon(self._end_of_turn)
 
-    def now(self, line: str | Unmade) -> None:
+    def now(self, line: str | Unencoded) -> None:
         self._waiting.append(line)
         self.flush()
 
     def flush(self) -> None:
-        """Write all that waits."""
+        """Write all lines that wait."""
         with self._writing, suppress(OSError, ValueError):
             lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
             if lines:
-                self._stream.write("\n".join([*map(_made, lines), ""]))
+                self._stream.write("\n".join([*map(_encoded, lines), ""]))
                 self._stream.flush()
 
     def _end_of_turn(self) -> None:
@@ -177,8 +175,8 @@ def _processors(form: str, stream: TextIO) -> list[Processor]:
 
 
 def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
-    """One line, the three fields that everyone looks for in front. All in one step: every request writes a
-    line, and a chain of small processors costs more than what they do."""
+    """Return one line; time, level and event come first. One step instead of structlog's chain of small processors,
+    which costs more than their work: every request writes a line."""
     line: EventDict = {
         "timestamp": _instant(time_ns()),
         "level": _LEVELS.get(method, method),
@@ -187,12 +185,12 @@ def _json_line(logger: WrappedLogger, method: str, event: EventDict) -> str:
     if "exc_info" in event:
         event = structlog.processors.format_exc_info(logger, method, event)
     line.update(event)
-    if "request_id" not in line:  # whoever names the request has told all that is bound for it
+    if "request_id" not in line:  # else the call names all that is bound
         structlog.contextvars.merge_contextvars(logger, method, line)
     return _encode(line)
 
 
-def _made(line: str | Unmade) -> str:
+def _encoded(line: str | Unencoded) -> str:
     if isinstance(line, str):
         return line
     nanos, event, fields = line
@@ -200,8 +198,8 @@ def _made(line: str | Unmade) -> str:
 
 
 def _encode(line: EventDict) -> str:
-    """JSON. What is no Unicode, such as half of a surrogate pair in the name of a file, is escaped: a line that could not
-    be made would cost those that are written with it, or whoever logs it."""
+    """Return ``line`` as JSON. Text that is not valid Unicode, such as half of a surrogate pair in the name of a file,
+    is escaped: an exception would lose the lines that are written with it, or reach the code that logs."""
     try:
         return _encode_utf8(line).decode()
     except UnicodeEncodeError:
@@ -209,7 +207,7 @@ def _encode(line: EventDict) -> str:
 
 
 def _instant(nanos: int) -> str:
-    """In UTC and to the microsecond."""
+    """Return the time in UTC, to the microsecond."""
     seconds, micros = divmod(nanos // 1000, 1_000_000)
     return f"{_second(seconds)}.{micros:06d}Z"
 
@@ -220,7 +218,7 @@ def _second(seconds: int) -> str:
 
 
 class _Forward(logging.Handler):
-    """Hands records of ``logging`` (aiohttp, watchfiles, alembic) to structlog."""
+    """Passes records of ``logging`` (aiohttp, watchfiles, alembic) to structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
         fields: dict[str, Any] = {"logger": record.name}

@@ -19,17 +19,17 @@ from zoneinfo import ZoneInfo
 import pytest
 from aiohttp import web
 
-from syncd.api import ApiSettings, make_app, make_runner
-from syncd.api.explanations import EXPLANATIONS
+from syncd.api import make_app, server_limits
+from syncd.api.endpoints.problem_pages import EXPLANATIONS
 from syncd.api.openapi import examples
 from syncd.api.openapi.operations import OPERATIONS
 from syncd.api.openapi.schemas import ACTIONS
-from syncd.api.problems import CODES, Refusal
-from syncd.api.routes import effective_method
 from syncd.domain.catalog import Catalog
 from syncd.domain.codes import FIELD_CODES
 from syncd.domain.job import ActorKind
 from syncd.store import Store, employers, keys
+from syncd.web import CODES, Refusal, effective_method, make_runner
+from tests.settings import api_settings
 
 GUIDE = Path(__file__).parents[1] / "docs" / "api.md"
 TEXT = GUIDE.read_text(encoding="utf-8")
@@ -98,11 +98,11 @@ def curl(program: Callable[..., str]) -> str:
 async def serving(store: Store) -> AsyncIterator[Served]:
     employer = store.write(lambda tx: employers.add(tx, "Harbour Clinics"))
     _, key = store.write(lambda tx: keys.create(tx, employer.id, "hr-system", None))
-    served, settings = Served(key=key), ApiSettings()
+    served, settings = Served(key=key), api_settings()
     app = make_app(store, settings, Catalog.default())
     app.middlewares.append(served.refuse)
     app.on_response_prepare.append(served.note)
-    runner = make_runner(app, settings, handler_cancellation=False)
+    runner = make_runner(app, server_limits(settings), handler_cancellation=False)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -14,7 +14,7 @@ from syncd.config import SETTINGS
 from syncd.domain.run import Run, RunKind, RunState
 from syncd.logs import Event
 from syncd.store import Store, employers
-from syncd.sync.run.outcome import figures
+from syncd.sync.run.events import figures
 
 ROOT = Path(__file__).parent.parent
 GUIDE = (ROOT / "docs" / "operations.md").read_text()
@@ -34,7 +34,7 @@ def written(setting):
     shown = {True: "true", False: "false"}.get(default) if isinstance(default, bool) else None
     number = f"{default:_}" if isinstance(default, int) and shown is None else None
     text = shown or number or (json.dumps(default) if default != [] else "[]")
-    unit = setting.unit or setting.kind.name
+    unit = setting.kind.unit or setting.kind.name
     return [
         f"`{setting.key}`" + (" ¹" if setting.per_feed else ""),
         f"`{text}`",
@@ -65,7 +65,7 @@ def logged():
             name = node.args[0]
             where = f"{path.name}:{node.lineno}"
             if isinstance(name, ast.Name):  # chosen a line before
-                assert path.name == "outcome.py", where
+                assert path.name == "events.py", where
                 continue
             assert ast.unparse(name).startswith("Event."), f"{where}: {ast.unparse(name)}"
             found[Event[ast.unparse(name).removeprefix("Event.")]] |= {

@@ -18,12 +18,11 @@ from hashlib import blake2b
 import structlog
 from aiohttp import web
 
-from syncd.api.limits import FailedKeys
-from syncd.api.problems import Refusal
 from syncd.domain.job import Actor, ActorKind, Employer
 from syncd.errors import StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, employers, keys
+from syncd.web import FailedKeys, Refusal
 
 log = structlog.get_logger()
 

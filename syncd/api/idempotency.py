@@ -17,9 +17,9 @@ from hashlib import blake2b
 from aiohttp import web
 
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.problems import Refusal
 from syncd.store import Tx, replies
 from syncd.store.replies import Reply
+from syncd.web import Refusal
 
 HEADER, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
 MAX_KEY = 255

@@ -1,133 +1,64 @@
-"""What surrounds every handler: the envelope (request id, problems, log line), and within it the key.
-
-Every request pays for it, so it is one middleware; what the settings may add to it is in ``guards``.
-"""
+"""The guards that the settings ask for, put round the handlers. One that is switched off costs nothing."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Sequence
-from random import getrandbits
-from time import perf_counter
-
-import structlog
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
 
-from syncd.api import problems
-from syncd.api.context import PRINCIPAL, REQUEST_ID, Context
-from syncd.api.routes import effective_method
-
-#: Before the handler: lets the request pass (None), answers in the handler's place, or raises what is answered.
-Guard = Callable[[web.Request], web.StreamResponse | None]
-#: After the handler: changes its answer; gives what is to be awaited for that, if it takes long.
-Finish = Callable[[web.Request, web.StreamResponse], Awaitable[None] | None]
-
-_SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
-#: Statuses whose line in the log names the client's address, for whoever has to find out who it is.
-_SUSPICIOUS = frozenset({401, 429})
-#: Answers are for one key only, and a client that keeps one has to ask whether it still holds.
-_FIXED_HEADERS = (
-    ("Server", "syncd"),
-    ("Cache-Control", "private, no-cache"),
-    ("X-Content-Type-Options", "nosniff"),
+from syncd.api.context import CONTEXT, PRINCIPAL, ApiContext
+from syncd.config import Api
+from syncd.web import (
+    KEY_ID,
+    STOPPING,
+    Compressor,
+    Cors,
+    FailedKeys,
+    Guard,
+    KeyLimit,
+    Quota,
+    Refusal,
+    envelope,
 )
 
 
-def new_request_id() -> str:
-    """64 random bits in hex: to tell requests apart, not to be secret."""
-    return f"{getrandbits(64):016x}"
+def guarded(context: ApiContext) -> web.Application:
+    """An application with the envelope around its handlers, and within that, in this order: preflights, the key, the
+    key's limit, the handler, compression."""
+    settings = context.settings
+    cors = Cors(settings.cors_origins, round(settings.cors_max_age)) if settings.cors_origins else None
+    limit = KeyLimit(Quota.per(settings.rate_limit, settings.rate_window)) if settings.rate_limit else None
+    gzip = Compressor(settings.compress_min) if settings.compress else None
+    guards: list[Guard] = [cors.preflight] if cors else []
+    guards += [authentication(context)]
+    guards += [limit.spend] if limit else []
+    around = envelope(guards, gzip.finish if gzip else None, context.log.note, context.stopping)
+    app = web.Application(middlewares=[around], client_max_size=settings.max_body)
+    app[CONTEXT], app[STOPPING] = context, context.stopping
+    if cors:
+        app.on_response_prepare.append(cors.sign)
+    if limit:
+        app.on_response_prepare.append(limit.tell)
+    if gzip:
+        app.cleanup_ctx.append(gzip.keep_thread)
+    return app
 
 
-def request_id_of(request: web.Request) -> str:
-    """The client's own X-Request-Id if it is safe to repeat, else a new one."""
-    sent = request.headers.get("X-Request-Id", "")
-    return sent if _SANE.fullmatch(sent) else new_request_id()
+def failed_keys(settings: Api) -> FailedKeys | None:
+    """The limit on wrong keys, if there is one."""
+    if not settings.failed_keys:
+        return None
+    return FailedKeys(Quota.per(settings.failed_keys, settings.failed_keys_window))
 
 
-def dress(response: web.StreamResponse, request_id: str) -> None:
-    """Put on what every answer wears."""
-    headers = response.headers
-    headers["X-Request-Id"] = request_id
-    for name, value in _FIXED_HEADERS:
-        headers.setdefault(name, value)
-
-
-def envelope(context: Context, guards: Sequence[Guard], finish: Finish | None) -> Middleware:
-    """A middleware from which nothing leaves without a request id and a log line, and no exception at all (but a lost
-    connection). ``guards`` are asked in turn, then the handler, whose answer ``finish`` may change."""
-
-    @web.middleware
-    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        started = perf_counter()
-        request_id = request[REQUEST_ID] = request_id_of(request)
-        structlog.contextvars.bind_contextvars(request_id=request_id)
-        try:
-            response = await answer(request, handler)
-        except ConnectionError:
-            _tell(context, request, 499, started)
-            raise
-        except Exception as error:
-            response = problems.render(error, request_id)
-        dress(response, request_id)
-        if _useless_after(request) or context.stopping.is_set():
-            response.force_close()
-        _tell(context, request, response.status, started)
-        return response
-
-    async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
-        for guard in guards:
-            response = guard(request)
-            if response is not None:
-                return response
-        response = await handler(request)
-        if finish is not None and (finishing := finish(request, response)) is not None:
-            await finishing
-        return response
-
-    return middleware
-
-
-def _useless_after(request: web.Request) -> bool:
-    """A client told to wait for 100 that got its final answer may or may not send the body; one that asked for
-    another protocol may speak it already (and of what came along aiohttp loses a part): the connection is of no
-    use. (Nor is that to a server that stops: it reads nothing more.)"""
-    return request._message.upgrade or ("Expect" in request.headers and not request.content.is_eof())
-
-
-def _tell(context: Context, request: web.Request, status: int, started: float) -> None:
-    """A line in the log, and a place among the times."""
-    if request.path in context.quiet_paths:
-        return
-    seconds = perf_counter() - started
-    method, route, who = effective_method(request), _template(request), request.get(PRINCIPAL)
-    context.times.note(method, route, status, seconds)
-    context.log(
-        method=method,
-        route=route,
-        status=status,
-        ms=round(seconds * 1000, 2),
-        key=who.key_id if who else None,
-        request_id=request[REQUEST_ID],
-        **({"client": context.addresses.client(request)} if status in _SUSPICIOUS else {}),
-    )
-
-
-def _template(request: web.Request) -> str | None:
-    """The route, never the path: paths are the clients' to invent."""
-    resource = request.match_info.route.resource
-    return None if resource is None or resource.canonical == "/{unknown}" else resource.canonical
-
-
-def authentication(context: Context) -> Guard:
+def authentication(context: ApiContext) -> Guard:
     """Under the base nothing is done or told, not even what exists, without a key."""
 
     def authenticate(request: web.Request) -> None:
         if not context.needs_key(request.path):
             return
         if context.stopping.is_set():
-            raise problems.Refusal("shutting_down", "the service is stopping; try again shortly", close=True)
+            raise Refusal("shutting_down", "the service is stopping; try again shortly", close=True)
         sent = request.headers.getall("API-Key", ())
-        request[PRINCIPAL] = context.keys.principal(sent, lambda: context.addresses.client(request))
+        who = request[PRINCIPAL] = context.keys.principal(sent, lambda: context.addresses.client(request))
+        request[KEY_ID] = who.key_id
 
     return authenticate

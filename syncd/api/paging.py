@@ -7,8 +7,8 @@ from collections.abc import Set
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
-from syncd.api.problems import Refusal
 from syncd.domain.job import Status
+from syncd.web import Refusal
 
 DEFAULT_PAGE_SIZE = 10
 #: Characters of a Link header; many clients take lines of 8 KiB at most.

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from aiohttp import web
 
-from syncd.api import catalogues, docs, handlers, history
-from syncd.api.problems import Refusal
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+from syncd.api.endpoints import catalogues, documentation, job_history, jobs, locations
+from syncd.web import Handler, add_endpoint, add_nothing_else
 
 #: Path under the base → method → handler. HEAD follows from GET, OPTIONS from the row.
 ROUTES: Mapping[str, Mapping[str, Handler]] = {
     "/jobs/{id}": {
-        "GET": handlers.get_job,
-        "PUT": handlers.update_job,
-        "DELETE": handlers.delete_job,
+        "GET": jobs.get_job,
+        "PUT": jobs.update_job,
+        "DELETE": jobs.delete_job,
     },
     "/jobs": {
-        "GET": handlers.list_jobs,
-        "POST": handlers.create_job,
-        "PUT": handlers.put_job_by_reference,
-        "DELETE": handlers.delete_job_by_reference,
+        "GET": jobs.list_jobs,
+        "POST": jobs.create_job,
+        "PUT": jobs.put_job_by_reference,
+        "DELETE": jobs.delete_job_by_reference,
     },
-    "/jobs/{id}/history": {"GET": history.list_history},
+    "/jobs/{id}/history": {"GET": job_history.list_history},
     "/positiontypes": {"GET": catalogues.list_of("positiontypes")},
     "/positiontypes/{id}": {"GET": catalogues.entry_of("positiontypes")},
     "/categories": {"GET": catalogues.list_of("categories")},
@@ -33,52 +31,10 @@ ROUTES: Mapping[str, Mapping[str, Handler]] = {
     "/salaryperiods/{id}": {"GET": catalogues.entry_of("salaryperiods")},
     "/applicantroutingtypes": {"GET": catalogues.list_of("applicantroutingtypes")},
     "/applicantroutingtypes/{id}": {"GET": catalogues.entry_of("applicantroutingtypes")},
-    "/locations": {"GET": catalogues.list_locations},
-    "/locations/{id}": {"GET": catalogues.get_location},
-    "/openapi.json": {"GET": docs.openapi},
+    "/locations": {"GET": locations.list_locations},
+    "/locations/{id}": {"GET": locations.get_location},
+    "/openapi.json": {"GET": documentation.openapi},
 }
-
-_OVERRIDES = frozenset({"PUT", "DELETE"})
-
-
-class Endpoint:
-    """All methods of one address."""
-
-    def __init__(self, methods: Mapping[str, Handler]) -> None:
-        self._methods = dict(methods)
-        if "GET" in methods:
-            self._methods["HEAD"] = methods["GET"]
-        self._allow = ", ".join(sorted({*self._methods, "OPTIONS"}))
-
-    async def serve(self, request: web.Request) -> web.StreamResponse:
-        method = effective_method(request)
-        handler = self._methods.get(method)
-        if handler is not None:
-            return await handler(request)
-        if method == "OPTIONS":
-            return web.Response(status=204, headers={"Allow": self._allow})
-        raise Refusal(
-            "method_not_allowed", f"this address takes {self._allow}", headers={"Allow": self._allow}
-        )
-
-
-def effective_method(request: web.Request) -> str:
-    """The method in effect (docs/specification.md 4): PUT or DELETE if a POST says so in
-    X-HTTP-Method-Override, else the method itself."""
-    if request.method == "POST":
-        wanted = request.headers.get("X-HTTP-Method-Override", "").strip().upper()
-        if wanted in _OVERRIDES:
-            return wanted
-    return request.method
-
-
-async def no_interim_answer(_request: web.Request) -> None:
-    """Expect: 100-continue is answered when a body is really wanted, by whoever reads it."""
-
-
-def add_endpoint(app: web.Application, path: str, methods: Mapping[str, Handler]) -> None:
-    """Serve ``path`` (an aiohttp pattern, whole) with ``methods``."""
-    app.router.add_route("*", path, Endpoint(methods).serve, expect_handler=no_interim_answer)
 
 
 def add_routes(app: web.Application, base_path: str) -> None:
@@ -86,17 +42,3 @@ def add_routes(app: web.Application, base_path: str) -> None:
     for path, methods in ROUTES.items():
         add_endpoint(app, base_path + path, methods)
     add_nothing_else(app, f"{base_path}/openapi.json")
-
-
-def add_nothing_else(app: web.Application, document: str = "") -> None:
-    """An answer for every other address: the last route. Where there is a ``document`` that describes what there is, it
-    says so (RFC 8631), for whoever has no more than an address."""
-    detail, headers = "there is nothing at this address", {}
-    if document:
-        detail += f"; {document} describes what there is, and /docs shows it"
-        headers["Link"] = f'<{document}>; rel="service-desc", </docs>; rel="service-doc"'
-
-    async def nothing_here(_request: web.Request) -> web.StreamResponse:
-        raise Refusal("not_found", detail, headers=headers)
-
-    app.router.add_route("*", "/{unknown:.*}", nothing_here, expect_handler=no_interim_answer)

@@ -10,12 +10,22 @@ from typing import Annotated, Literal
 import typer
 
 from syncd import __version__
-from syncd.config.kinds import duration
 
 #: The largest number that a store can hold.
 LARGEST = 2**63 - 1
 
-Config = Annotated[Path | None, typer.Option("--config", metavar="PATH", help="The settings file.")]
+
+def _settings_file(context: typer.Context, given: Path | None) -> Path | None:
+    """The file that is named here, or before the command: ``syncd --config PATH runs``."""
+    if given is not None:
+        context.obj = given
+    return context.obj  # type: ignore[no-any-return]
+
+
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="PATH", callback=_settings_file, help="The settings file."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FeedName = Annotated[
     str, typer.Option("--feed", metavar="NAME", help="The feed whose mapping and rules apply.")
@@ -25,7 +35,7 @@ Number = Annotated[
     int, typer.Argument(metavar="N", help="The run's number.", min=1, max=LARGEST, show_default=False)
 ]
 
-OPTIONS = {"no_args_is_help": True, "add_completion": False, "rich_markup_mode": None}
+OPTIONS = {"no_args_is_help": True, "rich_markup_mode": None}
 app = typer.Typer(**OPTIONS, pretty_exceptions_enable=False, help="Job feeds become job postings.")  # type: ignore[arg-type]
 employers = typer.Typer(**OPTIONS, help="Employers, whose jobs these are.")  # type: ignore[arg-type]
 keys = typer.Typer(**OPTIONS, help="API keys.")  # type: ignore[arg-type]
@@ -37,9 +47,15 @@ app.add_typer(feeds, name="feed")
 app.add_typer(runs, name="runs")
 
 
-def lasting(text: str) -> timedelta:
-    """A time span such as 90d, more than nothing."""
-    span = duration(text)
+def time_span(text: str) -> timedelta:
+    """A time span such as 90d, or 0."""
+    from syncd.domain.values import duration
+
+    return duration(text)
+
+
+def positive_time_span(text: str) -> timedelta:
+    span = time_span(text)
     if not span:
         raise ValueError("must be more than 0")
     return span
@@ -59,9 +75,6 @@ def common(
     ] = False,
 ) -> None:
     """Turns a folder of job feeds into live job postings and serves the job-posting HTTP API 1.1."""
-    from syncd.cli import context
-
-    context.chosen_config = config
 
 
 @app.command()
@@ -102,7 +115,7 @@ def employer_add(
     as_json: Json = False,
 ) -> None:
     """Adds an employer. Auto-refresh takes effect on the plan unlimited only."""
-    from syncd.cli.people import add_employer
+    from syncd.cli.employers import add_employer
 
     add_employer(config, as_json, name, plan)
 
@@ -110,7 +123,7 @@ def employer_add(
 @employers.command("list")
 def employer_list(config: Config = None, as_json: Json = False) -> None:
     """Lists the employers."""
-    from syncd.cli.people import list_employers
+    from syncd.cli.employers import list_employers
 
     list_employers(config, as_json)
 
@@ -121,13 +134,15 @@ def key_create(
     label: Annotated[str, typer.Option(metavar="L", help="What the key is for.")] = "",
     expires: Annotated[
         timedelta | None,
-        typer.Option(metavar="TIME", parser=lasting, help="When it ends, from now: 90d. Else never."),
+        typer.Option(
+            metavar="TIME", parser=positive_time_span, help="When it ends, from now: 90d. Else never."
+        ),
     ] = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
     """Makes a key and prints it, this once."""
-    from syncd.cli.people import create_key
+    from syncd.cli.keys import create_key
 
     create_key(config, as_json, employer, label, expires)
 
@@ -139,7 +154,7 @@ def key_rotate(
         timedelta | None,
         typer.Option(
             metavar="TIME",
-            parser=duration,
+            parser=time_span,
             help="How long the old key goes on. 0: not at all.",
             show_default="24h",
         ),
@@ -147,14 +162,16 @@ def key_rotate(
     expires: Annotated[
         timedelta | None,
         typer.Option(
-            metavar="TIME", parser=lasting, help="When the new one ends. Else as the old one was made."
+            metavar="TIME",
+            parser=positive_time_span,
+            help="When the new one ends. Else as the old one was made.",
         ),
     ] = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
     """Makes a successor of a key and prints it, this once; both work until the old one ends."""
-    from syncd.cli.people import rotate_key
+    from syncd.cli.keys import rotate_key
 
     rotate_key(config, as_json, key_id, grace, expires)
 
@@ -162,7 +179,7 @@ def key_rotate(
 @keys.command("list")
 def key_list(config: Config = None, as_json: Json = False) -> None:
     """Lists the keys; not the keys themselves, which nobody has kept."""
-    from syncd.cli.people import list_keys
+    from syncd.cli.keys import list_keys
 
     list_keys(config, as_json)
 
@@ -174,7 +191,7 @@ def key_revoke(
     as_json: Json = False,
 ) -> None:
     """Ends a key at once."""
-    from syncd.cli.people import revoke_key
+    from syncd.cli.keys import revoke_key
 
     revoke_key(config, as_json, key_id)
 
@@ -249,15 +266,10 @@ def runs_list(
     as_json: Json = False,
 ) -> None:
     """Lists the last runs; or shows and decides one."""
-    if context.invoked_subcommand is not None:
-        if config is not None:
-            from syncd.cli import context as shared
+    if context.invoked_subcommand is None:
+        from syncd.cli.runs import list_runs
 
-            shared.chosen_config = config
-        return
-    from syncd.cli.runs import list_runs
-
-    list_runs(config, as_json, feed, limit)
+        list_runs(config, as_json, feed, limit)
 
 
 @runs.command("show")
@@ -271,7 +283,7 @@ def runs_show(number: Number, config: Config = None, as_json: Json = False) -> N
 @runs.command("approve")
 def runs_approve(number: Number, config: Config = None, as_json: Json = False) -> int:
     """Does what a held run waits to do."""
-    from syncd.cli.runs import approve_run
+    from syncd.cli.decisions import approve_run
 
     return approve_run(config, as_json, number)
 
@@ -279,7 +291,7 @@ def runs_approve(number: Number, config: Config = None, as_json: Json = False) -
 @runs.command("reject")
 def runs_reject(number: Number, config: Config = None, as_json: Json = False) -> int:
     """Declines what a held run waits to do."""
-    from syncd.cli.runs import reject_run
+    from syncd.cli.decisions import reject_run
 
     return reject_run(config, as_json, number)
 

@@ -28,7 +28,7 @@ def check(config: Path | None, as_json: bool) -> int:
     found: list[str] = []
     settings = None
     try:
-        settings = load_settings(config or context.chosen_config)
+        settings = load_settings(config)
     except ConfigError as error:
         found.extend(error.faults)
     if settings is not None:
@@ -93,19 +93,19 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
 
 def _catalog(settings: Settings) -> Catalog:
     """What feeds are read with: also what was configured once, where the store can tell."""
-    from syncd.service import wiring
+    from syncd.service import stores
 
     try:
         _, store = _open(settings)
         with store:
-            return wiring.catalog_of(store, settings)
+            return stores.catalog_of(store, settings)
     except (SyncdError, OSError):  # the store's own check says so
         return settings.catalog
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:
     """The store; whether a daemon owns it already."""
-    from syncd.service.wiring import open_store
+    from syncd.service.stores import open_store
 
     try:
         return False, open_store(settings, exclusive=True)

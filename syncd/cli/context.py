@@ -6,23 +6,19 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from syncd import logs
 from syncd.config import Settings, load_settings
 from syncd.errors import StoreError
-
-if TYPE_CHECKING:
-    from syncd.store import Store
-
-#: What stood before the command: ``syncd --config PATH runs``.
-chosen_config: Path | None = None
+from syncd.service import stores
+from syncd.store import Store
 
 
-def settings_of(config: Path | None) -> Settings:
-    """The settings, read with the caller's own rights. The log is silent: a command says itself what came of it.
+def quiet_settings(config: Path | None) -> Settings:
+    """Return the settings, with the log silent: for commands that call what logs, and print the result themselves.
     Raises ConfigError."""
-    settings = load_settings(config or chosen_config)
+    from syncd import logs  # takes as long as a tenth of `syncd runs`, which logs nothing
+
+    settings = load_settings(config)
     logs.set_up(settings.log.format, "critical")
     return settings
 
@@ -31,15 +27,13 @@ def settings_of(config: Path | None) -> Settings:
 def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
     """The store, beside a daemon or without one. Only who says ``make`` may have it made: a command that looks at what
     is there would otherwise answer "nothing" for settings that name another place. Raises StoreError."""
-    from syncd.service.wiring import open_store
-
     become_owner(settings)
     if not make and settings.store.path is not None and not settings.store.path.exists():
         raise StoreError(
             f"there is no store at {settings.store.path} (store.url, settings: {settings.file or 'all defaults'});"
             " `syncd serve` and `syncd employer add` make one"
         )
-    store = open_store(settings)
+    store = stores.open_store(settings)
     try:
         yield store
     finally:
@@ -49,15 +43,13 @@ def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
 @contextmanager
 def lent_store(settings: Settings) -> Iterator[Store]:
     """The store as its owner sees it; behind it root is root again, to write where only root may."""
-    from syncd.service.wiring import open_store
-
     owner = _owner(settings)
     user, group = os.geteuid(), os.getegid()
     if owner is not None:
         os.setegid(owner.st_gid)
         os.seteuid(owner.st_uid)
     try:
-        store = open_store(settings)
+        store = stores.open_store(settings)
         try:
             yield store
         finally:

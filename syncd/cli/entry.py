@@ -5,18 +5,15 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from syncd.cli.exit_codes import DONE, FAILED, INTERRUPTED, USAGE
 from syncd.cli.output import system_fault
 from syncd.errors import ConfigError, SyncdError
 
 if TYPE_CHECKING:
     import typer
-
-DONE, FAILED, USAGE, HELD = 0, 1, 2, 3
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -45,8 +42,12 @@ def run(arguments: list[str]) -> int:
         return leave.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # typer leaves so when the reader of a pipe went away
-        raise BrokenPipeError from None
+    except BrokenPipeError:
+        raise
+    except SystemExit as leave:  # after a completion, and when the reader of a pipe went away
+        if isinstance(leave.__context__, OSError):
+            raise BrokenPipeError from None
+        return int(leave.code or DONE)
     except ConfigError as error:
         return _complain("\n".join(error.faults), FAILED)
     except SyncdError as error:
@@ -77,6 +78,8 @@ def _usage(error: typer.TyperException) -> int:
 
 def _bug(error: Exception) -> str:
     """Ours, not the user's: its place is what a report of it needs."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     words = " ".join(str(error).split())

@@ -10,12 +10,12 @@ from typing import IO
 
 import typer
 
-from syncd.cli.context import opened_store, settings_of
-from syncd.cli.entry import DONE
+from syncd.cli.context import opened_store, quiet_settings
+from syncd.cli.exit_codes import DONE
 from syncd.cli.output import print_json, remark, whole_file
 from syncd.domain.job import Employer, Job, Status
 from syncd.feeds.export import EXPORTS, ExportFormat
-from syncd.service.wiring import catalog_of
+from syncd.service import stores
 from syncd.store import Store, employers, jobs
 
 #: Few enough that jobs of a megabyte each fit into memory.
@@ -46,11 +46,11 @@ def export(
         raise typer.BadParameter("--json tells about a file: name it with -o")
     wanted = Status(status) if status else None
     tally = _Tally()
-    settings = settings_of(config)
+    settings = quiet_settings(config)
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         found = _jobs(store, owner, wanted, EXPORTS[form], tally)
-        pieces = EXPORTS[form].write(found, owner, catalog_of(store, settings))
+        pieces = EXPORTS[form].write(found, owner, stores.catalog_of(store, settings))
         if output is None:
             _write(sys.stdout.buffer.write, pieces)
         else:

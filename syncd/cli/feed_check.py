@@ -10,8 +10,8 @@ from typing import IO, Any
 
 import msgspec
 
-from syncd.cli.context import opened_store, settings_of
-from syncd.cli.entry import DONE, FAILED
+from syncd.cli.context import opened_store, quiet_settings
+from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.feeds import FileUnusable
 from syncd.cli.output import bold, clean, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
@@ -19,10 +19,10 @@ from syncd.domain.job import Job, Moment
 from syncd.domain.run import UnknownValues
 from syncd.errors import FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig
-from syncd.service import wiring
+from syncd.service import stores, wiring
 from syncd.store import Store, employers, jobs
 from syncd.sync.report import rejected_json, unknown_json
-from syncd.sync.run import Checker, Findings
+from syncd.sync.run import Checker, CheckResult
 
 FORMAT = "syncd.check/1"
 
@@ -30,9 +30,9 @@ FORMAT = "syncd.check/1"
 def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int:
     """1 if a row would be rejected, or the file is no use as a whole; else 0. Raises NotFound (feed),
     FileUnusable, ConfigError."""
-    settings = settings_of(config)
+    settings = quiet_settings(config)
     with opened_store(settings, make=True) as store:
-        catalog = wiring.catalog_of(store, settings)
+        catalog = stores.catalog_of(store, settings)
         found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         checker = Checker(found, catalog, settings.limits, _now(store), _current(store, found))
         return report_check(checker, file, as_json)
@@ -40,7 +40,7 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
 
 def report_check(checker: Checker, file: Path, as_json: bool) -> int:
     """Checks and prints; rejected rows wait in a scratch file until the summary is known."""
-    findings = Findings()
+    findings = CheckResult()
     with tempfile.TemporaryFile() as scratch:
         try:
             for row in checker.check(file, findings):
@@ -68,7 +68,7 @@ def _current(store: Store, config: FeedConfig) -> Callable[[str], Job | None]:
 
 
 def _print_text(
-    checker: Checker, file: Path, findings: Findings, unknown: UnknownValues, scratch: IO[bytes]
+    checker: Checker, file: Path, findings: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
 ) -> None:
     print(bold(f"{checker.config.name}: {clean(file.name)} ({findings.format})"))
     print(_counts(findings))
@@ -85,7 +85,7 @@ def _print_text(
     print_unknown(unknown.toml)
 
 
-def _counts(findings: Findings) -> str:
+def _counts(findings: CheckResult) -> str:
     parts = [f"{findings.good} would go in"]
     parts += [f"{findings.rejected} rejected"] if findings.rejected else []
     parts += [f"{findings.expired} expired (skipped unless the job exists)"] if findings.expired else []
@@ -108,7 +108,7 @@ def _rows(scratch: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def _print_json(
-    checker: Checker, file: Path, findings: Findings, unknown: UnknownValues, scratch: IO[bytes]
+    checker: Checker, file: Path, findings: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
 ) -> None:
     """One object, written as it comes: a million rejected rows need no memory."""
     head = {

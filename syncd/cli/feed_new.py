@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import lent_store, settings_of
-from syncd.cli.entry import DONE
+from syncd.cli.context import lent_store, quiet_settings
+from syncd.cli.exit_codes import DONE
 from syncd.cli.feeds import FileUnusable
 from syncd.cli.output import clean, print_json, remark, whole_file
 from syncd.config import Settings
@@ -16,7 +16,7 @@ from syncd.errors import Conflict, FeedError, NotFound
 from syncd.feeds.configuration import check_name
 from syncd.feeds.drafting import RECORDS, Draft, Drafter
 from syncd.store import employers
-from syncd.sync.run import Checker, Findings
+from syncd.sync.run import Checker, CheckResult
 
 
 def new_feed(
@@ -25,7 +25,7 @@ def new_feed(
     """Raises ConfigError (no name for a feed), Conflict (there is that feed), NotFound (employer),
     FileUnusable, OSError."""
     check_name(name)
-    settings = settings_of(config)
+    settings = quiet_settings(config)
     target = settings.feeds / f"{name}.toml"
     _check_free(target, force)
     owner, known, now = _owner(settings, employer)
@@ -75,9 +75,11 @@ def _names(settings: Settings) -> set[str]:
         return {found.name for found in store.read(employers.all)}
 
 
-def _checked(draft: Draft, file: Path, catalog: Catalog, settings: Settings, now: Moment) -> Findings | str:
+def _checked(
+    draft: Draft, file: Path, catalog: Catalog, settings: Settings, now: Moment
+) -> CheckResult | str:
     """What the draft makes of the file's first records; or why reading ends."""
-    findings = Findings()
+    findings = CheckResult()
     checker = Checker(draft.config, catalog, settings.limits, now, most=RECORDS)
     try:
         for _ in checker.check(file, findings):
@@ -87,10 +89,10 @@ def _checked(draft: Draft, file: Path, catalog: Catalog, settings: Settings, now
     return findings
 
 
-def _json(draft: Draft, target: Path, findings: Findings | str, known: bool) -> dict[str, Any]:
+def _json(draft: Draft, target: Path, findings: CheckResult | str, known: bool) -> dict[str, Any]:
     found = draft.survey
     counts = None
-    if isinstance(findings, Findings):
+    if isinstance(findings, CheckResult):
         counts = {
             "read": findings.read,
             "good": findings.good,
@@ -113,7 +115,7 @@ def _json(draft: Draft, target: Path, findings: Findings | str, known: bool) -> 
     }
 
 
-def _tell(draft: Draft, target: Path, file: Path, findings: Findings | str, known: bool) -> None:
+def _tell(draft: Draft, target: Path, file: Path, findings: CheckResult | str, known: bool) -> None:
     found, name = draft.survey, draft.config.name
     where = f" at {clean(found.path)}" if found.path else ""
     print(f"wrote {target}")

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store, settings_of
-from syncd.cli.entry import DONE, FAILED, HELD
+from syncd.cli.context import opened_store, quiet_settings
+from syncd.cli.exit_codes import CHANGES, DONE, FAILED, HELD
 from syncd.cli.output import clean, print_json, print_table, remark
 from syncd.cli.plan_text import plan_json, print_plan
 from syncd.cli.runs import counts_of, state_of, summary
@@ -17,20 +17,19 @@ from syncd.config import Settings
 from syncd.domain.run import Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.configuration import FeedConfig
-from syncd.service import wiring
-from syncd.service.memory import settle_memory
+from syncd.service import stores, wiring
+from syncd.service.interpreter import tune_garbage_collector
 from syncd.store import Store, runs
 from syncd.sync.report import run_json
 from syncd.sync.run import Planned
 
-CHANGES = 2
 Progress = Callable[[str, int, int], None]
 
 
 def list_feeds(config: Path | None, as_json: bool) -> None:
-    settings = settings_of(config)
+    settings = quiet_settings(config)
     with opened_store(settings, make=True) as store:
-        configs = wiring.feed_configs(settings, wiring.catalog_of(store, settings))
+        configs = wiring.feed_configs(settings, stores.catalog_of(store, settings))
         last = {name: _last(store, name) for name in configs}
     if as_json:
         print_json([_feed(found, settings, last[name]) for name, found in configs.items()])
@@ -71,12 +70,12 @@ def _feed(found: FeedConfig, settings: Settings, run: Run | None) -> dict[str, A
 
 
 def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: bool) -> int:
-    settings = settings_of(config)
+    settings = quiet_settings(config)
     with opened_store(settings) as store, _progress(as_json) as progress:
-        catalog = wiring.catalog_of(store, settings)
+        catalog = stores.catalog_of(store, settings)
         found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         feed = wiring.resolve_dry(store, found, settings)
-        settle_memory()
+        tune_garbage_collector()
         try:
             planned = wiring.make_importer(store, settings, catalog, {}, progress=progress).plan(feed, file)
         except FeedError as error:
@@ -103,12 +102,12 @@ class FileUnusable(FeedError):
 
 
 def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> int:
-    settings = settings_of(config)
+    settings = quiet_settings(config)
     with opened_store(settings) as store, _progress(as_json) as progress:
-        catalog = wiring.catalog_of(store, settings, remember=True)
+        catalog = stores.catalog_of(store, settings, remember=True)
         chosen = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
         feeds = wiring.resolve(store, {name: chosen}, settings)
-        settle_memory()
+        tune_garbage_collector()
         run = wiring.make_worker(store, settings, catalog, feeds, progress=progress).import_file(
             feeds[name], file
         )

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store, settings_of
+from syncd.cli.context import opened_store
 from syncd.cli.output import print_json, print_table
+from syncd.config import load_settings
 from syncd.domain.job import Employer, Status
 from syncd.store import Store, employers, jobs
 from syncd.store.jobs import Header
@@ -17,7 +18,7 @@ PAGE = 100
 
 def list_jobs(config: Path | None, as_json: bool, employer: str, q: str | None, status: str | None) -> None:
     wanted = Status(status) if status else None
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         found = list(_headers(store, owner, q, wanted))
     if as_json:

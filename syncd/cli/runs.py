@@ -1,4 +1,4 @@
-"""``syncd runs …``."""
+"""``syncd runs`` and ``syncd runs show``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store, settings_of
-from syncd.cli.entry import DONE, FAILED
+from syncd.cli.context import opened_store
 from syncd.cli.output import bold, cell, clean, print_json, print_table, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
-from syncd.config import Settings
+from syncd.config import load_settings
 from syncd.domain.run import Counts, Run, RunState
-from syncd.store import Store, runs
-from syncd.sync.report import refresh_reports, report, run_json
+from syncd.store import runs
+from syncd.sync.report import report, run_json
 from syncd.sync.run import field_of
 
 #: So many rejected rows, warnings and changes are shown to a person; `--json` has them all.
@@ -21,7 +20,7 @@ SHOWN = 20
 
 
 def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) -> None:
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         found = store.read(lambda tx: runs.list(tx, feed, limit))
     if as_json:
         print_json([run_json(run) for run in found])
@@ -34,7 +33,7 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
 
 
 def show_run(config: Path | None, as_json: bool, number: int) -> None:
-    with opened_store(settings_of(config)) as store:
+    with opened_store(load_settings(config)) as store:
         found = report(store, number, would_archive=None if as_json else SHOWN)
         run = store.read(lambda tx: runs.get(tx, number))
     if as_json:
@@ -50,36 +49,6 @@ def show_run(config: Path | None, as_json: bool, number: int) -> None:
     print_unknown(found["lookupToml"])
     _section("warnings", found["warnings"], _warning)
     _section("changes", found["changes"], _change)
-
-
-def approve_run(config: Path | None, as_json: bool, number: int) -> int:
-    return _decide(config, as_json, number, approved=True)
-
-
-def reject_run(config: Path | None, as_json: bool, number: int) -> int:
-    return _decide(config, as_json, number, approved=False)
-
-
-def _decide(config: Path | None, as_json: bool, number: int, *, approved: bool) -> int:
-    settings = settings_of(config)
-    with opened_store(settings) as store:
-        run = decided(store, settings, number, approved=approved)
-    if as_json:
-        print_json(run_json(run))
-    else:
-        print(summary(run))
-    return FAILED if run.state is RunState.FAILED else DONE
-
-
-def decided(store: Store, settings: Settings, number: int, *, approved: bool) -> Run:
-    """The run after the decision. Raises NotFound, Conflict (it does not wait, or is not what was shown)."""
-    from syncd.service.wiring import catalog_of, load_all, make_importer
-
-    catalog = catalog_of(store, settings, remember=True)
-    importer = make_importer(store, settings, catalog, load_all(store, settings, catalog))
-    run = importer.approve(number) if approved else importer.reject(number)
-    refresh_reports(store, settings.drop.folder / run.feed, run.id)
-    return run
 
 
 def summary(run: Run) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from syncd import logs
-from syncd.cli.context import become_owner, settings_of
-
 
 def serve(config: Path | None) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a reload that comes before there is anything to reload
-    from syncd.service.daemon import serve
+    from syncd import logs
+    from syncd.cli.context import become_owner
+    from syncd.config import load_settings
+    from syncd.service import daemon
 
-    settings = settings_of(config)
+    settings = load_settings(config)
     become_owner(settings)
     logs.set_up(settings.log.format, settings.log.level)
-    return serve(settings)
+    return daemon.serve(settings)

@@ -1,4 +1,4 @@
-"""From file and environment to Settings. Strict, and tells all faults of all sources at once."""
+"""From file and environment to Settings. Strict: all faults of all sources are raised at once."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from syncd.config.build import build
-from syncd.config.kinds import shown
-from syncd.config.settings import Settings
-from syncd.config.table import BY_KEY, SETTINGS, Setting
+from syncd.config.settings import BY_KEY, SETTINGS, Api, Catalogues, Operator, Settings
+from syncd.domain.catalog import Catalog
+from syncd.domain.declarations import Setting, members_of
+from syncd.domain.values import ValueFault
 from syncd.errors import ConfigError
 
 LOCAL = Path("config/syncd.toml")
 SYSTEM = Path("/etc/syncd/syncd.toml")
 STATE = Path("/var/lib/syncd")
-#: Names under SYNCD_ that are no settings.
+#: Names under SYNCD_ that are not settings.
 OTHER_NAMES = frozenset({"SYNCD_CONFIG"})
+_SQLITE = "sqlite:///"
 
 
 def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings of ``path``, else of SYNCD_CONFIG, config/syncd.toml,
-    /etc/syncd/syncd.toml, whichever is first, else all defaults. Raises ConfigError with one line for each
-    fault."""
+    """Return the settings of ``path``, else of the first of SYNCD_CONFIG, config/syncd.toml and
+    /etc/syncd/syncd.toml that there is, else all defaults. Raises ConfigError with one line for each fault."""
     environ = os.environ if environ is None else environ
     file = find_file(path, environ)
     faults: list[str] = []
@@ -36,19 +36,18 @@ def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = 
         ("credential", _from_credentials(environ)),
         ("environment", _from_environment(environ, faults)),
     ):
-        for key, value in given.items():
-            values[key] = value
-            sources[key] = source
-    parsed = _parse(values, sources, faults)
-    base, feeds = _folders(file)
-    settings = build(parsed, base=base, feeds=feeds, file=file, sources=sources, faults=faults)
-    if settings is None:
+        values |= given
+        sources |= dict.fromkeys(given, source)
+    parsed = {setting.key: _parsed(setting, values, sources, faults) for setting in SETTINGS}
+    settings = _settings(parsed, sources, file, faults)
+    faults += [*_faults_of_operator(settings), *_faults_of_api(settings.api)]
+    if faults:
         raise ConfigError(faults)
     return settings
 
 
 def find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
-    """The file to read. One that was named must be there."""
+    """Return the file to read, None for no file. Raises ConfigError if a file that is named does not exist."""
     named = str(path) if path else environ.get("SYNCD_CONFIG", "")
     if named:
         if not Path(named).is_file():
@@ -59,12 +58,7 @@ def find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
     return next((candidate.absolute() for candidate in (LOCAL, SYSTEM) if candidate.is_file()), None)
 
 
-def _folders(file: Path | None) -> tuple[Path, Path]:
-    """Where relative paths start, and the folder of feed files. Without a file: as if the current
-    folder had an empty one."""
-    if file is None:
-        return Path.cwd(), Path.cwd() / LOCAL.parent / "feeds.d"
-    return (file.parent.parent if file.parent.name == LOCAL.parent.name else STATE), file.parent / "feeds.d"
+# -- the sources -----------------------------------------------------------------------------------------------
 
 
 def _from_file(file: Path, faults: list[str]) -> dict[str, object]:
@@ -79,17 +73,13 @@ def _from_file(file: Path, faults: list[str]) -> dict[str, object]:
     except tomllib.TOMLDecodeError as error:
         faults.append(f"{file}: is not TOML: {error}")
         return {}
-    found: dict[str, object] = {}
-    for key, value in _leaves(document):
-        if key in BY_KEY:
-            found[key] = value
-        else:
-            faults.append(f"{file}: {_unknown(key, BY_KEY)}")
-    return found
+    found = dict(_leaves(document))
+    faults.extend(f"{file}: {_unknown(key, BY_KEY)}" for key in found if key not in BY_KEY)
+    return {key: value for key, value in found.items() if key in BY_KEY}
 
 
 def _leaves(table: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
-    """Dotted key and value, down to the depth that the table of settings knows."""
+    """Yield dotted key and value, down to the depth of the declared settings."""
     for name, value in table.items():
         key = above + name
         if isinstance(value, dict) and key not in BY_KEY and _is_table(key):
@@ -103,7 +93,7 @@ def _is_table(key: str) -> bool:
 
 
 def _from_credentials(environ: Mapping[str, str]) -> dict[str, object]:
-    """Secrets that systemd hands over (LoadCredential=operator.token:…), by key."""
+    """Return the secrets that systemd passes (LoadCredential=operator.token:…), by key."""
     folder = environ.get("CREDENTIALS_DIRECTORY", "")
     if not folder:
         return {}
@@ -112,20 +102,20 @@ def _from_credentials(environ: Mapping[str, str]) -> dict[str, object]:
 
 
 def _from_environment(environ: Mapping[str, str], faults: list[str]) -> dict[str, object]:
-    by_name = {setting.environment: setting.key for setting in SETTINGS}
+    by_name = {setting.environment: setting for setting in SETTINGS}
     found: dict[str, object] = {}
     for name in sorted(environ):
         if not name.startswith("SYNCD_") or name in OTHER_NAMES:
             continue
         if name in by_name:
-            found[by_name[name]] = environ[name]
+            found[by_name[name].key] = by_name[name].kind.from_text(environ[name])
         else:
             faults.append(f"environment: {_unknown(name, [*by_name, *OTHER_NAMES])}")
     return found
 
 
 def _unknown(key: str, known: Iterable[str]) -> str:
-    """Complains about ``key`` and names the nearest known one: as a whole, else by its last part."""
+    """Return the fault of an unknown ``key``, with the nearest known one: as a whole, else by its last part."""
     if _is_table(key):
         return f"{key} is a table, not a value"
     known = list(known)
@@ -138,25 +128,94 @@ def _unknown(key: str, known: Iterable[str]) -> str:
     return f"unknown setting {key}" + (f"; did you mean {near[0]}?" if near else "")
 
 
-def _parse(values: Mapping[str, object], sources: Mapping[str, str], faults: list[str]) -> dict[str, object]:
-    """Every setting's value: what was given, else the default, also for one that is at fault."""
-    parsed: dict[str, object] = {}
-    for setting in SETTINGS:
-        parsed[setting.key] = setting.kind.parse(setting.default)
-        if setting.key in values:
-            try:
-                parsed[setting.key] = _value(setting, values[setting.key])
-            except ValueError as fault:
-                faults.append(f"{_place(setting, sources[setting.key])} {fault}")
-    return parsed
+def _parsed(
+    setting: Setting, values: Mapping[str, object], sources: Mapping[str, str], faults: list[str]
+) -> object:
+    """Return the value that is given, or the default: also where the value has a fault, so that others are found."""
+    if setting.key in values:
+        try:
+            return setting.kind.parse(values[setting.key])
+        except ValueFault as fault:
+            source = sources[setting.key]
+            key = setting.environment if source == "environment" else setting.key
+            faults.append(f"{source}: {key} {fault}")
+    return setting.kind.parse(setting.default)
 
 
-def _value(setting: Setting, given: object) -> object:
-    value = setting.kind.parse(given)
-    if setting.positive and value in (0, timedelta(0)):
-        raise ValueError(f"must be more than {shown(given)}")
-    return value
+# -- the settings ----------------------------------------------------------------------------------------------
 
 
-def _place(setting: Setting, source: str) -> str:
-    return f"environment: {setting.environment}" if source == "environment" else f"{source}: {setting.key}"
+def _settings(
+    parsed: Mapping[str, object], sources: Mapping[str, str], file: Path | None, faults: list[str]
+) -> Settings:
+    """Return the settings with absolute paths and what follows from the values. Adds to ``faults``."""
+    base, feeds = _folders(file)
+    written = Settings(
+        **members_of(Settings, parsed),
+        catalog=Catalog.default(),
+        base=base,
+        feeds=feeds,
+        file=file,
+        sources=sources,
+    )
+    return replace(
+        written,
+        catalog=_catalog(written.catalogues, faults),
+        operator=replace(written.operator, token=_token(written.operator, base, faults)),
+        store=replace(written.store, url=_absolute_store(written.store.url, base)),
+        drop=replace(written.drop, folder=base / written.drop.folder),
+    )
+
+
+def _folders(file: Path | None) -> tuple[Path, Path]:
+    """Return where relative paths start, and the folder of feed files. Without a file: as if the current folder had an
+    empty one."""
+    if file is None:
+        return Path.cwd(), Path.cwd() / LOCAL.parent / "feeds.d"
+    return (file.parent.parent if file.parent.name == LOCAL.parent.name else STATE), file.parent / "feeds.d"
+
+
+def _catalog(changes: Catalogues, faults: list[str]) -> Catalog:
+    try:
+        return Catalog.default().extended(**asdict(changes))
+    except ConfigError as error:
+        faults.extend(f"catalogues.{fault}" for fault in error.faults)
+        return Catalog.default()
+
+
+def _token(operator: Operator, base: Path, faults: list[str]) -> str:
+    if operator.token_file is None:
+        return operator.token
+    if operator.token:
+        faults.append("operator.token and operator.token_file: give only one of them")
+        return operator.token
+    path = base / operator.token_file
+    try:
+        return path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        faults.append(f"operator.token_file: {path}: {why}")
+        return ""
+
+
+def _absolute_store(url: str, base: Path) -> str:
+    return _SQLITE + str(base / url.removeprefix(_SQLITE)) if url.startswith(_SQLITE) else url
+
+
+# -- faults of values that do not fit together -----------------------------------------------------------------
+
+
+def _faults_of_operator(settings: Settings) -> Iterator[str]:
+    operator, api = settings.operator, settings.api
+    where = operator.listen or api.listen
+    if not where.loopback and not operator.token:
+        yield f"operator.listen: {where} can be reached from outside: set operator.token or operator.token_file"
+    if operator.listen == api.listen and where.port != 0:
+        yield f'operator.listen: {where} is the API\'s address too; to share it write operator.listen = ""'
+
+
+def _faults_of_api(api: Api) -> Iterator[str]:
+    if api.max_head < api.max_line:
+        yield "api.max_head: must be at least api.max_line, which is a part of it"
+    if api.rate_limit and api.rate_window < 1:
+        yield "api.rate_window: must be at least 1s; clients are told in whole seconds"

@@ -1,62 +1,141 @@
-"""The settings as the program uses them: frozen, checked, paths absolute. Made by ``load_settings`` only."""
+"""The settings of the service, each declared once. Their values are frozen and checked, with absolute paths;
+``load_settings`` makes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from syncd.config.kinds import Address
+from syncd.config.kinds import (
+    ADDRESS,
+    ADDRESS_OR_NONE,
+    IDS,
+    LINE_SIZE,
+    NAMES_BY_ID,
+    NETWORKS,
+    ORIGINS,
+    PATH,
+    PATH_OR_NONE,
+    PREFIX,
+    PUBLIC_URL,
+    STORE_URL,
+    ZONE,
+    Address,
+)
 from syncd.domain.catalog import Catalog
+from syncd.domain.declarations import (
+    DURATION,
+    FLAG,
+    SECONDS,
+    SIZE,
+    TEXT,
+    choice,
+    declared_settings,
+    number,
+    positive,
+    section,
+    setting,
+)
 from syncd.domain.policy import Limits, Policy
+from syncd.domain.values import LARGEST_COUNT
+
+COUNT = number(0, LARGEST_COUNT)
+TIME_OUT = positive(SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Sizes in bytes; 0 switches a cap or limit off."""
+    """Sizes are in bytes, times in seconds; 0 switches a cap or limit off. ``base_path`` and ``public_url`` have no
+    slash at their end."""
 
-    listen: Address
-    base_path: str
-    public_url: str
-    trusted_proxies: tuple[str, ...]
-    max_line: int
-    max_headers: int
-    max_head: int
-    max_body: int
-    max_ratio: int
-    head_timeout: timedelta
-    read_timeout: timedelta
-    write_timeout: timedelta
-    keepalive: timedelta
-    max_connections: int
-    max_connections_per_address: int
-    rate_limit: int
-    rate_window: timedelta
-    failed_keys: int
-    failed_keys_window: timedelta
-    compress: bool
-    compress_min: int
-    cors_origins: tuple[str, ...]
-    cors_max_age: timedelta
+    listen: Address = setting(
+        ADDRESS, "127.0.0.1:8080", "where the API listens; port 0 lets the system choose"
+    )
+    base_path: str = setting(PREFIX, "/api/v1.1", "the path in front of every address of the API")
+    public_url: str = setting(
+        PUBLIC_URL, "", "the outside address when behind a proxy; empty: as the request says"
+    )
+    trusted_proxies: tuple[str, ...] = setting(
+        NETWORKS, [], "proxies whose X-Forwarded-For, -Proto, -Host are believed"
+    )
+    # What one request may be.
+    max_line: int = setting(LINE_SIZE, "8KiB", "the longest request line or header line")
+    max_headers: int = setting(number(10, 1_000, "lines"), 100, "the most header lines of one request")
+    max_head: int = setting(positive(SIZE), "64KiB", "the longest head of a request, all its lines")
+    max_body: int = setting(positive(SIZE), "1MiB", "the longest request body that is read, expanded")
+    max_ratio: int = setting(
+        number(2, 10_000, "times"),
+        100,
+        "a compressed body that expands to more than this, and 64 KiB, is refused",
+    )
+    # What it may take.
+    head_timeout: float = setting(TIME_OUT, "10s", "how long the head of a request may take")
+    read_timeout: float = setting(TIME_OUT, "30s", "how long a client may take to send a body")
+    write_timeout: float = setting(
+        TIME_OUT, "30s", "a client that reads nothing of its answer for so long is hung up on"
+    )
+    keepalive: float = setting(TIME_OUT, "75s", "an idle connection is closed after this")
+    # How many there may be.
+    max_connections: int = setting(COUNT, 2_000, "open at once, further ones are refused; 0: no cap")
+    max_connections_per_address: int = setting(
+        COUNT, 500, "of these from one address (IPv6: one /64), trusted proxies excepted; 0: no cap"
+    )
+    rate_limit: int = setting(COUNT, 0, "requests that one key may send in rate_window; 0: no limit")
+    rate_window: float = setting(TIME_OUT, "1m", "the time that rate_limit is for")
+    failed_keys: int = setting(
+        COUNT, 60, "wrong keys from one address in failed_keys_window before it has to wait; 0: no limit"
+    )
+    failed_keys_window: float = setting(TIME_OUT, "1m", "the time that failed_keys is for")
+    # How answers go out.
+    compress: bool = setting(FLAG, True, "answer in gzip where the client prefers it")
+    compress_min: int = setting(SIZE, "1KiB", "smaller answers are not compressed")
+    cors_origins: tuple[str, ...] = setting(
+        ORIGINS, [], "origins whose pages may call the API from a browser"
+    )
+    cors_max_age: float = setting(SECONDS, "2h", "how long a browser may remember that it may")
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogues:
+    """Changes to the catalogues that ship."""
+
+    position_types: Mapping[int, str] = setting(
+        NAMES_BY_ID, {}, "position types added or renamed: id = name, at most 10 characters"
+    )
+    categories: Mapping[int, str] = setting(
+        NAMES_BY_ID, {}, "categories added or renamed: id = name, at most 40 characters"
+    )
+    retired_position_types: tuple[int, ...] = setting(IDS, [], "position types that are no longer offered")
+    retired_categories: tuple[int, ...] = setting(IDS, [], "categories that are no longer offered")
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """``listen`` None: the pages are on the API's address. ``token`` empty: none is asked for."""
+    """``listen`` None: health and metrics are on the API's address. An empty ``token`` is not asked for."""
 
-    listen: Address | None
-    token: str = field(repr=False)
+    listen: Address | None = setting(
+        ADDRESS_OR_NONE, "127.0.0.1:8081", 'health and metrics; "": on the API\'s address'
+    )
+    token: str = setting(
+        TEXT, "", "asked for by /metrics; needed unless the address is loopback", secret=True
+    )
+    token_file: Path | None = setting(PATH_OR_NONE, "", "a file that holds the token, instead of token")
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """``url`` with an absolute path, ``path`` the SQLite file (None: another kind of store)."""
+    """``path`` is the SQLite file; None: the store is of another kind."""
 
-    url: str = field(repr=False)
-    keep_history: timedelta
-    max_waiting: int
+    url: str = setting(STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH, or postgresql://…", secret=True)
+    keep_history: timedelta = setting(
+        positive(DURATION), "400d", "how long runs and past values of jobs are kept"
+    )
+    max_waiting: int = setting(
+        number(100, 1_000_000, "writes"), 10_000, "more writes that wait are refused with a 503"
+    )
 
     @property
     def path(self) -> Path | None:
@@ -65,44 +144,72 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    folder: Path
-    settle: timedelta
-    rescan: timedelta
-    poll: bool
-    keep_files: timedelta
+    """``settle`` and ``rescan`` are in seconds."""
+
+    folder: Path = setting(PATH, "feeds/drop", "its folders, one for each feed, are where files are dropped")
+    settle: float = setting(SECONDS, "2s", "how long a file must be still before it is taken", per_feed=True)
+    rescan: float = setting(
+        TIME_OUT, "60s", "the folder is looked through this often even if nothing happens"
+    )
+    poll: bool = setting(FLAG, False, "look instead of being told: for network file systems")
+    keep_files: timedelta = setting(
+        DURATION, "30d", "how long files in done/ and failed/ are kept", per_feed=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """How a large file is read."""
+
+    helpers: int = setting(
+        number(0, 16, "processes"),
+        1,
+        "processes beside the daemon's that help to read a large file; at most a core each but one",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    every: timedelta
-    check: timedelta
-    archive_closed: bool
+    """``check`` is in seconds."""
+
+    every: timedelta = setting(positive(DURATION), "7d", "age at which autoRefresh renews publishDate")
+    check: float = setting(TIME_OUT, "10m", "how often jobs that are due are looked for")
+    archive_closed: bool = setting(FLAG, True, "archive active jobs once their closeDate has passed")
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    format: str
-    level: str
+    format: str = setting(
+        choice("auto", "console", "json"), "auto", "auto: console on a terminal, JSON otherwise"
+    )
+    level: str = setting(choice("debug", "info", "warning", "error"), "info", "the least that is written")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """``file`` is what was read (None: all defaults), ``base`` where relative paths start, ``feeds`` the
-    folder of feed files. ``catalog``: the shipped entries as ``[catalogues]`` changes them. ``sources``:
-    key → where its value came from, for every key that is not a default."""
+    """``catalog``: the shipped entries with the changes of ``catalogues``. ``file`` is what was read (None: all
+    defaults), ``base`` where relative paths start, ``feeds`` the folder of feed files. ``sources``: key → where its
+    value came from, for every key that is not a default."""
 
-    timezone: ZoneInfo
-    api: Api
+    timezone: ZoneInfo = setting(
+        ZONE, "America/Toronto", "decides the calendar date of publishDate and closeDate"
+    )
+    api: Api = section(Api)
+    catalogues: Catalogues = section(Catalogues)
+    operator: Operator = section(Operator)
+    store: StoreSettings = section(StoreSettings)
+    drop: Drop = section(Drop)
+    sync: Policy = section(Policy)
+    processes: Processes = section(Processes, "sync")
+    refresh: Refresh = section(Refresh)
+    log: Log = section(Log)
+    limits: Limits = section(Limits)
     catalog: Catalog
-    operator: Operator
-    store: StoreSettings
-    drop: Drop
-    sync: Policy
-    helpers: int
-    refresh: Refresh
-    log: Log
-    limits: Limits
     base: Path
     feeds: Path
     file: Path | None
     sources: Mapping[str, str]
+
+
+SETTINGS = tuple(declared_settings(Settings))
+BY_KEY = {setting.key: setting for setting in SETTINGS}

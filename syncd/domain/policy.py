@@ -1,10 +1,25 @@
-"""What an operator decides for a feed: its limits and habits, with the defaults of
-docs/reconciliation.md "When a run stops short"."""
+"""What an operator decides for a feed: its limits and habits (docs/reconciliation.md "When a run stops short")."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from syncd.domain.declarations import (
+    FLAG,
+    PERCENT,
+    SIZE,
+    Kind,
+    Setting,
+    choice,
+    number,
+    positive,
+    setting,
+    settings_field,
+)
+from syncd.domain.values import LARGEST_COUNT
+
+ROWS = number(0, LARGEST_COUNT, "rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,32 +33,78 @@ class Threshold:
         return part >= self.count and part * 100 > self.percent * whole
 
 
+def _threshold(default: Threshold, counted: str, doc: str, count_doc: str = "") -> Any:
+    """Declare a threshold; ``counted`` is the key of its count. Without ``count_doc`` only the files of feeds can change
+    the count."""
+    if not count_doc:
+        percent = Setting("", PERCENT, default.percent, doc, per_feed=True)
+        return settings_field((percent,), lambda share: Threshold(share, default.count), counted=counted)
+    percent = Setting(".percent", PERCENT, default.percent, doc, per_feed=True)
+    count = Setting(f".{counted}", ROWS, default.count, count_doc, per_feed=True)
+    return settings_field((percent, count), Threshold, counted=counted)
+
+
+def _of_feeds(kind: Kind, default: object) -> Any:
+    """Declare what only the file of a feed says."""
+    return field(default=kind.parse(default), metadata={"kind": kind})
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Settings of ``[sync]``; a feed may override each one. Percentages are 0 to 100."""
+    """Settings of ``[sync]`` that a feed may override, and settings of feeds alone. Percentages are 0 to 100."""
 
-    mode: Literal["snapshot", "delta"] = "snapshot"
-    max_archive: Threshold = Threshold(25, 5)
-    max_rejected: Threshold = Threshold(10, 5)
-    max_rekeyed: Threshold = Threshold(50, 5)
-    max_retitled: Threshold = Threshold(50, 5)
-    max_shrunk: Threshold = Threshold(50, 5)
-    grace: int = 1
-    expired: Literal["archive", "ignore"] = "archive"
-    on_api_edit: Literal["overwrite", "keep"] = "overwrite"
-    owns: Literal["feed", "employer"] = "feed"
-    take_over: bool = False
-    renew: bool = True
+    mode: Literal["snapshot", "delta"] = _of_feeds(choice("snapshot", "delta"), "snapshot")
+    max_archive: Threshold = _threshold(
+        Threshold(25, 5),
+        "jobs",
+        "a run that would archive more of the feed's active jobs waits …",
+        "… if it is also at least this many jobs",
+    )
+    max_rejected: Threshold = _threshold(
+        Threshold(10, 5),
+        "rows",
+        "a file with more rejected rows waits …",
+        "… if it is also at least this many rows",
+    )
+    max_rekeyed: Threshold = _threshold(
+        Threshold(50, 5),
+        "jobs",
+        "missing jobs above this, half of them back under new ids: the file waits",
+    )
+    max_retitled: Threshold = _threshold(
+        Threshold(50, 5), "rows", "titles changed above this: the file waits"
+    )
+    max_shrunk: Threshold = _threshold(
+        Threshold(50, 5), "rows", "descriptions that lost half their text above this: the file waits"
+    )
+    grace: int = setting(
+        number(1, 100, "files"),
+        1,
+        "a job is archived when this many whole files in a row lack it",
+        per_feed=True,
+    )
+    expired: Literal["archive", "ignore"] = setting(
+        choice("archive", "ignore"), "archive", "a row whose closeDate has passed", per_feed=True
+    )
+    on_api_edit: Literal["overwrite", "keep"] = setting(
+        choice("overwrite", "keep"),
+        "overwrite",
+        "a field that a person changed through the API",
+        per_feed=True,
+    )
+    owns: Literal["feed", "employer"] = _of_feeds(choice("feed", "employer"), "feed")
+    take_over: bool = _of_feeds(FLAG, False)
+    renew: bool = _of_feeds(FLAG, True)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``[limits]``: sizes in bytes. Each one that is broken names itself (docs/feeds.md "Formats and limits")."""
+    """``[limits]``: sizes in bytes. A fault names the limit that is exceeded (docs/feeds.md "Formats and limits")."""
 
-    file: int = 4 * 1024**3
-    record: int = 1024**2
-    text: int = 10 * 1024**2
-    rows: int = 5_000_000
-    depth: int = 64
-    ratio: int = 200
-    columns: int = 1_000
+    file: int = setting(positive(SIZE), "4GiB", "a larger file fails (expanded, where it is compressed)")
+    record: int = setting(positive(SIZE), "1MiB", "a larger record is a rejected row")
+    text: int = setting(positive(SIZE), "10MiB", "a longer text fails an XML file")
+    rows: int = setting(number(1, 100_000_000, "rows"), 5_000_000, "more records fail the file")
+    depth: int = setting(number(4, 512, "levels"), 64, "deeper nesting fails the file")
+    ratio: int = setting(number(1, 10_000, "times"), 200, "a file that expands to more than this fails")
+    columns: int = setting(number(1, 100_000, "columns"), 1_000, "more CSV columns fail the file")

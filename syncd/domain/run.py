@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -40,9 +41,9 @@ class RunKind(StrEnum):
     REVERT = "revert"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Counts:
-    """Rows by their strongest action, and jobs that went. ``missing``: owned, active, not named."""
+    """Rows by their strongest action, and jobs that were archived. ``missing``: owned, active, not named."""
 
     read: int = 0
     created: int = 0
@@ -56,6 +57,10 @@ class Counts:
     archived: int = 0
     warnings: int = 0
 
+    def plus(self, more: Mapping[str, int]) -> Counts:
+        """Return these counts with ``more`` (name → number) added."""
+        return replace(self, **{name: getattr(self, name) + number for name, number in more.items()})
+
 
 @dataclass(frozen=True, slots=True)
 class UnknownValues:
@@ -66,7 +71,7 @@ class UnknownValues:
     toml: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Run:
     """One row of the run log. Instants are UTC; ``phases`` seconds by name; ``sha256`` of the file in hex."""
 

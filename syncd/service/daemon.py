@@ -1,63 +1,59 @@
 """The daemon: starts everything in order, keeps it running, reloads feeds, and stops in the reverse order.
 
-Owns its event loop. The API and the timers live on the loop, the worker and the watcher in threads; they meet
-in the store.
-"""
+The API and the timers run on its event loop, the worker and the watcher in threads. They meet in the store."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
-import sys
 import threading
 from collections.abc import Coroutine
-from dataclasses import fields, replace
-from datetime import timedelta
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import structlog
-from aiohttp import web
 
-from syncd.api import ApiSettings, RequestTimes, add_health, add_metrics, make_app, make_runner, retire
+from syncd.api import add_health, add_metrics, make_app, server_limits
 from syncd.config import Settings
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
-from syncd.service import wiring
-from syncd.service.house import HOUSE, INDEX, House, Indexer
-from syncd.service.memory import settle_memory
+from syncd.service import stores, wiring
+from syncd.service.file_limits import allow_connections, report_lack_of_files
+from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing
+from syncd.service.interpreter import tune_garbage_collector, tune_thread_switches
+from syncd.service.listeners import Listeners
 from syncd.service.metrics import Metrics
-from syncd.service.notify import Notifier
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
-from syncd.service.room import make_room, tell_lack_of_files_once
-from syncd.service.sockets import inherited, listen
-from syncd.service.syncer import Heart, Syncer
-from syncd.service.timers import keep_doing, keep_telling
+from syncd.service.sync_thread import Heartbeat, SyncThread
+from syncd.service.systemd import SystemdNotifier
+from syncd.service.timers import repeat, watch_the_loop
 from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.store import feeds as stored_feeds
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Feed
+from syncd.web import RequestTimes, make_runner
 
 log = structlog.get_logger("syncd.service")
 
-#: Seconds for requests in flight, and for the run at hand to come to a batch edge.
-REQUESTS, BATCH = 20.0, 20.0
-#: Seconds for which a thread may compute while another waits for the interpreter.
-SWITCH = 0.0001
+#: Seconds at the end: for requests that have begun, for those of the operator, and for the run to reach a batch edge.
+REQUESTS, OPERATOR_REQUESTS, BATCH = 20.0, 1.0, 20.0
+#: Seconds at the start for the watcher.
+WATCHER = 10.0
 
 
 def serve(settings: Settings) -> int:
-    """Run until told to stop; the exit code. Raises ConfigError, StoreError, OSError while starting."""
-    store = wiring.open_store(settings, exclusive=True)
+    """Run until a signal ends it, and return the exit code. Raises ConfigError, StoreError, OSError while it starts."""
+    store = stores.open_store(settings, exclusive=True)
     try:
-        catalog = wiring.catalog_of(store, settings, remember=True)
+        catalog = stores.catalog_of(store, settings, remember=True)
         feeds = load_feeds(store, settings, catalog)
-        settle_memory()
-        _share_the_interpreter()
+        tune_garbage_collector()
+        tune_thread_switches()
         asyncio.run(Daemon(settings, store, catalog, feeds).run())
     finally:
         store.close()
@@ -65,15 +61,9 @@ def serve(settings: Settings) -> int:
     return 0
 
 
-def _share_the_interpreter() -> None:
-    """The loop, the writer and the importer take turns at one interpreter. A thread gives it up at every
-    system call and every step of SQLite, and while an importer computes gets it back only after the switch
-    interval: at Python's 5 ms a PUT, which waits a dozen times, would take tens of milliseconds."""
-    sys.setswitchinterval(SWITCH)
-
-
 def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, Feed]:
-    """The feeds as configured; feeds that no longer are own nothing any more. Raises ConfigError, StoreError."""
+    """Return the feeds as configured. Feeds that are no longer configured own no job from now on. Raises ConfigError,
+    StoreError."""
     feeds = wiring.load_all(store, settings, catalog)
     released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, feeds))
     if released:
@@ -81,18 +71,7 @@ def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, 
     return feeds
 
 
-def api_settings(settings: Settings) -> ApiSettings:
-    """``[api]`` as the application wants it: times in seconds."""
-    return ApiSettings(
-        **{field.name: _seconds(getattr(settings.api, field.name)) for field in fields(ApiSettings)}
-    )
-
-
-def _seconds(value: Any) -> Any:
-    return value.total_seconds() if isinstance(value, timedelta) else value
-
-
-def _make_drop(folder: Path) -> None:
+def _make_drop_folder(folder: Path) -> None:
     """Raises ConfigError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -104,116 +83,109 @@ def _make_drop(folder: Path) -> None:
 
 
 class Daemon:
-    """One life of the service. ``store`` stays the caller's to close, after ``run``."""
+    """One life of the service. The caller closes ``store`` after ``run``."""
 
     def __init__(self, settings: Settings, store: Store, catalog: Catalog, feeds: dict[str, Feed]) -> None:
-        self._settings, self._store, self._catalog = settings, store, catalog
-        self._notifier = Notifier()
-        self._told_to_stop = asyncio.Event()
-        self._halt = threading.Event()
-        self._heart = Heart()
+        self._settings, self._store, self._catalog, self._feeds = settings, store, catalog, feeds
+        self._notifier = SystemdNotifier()
+        self._heartbeat = Heartbeat()
+        self._asked_to_stop = asyncio.Event()
+        self._stopping = threading.Event()
         self._times = RequestTimes()
-        self._metrics = Metrics(store, lambda: self._worker.feeds, self._times)
-        self._worker = wiring.make_worker(
+        self._metrics = Metrics(store, lambda: self._feeds, self._times)
+        worker = wiring.make_worker(
             store, settings, catalog, feeds, stop=self._must_stop, ended=self._metrics.ran
         )
-        self._syncer = Syncer(self._worker, settings.drop.rescan.total_seconds(), self._heart, self._halt)
-        self._watcher = Watcher(settings.drop.folder, self._syncer.hint, poll=settings.drop.poll)
-        self._readiness = Readiness(store, self._watcher, self._syncer, self._heart)
-        self._runners: list[web.AppRunner] = []
+        self._sync = SyncThread(worker, settings.drop.rescan, self._heartbeat, self._stopping)
+        self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
+        self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat)
+        self._listeners = Listeners()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def _must_stop(self) -> bool:
-        """What the worker asks at every batch edge."""
-        self._heart.beat()
-        return self._halt.is_set()
-
     async def run(self) -> None:
-        self._listen_to_signals()
+        self._handle_signals()
         try:
             await self._start()
-            await self._told_to_stop.wait()
+            await self._asked_to_stop.wait()
         finally:
             await self._stop()
 
     # -- starting ----------------------------------------------------------------------------------------
 
     async def _start(self) -> None:
-        _make_drop(self._settings.drop.folder)
-        addresses = await self._serve()
-        self._syncer.start()
+        drop = self._settings.drop.folder
+        _make_drop_folder(drop)
+        addresses = await self._listen()
+        self._sync.start()
         self._watcher.start()
-        await asyncio.to_thread(self._watcher.running.wait, 10.0)
-        self._keep_timers()
-        log.info(
-            Event.SERVICE_READY,
-            **addresses,
-            feeds=sorted(self._worker.feeds),
-            drop=str(self._settings.drop.folder),
-        )
-        flush()  # whoever is told of it next may look there for the addresses
+        await asyncio.to_thread(self._watcher.running.wait, WATCHER)
+        self._start_timers()
+        log.info(Event.SERVICE_READY, **addresses, feeds=sorted(self._feeds), drop=str(drop))
+        flush()  # a process that waits for the notification may read the addresses there next
         self._notifier.ready(f"serving {addresses['api']}")
 
-    def _keep_timers(self) -> None:
-        refresh = self._settings.refresh
-        refresher = Refresher(
-            self._store, every=refresh.every, archive_closed=refresh.archive_closed, stop=self._halt.is_set
-        )
-        house = House(self._store, self._settings.store.keep_history, lambda: self._worker.feeds)
-
-        def refresh_jobs() -> None:
-            self._metrics.refreshed(refresher.tick())
-
-        self._keep(keep_doing("refresh", refresh_jobs, refresh.check.total_seconds()))
-        self._keep(keep_doing("house", house.tick, HOUSE))
-        self._keep(keep_doing("search", Indexer(self._store, self._halt.is_set).tick, INDEX))
-        self._keep(keep_telling(self._notifier, self._readiness))
-
-    async def _serve(self) -> dict[str, str]:
-        """Bind both addresses; the addresses as bound."""
-        sockets = inherited()
-        settings = api_settings(self._settings)
-        settings = replace(settings, max_connections=make_room(settings.max_connections))
+    async def _listen(self) -> dict[str, str]:
+        """Open both addresses. Return their URLs."""
+        settings, operator = self._settings.api, self._settings.operator
+        settings = replace(settings, max_connections=allow_connections(settings.max_connections))
+        limits = server_limits(settings)
+        render = self._metrics.render
         app = make_app(self._store, settings, self._catalog, self._times)
         add_health(app, self._readiness)
-        operator, render = self._settings.operator, self._metrics.render
         if operator.listen is None:
             add_metrics(app, render, operator.token)
-        runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
-        bound = {"api": await self._bind(runner, "api.listen", self._settings.api.listen, sockets.get("api"))}
+        runner = make_runner(app, limits, shutdown_timeout=REQUESTS)
+        urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
-            own = make_operator_app(self._readiness, render, operator.token)
-            runner, given = make_runner(own, settings, shutdown_timeout=1.0), sockets.get("operator")
-            bound["operator"] = await self._bind(runner, "operator.listen", operator.listen, given)
-        return bound
+            app = make_operator_app(self._readiness, render, operator.token)
+            runner = make_runner(app, limits, shutdown_timeout=OPERATOR_REQUESTS)
+            urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
+        return urls
 
-    async def _bind(self, runner: web.AppRunner, key: str, address: Any, given: Any) -> str:
-        self._runners.append(runner)
-        await runner.setup()
-        return await listen(runner, key, address, given)
+    def _start_timers(self) -> None:
+        store, settings = self._store, self._settings.refresh
+        refresher = Refresher(
+            store, every=settings.every, archive_closed=settings.archive_closed, stop=self._stopping.is_set
+        )
+        housekeeping = Housekeeping(store, self._settings.store.keep_history, lambda: self._feeds)
+        indexing = SearchIndexing(store, self._stopping.is_set)
+        self._spawn(
+            repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),
+            repeat("house", housekeeping.tick, HOUSEKEEPING),
+            repeat("search", indexing.tick, INDEXING),
+            watch_the_loop(self._notifier, self._readiness),
+        )
 
-    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _spawn(self, *work: Coroutine[Any, Any, None]) -> None:
+        for each in work:
+            task = asyncio.create_task(each)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     # -- while running -----------------------------------------------------------------------------------
 
-    def _listen_to_signals(self) -> None:
+    def _must_stop(self) -> bool:
+        """The worker asks at every batch edge, so each call is a sign of progress."""
+        self._heartbeat.beat()
+        return self._stopping.is_set()
+
+    def _handle_signals(self) -> None:
         loop = asyncio.get_running_loop()
-        tell_lack_of_files_once(loop)
+        report_lack_of_files(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop, number)
-        loop.add_signal_handler(signal.SIGHUP, lambda: self._keep(self._reload()))
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload()))
 
     def _on_stop(self, number: int) -> None:
-        if self._told_to_stop.is_set():
+        if self._asked_to_stop.is_set():
             flush()
-            os._exit(128 + number)  # asked twice: now. Whatever is not committed was never acknowledged
-        self._told_to_stop.set()
+            os._exit(
+                128 + number
+            )  # the second signal ends it now: what is not committed was never acknowledged
+        self._asked_to_stop.set()
 
     async def _reload(self) -> None:
-        """Feeds anew: all of them, or none if any is wrong."""
+        """Read the files of feeds again: all of them, or none if one is wrong."""
         try:
             feeds = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalog)
         except (SyncdError, OSError) as error:
@@ -221,22 +193,22 @@ class Daemon:
             log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)
             self._notifier.status("reload refused: " + faults[0])
             return
-        self._syncer.change_feeds(feeds)
+        self._feeds = feeds
+        self._sync.change_feeds(feeds)
         log.info(Event.SERVICE_RELOADED, feeds=sorted(feeds))
 
     # -- stopping ----------------------------------------------------------------------------------------
 
     async def _stop(self) -> None:
-        self._readiness.stopping = True
+        self._readiness.note_stopping()
         self._notifier.stopping()
-        if self._told_to_stop.is_set():
+        if self._asked_to_stop.is_set():
             log.info(Event.SERVICE_STOPPING)
         self._watcher.stop()
-        self._syncer.stop()
-        for runner in self._runners:
-            await retire(runner)
+        self._sync.stop()
+        await self._listeners.close()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._syncer.is_alive():
-            await asyncio.to_thread(self._syncer.join, BATCH)
+        if self._sync.is_alive():
+            await asyncio.to_thread(self._sync.join, BATCH)

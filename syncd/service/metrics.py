@@ -1,8 +1,7 @@
-"""What ``/metrics`` tells. The names are stable; ``docs/operations.md`` has them all.
+"""The metrics of ``/metrics``. Their names are stable (docs/operations.md "Metrics").
 
-Runs, rows and refreshes are counted from the start of the daemon, as it does them; jobs and last successes are the
-store's, whoever did them.
-"""
+Runs, rows and refreshes are those of this process since it started. Jobs and last successes are read from the store,
+whichever process made them."""
 
 from __future__ import annotations
 
@@ -14,23 +13,23 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from syncd.api import RequestTimes
 from syncd.domain.run import Run, RunState
 from syncd.store import Store, Tx, employers, jobs, runs
 from syncd.sync.calendar import RefreshResult
 from syncd.sync.run import Feed
+from syncd.web import RequestTimes
 
-#: A file that is byte for byte the last one was taken, too.
+#: States of a run whose file was taken; a file with the same bytes as the last one is one of them.
 _SUCCESS = (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)
-#: Members of a run's counts that are no actions.
+#: Members of a run's counts that are not actions.
 _NO_ACTION = ("read", "missing", "warnings")
 
 
 class Metrics:
-    """Counts what it is told, and asks ``store`` for the rest when it is rendered. For any thread."""
+    """Counts runs and refreshes, and reads the rest from ``store`` when it is rendered. Any thread may use it."""
 
     def __init__(self, store: Store, feeds: Callable[[], Mapping[str, Feed]], requests: RequestTimes) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # a series more for each, for which nobody asked
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # else each counter has a second series
         registry = self._registry = CollectorRegistry()
         self._runs = Counter("syncd_runs", "Runs that ended, by state.", ("feed", "state"), registry=registry)
         self._rows = Counter(
@@ -41,11 +40,11 @@ class Metrics:
         )
         self._refreshed = Counter("syncd_refreshed", "Jobs that were published afresh.", registry=registry)
         registry.register(requests)
-        registry.register(_Kept(store, feeds))
+        registry.register(_StoreCollector(store, feeds))
         ProcessCollector(registry=registry)
 
     def ran(self, run: Run) -> None:
-        """``run`` came to its outcome."""
+        """Count a run that has ended."""
         self._runs.labels(run.feed, run.state.value).inc()
         for action, count in asdict(run.counts).items():
             if action not in _NO_ACTION:
@@ -57,19 +56,19 @@ class Metrics:
         self._refreshed.inc(result.refreshed)
 
     def render(self, accept: str) -> tuple[str, bytes]:
-        """(content type, body) in the format that ``accept`` prefers. Raises StoreError."""
+        """Return content type and body in the format that ``accept`` prefers. Raises StoreError."""
         encode, content_type = choose_encoder(accept)
         return content_type, encode(self._registry)
 
 
-class _Kept(Collector):
-    """What the store knows."""
+class _StoreCollector(Collector):
+    """Metrics that are read from the store."""
 
     def __init__(self, store: Store, feeds: Callable[[], Mapping[str, Feed]]) -> None:
         self._store, self._feeds = store, feeds
 
     def describe(self) -> list[Metric]:
-        """Empty: registering asks nothing of the store."""
+        """Return nothing, so that registering does not read from the store."""
         return []
 
     def collect(self) -> Iterator[Metric]:

@@ -1,4 +1,4 @@
-"""Whether the daemon can do its work: what ``/readyz`` tells and what the watchdog is fed on."""
+"""Whether the daemon can do its work: the answer of ``/readyz``, and what systemd's watchdog depends on."""
 
 from __future__ import annotations
 
@@ -6,39 +6,47 @@ import asyncio
 from typing import Any
 
 from syncd.errors import StoreError
-from syncd.service.syncer import Heart, Syncer
+from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.watcher import Watcher
 from syncd.store import Store
 
-#: Seconds: the store's time to answer; a loop that lags longer is not ready; a worker silent for longer is
-#: stuck.
+#: Seconds: the store has this long to answer; a loop that is later is not ready; a worker that is silent for longer
+#: is stuck.
 ANSWER, LAG, SILENCE = 3.0, 1.0, 180.0
 
 
 class Readiness:
-    """Call it for the answer. ``lag`` is kept up to date by a timer, ``stopping`` by the daemon."""
+    """Await a call of it for the answer."""
 
-    def __init__(self, store: Store, watcher: Watcher, syncer: Syncer, heart: Heart) -> None:
-        self._store, self._watcher, self._syncer, self._heart = store, watcher, syncer, heart
-        self.lag = 0.0
-        self.stopping = False
+    def __init__(self, store: Store, watcher: Watcher, sync: SyncThread, heartbeat: Heartbeat) -> None:
+        self._store, self._watcher, self._sync, self._heartbeat = store, watcher, sync, heartbeat
+        self._lag = 0.0
+        self._stopping = False
+
+    def note_lag(self, seconds: float) -> None:
+        """How late the event loop was when it was last measured."""
+        self._lag = seconds
+
+    def note_stopping(self) -> None:
+        """From now on the service is not ready."""
+        self._stopping = True
 
     async def __call__(self) -> dict[str, Any]:
-        """Each member but ``ready`` is "ok" or says what is wrong."""
+        """Return the state of each part: "ok", or what is wrong with it. ``ready``: all are "ok"."""
         state = {
             "store": await self._store_state(),
             "sync": self._sync_state(),
             "watcher": "ok" if self._watcher.running.is_set() else "not running",
-            "loop": "ok" if self.lag < LAG else f"late by {self.lag:.1f} s",
+            "loop": "ok" if self._lag < LAG else f"late by {self._lag:.1f} s",
         }
-        if self.stopping:
+        if self._stopping:
             state["service"] = "stopping"
         return {"ready": all(value == "ok" for value in state.values()), **state}
 
     @property
     def progressing(self) -> bool:
-        """Whether the worker moves, or sleeps soundly."""
-        return self._syncer.is_alive() and self._heart.silence < SILENCE
+        """Whether the worker makes progress, or sleeps as it should."""
+        return self._sync.is_alive() and self._heartbeat.silence < SILENCE
 
     async def _store_state(self) -> str:
         try:
@@ -51,8 +59,8 @@ class Readiness:
         return "ok"
 
     def _sync_state(self) -> str:
-        if not self._syncer.is_alive():
+        if not self._sync.is_alive():
             return "not running"
-        if self._heart.silence >= SILENCE:
-            return f"no progress for {self._heart.silence:.0f} s"
-        return self._syncer.trouble or "ok"
+        if self._heartbeat.silence >= SILENCE:
+            return f"no progress for {self._heartbeat.silence:.0f} s"
+        return self._sync.trouble or "ok"

@@ -1,4 +1,4 @@
-"""What the loop does now and then: start what is due, give systemd a sign of life."""
+"""Tasks of the event loop that repeat: timed work in threads, and signs of life to systemd."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import structlog
 
 from syncd.errors import SyncdError
 from syncd.logs import Event
-from syncd.service.notify import Notifier
 from syncd.service.readiness import Readiness
+from syncd.service.systemd import SystemdNotifier
 
 log = structlog.get_logger("syncd.service")
 
-#: Seconds between two looks at the loop's own lateness.
+#: Seconds between two measurements of the loop's lateness.
 PULSE = 0.5
 
 
-async def keep_doing(part: str, tick: Callable[[], object], seconds: float) -> None:
-    """``tick()`` now and every so many seconds, in a thread of its own. One that fails is logged, and the next is tried."""
+async def repeat(part: str, tick: Callable[[], object], seconds: float) -> None:
+    """Call ``tick`` now and every ``seconds``, in a thread of its own. An exception is logged and the next tick
+    follows."""
     loop = asyncio.get_running_loop()
     with ThreadPoolExecutor(1, thread_name_prefix=f"syncd-{part}") as thread:
         while True:
@@ -34,16 +35,16 @@ async def keep_doing(part: str, tick: Callable[[], object], seconds: float) -> N
             await asyncio.sleep(seconds)
 
 
-async def keep_telling(notifier: Notifier, readiness: Readiness) -> None:
-    """Measures the loop's lateness; WATCHDOG=1 at a third of the time allowed, but only while the worker
-    moves on. That this runs at all proves the loop."""
+async def watch_the_loop(notifier: SystemdNotifier, readiness: Readiness) -> None:
+    """Measure the loop's lateness, and send WATCHDOG=1 at a third of the time allowed, but only while the worker makes
+    progress. That this coroutine runs at all proves that the loop does."""
     every = notifier.watchdog / 3 if notifier.watchdog else None
-    told = 0.0
+    sent = 0.0
     while True:
         before = time.monotonic()
         await asyncio.sleep(PULSE)
         now = time.monotonic()
-        readiness.lag = max(0.0, now - before - PULSE)
-        if every is not None and now - told >= every and readiness.progressing:
+        readiness.note_lag(max(0.0, now - before - PULSE))
+        if every is not None and now - sent >= every and readiness.progressing:
             notifier.alive()
-            told = now
+            sent = now

@@ -1,5 +1,5 @@
-"""Watches the drop folder and calls ``hint`` when something happens there. Hints only: what a file is, and
-whether it is complete, the inbox finds out by looking."""
+"""Watches the drop folder and calls ``hint`` when something happens there. These are hints only: the inbox looks what a
+file is and whether it is complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from syncd.logs import Event
 
 log = structlog.get_logger("syncd.service")
 
-#: Milliseconds after which a look at the folders themselves is due, and from the first event to the hint.
+#: Milliseconds between two looks at the folders themselves, and from the first event to the hint.
 TICK, GATHER = 300, 100
 #: Seconds before a watcher that died is started again.
 PAUSE = 1.0
@@ -24,13 +24,14 @@ PAUSE = 1.0
 #: Folders that runs make in a feed's folder.
 OURS = frozenset({"done", "failed", ".claimed"})
 
+#: Name, device and inode of each folder that is watched.
 Identity = frozenset[tuple[str, int, int]]
 
 
 class Watcher(threading.Thread):
-    """A thread. Started again when it dies (a file name that is not UTF-8 ends it) and when the drop folder
-    or a feed's folder is not the one it was (a folder that was deleted and made again is never reported).
-    Each start gives a hint. ``running`` is off until the first start and after a death, not while it begins anew."""
+    """A thread. The watch in it begins again when it fails (a file name that is not UTF-8 ends it), and when the drop
+    folder or a feed's folder has been replaced: the system never reports a folder that was deleted and created again.
+    Each beginning gives a hint. ``running`` is not set before the first one and after a failure."""
 
     def __init__(self, folder: Path, hint: Callable[[], None], *, poll: bool = False) -> None:
         super().__init__(name="syncd-watcher", daemon=True)
@@ -54,7 +55,7 @@ class Watcher(threading.Thread):
             self._halt.wait(pause)
 
     def _watch(self) -> None:
-        """Returns when told to stop, and when folders came or went."""
+        """Watch until ``stop``, or until folders are added, removed or replaced."""
         before = identity(self._folder)
         looked = time.monotonic()
         started = False
@@ -84,8 +85,7 @@ class Watcher(threading.Thread):
 
 
 def identity(folder: Path) -> Identity:
-    """Which folders these are, by device and inode: the drop folder and each one directly in it. Raises
-    FileNotFoundError."""
+    """Return the identity of the drop folder and of each folder directly in it. Raises FileNotFoundError."""
     top = folder.stat()
     found = {("", top.st_dev, top.st_ino)}
     with os.scandir(folder) as entries:
@@ -96,8 +96,8 @@ def identity(folder: Path) -> Identity:
 
 
 def depth_of(folder: Path, path: str) -> int:
-    """0: the drop folder itself, 1: something directly in it, 2: something that lies in a feed's folder, 3:
-    what runs move about in there, which concerns nobody."""
+    """Return 0 for the drop folder itself, 1 for an entry of it, 2 for an entry of a feed's folder, and 3 for anything
+    deeper and for the folders of runs, which is of no interest."""
     if not path.startswith(f"{folder}/"):
         return 0
     parts = path[len(str(folder)) + 1 :].split("/")

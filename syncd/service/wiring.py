@@ -1,5 +1,4 @@
-"""Puts the parts together: from Settings to an open store, the feeds, the importer, the worker and the
-application."""
+"""Puts the parts together: from Settings and an open store to the feeds, the importer and the worker."""
 
 from __future__ import annotations
 
@@ -13,36 +12,15 @@ from syncd.domain.job import Employer
 from syncd.domain.run import Run
 from syncd.errors import ConfigError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, load_feeds
-from syncd.store import Store, catalogue, employers
+from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
 from syncd.sync.arrival import Worker
 from syncd.sync.run import Feed, Importer, Progress
 
 
-def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
-    """The store, made or migrated where needed. ``exclusive``: for the daemon. Raises StoreError, OSError."""
-    if settings.store.path is not None:
-        settings.store.path.parent.mkdir(parents=True, exist_ok=True)
-    return Store.open(
-        settings.store.url,
-        timezone=settings.timezone,
-        exclusive=exclusive,
-        queue_limit=settings.store.max_waiting,
-    )
-
-
-def catalog_of(store: Store, settings: Settings, *, remember: bool = False) -> Catalog:
-    """The configured catalogue with, retired, what was configured before. ``remember``: jobs may now be written
-    with it."""
-    catalog = store.read(lambda tx: catalogue.complete(tx, settings.catalog))
-    if remember:
-        store.write(lambda tx: catalogue.remember(tx, catalog))
-    return catalog
-
-
 def feed_configs(settings: Settings, catalog: Catalog) -> dict[str, FeedConfig]:
     """All feed files. Raises ConfigError with every fault of every file."""
-    defaults = FeedDefaults(settings.sync, settings.drop.settle.total_seconds(), settings.drop.keep_files)
+    defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files)
     return load_feeds(settings.feeds, catalog, defaults)
 
 
@@ -108,7 +86,7 @@ def make_importer(
         progress=progress,
         scratch=scratch,
         feeds=feeds,
-        helpers=min(settings.helpers, _cores() - 1),
+        helpers=min(settings.processes.helpers, _cores() - 1),
     )
 
 

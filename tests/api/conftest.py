@@ -27,11 +27,13 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 from yarl import URL
 
-from syncd.api import ApiSettings, add_health, make_app, make_runner
+from syncd.api import add_health, make_app, server_limits
 from syncd.api.context import CONTEXT
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
 from syncd.store import Store, employers, keys
+from syncd.web import ServerLimits, make_runner
+from tests.settings import api_settings
 
 ZONE = ZoneInfo("America/Toronto")
 #: Noon in Toronto on 16 November 2026.
@@ -340,13 +342,13 @@ def new_employer(store: Store, name: str) -> tuple[Employer, str]:
 
 
 class ApiServer(BaseTestServer):
-    def __init__(self, app: web.Application, settings: ApiSettings) -> None:
+    def __init__(self, app: web.Application, limits: ServerLimits) -> None:
         super().__init__()
-        self.app, self.settings = app, settings
+        self.app, self.limits = app, limits
 
     async def _make_runner(self, **kwargs: Any) -> web.AppRunner:
         kwargs["handler_cancellation"] = False
-        return make_runner(self.app, self.settings, **kwargs)
+        return make_runner(self.app, self.limits, **kwargs)
 
 
 @pytest.fixture
@@ -380,15 +382,15 @@ def serve(store: Store, clock: Clock) -> Start:
 
     @asynccontextmanager
     async def start(catalog: Catalog | None = None, **settings: Any) -> AsyncIterator[Api]:
-        api_settings = ApiSettings(**settings)
-        app = make_app(store, api_settings, catalog or Catalog.default())
+        given = api_settings(**settings)
+        app = make_app(store, given, catalog or Catalog.default())
 
         async def readiness() -> dict[str, Any]:
             await asyncio.to_thread(store.health)
             return {"ready": True}
 
         add_health(app, readiness)
-        async with TestClient(ApiServer(app, api_settings)) as client:
+        async with TestClient(ApiServer(app, server_limits(given))) as client:
             api = Api(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
             try:
                 yield api

@@ -14,10 +14,11 @@ from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.api import ApiSettings, make_app
-from syncd.api.compress import prefers_gzip
+from syncd.api import make_app
 from syncd.api.routes import add_endpoint
 from syncd.domain.catalog import Catalog
+from syncd.web.compression import prefers_gzip
+from tests.settings import api_settings
 
 if TYPE_CHECKING:
     from tests.api.conftest import Answer, Api
@@ -125,7 +126,7 @@ async def tagged(store: Any) -> AsyncIterator[TestClient[Any, Any]]:
 
         return serve
 
-    app = make_app(store, ApiSettings(), Catalog.default())
+    app = make_app(store, api_settings(), Catalog.default())
     app.router._resources.pop()  # the one that takes every other address
     add_endpoint(app, "/strong", {"GET": endpoint('"v1"')})
     add_endpoint(app, "/weak", {"GET": endpoint('W/"v1"')})

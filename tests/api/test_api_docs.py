@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
-from syncd.api import docs, problems
+from syncd.api.endpoints import documentation
 from syncd.domain.codes import FIELD_CODES
+from syncd.web import problems
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api, Start
@@ -179,7 +180,7 @@ async def fetched(api: Api, path: str, method: str = "GET", **headers: str) -> A
         return reply.status, reply.headers, await reply.read()
 
 
-@pytest.mark.parametrize("path", ["/docs", *(f"/docs/{name}" for name in docs.FILES)])
+@pytest.mark.parametrize("path", ["/docs", *(f"/docs/{name}" for name in documentation.FILES)])
 async def test_it_needs_no_key_and_lets_nothing_else_in(api: Api, path: str) -> None:
     status, headers, body = await fetched(api, path)
     assert status == 200

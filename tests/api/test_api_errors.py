@@ -13,7 +13,6 @@ import pytest
 import structlog
 from aiohttp import web
 
-from syncd.api import problems
 from syncd.errors import (
     ConfigError,
     DuplicateReference,
@@ -27,6 +26,7 @@ from syncd.errors import (
     StoreInUse,
     StoreOverloaded,
 )
+from syncd.web import problems
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import structlog
 
-from syncd.api.leftovers import EVERY
+from syncd.web.cycle_collector import EVERY
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api

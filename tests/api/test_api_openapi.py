@@ -13,18 +13,18 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from syncd.api.openapi import document, schemas
 from syncd.api.openapi.operations import OPERATIONS
-from syncd.api.problems import CODES
 from syncd.api.routes import ROUTES
-from syncd.api.settings import ApiSettings
 from syncd.domain import rules
 from syncd.domain.catalog import Catalog
 from syncd.domain.codes import FIELD_CODES
 from syncd.domain.job_fields import ATTRIBUTES
+from syncd.web import CODES
+from tests.settings import api_settings
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api
 
-DOCUMENT = document(ApiSettings(), Catalog.default(), ROUTES)
+DOCUMENT = document(api_settings(), Catalog.default(), ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]
 DOMAIN = Path(rules.__file__).parent
 
@@ -68,7 +68,7 @@ def test_every_route_is_an_operation_and_every_operation_a_route() -> None:
     routes = {(method, path) for path, methods in ROUTES.items() for method in methods}
     assert {(method, path) for method, path, _ in operations()} == routes
     with pytest.raises(LookupError, match="/unheard"):
-        document(ApiSettings(), Catalog.default(), {**ROUTES, "/unheard": ["GET"]})
+        document(api_settings(), Catalog.default(), {**ROUTES, "/unheard": ["GET"]})
 
 
 def test_every_operation_has_a_name_of_its_own_a_summary_and_a_tag() -> None:
@@ -143,7 +143,7 @@ def test_every_error_of_an_operation_has_its_example(method: str, path: str, ope
 
 
 def test_the_version_is_that_of_the_address_and_the_example_of_the_document_is_one() -> None:
-    assert ApiSettings().base_path.endswith(f"/api/v{DOCUMENT['info']['version']}")
+    assert api_settings().base_path.endswith(f"/api/v{DOCUMENT['info']['version']}")
     content = DOCUMENT["paths"]["/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"]
     OpenAPIV31SpecValidator(content["example"]).validate()
     assert content["example"]["info"] == DOCUMENT["info"]
@@ -178,7 +178,7 @@ def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
 
 def test_the_catalogue_that_is_configured_is_the_one_that_is_told() -> None:
     catalog = Catalog.default().extended(position_types={6: "Seasonal"})
-    made = document(ApiSettings(base_path="/x", public_url="https://jobs.example.ca"), catalog, ROUTES)
+    made = document(api_settings(base_path="/x", public_url="https://jobs.example.ca"), catalog, ROUTES)
     assert '"Seasonal"' in json.dumps(made["paths"]["/positiontypes"])
     assert (
         6

@@ -12,12 +12,13 @@ import structlog
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from syncd.api import ApiSettings, add_health, make_app
+from syncd.api import add_health, make_app
 from syncd.api import auth as auth_module
 from syncd.api.auth import TTL, KeyRing
-from syncd.api.problems import Refusal
 from syncd.domain.catalog import Catalog
 from syncd.store import Store, keys
+from syncd.web import Refusal
+from tests.settings import api_settings
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api, Clock
@@ -278,7 +279,7 @@ async def test_readyz_says_whether_and_healthz_that(
             raise state
         return state  # type: ignore[no-any-return]
 
-    app = make_app(store, ApiSettings(), Catalog.default())
+    app = make_app(store, api_settings(), Catalog.default())
     add_health(app, readiness)
     async with TestClient(TestServer(app)) as client:
         with structlog.testing.capture_logs() as lines:
@@ -297,7 +298,7 @@ async def test_health_needs_no_key_even_when_the_base_is_the_root(store: Store) 
     async def readiness() -> dict[str, Any]:
         return {"ready": True}
 
-    app = make_app(store, ApiSettings(base_path=""), Catalog.default())
+    app = make_app(store, api_settings(base_path=""), Catalog.default())
     add_health(app, readiness)
     async with TestClient(TestServer(app)) as client:
         assert (await client.get("/healthz")).status == 200
@@ -333,7 +334,7 @@ async def test_more_can_be_served_beside_the_api(store: Store) -> None:
     async def page(_request: web.Request) -> web.Response:
         return web.Response(text="hello")
 
-    app = make_app(store, ApiSettings(), Catalog.default())
+    app = make_app(store, api_settings(), Catalog.default())
     app.router.add_get("/pages/{name}", page)
     async with TestClient(TestServer(app)) as client:
         assert await (await client.get("/pages/x")).text() == "hello"

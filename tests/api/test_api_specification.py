@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from syncd.api.problems import CODES
 from syncd.api.routes import ROUTES
 from syncd.domain.catalog import Catalog
 from syncd.errors import ConfigError, Invalid
 from syncd.store import employers
 from syncd.sync.calendar.refresher import Refresher
+from syncd.web import CODES
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-from syncd.api import retire
+from syncd.web import retire
 
 if TYPE_CHECKING:
     from tests.api.conftest import Api

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.api.bucket import SECOND, Buckets, Quota, Verdict
-from syncd.api.keylimit import limit_field, policy_field
+from syncd.web import Quota
+from syncd.web.bucket import SECOND, Buckets, Verdict
+from syncd.web.rate_limits import limit_field, policy_field
 
 #: Of fewer nanoseconds than requests several would come back at once; a window is a second at least.
 quotas = st.builds(Quota, st.integers(1, 50), st.integers(50, 100 * SECOND))

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.api.connections import Doors
-from syncd.api.peers import Proxies, neighbourhood_of
+from syncd.web import Proxies
+from syncd.web.connection_limit import ConnectionLimit
+from syncd.web.peers import neighbourhood_of
 
 PROXIES = Proxies(["10.0.0.0/8", "192.0.2.1", "fd00::/8"])
 
@@ -71,7 +72,7 @@ def test_one_site_is_one_address() -> None:
 
 
 def test_doors_count_in_all_and_by_address_and_forget_who_left() -> None:
-    doors = Doors(4, 2)
+    doors = ConnectionLimit(4, 2)
     assert [doors.enter("a"), doors.enter("a"), doors.enter("b")] == ["", "", ""]
     assert "from this address" in doors.enter("a")
     assert "too many connections are open" in doors.enter("c")
@@ -81,7 +82,7 @@ def test_doors_count_in_all_and_by_address_and_forget_who_left() -> None:
 
 
 def test_doors_without_a_cap_let_everyone_in_and_the_nameless_count_in_the_total_only() -> None:
-    open_doors = Doors(0, 0)
+    open_doors = ConnectionLimit(0, 0)
     assert {open_doors.enter("a") for _ in range(100)} == {""}
-    doors = Doors(3, 1)
+    doors = ConnectionLimit(3, 1)
     assert [bool(doors.enter("")) for _ in range(4)] == [False, False, False, True]

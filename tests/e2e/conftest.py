@@ -23,17 +23,18 @@ from zoneinfo import ZoneInfo
 import pytest
 import structlog
 
-from syncd.api import ApiSettings, make_app
+from syncd.api import make_app
 from syncd.api.context import CONTEXT
 from syncd.domain.catalog import Catalog
 from syncd.store import Store
 from tests.api.conftest import Answer, contract_of
+from tests.settings import api_settings
 
 PATIENCE = 60.0  # seconds; only a hanging daemon ever waits for so long
 HEADER = ["referenceId", "title", "locations", "categories", "positionType", "description"]
 HEADER += ["applicantRoutingType", "applicationEmail"]
 EMPLOYER = "Acme Ltd."
-BASE = ApiSettings().base_path
+BASE = api_settings().base_path
 
 
 @cache
@@ -42,7 +43,7 @@ def document():
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/empty.db"
         with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
-            return make_app(store, ApiSettings(), Catalog.default())[CONTEXT].document
+            return make_app(store, api_settings(), Catalog.default())[CONTEXT].document
 
 
 def row(reference, title="Welder", description="<p>Steel.</p>"):
@@ -241,7 +242,6 @@ def clean_environ():
 @pytest.fixture
 def cli(capsys, monkeypatch):
     """The command line, in this process. What it sets up for logging is taken back."""
-    from syncd.cli import context
     from syncd.cli.entry import run
 
     for name in os.environ:
@@ -252,13 +252,11 @@ def cli(capsys, monkeypatch):
 
     def call(*arguments):
         capsys.readouterr()
-        context.chosen_config = None
         code = run([str(argument) for argument in arguments])
         shown = capsys.readouterr()
         return Result(code, shown.out, shown.err)
 
     yield call
-    context.chosen_config = None
     signal.signal(signal.SIGHUP, on_reload)
     structlog.reset_defaults()
     logging.getLogger().handlers[:] = handlers

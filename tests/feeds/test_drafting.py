@@ -22,7 +22,7 @@ from syncd.errors import FeedError
 from syncd.feeds.drafting.draft import Draft, Drafter
 from syncd.feeds.drafting.value_kinds import kinds_of
 from syncd.feeds.mapping.presets.loading import preset_names
-from syncd.sync.run.checking import Checker, Findings
+from syncd.sync.run.checking import Checker, CheckResult
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -48,8 +48,8 @@ def draft_of(
     return drafted(path, employer)
 
 
-def findings(draft: Draft, path: Path) -> Findings:
-    found = Findings()
+def findings(draft: Draft, path: Path) -> CheckResult:
+    found = CheckResult()
     list(Checker(draft.config, CATALOG, Limits(), NOW).check(path, found))
     return found
 

@@ -1,4 +1,4 @@
-"""Answers over HTTP as text, and the requests that read all that the story left."""
+"""HTTP answers as text, and the requests that read everything the scenario left."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import re
 
 from tests.golden.doors import Answer, Api
 from tests.golden.golden import MASK, PROSE, masked
-from tests.golden.story import BASE
+from tests.golden.scenario import BASE
 
-#: Headers that differ from answer to answer.
+#: Headers that differ each time.
 _PASSING = ("Date", "X-Request-Id")
 _PROBLEM = {*PROSE, "title", "requestId", "hint"}
-#: The jobs of the story, also those that are gone (8 and 29) and that never were (99).
+#: The ids of the scenario's jobs, with those that were deleted (8 and 29) and one that does not exist (33).
 JOBS = range(1, 34)
 LD = "application/ld+json"
 
 
 def text_of(answer: Answer) -> str:
-    """Status, headers in alphabetical order and body; of a problem without its prose."""
+    """Return the status, the headers in alphabetical order and the body. The prose of a problem is masked."""
     headers = "".join(
         f"{name}: {value}\n" for name, value in sorted(answer.headers.items()) if name not in _PASSING
     )
@@ -34,7 +34,7 @@ def transcript(answers: dict[str, Answer]) -> str:
 
 
 def reading(api: Api, keys: dict[str, str]) -> dict[str, Answer]:
-    """Every job as GET, lists, pages and searches answer it, JSON-LD, and who may not see what."""
+    """Return the answers to GET for every job, to lists, pages and searches, to JSON-LD, and to keys without access."""
     maple, birch = keys["maple"], keys["birch"]
     found: dict[str, Answer] = {}
 
@@ -69,7 +69,7 @@ def reading(api: Api, keys: dict[str, str]) -> dict[str, Answer]:
 
 
 def histories(api: Api, keys: dict[str, str]) -> dict[str, Answer]:
-    """What became of every job."""
+    """Return the history of every job."""
     found = {}
     for job_id in JOBS:
         key = keys["birch"] if job_id in range(21, 26) else keys["maple"]

@@ -1,4 +1,4 @@
-"""The story is told once for all tests that look at what it left."""
+"""The scenario runs once per test session; most tests read what it left."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import pytest
 
 from tests.golden.golden import WRITE
 from tests.golden.kept import keep, unpack
-from tests.golden.story import Story, tell_story
+from tests.golden.scenario import Scenario, make_scenario
 
 
 @pytest.fixture(scope="session")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
-    """Told by the version at hand. To be asked, not to be changed."""
-    story = tell_story(tmp_path_factory.mktemp("story"))
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
+    """The scenario, run by the current version. Tests read it and do not change it."""
+    scenario = make_scenario(tmp_path_factory.mktemp("scenario"))
     if WRITE:
-        keep(story)
-    return story
+        keep(scenario)
+    return scenario
 
 
 @pytest.fixture(scope="session")
-def story_of_010(story: Story, tmp_path_factory: pytest.TempPathFactory) -> Story:
-    """Told by version 0.1.0, opened by the version at hand. To be asked, not to be changed."""
+def scenario_of_010(scenario: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Scenario:
+    """The scenario as version 0.1.0 ran it, opened by the current version. Tests read it and do not change it."""
     return unpack(tmp_path_factory.mktemp("kept"))
 
 
 @pytest.fixture(params=["today", "0.1.0"])
-def told(request: pytest.FixtureRequest) -> Story:
-    """Either of them: what can be asked has the same answers."""
-    return request.getfixturevalue("story" if request.param == "today" else "story_of_010")
+def installed(request: pytest.FixtureRequest) -> Scenario:
+    """Each of the two in turn: both must give the same answers."""
+    return request.getfixturevalue("scenario" if request.param == "today" else "scenario_of_010")
 
 
 @pytest.fixture
-def kept(story: Story, tmp_path: Path) -> Story:
-    """What version 0.1.0 left, for one test alone to go on from."""
+def kept(scenario: Scenario, tmp_path: Path) -> Scenario:
+    """A fresh copy of what version 0.1.0 left, which the test may change."""
     return unpack(tmp_path)

@@ -1,6 +1,6 @@
-"""The doors to what no command, answer or file shows: the one module here that imports from ``syncd``.
+"""The only module of ``tests/golden`` that imports from ``syncd``.
 
-Whoever moves a module of ``syncd`` mends this file, and no other file of ``tests/golden``."""
+When a module of ``syncd`` moves, only this file has to be adapted."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ import structlog
 from aiohttp import web
 
 from syncd import logs
-from syncd.api import add_health, make_app, make_runner
-from syncd.cli import context as cli_context
+from syncd.api import add_health, make_app, server_limits
 from syncd.cli.entry import run as run_command
 from syncd.config import load_settings
 from syncd.domain.catalog import Catalog
 from syncd.domain.edits import digest, field_digests
 from syncd.domain.job import Employer, Location, Place, Salary, Status
-from syncd.feeds.config import FeedDefaults, parse_feed
-from syncd.feeds.readers import Limits, ReadSpec, open_reader
-from syncd.service.daemon import api_settings
-from syncd.service.house import Indexer
-from syncd.service.wiring import catalog_of
+from syncd.domain.policy import Limits
+from syncd.feeds.configuration import FeedDefaults, parse_feed
+from syncd.feeds.readers import ReadSpec, open_reader
+from syncd.service.housekeeping import SearchIndexing
+from syncd.service.stores import catalog_of
 from syncd.store import Store
-from syncd.sync.feed import Feed
-from syncd.sync.refresher import Refresher
+from syncd.sync.calendar import Refresher
+from syncd.sync.run import Feed
+from syncd.web import make_runner
 
 __all__ = [
     "Clock",
@@ -60,7 +60,7 @@ _OPEN, _SET_UP_LOG = Store.open, logs.set_up
 
 @dataclass
 class Clock:
-    """A clock that only the test turns."""
+    """A clock that moves only when the test moves it."""
 
     now: datetime = START
 
@@ -72,7 +72,7 @@ class Clock:
 
 
 class RealClock(Clock):
-    """The time of day, for what works beside a daemon."""
+    """The real time, for tests that run a daemon."""
 
     def __call__(self) -> datetime:
         return datetime.now(UTC)
@@ -82,7 +82,7 @@ class RealClock(Clock):
 
 
 def digest_values() -> dict[str, object]:
-    """A name and a value for every kind of value that a feed sends."""
+    """Return a named example of every kind of value that a feed sends."""
     return {
         "null": None,
         "text": "Line Cook",
@@ -118,7 +118,7 @@ def digest_values() -> dict[str, object]:
 
 
 def feed_digests(name: str, toml: str) -> dict[str, str]:
-    """What the service compares to learn whether a feed reads its records as before; hex."""
+    """Return, in hex, the digests that say whether a feed file still reads its records in the same way."""
     config = parse_feed(name, toml, Catalog.default(), FeedDefaults())
     feed = Feed(7, config, Employer(3, "Maple Kitchens"), Path("drop") / name)
     return {
@@ -129,7 +129,7 @@ def feed_digests(name: str, toml: str) -> dict[str, str]:
 
 
 def record_digests(path: Path, **read: Any) -> list[list[Any]]:
-    """Number, line and digest (hex) of each record of a file."""
+    """Return the number, line and digest (hex) of each record of a file."""
     spec = ReadSpec(**read)
     return [[record.number, record.line, record.digest.hex()] for record in open_reader(path, spec, Limits())]
 
@@ -139,7 +139,7 @@ def record_digests(path: Path, **read: Any) -> list[list[Any]]:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a command printed and how it ended."""
+    """The output of a command and its exit code."""
 
     code: int
     out: str
@@ -162,7 +162,7 @@ class Answer:
 
 
 class Installation:
-    """Settings, feeds, drop folder and store under ``base``, with commands and API in this process, by ``clock``."""
+    """Settings, feeds, drop folder and store under ``base``. Commands and the API run in this process, with ``clock``."""
 
     def __init__(self, base: Path, clock: Clock) -> None:
         self.base, self.clock = base, clock
@@ -172,7 +172,7 @@ class Installation:
         self._log = io.StringIO()
 
     def run(self, *arguments: object) -> Shown:
-        """One command. A minute passes before it."""
+        """Run one command. The clock moves forward by a minute first."""
         self.clock.forward(minutes=1)
         out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
         with self._own_process(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -183,10 +183,9 @@ class Installation:
 
     @contextlib.contextmanager
     def _own_process(self) -> Iterator[None]:
-        """What a command changes in its process is put back; the stores that it opens have this clock."""
+        """Give the stores that are opened this clock, collect the log, and restore what a command changes in the process."""
         handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
         on_reload = signal.getsignal(signal.SIGHUP)
-        cli_context.chosen_config = None
         try:
             with pytest.MonkeyPatch.context() as changed:
                 for name in [name for name in os.environ if name.startswith("SYNCD_")]:
@@ -196,7 +195,6 @@ class Installation:
                 yield
                 logs.flush()
         finally:
-            cli_context.chosen_config = None
             signal.signal(signal.SIGHUP, on_reload)
             structlog.reset_defaults()
             logging.getLogger().handlers[:] = handlers
@@ -204,7 +202,7 @@ class Installation:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """All that was logged, whatever the level."""
+        """Everything that was logged, at every level."""
         return [json.loads(line) for line in self._log.getvalue().splitlines()]
 
     def _open(self, url: str, **options: Any) -> Store:
@@ -217,36 +215,36 @@ class Installation:
             yield store
 
     def refresh(self) -> tuple[int, int]:
-        """What the daemon does by the clock: jobs that were published afresh, and closed."""
+        """Do what the daemon does from time to time. Return how many jobs were refreshed and how many closed."""
         with self._own_process(), self.store() as store:
             logs.set_up()
             done = Refresher(store).tick()
             return done.refreshed, done.closed
 
     def index(self) -> None:
-        """Bring the search index up to date, as the daemon does from time to time."""
+        """Bring the search index up to date, as the daemon does."""
         with self.store() as store:
-            Indexer(store, lambda: False).tick()
+            SearchIndexing(store, lambda: False).tick()
 
     @contextlib.contextmanager
     def api(self) -> Iterator[Api]:
-        """The API on a port of its own, to the end of the block."""
+        """Serve the API on a free port until the end of the block."""
         settings = load_settings(self.config, {})
         with self._own_process(), self.store() as store:
             logs.set_up()
-            app = make_app(store, api_settings(settings), catalog_of(store, settings, remember=True))
+            app = make_app(store, settings.api, catalog_of(store, settings, remember=True))
 
             async def readiness() -> dict[str, Any]:
                 return {"ready": True}
 
             add_health(app, readiness)
-            with _served(make_runner(app, api_settings(settings), shutdown_timeout=1.0)) as port:
+            with _served(make_runner(app, server_limits(settings.api), shutdown_timeout=1.0)) as port:
                 yield Api(port, self.clock)
 
 
 @dataclass
 class Api:
-    """Asks over HTTP. A minute passes before each request."""
+    """Sends requests. The clock moves forward by a minute before each one."""
 
     port: int
     clock: Clock
@@ -268,7 +266,7 @@ class Api:
 
 @contextlib.contextmanager
 def _served(runner: web.AppRunner) -> Iterator[int]:
-    """The runner's application in a thread of its own; its port."""
+    """Serve the runner's application in another thread and yield the port."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

@@ -1,6 +1,6 @@
-"""Goldens: what is true today, in files under ``data/``, and the masks over what may differ.
+"""Golden files: expected output under ``data/``, and the masks for what may differ.
 
-``TESTS_GOLDEN=write`` writes them instead of comparing."""
+``TESTS_GOLDEN=write`` writes the files instead of comparing with them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WIDTH = 120
 #: Members of JSON that hold prose.
 PROSE = frozenset({"detail", "reason", "withheld"})
 _FAULT = re.compile(r"(?:^|; )((?:/\S* )?[a-z_]+): ")
-#: A text, behind the code that it may begin with.
+#: A text without the code that it may begin with.
 _CODE = re.compile(r"(?<=^)(?![a-z]+_[a-z_]+: ).+|(?<=: ).+", re.DOTALL)
 _NAMES = re.compile(r"\S+|[A-Za-z]+(?:, [A-Za-z]+)+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -36,14 +36,14 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 def same(name: str, text: str) -> None:
-    """Hold ``text`` to the golden ``name``, byte for byte."""
+    """Fail unless ``text`` equals the golden file ``name``, byte for byte."""
     path = DATA / name
     if WRITE:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
         return
     if not path.exists():
-        pytest.fail(f"there is no golden {name}; TESTS_GOLDEN=write makes it")
+        pytest.fail(f"there is no golden file {name}; TESTS_GOLDEN=write writes it")
     wanted = path.read_bytes().decode()
     if wanted != text:
         lines = difflib.unified_diff(wanted.split("\n"), text.split("\n"), f"data/{name}", "now", lineterm="")
@@ -51,12 +51,12 @@ def same(name: str, text: str) -> None:
 
 
 def same_json(name: str, value: object) -> None:
-    """The same for a value, with its members in the order that they have."""
+    """The same for a value as JSON. The order of members counts."""
     same(name, _pretty(value, 0) + "\n")
 
 
 def _pretty(value: Any, depth: int) -> str:
-    """JSON, with a line for each object or array that fits on one."""
+    """Return JSON in which each object or array that fits on one line is on one line."""
     text = json.dumps(value, ensure_ascii=False)
     if len(text) + depth <= _WIDTH or not isinstance(value, dict | list):
         return text
@@ -70,7 +70,7 @@ def _pretty(value: Any, depth: int) -> str:
 
 
 def masked(value: Any, names: Iterable[str] = PROSE) -> Any:
-    """``value`` with a mask for each text in a member of one of these names, but for a code that it begins with."""
+    """Return ``value`` with the texts of these members masked. A code at the beginning of a text stays."""
     if isinstance(value, list):
         return [masked(item, names) for item in value]
     if not isinstance(value, dict):
@@ -87,12 +87,12 @@ def _masked_member(name: str, value: Any, names: Iterable[str]) -> Any:
 
 
 def comments_masked(toml: str) -> str:
-    """TOML without the prose of its comments."""
+    """Return TOML with its comments masked."""
     return re.sub("#.*", f"# {MASK}", toml)
 
 
 def typed(value: object) -> object:
-    """Kinds instead of values; a list is the kinds that are in it."""
+    """Return the types in place of the values. A list becomes the list of the types that it contains."""
     if isinstance(value, dict):
         return {name: typed(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -105,12 +105,12 @@ def typed(value: object) -> object:
 
 
 def reasons_masked(why: str) -> str:
-    """The reasons of a rejected record without their prose: pointers and codes."""
+    """Return the pointers and codes of a rejected record's reasons, without the prose."""
     return "; ".join(f"{found}: {MASK}" for found in _FAULT.findall(why))
 
 
 def rejects_masked(path: Path) -> str:
-    """A file of rejected records, every byte but the prose of its reasons."""
+    """Return the text of a file of rejected records, with only the prose of the reasons masked."""
     text = path.read_bytes().decode("utf-8")
     for why, shown in _MARKS[path.suffix](text):
         assert text.count(shown(why)), (path, why)
@@ -163,8 +163,8 @@ _MARKS = {".csv": _of_csv, ".xml": _of_xml, ".json": _of_json, ".jsonl": _of_lin
 
 
 def page_masked(text: str) -> str:
-    """The structure of a page: tags with their attributes, one a line. Codes, names and values stay; of prose only its
-    numbers."""
+    """Return the structure of a page: one line for each tag, with its attributes. Codes, names and values stay; of prose
+    only the numbers stay."""
     root = html.document_fromstring(text)
     return "".join(_lines(root, 0))
 

@@ -1,7 +1,6 @@
-"""The installation that version 0.1.0 made of the story, kept as it was: settings, feeds, files, store.
+"""The installation that version 0.1.0 made by running the scenario: settings, feeds, files and store.
 
-It is made once, by the version whose name it bears, and never again: what it proves is that a later version goes on
-from there."""
+It was written once, by that version, and is never written again. It proves that a later version can continue from it."""
 
 from __future__ import annotations
 
@@ -12,22 +11,22 @@ from pathlib import Path
 
 from tests.golden.doors import Clock, Installation
 from tests.golden.golden import DATA
-from tests.golden.story import Story
+from tests.golden.scenario import Scenario
 
 KEPT = DATA / "installation-0.1.0.tar.xz"
-#: Beside the settings: the keys of its employers, and when the story ended.
+#: The API keys, and the time at which the scenario ended.
 _MADE = "made.json"
 
 
-def keep(story: Story) -> None:
-    """Write it, where there is none yet."""
+def keep(scenario: Scenario) -> None:
+    """Write the archive unless it exists."""
     if KEPT.exists():
         return
-    made = {"keys": story.keys, "now": story.clock.now.isoformat()}
-    (story.base / _MADE).write_text(json.dumps(made))
+    made = {"keys": scenario.keys, "now": scenario.clock.now.isoformat()}
+    (scenario.base / _MADE).write_text(json.dumps(made))
     with tarfile.open(KEPT, "w:xz", preset=9) as archive:
         for name in (_MADE, "config", "feeds", "inputs", "var"):
-            archive.add(story.base / name, name, filter=_anonymous)
+            archive.add(scenario.base / name, name, filter=_anonymous)
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -36,9 +35,9 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def unpack(base: Path) -> Story:
-    """The story as 0.1.0 left it, in a folder of its own."""
+def unpack(base: Path) -> Scenario:
+    """Return the scenario as version 0.1.0 left it, unpacked under ``base``."""
     with tarfile.open(KEPT) as archive:
         archive.extractall(base, filter="data")
     made = json.loads((base / _MADE).read_text())
-    return Story(Installation(base, Clock(datetime.fromisoformat(made["now"]))), made["keys"])
+    return Scenario(Installation(base, Clock(datetime.fromisoformat(made["now"]))), made["keys"])

@@ -1,4 +1,4 @@
-"""The rows of a store, as SQLite has them."""
+"""The rows of a store, read with SQLite directly."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 
 from tests.golden.golden import MASK, comments_masked, masked
 
-#: Table → columns of it that differ from time to time, and columns of prose.
+#: Table → columns that differ each time; table → columns of prose.
 _PASSING = {
     "api_key": ("digest", "last_used_at"),
     "run": ("claimed_name", "phases"),
 }
 _PROSE = {"run": ("reason", "withheld"), "run_warning": ("detail",)}
-#: Columns of JSON with prose in it.
+#: Table → columns of JSON that contains prose.
 _JSON_PROSE = {"run_rejected": ("errors",), "run_plan": ("payload",)}
 
 
 def rows(database: Path, table: str, order: str = "1", where: str = "1") -> list[dict[str, Any]]:
-    """All rows of a table, as named values; bytes as text where they are JSON, else in hex."""
+    """Return the rows of a table as dicts. Bytes become text where they are JSON, otherwise hex."""
     with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
         found = connection.execute(f"SELECT * FROM {table} WHERE {where} ORDER BY {order}")

@@ -1,4 +1,4 @@
-"""The answers of the API: status, headers and body, byte for byte; of problems all but the prose."""
+"""The answers of the API: status, headers and body, byte for byte. The prose of problems is masked."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from tests.golden.answers import LD, reading, transcript
 from tests.golden.doors import Answer
 from tests.golden.golden import MASK, same, same_json
-from tests.golden.story import BASE, WHOLE, Story
+from tests.golden.scenario import BASE, WHOLE, Scenario
 
 CATALOGUES = ("positiontypes", "categories", "salaryperiods", "applicantroutingtypes")
 JSON = {"Content_Type": "application/json"}
-#: Name of a fault → what is sent, beside or instead of the fields of a good job; ``...`` takes one away.
+#: Name of a fault → fields that replace those of a valid job or are added to them; ``...`` removes a field.
 FAULTS: dict[str, dict[str, Any]] = {
     "nothing at all": dict.fromkeys(WHOLE, ...),
     "everything null": dict.fromkeys(WHOLE),
@@ -47,18 +47,18 @@ FAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_the_answers_to_changes(story: Story):
-    same("answers/changes.txt", transcript(story.answers))
+def test_the_answers_to_changes(scenario: Scenario):
+    same("answers/changes.txt", transcript(scenario.answers))
 
 
-def test_the_answers_to_questions(told: Story):
-    with told.installation.api() as api:
-        same("answers/reading.txt", transcript(reading(api, told.keys)))
+def test_the_answers_to_reads(installed: Scenario):
+    with installed.installation.api() as api:
+        same("answers/reading.txt", transcript(reading(api, installed.keys)))
 
 
-def test_the_catalogues(told: Story):
+def test_the_catalogues(installed: Scenario):
     found: dict[str, Answer] = {}
-    with told.installation.api() as api:
+    with installed.installation.api() as api:
         for path in (
             *(f"/{kind}" for kind in CATALOGUES),
             *(f"/{kind}/{number}" for kind in CATALOGUES for number in (1, 5, 6, 33, 99)),
@@ -70,15 +70,15 @@ def test_the_catalogues(told: Story):
             ),
             *("/locations/5913490", "/locations/1000000000", "/locations/7"),
         ):
-            found[path] = api("GET", BASE + path, told.keys["maple"])
+            found[path] = api("GET", BASE + path, installed.keys["maple"])
     same("answers/catalogues.txt", transcript(found))
 
 
-def test_the_problems(story: Story):
-    key = story.keys["maple"]
+def test_the_problems(scenario: Scenario):
+    key = scenario.keys["maple"]
     jobs, one = f"{BASE}/jobs", f"{BASE}/jobs/26"
     found: dict[str, Answer] = {}
-    with story.installation.api() as api:
+    with scenario.installation.api() as api:
         for name, fields in FAULTS.items():
             body = {
                 field: value
@@ -124,12 +124,12 @@ def test_the_problems(story: Story):
 
 # -- the document ----------------------------------------------------------------------------------------
 
-#: Members of the document that hold prose.
+#: Members of the document that contain prose.
 PROSE = {"description", "summary", "title"}
 
 
-def test_the_openapi_document(told: Story):
-    with told.installation.api() as api:
+def test_the_openapi_document(installed: Scenario):
+    with installed.installation.api() as api:
         answer = api("GET", f"{BASE}/openapi.json")
     assert answer.status == 200
     document = answer.json
@@ -137,8 +137,8 @@ def test_the_openapi_document(told: Story):
 
 
 def without_prose(value: Any, *, named: bool = False) -> Any:
-    """``value`` without the descriptions, summaries and titles of the document; ``named``: its members are names of
-    fields, which may be called so."""
+    """Return ``value`` without descriptions, summaries and titles. ``named``: the members are names of fields, so a field
+    called ``title`` stays."""
     if isinstance(value, list):
         return [without_prose(item) for item in value]
     if not isinstance(value, dict):
@@ -153,7 +153,7 @@ def without_prose(value: Any, *, named: bool = False) -> Any:
 
 
 def example(value: Any) -> Any:
-    """An example with its data, and a mask over the prose of problems."""
+    """Return an example with the prose of problems masked."""
     if isinstance(value, list):
         return [example(item) for item in value]
     if not isinstance(value, dict):

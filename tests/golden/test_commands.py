@@ -1,4 +1,4 @@
-"""What every command prints with ``--json``: members, their order, kinds and values, but for prose, times and keys."""
+"""The ``--json`` output of every command: members, their order and values. Prose, API keys and times of use are masked."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.golden.golden import INPUTS, MASK, masked, same, same_json
-from tests.golden.story import Story
+from tests.golden.scenario import Scenario
 
-#: Members that hold a secret, or a time that depends on how fast the machine is.
+#: Members that contain a secret, or a time that depends on the speed of the machine.
 PASSING = {"key", "lastUsedAt"}
-#: What lists, shows, checks or plans, and changes nothing.
+#: Commands that list, show, check or plan, and change nothing.
 QUESTIONS: dict[str, tuple[object, ...]] = {
     "check": ("check",),
     "employer list": ("employer", "list"),
@@ -38,11 +38,11 @@ QUESTIONS: dict[str, tuple[object, ...]] = {
 }
 
 
-def plain(story: Story, out: str) -> Any:
-    """Printed JSON without what differs from run to run."""
+def plain(scenario: Scenario, out: str) -> Any:
+    """Return printed JSON without what differs each time."""
     assert out.count("\n") == 1
     assert out.endswith("\n")
-    text = out.replace(str(story.base), "<base>").replace(str(INPUTS), "<inputs>")
+    text = out.replace(str(scenario.base), "<base>").replace(str(INPUTS), "<inputs>")
     return _plain(masked(json.loads(text)))
 
 
@@ -61,28 +61,29 @@ def _passing(name: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_the_json_of_a_question(told: Story, name: str):
-    shown = told.installation.run(*QUESTIONS[name], "--json")
-    printed = {"code": shown.code, "out": plain(told, shown.out)}
+def test_the_json_of_a_command_that_reads(installed: Scenario, name: str):
+    shown = installed.installation.run(*QUESTIONS[name], "--json")
+    printed = {"code": shown.code, "out": plain(installed, shown.out)}
     if name == "key list":  # a key is noted as used some time after its use
         for key in printed["out"]:
             key["lastUsedAt"] = MASK
     same_json(f"commands/{name.replace(', ', '-').replace(' ', '-')}.json", printed)
 
 
-def test_the_json_of_what_changed_something(story: Story):
+def test_the_json_of_commands_that_write(scenario: Scenario):
     printed = {
-        name: {"code": shown.code, "out": plain(story, shown.out)} for name, shown in story.shown.items()
+        name: {"code": shown.code, "out": plain(scenario, shown.out)}
+        for name, shown in scenario.shown.items()
     }
     same_json("commands/changes.json", printed)
 
 
-def test_the_json_of_faults(story: Story):
-    """``check`` with faults, and a command that fails: one line each on standard error, their codes, and no JSON."""
-    (story.base / "faulty").mkdir(exist_ok=True)
-    faulty = story.base / "faulty" / "syncd.toml"
+def test_the_json_of_faults(scenario: Scenario):
+    """``check`` lists the faults as JSON. A command that fails writes one line to standard error and no JSON."""
+    (scenario.base / "faulty").mkdir(exist_ok=True)
+    faulty = scenario.base / "faulty" / "syncd.toml"
     faulty.write_text('[api]\nlisten = "nowhere"\nmax_lin = 3\n[drop]\nsettle = "2S"\n')
-    shown = story.installation.run("--config", faulty, "check", "--json")
+    shown = scenario.installation.run("--config", faulty, "check", "--json")
     found = {
         "code": shown.code,
         "faults": len(json.loads(shown.out)["faults"]),
@@ -94,27 +95,27 @@ def test_the_json_of_faults(story: Story):
         ["jobs", "--employer", "9"],
         ["plan", "none.csv", "--feed", "counter"],
     ):
-        shown = story.installation.run(*arguments, "--json")
+        shown = scenario.installation.run(*arguments, "--json")
         assert (shown.code, shown.out, shown.err.count("\n")) == (1, "", 1)
 
 
-def test_the_draft_of_a_new_feed(story: Story):
+def test_the_draft_of_a_new_feed(scenario: Scenario):
     for name in ("boards-1.xml", "desk-1.json", "counter-1.csv", "plain-1.xml"):
         feed = f"new-{name.partition('-')[0]}"
-        file = story.base / "config" / "feeds.d" / f"{feed}.toml"
+        file = scenario.base / "config" / "feeds.d" / f"{feed}.toml"
         try:
-            shown = story.installation.run(
+            shown = scenario.installation.run(
                 "feed", "new", feed, "--from", INPUTS / name, "--employer", "1", "--json"
             )
-            same_json(f"commands/{feed}.json", {"code": shown.code, "out": plain(story, shown.out)})
+            same_json(f"commands/{feed}.json", {"code": shown.code, "out": plain(scenario, shown.out)})
             values = [line for line in file.read_text("utf-8").splitlines() if not line.startswith("#")]
             same(f"commands/{feed}.toml.txt", "\n".join(line.partition("  #")[0].rstrip() for line in values))
         finally:
             file.unlink(missing_ok=True)
 
 
-def test_the_program_as_a_shell_starts_it(story: Story):
-    """The same as in this process; and the names of the commands."""
+def test_the_program_as_a_shell_starts_it(scenario: Scenario):
+    """A process of its own prints what a command prints in this process, and ``--help`` has the same commands."""
 
     def syncd(*arguments: object) -> str:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("SYNCD_")}
@@ -124,8 +125,8 @@ def test_the_program_as_a_shell_starts_it(story: Story):
         return done.stdout
 
     assert (
-        syncd("runs", "--json", "--config", story.installation.config)
-        == story.installation.run("runs", "--json").out
+        syncd("runs", "--json", "--config", scenario.installation.config)
+        == scenario.installation.run("runs", "--json").out
     )
     commands = syncd("--help").partition("Commands:\n")[2].splitlines()
     same_json("commands/names.json", [line.split()[0] for line in commands if line[2:3].strip()])

@@ -1,4 +1,4 @@
-"""What is compared from run to run and from version to version: fingerprints and digests, byte for byte."""
+"""Fingerprints and digests, which are compared between runs and between versions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tests.golden.doors import digest, digest_values, feed_digests, field_digests, record_digests
 from tests.golden.golden import INPUTS, same_json
-from tests.golden.story import FEEDS
+from tests.golden.scenario import FEEDS
 
-#: Settings that change a fingerprint, or must not.
+#: Feed files that differ in one thing; some differences change a fingerprint, others must not.
 FEED_FILES = {
     "only an employer": 'employer = "Acme Ltd."',
     "a comment, and another order of keys": '# hello\nmode = "snapshot"\nemployer = "Acme Ltd."',

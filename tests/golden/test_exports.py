@@ -5,25 +5,27 @@ from __future__ import annotations
 import pytest
 
 from tests.golden.golden import same, same_json
-from tests.golden.story import Story
+from tests.golden.scenario import Scenario
 
 FORMATS = ("json", "xml", "csv", "jsonld", "indeed")
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("employer", ["Maple Kitchens", "Birch Works"])
-def test_an_export(told: Story, form: str, employer: str):
-    out = told.base / f"export-{form}"
-    shown = told.installation.run("export", "--employer", employer, "--format", form, "-o", out, "--json")
+def test_an_export(installed: Scenario, form: str, employer: str):
+    out = installed.base / f"export-{form}"
+    shown = installed.installation.run(
+        "export", "--employer", employer, "--format", form, "-o", out, "--json"
+    )
     assert shown.code == 0
     name = employer.split(maxsplit=1)[0].lower()
     same(f"exports/{name}.{form}", out.read_bytes().decode())
     same_json(f"exports/{name}.{form}.json", {**shown.json, "file": out.name})
-    printed = told.installation.run("export", "--employer", employer, "--format", form)
+    printed = installed.installation.run("export", "--employer", employer, "--format", form)
     assert printed.out == out.read_bytes().decode()
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_an_export_of_one_status(told: Story, form: str):
-    shown = told.installation.run("export", "--employer", "1", "--format", form, "--status", "draft")
+def test_an_export_of_one_status(installed: Scenario, form: str):
+    shown = installed.installation.run("export", "--employer", "1", "--format", form, "--status", "draft")
     same(f"exports/drafts.{form}", shown.out)

@@ -1,4 +1,4 @@
-"""The old values that the history keeps, and what the store keeps of a run: as rows, and as the API answers them."""
+"""The history of jobs, as rows and as the API answers it, and the other rows of the store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.golden.answers import histories, transcript
 from tests.golden.golden import same, same_json
 from tests.golden.rows import rows
-from tests.golden.story import Story
+from tests.golden.scenario import Scenario
 
 #: Table → the order of its rows.
 TABLES = {
@@ -30,7 +30,7 @@ TABLES = {
     "run_warning": "id",
     "reply": "key_id, idempotency_key",
 }
-#: All that the history can say of a job.
+#: Every name that the old values of a job may have.
 NAMES = {
     *(
         "referenceId",
@@ -48,8 +48,8 @@ NAMES = {
 ACTIONS = {"created", "updated", "archived", "deleted", "reactivated", "refreshed", "closed", "published"}
 
 
-def test_the_history_as_rows(story: Story):
-    found = rows(story.installation.database, "history", "id")
+def test_the_history_as_rows(scenario: Scenario):
+    found = rows(scenario.end, "history", "id")
     same_json("rows/history.json", found)
     assert {name for row in found for name in json.loads(row["before"] or "{}")} == NAMES
     assert {row["action"] for row in found} == ACTIONS
@@ -57,19 +57,19 @@ def test_the_history_as_rows(story: Story):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_the_rows_of(story: Story, table: str):
-    same_json(f"rows/{table}.json", rows(story.installation.database, table, TABLES[table]))
+def test_the_rows_of(scenario: Scenario, table: str):
+    same_json(f"rows/{table}.json", rows(scenario.end, table, TABLES[table]))
 
 
-def test_what_held_runs_wait_with(story: Story):
-    """The digests of their plans, as they were before anything was decided."""
-    same_json("rows/held.json", story.plans)
+def test_the_plans_of_held_runs(scenario: Scenario):
+    """The digests of each plan, as stored before the decision."""
+    same_json("rows/held.json", scenario.plans)
 
 
-def test_the_places_that_jobs_added(story: Story):
-    same_json("rows/place.json", rows(story.installation.database, "place", "id", "employer_id IS NOT NULL"))
+def test_the_places_that_jobs_added(scenario: Scenario):
+    same_json("rows/place.json", rows(scenario.end, "place", "id", "employer_id IS NOT NULL"))
 
 
-def test_the_history_as_answered(told: Story):
-    with told.installation.api() as api:
-        same("history.txt", transcript(histories(api, told.keys)))
+def test_the_history_as_answered(installed: Scenario):
+    with installed.installation.api() as api:
+        same("history.txt", transcript(histories(api, installed.keys)))

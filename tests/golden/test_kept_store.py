@@ -1,6 +1,6 @@
-"""A store that version 0.1.0 made goes on with the version at hand: nothing is read anew, nothing is asked again.
+"""The current version continues from a store that version 0.1.0 made.
 
-(What its jobs, lists, searches, histories, runs and exports answer, the other tests here ask beside today's.)"""
+The other modules here compare its jobs, lists, searches, histories, runs and exports with the current version's."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import pytest
 from tests.golden.answers import text_of, transcript
 from tests.golden.golden import INPUTS, same, same_json
 from tests.golden.kept import KEPT
-from tests.golden.story import BASE, WHOLE, Story
+from tests.golden.rows import rows
+from tests.golden.scenario import BASE, WHOLE, Scenario
 
-#: The run that waits at the end of the story.
+#: The run that is held at the end of the scenario.
 HELD = 17
-#: Feed → its last file, and how many rows of it stand as they are.
+#: Feed → its last file, and the counts of a second run of it.
 AGAIN = {
     "boards": ("boards-1.xml", {"read": 10, "unchanged": 9, "rejected": 1}),
     "desk": ("desk-2.json", {"read": 4, "unchanged": 2, "rejected": 2}),
@@ -25,13 +26,13 @@ AGAIN = {
 }
 
 
-def file_of(kept: Story, name: str) -> Path:
+def file_of(kept: Scenario, name: str) -> Path:
     own = kept.base / "inputs" / name
     return own if own.exists() else INPUTS / name
 
 
 def counted(run: Any, *but: str) -> dict[str, int]:
-    """The counts of a run that are not 0."""
+    """Return the counts of a run that are not 0."""
     return {name: number for name, number in run["counts"].items() if number and name not in but}
 
 
@@ -39,19 +40,45 @@ def test_it_is_small():
     assert KEPT.stat().st_size < 200_000
 
 
-def test_a_file_without_a_fault_is_not_even_read_again(kept: Story):
+def test_a_file_without_a_fault_is_not_even_read_again(kept: Scenario):
     run = kept.take(file_of(kept, "plain-2.xml"), "plain", "again")
     assert (run["state"], counted(run)) == ("unchanged", {})
 
 
 @pytest.mark.parametrize("feed", AGAIN)
-def test_a_file_that_was_read_changes_nothing(kept: Story, feed: str):
+def test_a_file_that_was_imported_changes_nothing(kept: Scenario, feed: str):
     name, counts = AGAIN[feed]
+    before = rows(kept.installation.database, "feed_job", "job_id")
     run = kept.take(file_of(kept, name), feed, "again")
     assert counted(run, "warnings") == counts
+    assert (
+        rows(kept.installation.database, "feed_job", "job_id") == before
+    )  # the digests match: nothing was written
 
 
-def test_a_file_that_changed_changes_only_what_it_says(kept: Story):
+def test_what_a_person_changed_is_kept_from_the_feed(kept: Scenario):
+    """The stored digests of every kind of field say that the feed's own values have not changed."""
+    mine = {
+        "closeDate": "2099-11-30",
+        "locations": [{"description": "Kingston, ON"}],
+        "categories": [{"id": 12}],
+        "positionType": {"id": 3},
+        "salary": {"amount": 40},
+        "description": "<p>Mine.</p>",
+        "applicationEmail": "mine@birch.example",
+    }
+    desk = json.loads(file_of(kept, "desk-2.json").read_text("utf-8"))
+    desk["data"]["jobs"][0]["position"]["title"] = "Nurse in Charge"
+    changed = kept.base / "inputs" / "desk-3.json"
+    changed.write_text(json.dumps(desk, indent=1, ensure_ascii=False), encoding="utf-8")
+    with kept.installation.api() as api:
+        assert api("PUT", f"{BASE}/jobs/21", kept.keys["birch"], mine).status == 200
+    kept.take(changed, "desk", "title changed")
+    with kept.installation.api() as api:
+        same("store/edits-kept.txt", text_of(api("GET", f"{BASE}/jobs/21", kept.keys["birch"])))
+
+
+def test_a_file_that_changed_changes_only_what_it_says(kept: Scenario):
     text = file_of(kept, "counter-4.csv").read_text("utf-8").replace("Welder 9", "Welder 9, Nights")
     changed = kept.base / "inputs" / "counter-5.csv"
     changed.write_text(text, encoding="utf-8", newline="")
@@ -62,20 +89,20 @@ def test_a_file_that_changed_changes_only_what_it_says(kept: Story):
     assert kept.installation.run("runs", "show", HELD, "--json").json["state"] == "superseded"
 
 
-def test_the_held_run_is_approved_as_it_was_shown(kept: Story):
+def test_the_held_run_is_approved_as_it_was_shown(kept: Scenario):
     shown = kept.installation.run("runs", "show", HELD, "--json").json["wouldArchive"]
-    run = kept.tell("approve", "runs", "approve", HELD, "--json").json
+    run = kept.command("approve", "runs", "approve", HELD, "--json").json
     assert (run["state"], run["counts"]["archived"]) == ("succeeded", shown["total"])
     archived = kept.installation.run("jobs", "--employer", "1", "--status", "archived", "--json").json
     assert {job["jobId"] for job in shown["jobs"]} <= {job["id"] for job in archived}
     same_json("store/archived.json", archived)
 
 
-def test_the_held_run_is_rejected(kept: Story):
-    assert kept.tell("reject", "runs", "reject", HELD, "--json").json["state"] == "rejected"
+def test_the_held_run_is_rejected(kept: Scenario):
+    assert kept.command("reject", "runs", "reject", HELD, "--json").json["state"] == "rejected"
 
 
-def test_a_request_that_was_answered_is_answered_so_again(kept: Story):
+def test_a_repeated_request_gets_the_first_answer_again(kept: Scenario):
     body = {**WHOLE, "referenceId": "H-9"}
     with kept.installation.api() as api:
         answer = api("POST", f"{BASE}/jobs", kept.keys["maple"], body, Idempotency_Key="5f0c2b7e")
@@ -83,8 +110,8 @@ def test_a_request_that_was_answered_is_answered_so_again(kept: Story):
     same("store/replayed.txt", text_of(answer))
 
 
-def test_its_jobs_go_on(kept: Story):
-    """Changed by a person, refreshed, closed, deleted: each with its history."""
+def test_its_jobs_can_be_changed_refreshed_closed_and_deleted(kept: Scenario):
+    """Jobs are changed, refreshed, closed and deleted, each with its history."""
     key = kept.keys["maple"]
     with kept.installation.api() as api:
         found = {
@@ -113,7 +140,7 @@ def test_its_jobs_go_on(kept: Story):
     same_json("store/by-the-clock.json", {"refreshed, closed": done, "a year later": closed})
 
 
-def test_its_keys_count_as_before(kept: Story):
+def test_its_keys_are_as_valid_as_before(kept: Scenario):
     statuses = {}
     with kept.installation.api() as api:
         for name, key in kept.keys.items():
@@ -121,6 +148,6 @@ def test_its_keys_count_as_before(kept: Story):
     assert statuses == {"maple": 200, "birch": 200, "old": 401, "gone": 401, "new": 200}
 
 
-def test_it_is_in_order(kept: Story):
+def test_check_finds_no_fault_in_it(kept: Scenario):
     shown = kept.installation.run("check", "--json")
     assert (shown.code, json.loads(shown.out)["faults"]) == (0, [])

@@ -1,4 +1,4 @@
-"""The log: names of events, their fields in order, and their values where they do not depend on the moment."""
+"""The log: names of events, their fields in order, and the values that do not depend on the time."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ import pytest
 
 from tests.golden.doors import Installation, RealClock
 from tests.golden.golden import INPUTS, MASK, masked, same_json, typed
-from tests.golden.story import BASE, Story, csv_of, prepare, rows_of
+from tests.golden.scenario import BASE, Scenario, csv_of, prepare, rows_of
 
 PASSING = ("timestamp", "request_id", "ms", "seconds")
-#: Seconds; only a daemon that hangs is ever waited for so long.
+#: Seconds to wait for an event before the test fails.
 WAIT = 60.0
 
 
-def test_what_commands_and_requests_log(story: Story):
-    lines = [masked(event, {"reason", "detail"}) for event in story.events if "logger" not in event]
+def test_what_commands_and_requests_log(scenario: Scenario):
+    lines = [masked(event, {"reason", "detail"}) for event in scenario.events if "logger" not in event]
     for line in lines:
         line.update({name: MASK for name in PASSING if name in line})
         if "phases" in line:
             line["phases"] = dict.fromkeys(line["phases"], 0)
-    same_json("log/story.json", lines)
+    same_json("log/scenario.json", lines)
 
 
 class Daemon:
@@ -48,7 +48,7 @@ class Daemon:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=clean)
 
     def events(self, name: str | None = None) -> list[dict[str, Any]]:
-        """What syncd logged, not what its libraries did."""
+        """Return what syncd logged, without what its libraries logged."""
         lines = map(json.loads, self.log.read_text("utf-8").split("\n")[:-1])
         return [event for event in lines if name in (None, event["event"]) and "logger" not in event]
 
@@ -74,7 +74,7 @@ class Daemon:
             return connection.getresponse().status
 
     def drop(self, feed: str, name: str, data: bytes) -> dict[str, Any]:
-        """Drop a file and wait for what became of it."""
+        """Drop a file and return the outcome of its run."""
         count = len(self.events("feed.reconciled"))
         folder = self.installation.drop_folder / feed
         (folder / f".{name}.tmp").write_bytes(data)
@@ -101,7 +101,7 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
 
 def test_a_day_of_the_daemon(daemon: Daemon):
     feeds = daemon.installation.base / "config" / "feeds.d"
-    # no date in these files ever passes: the daemon goes by the time of day
+    # These files contain no date that will pass: the daemon uses the real time.
     rows = [{**row, "closeDate": ""} for row in rows_of("counter-1.csv")[:12]]
     other = [{**rows[0], "title": "Cook, Days"}, *rows[1:]]
     day = {

@@ -1,4 +1,4 @@
-"""The files that a run leaves beside its own: reports as JSON and as a page, and the file of rejected records."""
+"""The files that a run writes: the report as JSON and as HTML, and the file of rejected records."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.golden.golden import MASK, masked, page_masked, rejects_masked, same, same_json
-from tests.golden.story import Story
+from tests.golden.scenario import Scenario
 
-#: How a run ended → its number in the story.
+#: How a run ended → its number in the scenario.
 RUNS = {
     "partial, csv": 1,
     "partial, xml preset": 3,
@@ -27,7 +27,7 @@ RUNS = {
     "edits kept": 15,
     "held at the end": 17,
 }
-#: What later became of runs that were held: their reports were written again.
+#: Decision → the held run that it was about; its reports were written again.
 DECIDED = {"superseded": 11, "rejected": 12, "approved": 13}
 
 
@@ -42,16 +42,16 @@ def slug(name: str) -> str:
 
 
 @pytest.fixture(params=RUNS)
-def ended(story: Story, request: pytest.FixtureRequest) -> tuple[str, dict[str, bytes]]:
-    """A run by how it ended, and its files when it had just ended."""
+def ended(scenario: Scenario, request: pytest.FixtureRequest) -> tuple[str, dict[str, bytes]]:
+    """The name of a run in ``RUNS`` and its files as they were when it ended."""
     number = RUNS[request.param]
-    files = {name: data for name, data in story.filed.items() if name.startswith(f"{number}-")}
+    files = {name: data for name, data in scenario.filed.items() if name.startswith(f"{number}-")}
     assert files
     return slug(request.param), files
 
 
-def test_the_files_of_every_run(story: Story):
-    drop = story.installation.drop_folder
+def test_the_files_of_every_run(scenario: Scenario):
+    drop = scenario.installation.drop_folder
     same_json(
         "reports/files.json",
         sorted(str(path.relative_to(drop)) for path in drop.rglob("*") if path.is_file()),
@@ -71,14 +71,14 @@ def test_the_report_as_a_page(ended: tuple[str, dict[str, bytes]]):
 
 
 @pytest.mark.parametrize("name", DECIDED)
-def test_the_reports_of_a_decided_run(story: Story, name: str):
-    (path,) = story.installation.drop_folder.glob(f"*/done/{DECIDED[name]}-*.report.json")
+def test_the_reports_of_a_decided_run(scenario: Scenario, name: str):
+    (path,) = scenario.installation.drop_folder.glob(f"*/done/{DECIDED[name]}-*.report.json")
     same_json(f"reports/{name}.json", report_of(path.read_bytes()))
     same(f"reports/{name}.html.txt", page_masked(path.with_suffix(".html").read_text("utf-8")))
 
 
-def test_the_files_of_rejected_records(story: Story):
-    found = sorted(path for path in story.installation.drop_folder.rglob("*rejected*") if path.is_file())
+def test_the_files_of_rejected_records(scenario: Scenario):
+    found = sorted(path for path in scenario.installation.drop_folder.rglob("*rejected*") if path.is_file())
     assert {path.suffix for path in found} == {".csv", ".xml", ".json", ".jsonl"}
     for path in found:
         text = rejects_masked(path)

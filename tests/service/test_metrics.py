@@ -1,17 +1,18 @@
 """What /metrics tells: names and labels are for dashboards to rely on, so they are held here one by one."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from syncd.api import RequestTimes
-from syncd.api.timings import BOUNDS
 from syncd.domain.run import Counts, Run, RunKind, RunState
 from syncd.service.metrics import Metrics
 from syncd.store import employers
 from syncd.sync.calendar.refresher import RefreshResult
+from syncd.web import RequestTimes
+from syncd.web.timings import BOUNDS
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
@@ -40,8 +41,7 @@ def told(metrics):
 
 def a_run(state=RunState.SUCCEEDED, feed="acme", **counts):
     run = Run(1, feed, 1, "Acme Ltd.", RunKind.FILE, state, "jobs.csv", 100)
-    run.counts, run.phases = Counts(**counts), {"read": 0.5, "apply": 2.0}
-    return run
+    return replace(run, counts=Counts(**counts), phases={"read": 0.5, "apply": 2.0})
 
 
 def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):

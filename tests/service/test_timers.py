@@ -5,12 +5,15 @@ import asyncio
 import pytest
 
 from syncd.service import timers
-from syncd.service.timers import keep_doing, keep_telling
+from syncd.service.timers import repeat, watch_the_loop
 
 
 class Readiness:
     def __init__(self, progressing):
         self.progressing, self.lag = progressing, 9.0
+
+    def note_lag(self, seconds):
+        self.lag = seconds
 
 
 class Notifier:
@@ -35,7 +38,7 @@ async def test_what_fails_is_logged_and_done_again(logged):
         done.append(1)
         raise ValueError("boo")
 
-    await briefly(keep_doing("house", tick, 0.01))
+    await briefly(repeat("house", tick, 0.01))
     assert len(done) > 2
     assert {(event["event"], event["part"], event["reason"]) for event in logged} == {
         ("service.fault", "house", "boo")
@@ -46,6 +49,6 @@ async def test_what_fails_is_logged_and_done_again(logged):
 async def test_the_watchdog_is_fed_only_while_the_worker_moves(monkeypatch, progressing):
     monkeypatch.setattr(timers, "PULSE", 0.01)
     notifier, readiness = Notifier(), Readiness(progressing)
-    await briefly(keep_telling(notifier, readiness))
+    await briefly(watch_the_loop(notifier, readiness))
     assert (notifier.heard > 2) is progressing
     assert readiness.lag < 0.3

@@ -25,7 +25,7 @@ from aiohttp import web
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from syncd.api import ApiSettings, make_app, make_runner
+from syncd.api import make_app, server_limits
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Employer
 from syncd.domain.policy import Threshold
@@ -34,10 +34,12 @@ from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds, keys, runs
 from syncd.sync.calendar.refresher import Refresher
 from syncd.sync.files.names import filed_name
-from syncd.sync.run import applier, file_run, known_rows, planner, reading
-from syncd.sync.run.feed import Feed
-from syncd.sync.run.importer import Importer, Stopped
+from syncd.sync.run import applier, ending, known_records, planner, reading
+from syncd.sync.run.feed import Feed, Stopped
+from syncd.sync.run.importer import Importer
 from syncd.sync.run.source import SourceFile
+from syncd.web import make_runner
+from tests.settings import api_settings
 
 ZONE = ZoneInfo("America/Toronto")
 START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
@@ -62,8 +64,8 @@ class Served:
         self.port = asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result()
 
     async def _serve(self) -> int:
-        settings = ApiSettings()
-        self._runner = make_runner(make_app(self.store, settings, CATALOG), settings)
+        settings = api_settings()
+        self._runner = make_runner(make_app(self.store, settings, CATALOG), server_limits(settings))
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
@@ -362,11 +364,11 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, Ser
     clock = LawClock()
     served = [Served(folder, name, clock, ZONE) for name in ("fast", "law")]
     with pytest.MonkeyPatch.context() as patched:  # so small that a handful of rows is several batches
-        for module, name in ((planner, "BATCH"), (file_run, "BATCH"), (applier, "ALONE")):
+        for module, name in ((planner, "BATCH"), (ending, "_BATCH"), (applier, "ALONE")):
             patched.setattr(module, name, 2)
         patched.setattr(applier, "AMONG_OTHERS", 1)
         patched.setattr(reading, "EDGE", 3)
-        patched.setattr(known_rows, "_PAGE", 2)
+        patched.setattr(known_records, "_PAGE", 2)
         yield served[0], served[1], clock, folder
     for one in served:
         one.close()

@@ -11,9 +11,9 @@ from syncd.api.openapi.bodies import bodies
 from syncd.api.openapi.operations import OPERATIONS, Answer, Operation
 from syncd.api.openapi.schemas import Schema, answers, ref
 from syncd.api.openapi.shared import ALWAYS, ERROR_HEADERS, OPTIONAL_HEADERS, headers, parameters
-from syncd.api.problems import CODES
-from syncd.api.settings import ApiSettings
+from syncd.config import Api
 from syncd.domain.catalog import Catalog
+from syncd.web import CODES
 
 PROBLEM = "application/problem+json"
 #: Codes that only some operations can have: those that some operation names, and those of no operation at all.
@@ -38,7 +38,7 @@ _TAGS = {
 }
 
 
-def document(settings: ApiSettings, catalog: Catalog, routes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+def document(settings: Api, catalog: Catalog, routes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     """The document for ``routes`` (path under the base → methods). Raises LookupError if operations and routes are
     not the same."""
     wanted = {(method, path) for path, methods in routes.items() for method in methods}

@@ -10,18 +10,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from syncd.api import problems
-from syncd.api.history import shown
+from syncd.api.endpoints.job_history import shown
 from syncd.api.jsonld import JsonLd
 from syncd.api.paging import ListQuery, paging
 from syncd.api.payloads import Renderer
-from syncd.api.problems import Refusal
 from syncd.domain.catalog import Catalog
 from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Location, Salary, Status
 from syncd.domain.job_fields import Routing
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
 from syncd.store.history import Entry, Step
 from syncd.store.jobs import Header
+from syncd.web import Refusal, problems
 
 _ADDRESS = "https://jobs.example.ca/api/v1.1"
 _REQUEST_ID = "9f2c1e7ab0d34c55"

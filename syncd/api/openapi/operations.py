@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from syncd.api.negotiation import JSON, JSON_LD
+from syncd.web import JSON, JSON_LD
 
 _LIST = ("Link",)
 _TAGGED = ("ETag",)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from syncd.api.problems import CODES
 from syncd.domain import places
 from syncd.domain.catalog import MAX_CATEGORY_NAME, MAX_POSITION_NAME, Catalog
 from syncd.domain.codes import FIELD_CODES
@@ -14,6 +13,7 @@ from syncd.domain.job_fields import ATTRIBUTES
 from syncd.domain.members import FEWEST, MOST
 from syncd.domain.rules import LIMITS
 from syncd.store.employers import MAX_NAME as MAX_EMPLOYER_NAME
+from syncd.web import CODES
 
 Schema = dict[str, Any]
 

@@ -26,8 +26,9 @@ from syncd import __version__
 from syncd.domain.catalog import Catalog
 from syncd.domain.policy import Policy
 from syncd.domain.rules import LIMITS
+from syncd.domain.values import duration, filled_text
 from syncd.errors import ConfigError
-from syncd.feeds.configuration.options import POLICY_KEYS, duration, member, policy_of, read_spec, text
+from syncd.feeds.configuration.options import POLICY_KEYS, member, policy_of, read_spec
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping import Mapping, lookups_in, transforms
 from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
@@ -211,14 +212,14 @@ def _employer(values: Map[str, Any], scope: Scope) -> str:
     if "employer" not in values:
         scope.at("employer").fault("is missing: the name of the employer that the jobs belong to")
         return ""
-    name = member(values, "employer", text, "", scope) or ""
+    name = member(values, "employer", filled_text, "", scope) or ""
     if len(name) > 128:
         scope.at("employer").fault("has more than 128 characters")
     return name.strip()
 
 
 def _marker(values: Map[str, Any], scope: Scope) -> str | None:
-    marker = member(values, "marker", text, None, scope)
+    marker = member(values, "marker", filled_text, None, scope)
     if marker is not None and not re.fullmatch(r"\.[A-Za-z0-9._-]{1,20}", marker):
         scope.at("marker").fault('must be an ending such as ".done"')
     return marker

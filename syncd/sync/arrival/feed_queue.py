@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -328,7 +328,7 @@ class Lane:
 
     def _end(self, run: Run, state: RunState, reason: str) -> Run:
         """Ends a run without the importer."""
-        run.state, run.reason, run.ended_at = state, reason, self._store.now().instant
+        run = replace(run, state=state, reason=reason, ended_at=self._store.now().instant)
         patiently(lambda: self._store.write(lambda tx: runs.save(tx, run)), self._sleep)
         reconciled(run)
         return run

@@ -1,9 +1,7 @@
-"""What happens to jobs by the clock alone: auto-refresh every seven days, and archiving on the day after
-the close date.
+"""What happens to jobs by the calendar alone: auto-refresh every seven days, and archiving on the day after the close
+date.
 
-Due times live in the rows, so whatever fell due while the daemon was down is done once, at the next tick.
-Nothing here waits.
-"""
+The due times are in the jobs' rows. So what became due while the daemon was down is done once, at the next tick."""
 
 from __future__ import annotations
 
@@ -26,15 +24,15 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class RefreshResult:
-    """How many jobs were published afresh, and how many archived because their close date has passed."""
+    """The number of jobs published again, and of jobs archived because their close date has passed."""
 
     refreshed: int = 0
     closed: int = 0
 
 
 class Refresher:
-    """``every``: how old a publication may get; ``archive_closed``: whether closed jobs are archived at all
-    (``[refresh]``). ``stop`` is asked between batches."""
+    """``every``: the age at which a publication is refreshed. ``archive_closed``: whether jobs are archived after their
+    close date (settings of ``[refresh]``). ``stop`` is asked between batches."""
 
     def __init__(
         self,
@@ -47,7 +45,7 @@ class Refresher:
         self._store, self._every, self._archive_closed, self._stop = store, every, archive_closed, stop
 
     def tick(self) -> RefreshResult:
-        """Does all that is due now. Logs ``refresh.done`` if that was anything. Raises StoreError."""
+        """Do all that is due now, and log ``refresh.done`` if a job was changed. Raises StoreError."""
         closed = self._all(self._close) if self._archive_closed else 0
         result = RefreshResult(self._all(self._refresh), closed)
         if result != RefreshResult():
@@ -55,7 +53,7 @@ class Refresher:
         return result
 
     def _all(self, step: Callable[[Tx], int]) -> int:
-        """Batch after batch, each a write of its own, until one finds less than it could take."""
+        """Repeat ``step``, each time in a write of its own, until it changes less than a whole batch."""
         done = 0
         while not self._stop():
             changed = self._store.write(step)

@@ -1,5 +1,6 @@
 """Files of a drop folder: their names, and the system calls on them."""
 
+from syncd.sync.files.copying import copy_into
 from syncd.sync.files.descriptors import (
     FILE_FLAGS,
     OPEN_FILES,
@@ -10,7 +11,6 @@ from syncd.sync.files.descriptors import (
     Stray,
     Waiting,
     by_fd,
-    copy_into,
     flock,
     fresh_token,
     kind_of,

@@ -16,7 +16,6 @@ from syncd.sync.files.names import filed_name
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_CHUNK = 1024 * 1024
 #: This process's open files, by descriptor.
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -175,22 +174,6 @@ def reserve(target: int, run_id: int, name: str) -> str:
                 copy += 1
                 continue
         return wanted
-
-
-def copy_into(
-    source: int, name: str, folder: int, size: int, progress: Callable[[int, int], None] | None
-) -> None:
-    with open(
-        os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640, dir_fd=folder), "wb"
-    ) as copy:
-        done = 0
-        while chunk := os.read(source, _CHUNK):
-            copy.write(chunk)
-            done += len(chunk)
-            if progress is not None:
-                progress(done, size)
-        copy.flush()
-        os.fsync(copy.fileno())
 
 
 def nonblocking(path: str, flags: int) -> int:

@@ -1,7 +1,6 @@
-"""A report as one page for people: no script, nothing from elsewhere, every value of the file escaped.
+"""A report as a page: no script, nothing loaded from another address, every value of the file escaped.
 
-Only shows what ``reports.report`` found; ``templates/report.html.j2`` has the words and the looks.
-"""
+The page shows the data of ``reports.report``; ``templates/report.html.j2`` has its words and style."""
 
 from __future__ import annotations
 
@@ -13,16 +12,16 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-#: So many rows of one kind are on the page; the JSON report has more.
+#: The most rows of one kind on the page; the JSON report has more.
 PER_KIND = 1000
-#: What changes the direction of writing, cannot be seen, or steers a terminal that shows the source.
+#: Characters that change the direction of writing, that are invisible, or that control a terminal.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufffe\uffff]"
 )
 
 
 def visible(value: object) -> object:
-    """Text with such characters spelled out (``\\u202e``); other values as they are."""
+    """Return text with such characters spelled out (``\\u202e``), and other values as they are."""
     if not isinstance(value, str) or (value.isascii() and value.isprintable()):
         return value
     shown = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
@@ -55,14 +54,14 @@ _HELD = {
     "archive": ("wait", "The rows went in; archiving waits for your decision"),
     "all": ("wait", "Nothing was applied: the whole file waits for your decision"),
 }
-#: So many of the jobs that would be archived are shown to a person.
+#: The most jobs that would be archived on the page.
 LISTED = 500
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
 @dataclass(slots=True)
 class Group:
-    """Things of one kind: ``title`` says which, ``example`` what is wrong with the first; ``rows`` the first of
+    """Rows, warnings or changes of one kind. ``example`` is the problem of the first; ``rows`` has the first of
     ``count``."""
 
     title: str
@@ -78,7 +77,7 @@ class Group:
 
 
 def render_html(report: Mapping[str, Any]) -> str:
-    """The page for one report (``reports.report``)."""
+    """Return the page for a report (``reports.report``)."""
     tone, headline = _headline(report)
     return _ENV.get_template("report.html.j2").render(
         run=report,
@@ -100,7 +99,7 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _going(would_archive: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The first of the jobs that would be archived, and how many more there are; None where none would."""
+    """Return the first jobs that would be archived, and how many more there are; None if there are none."""
     if not would_archive or not would_archive["total"]:
         return None
     shown = would_archive["jobs"][:LISTED]
@@ -109,7 +108,8 @@ def _going(would_archive: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _errors(rows: list[dict[str, Any]]) -> list[Group]:
-    """By field and code, the most frequent kind first; a row with several faults stands in several groups."""
+    """Return the rejected rows by field and code, the most frequent kind first. A row with several problems is in several
+    groups."""
     groups: dict[tuple[str, str], Group] = {}
     for row in rows:
         for error in row["errors"]:
@@ -136,7 +136,7 @@ def _changes(changes: list[dict[str, Any]]) -> list[Group]:
 
 
 def _field(pointer: str) -> str:
-    """``/locations/0/description`` → ``locations › description``: one kind, whatever the position."""
+    """Return the field of a pointer without positions: ``/locations/0/description`` → ``locations › description``."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     return " › ".join(step for step in steps if not step.isdigit()) or "whole record"
 
@@ -150,7 +150,7 @@ def _size(number: float) -> str:
         if number < 1000 or unit == _UNITS[-1]:
             return f"{number:.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:.1f} {unit}"
         number /= 1000
-    raise AssertionError("the last unit takes all")
+    raise AssertionError("the last unit has no limit")
 
 
 def _when(instant: str | None) -> str:

@@ -23,7 +23,7 @@ from syncd.errors import Problem
 from syncd.store import Store, Tx, history, jobs, runs
 from syncd.sync.files import DONE, FAILED, by_fd, opened_within, parse_filed
 from syncd.sync.report.html import render_html
-from syncd.sync.run import held_plan, particulars
+from syncd.sync.run import ShownPlan, particulars
 
 FORMAT = "syncd.report/1"
 #: So many rejected rows, warnings and changes are listed.
@@ -110,7 +110,7 @@ def _would_archive(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:
     payload = runs.plan(tx, run.id) if run.state is RunState.HELD else None
     if payload is None:
         return None
-    shown = held_plan.load(payload)
+    shown = ShownPlan.from_bytes(payload)
     going = [*((job, "missing") for job in shown.missing), *((job, "row") for job in shown.expired)]
     return would_archive_json(len(going), _titled(tx, going[:most]))
 

@@ -1,7 +1,7 @@
-"""``feed check``: what a run would reject of a file, and why. Reads all of the file, writes nothing.
+"""``feed check``: what a run would reject of a file, and why. All of the file is read, nothing is written.
 
-Each row is judged as a new job, and again as a change to the job that it names, if it is rejected so and
-there is one: a row that lacks what only a new job needs is no fault then."""
+Each row is checked as a new job. If it is rejected so, and the job that it names exists, it is checked again as a
+change to that job: it may lack what only a new job needs."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
 from syncd.feeds.readers import FeedReader, Format, Record, open_reader
 from syncd.sync.run.deciding import problems_of
-from syncd.sync.validation import judge
+from syncd.sync.validation import check_record
 
-#: So many kinds of error, and references (for repetitions), are counted.
+#: The most kinds of problems, and the most references (to find repetitions), that are counted.
 MOST_KINDS, MOST_REFERENCES = 1_000, 1_000_000
-_OWNERSHIP = Ownership()
+_NO_OWNER = Ownership()
 
 
 @dataclass(slots=True)
-class Kind:
-    """Errors of one field and code: in how many rows, and the first of them. ``field`` is the pointer without
-    positions (``/locations/description``)."""
+class ProblemKind:
+    """The problems of one field and code: the number of rows that have one, and the first of them. ``field`` is the
+    pointer without positions (``/locations/description``)."""
 
     field: str
     code: str
@@ -42,9 +42,9 @@ class Kind:
 
 
 @dataclass(slots=True)
-class Findings:
-    """What a file came to; complete when ``check`` has given its last row. ``repeated``: rows whose reference
-    had come before."""
+class CheckResult:
+    """What was found in a file; complete when ``check`` has yielded its last row. ``repeated``: rows whose reference
+    an earlier row has."""
 
     format: Format | None = None
     encoding: str | None = None
@@ -53,20 +53,20 @@ class Findings:
     expired: int = 0
     rejected: int = 0
     repeated: int = 0
-    kinds: dict[tuple[str, str], Kind] = field(default_factory=dict)
+    kinds: dict[tuple[str, str], ProblemKind] = field(default_factory=dict)
     warnings: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
     withheld: str | None = None
 
-    def by_frequency(self) -> list[Kind]:
+    def by_frequency(self) -> list[ProblemKind]:
         return sorted(self.kinds.values(), key=lambda kind: -kind.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """``current`` gives the job with a reference, if the store has one. ``most``: so many records are looked
-    at (None: all)."""
+    """``current`` returns the job with a reference, if the store has one. ``most``: the number of records to check
+    (None: all)."""
 
     config: FeedConfig
     catalog: Catalog
@@ -75,44 +75,44 @@ class Checker:
     current: Callable[[str], Job | None] = lambda reference: None
     most: int | None = None
 
-    def check(self, path: Path, findings: Findings) -> Iterator[RejectedRow]:
-        """The rejected rows in file order; what else there is to say goes to ``findings`` meanwhile. Raises
-        FeedError for a file that is no use as a whole, OSError."""
+    def check(self, path: Path, result: CheckResult) -> Iterator[RejectedRow]:
+        """Yield the rejected rows in file order; all else that is found goes into ``result``. Raises FeedError for a
+        file that cannot be used as a whole, and OSError."""
         reader = open_reader(path, self.config.read, self.limits)
-        findings.format = reader.format
+        result.format = reader.format
         seen: set[int] = set()
         for record in islice(reader, self.most):
-            findings.read += 1
-            reference, problems = self._row(record, reader, findings)
+            result.read += 1
+            reference, problems = self._row(record, reader, result)
             if reference is not None:
-                _count_repetition(reference, seen, findings)
+                _count_repetition(reference, seen, result)
             if problems:
-                findings.rejected += 1
-                _count_kinds(record.number, problems, findings)
+                result.rejected += 1
+                _count_kinds(record.number, problems, result)
                 yield RejectedRow(
                     record.number, record.line, reference, problems, reader.member_of(record.number)
                 )
-        findings.withheld = reader.withheld
+        result.withheld = reader.withheld
 
     def _row(
-        self, record: Record, reader: FeedReader, findings: Findings
+        self, record: Record, reader: FeedReader, result: CheckResult
     ) -> tuple[str | None, tuple[Problem, ...]]:
-        judged = judge(self.config.mapping, self.catalog, record, reader.format)
-        for code, detail in judged.warnings:
-            findings.warnings[code] += 1
-            findings.examples.setdefault(code, detail)
-        findings.unknown.add(judged.unknown)
-        if judged.sent is None or judged.reference is None:
-            return judged.reference, judged.problems
-        return judged.reference, self._decided(judged.reference, judged.sent, findings)
+        row = check_record(self.config.mapping, self.catalog, record, reader.format)
+        for code, detail in row.warnings:
+            result.warnings[code] += 1
+            result.examples.setdefault(code, detail)
+        result.unknown.add(row.unknown)
+        if row.sent is None or row.reference is None:
+            return row.reference, row.problems
+        return row.reference, self._decided(row.reference, row.sent, result)
 
-    def _decided(self, reference: str, sent: JobInput, findings: Findings) -> tuple[Problem, ...]:
+    def _decided(self, reference: str, sent: JobInput, result: CheckResult) -> tuple[Problem, ...]:
         action, problems = self._decide(None, sent)
         if problems and (job := self.current(reference)) is not None:
             action, problems = self._decide(job, sent)
         if not problems:
-            findings.good += action is not RowAction.EXPIRED
-            findings.expired += action is RowAction.EXPIRED
+            result.good += action is not RowAction.EXPIRED
+            result.expired += action is RowAction.EXPIRED
         return problems
 
     def _decide(self, job: Job | None, sent: JobInput) -> tuple[RowAction, tuple[Problem, ...]]:
@@ -125,31 +125,31 @@ class Checker:
             self.now,
             employer_id=0,
             feed_id=0,
-            ownership=_OWNERSHIP,
+            ownership=_NO_OWNER,
             policy=self.config.policy,
         )
         decision = decided.decision
         return decided.action, problems_of(decision) if isinstance(decision, Reject) else ()
 
 
-def _count_repetition(reference: str, seen: set[int], findings: Findings) -> None:
+def _count_repetition(reference: str, seen: set[int], result: CheckResult) -> None:
     mark = hash(reference)
     if mark in seen:
-        findings.repeated += 1
+        result.repeated += 1
     elif len(seen) < MOST_REFERENCES:
         seen.add(mark)
 
 
-def _count_kinds(record: int, problems: tuple[Problem, ...], findings: Findings) -> None:
+def _count_kinds(record: int, problems: tuple[Problem, ...], result: CheckResult) -> None:
     for problem in {(field_of(p.pointer), p.code): p for p in reversed(problems)}.values():
         key = (field_of(problem.pointer), problem.code)
-        kind = findings.kinds.get(key)
+        kind = result.kinds.get(key)
         if kind is not None:
             kind.rows += 1
-        elif len(findings.kinds) < MOST_KINDS:
-            findings.kinds[key] = Kind(*key, 1, problem.detail, problem.value, record)
+        elif len(result.kinds) < MOST_KINDS:
+            result.kinds[key] = ProblemKind(*key, 1, problem.detail, problem.value, record)
 
 
 def field_of(pointer: str) -> str:
-    """``/locations/0/description`` → ``/locations/description``: one kind, whatever the position."""
+    """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
     return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"

@@ -1,4 +1,4 @@
-"""Rows meet the store: the one way in which planner and applier look jobs up and decide."""
+"""Rows meet the store: planner and applier look jobs up and decide in this one way."""
 
 from __future__ import annotations
 
@@ -8,42 +8,35 @@ from datetime import date
 
 from syncd.domain.edits import field_digests
 from syncd.domain.job import Job, JobInput, Moment
-from syncd.domain.plan import (
-    Ownership,
-    Reject,
-    RowAction,
-    RowDecision,
-    decide_row,
-    due,
-)
+from syncd.domain.plan import Ownership, Reject, RowAction, RowDecision, decide_row, due
 from syncd.errors import Problem
 from syncd.store import Tx, feeds, jobs, places
 from syncd.sync.run.feed import Feed
-from syncd.sync.run.stage import Staged
+from syncd.sync.run.stage import StagedRow
 
-NOBODY = Ownership()
+NO_OWNER = Ownership()
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Some references' jobs and what the store knows of the feed and them."""
+    """The jobs of some references, and what the store knows of the feed and them."""
 
     jobs: Mapping[str, Job]
     owners: Mapping[int, Ownership]
 
     def owner(self, job: Job | None) -> Ownership:
-        return NOBODY if job is None else self.owners.get(job.id, NOBODY)
+        return NO_OWNER if job is None else self.owners.get(job.id, NO_OWNER)
 
 
 def look_up(tx: Tx, feed: Feed, references: Iterable[str]) -> Found:
-    """At most a batch of references at a time."""
+    """Return what the store has of the references: a batch of them at most."""
     found = jobs.by_references(tx, feed.employer.id, list(dict.fromkeys(references)))
     owners = feeds.ownership(tx, feed.id, [job.id for job in found.values()], edits=_keeps_edits(feed))
     return Found(found, owners)
 
 
 def decide(feed: Feed, sent: JobInput, current: Job | None, owner: Ownership, now: Moment) -> RowDecision:
-    """One valid, located row."""
+    """Decide one valid, located row."""
     if sent.id is not None and sent.id != (current.id if current is not None else None):
         return RowDecision(RowAction.REJECTED, Reject((_other_job(sent),)), owns=False)
     return decide_row(
@@ -64,20 +57,20 @@ def _other_job(sent: JobInput) -> Problem:
 
 
 def located(tx: Tx, feed: Feed, sent: JobInput) -> JobInput:
-    """The row with catalogue locations in place of what the file wrote."""
+    """Return the row with catalogue locations in place of the texts of the file."""
     return places.locate(tx, feed.employer.id, sent)
 
 
 def problems_of(decision: Reject) -> tuple[Problem, ...]:
-    """A rejection in the shape of a rejected row."""
+    """Return a rejection as the problems of a row."""
     conflict = decision.conflict
     if conflict is None:
         return decision.problems
     return (*decision.problems, Problem("/status", conflict.code, str(conflict), conflict.target))
 
 
-def written(feed: Feed, row: Staged, sent: JobInput, job: Job, now: Moment) -> feeds.FeedRow:
-    """What the store shall remember of a located row that now is ``job``."""
+def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -> feeds.FeedRow:
+    """Return what the store keeps of a located row that is now ``job``."""
     return feeds.FeedRow(
         job_id=job.id,
         reference_id=row.reference,
@@ -89,13 +82,13 @@ def written(feed: Feed, row: Staged, sent: JobInput, job: Job, now: Moment) -> f
     )
 
 
-def created(feed: Feed, row: Staged, job_id: int, changes_on: date | None) -> feeds.FeedRow:
-    """The same of a row that became job ``job_id`` as it was decided when it was read."""
-    return feeds.FeedRow(job_id, row.reference, row.digest, feed.fingerprint, 1, None, changes_on)
+def created(feed: Feed, row: StagedRow, job_id: int, due_on: date | None) -> feeds.FeedRow:
+    """Return what the store keeps of a row that created job ``job_id`` as it was decided when it was read."""
+    return feeds.FeedRow(job_id, row.reference, row.digest, feed.fingerprint, 1, None, due_on)
 
 
 def sent_digests(feed: Feed, sent: JobInput) -> dict[str, str] | None:
-    """What the row sends, for a feed that keeps people's edits; for any other nobody will ask."""
+    """Return digests of what the row sends, for a feed that keeps people's edits; None for any other."""
     return field_digests(sent.fields) if _keeps_edits(feed) else None
 
 

@@ -12,15 +12,14 @@ from syncd.feeds.configuration import FeedConfig
 
 
 class Stopped(SyncdError):
-    """The importer was told to stop and did so at a batch edge; the run is continued by the next start."""
+    """The run stopped between two batches because the service is stopping. The next start continues it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """``id`` is the store's (0: the store does not know the feed yet, good enough for a dry run);
-    ``folder`` is ``DROP/NAME``. ``fingerprint`` (16 bytes) is over all that decides what an unchanged
-    record would do: the mapping's own fingerprint, the employer and the habits of the feed that change what
-    is sent."""
+    """``id`` is the store's (0: the store does not know the feed yet, which is enough for a dry run). ``folder`` is
+    ``DROP/NAME``. ``fingerprint`` (16 bytes) is a digest of all that decides what an unchanged record results in:
+    the mapping's own fingerprint, the employer, and the settings of the feed that change what is sent."""
 
     id: int
     config: FeedConfig

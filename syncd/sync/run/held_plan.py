@@ -1,4 +1,5 @@
-"""What a held run waits with: what was shown of it, in the store beside the run, and how it is given up."""
+"""The plan of a held run as it was shown to a person: kept in the store beside the run until somebody decides, or a
+later file supersedes it."""
 
 from __future__ import annotations
 
@@ -9,16 +10,16 @@ from dataclasses import dataclass, fields, replace
 from syncd.domain.run import Run, RunState
 from syncd.store import Tx, runs
 
-#: A held run is among the feed's latest: every later one would have superseded it, but for failed ones.
+#: A held run is among the feed's latest runs: every later run that did not fail has superseded it.
 _LATEST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """What a person decides about. ``plan``: digest of the whole plan; ``archives``: digest of the jobs
-    that would be archived; ``fingerprint`` and ``settings``: digests of what decides what a row maps to, and
-    of the feed's settings then (all hex); ``reason``: why the run is held. ``missing`` and ``expired``: the
-    ids of the jobs that would be archived, as missing and by their own rows."""
+class ShownPlan:
+    """What a person decides about. ``plan``: digest of the whole plan. ``archives``: digest of the jobs that would be
+    archived. ``fingerprint`` and ``settings``: the feed's fingerprint and the digest of its settings at that time (all
+    hex). ``reason``: why the run is held. ``missing`` and ``expired``: the ids of the jobs that would be archived, as
+    missing and by their own rows."""
 
     plan: str
     archives: str
@@ -28,27 +29,24 @@ class Shown:
     missing: Sequence[int] = ()
     expired: Sequence[int] = ()
 
-    def differs(self, now: Shown, *, everything: bool) -> str | None:
-        """What makes ``now`` another thing than what was shown, in words; None: it is the same."""
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> ShownPlan:
+        return cls(**json.loads(payload))
+
+    def to_bytes(self) -> bytes:
+        return json.dumps({field.name: getattr(self, field.name) for field in fields(self)}).encode()
+
+    def differs(self, now: ShownPlan, *, everything: bool) -> str | None:
+        """Return what has changed between this plan and ``now``, in words, or None."""
         if now.fingerprint != self.fingerprint:
             return "the feed's rows are read another way"
         same = now.plan == self.plan if everything else now.archives == self.archives
         return None if same else "jobs moved"
 
 
-def dump(shown: Shown) -> bytes:
-    """As bytes, for ``runs.set_plan``."""
-    return json.dumps({field.name: getattr(shown, field.name) for field in fields(shown)}).encode()
-
-
-def load(payload: bytes) -> Shown:
-    """What ``dump`` was given."""
-    return Shown(**json.loads(payload))
-
-
 def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:
-    """A later file of the feed makes its held runs superseded (what they applied stands). Gives those
-    runs."""
+    """Supersede the feed's held runs that are older than the run ``before``, and return them. What they applied is
+    kept."""
     gone = [
         replace(run, state=RunState.SUPERSEDED)
         for run in runs.list(tx, feed, _LATEST)

@@ -1,31 +1,62 @@
-"""The importer: the door to everything that is done with one file of one feed
-(docs/reconciliation.md "What a run does").
+"""The three ways through a run: normal, approved by a person, and dry. Each is a sequence of steps.
 
-Whether a file is there to be run, and where it goes afterwards, is the worker's business.
-"""
+The steps are in ``reading``, ``planner``, ``applier`` and ``ending``. Which file is run, and where it is filed
+afterwards, is decided in ``syncd.sync.arrival``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from syncd.domain.catalog import Catalog
+from syncd.domain.plan import Hold, guard
 from syncd.domain.policy import Limits
-from syncd.domain.run import Run, RunKind, RunState
-from syncd.store import Store
-from syncd.sync.run.approval import Approval, NotHeld
-from syncd.sync.run.context import Context, Progress
-from syncd.sync.run.feed import Feed, Stopped
-from syncd.sync.run.file_run import FileRun, Planned
-from syncd.sync.run.planner import PlannedChange
+from syncd.domain.run import Holds, RejectedRow, Run, RunKind, RunState, Warning
+from syncd.errors import FeedError
+from syncd.store import Store, Tx, feeds, runs
+from syncd.sync.run import approval
+from syncd.sync.run.applier import Applier, Part
+from syncd.sync.run.context import FileRun, Phases, Progress, RunContext
+from syncd.sync.run.ending import (
+    certain_counts,
+    end_applied,
+    end_failed,
+    end_held,
+    end_unchanged,
+    held,
+    rejected_rows,
+    shown_plan,
+)
+from syncd.sync.run.feed import Feed
+from syncd.sync.run.held_plan import ShownPlan
+from syncd.sync.run.planner import Plan, PlannedChange, make_plan
+from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.run.source import SourceFile
+from syncd.sync.run.source import SourceFile, sha256
+from syncd.sync.run.stage import Stage
+from syncd.sync.run.warnings import Warnings
 
-__all__ = ["Importer", "NotHeld", "Planned", "PlannedChange", "Stopped"]
+
+@dataclass(slots=True)
+class Planned:
+    """The result of a dry run. ``run`` has its counts, and in ``holds`` and ``reason`` what would hold it; it is not
+    in the store and its id is 0. ``unchanged``: the file would not be read."""
+
+    run: Run
+    changes: list[PlannedChange] = field(default_factory=list)
+    rejected: list[RejectedRow] = field(default_factory=list)
+    warnings: list[Warning] = field(default_factory=list)
+    unchanged: bool = False
+
+    @property
+    def changing(self) -> bool:
+        """Whether a run would change a job, now or after an approval."""
+        return bool(self.changes)
 
 
 class Importer:
-    """Runs files. One importer may be used for any number of runs, one after the other in one thread."""
+    """Runs files. One importer serves any number of runs, one after the other in one thread."""
 
     def __init__(
         self,
@@ -39,38 +70,143 @@ class Importer:
         feeds: Mapping[str, Feed] | None = None,
         helpers: int = 0,
     ) -> None:
-        """``stop`` is asked at every batch edge; ``scratch``: a folder with room for the largest file
-        (default: the system's own for temporary files); ``feeds``: where ``approve`` finds the feed of a
-        run; ``helpers``: see Context."""
-        self._ctx = Context(store, catalog, limits or Limits(), stop, progress, scratch, helpers)
+        """``stop`` is asked between two batches. ``scratch``: a folder with room for the largest file (default: the
+        system's temporary folder). ``feeds``: the configured feeds, for ``approve``. ``helpers``: the most worker
+        processes for a large file (the setting ``sync.helpers``)."""
+        self._ctx = RunContext(store, catalog, limits or Limits(), stop, progress, scratch, helpers)
         self._feeds: Mapping[str, Feed] = feeds if feeds is not None else {}
 
     def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None = None) -> Run:
-        """Drives ``run`` (a row of the store, ``claimed``) to an ended state, which is stored and returned.
+        """Take ``run`` (a run of the store, ``claimed``) to its end; store it and return it.
 
-        Raises Stopped at a batch edge when ``stop`` says so; StoreError and OSError when the store or the
-        file cannot be used now; FeedError ``file_changed`` when somebody writes to it. After any of these the
-        same call, with the file as it is then, continues the run.
+        Raises Stopped between two batches when the service stops; StoreError and OSError when the store or the file
+        cannot be used now; FeedError ``file_changed`` when the file is being written to. After any of these the same
+        call, with the file as it is then, continues the run.
         """
-        return FileRun(self._ctx, feed, source, run, rejects).go()
+        this = FileRun(self._ctx, feed, source, run, Warnings(), Phases(), rejects)
+        try:
+            run = _identified(this)
+            if self._ctx.store.read(lambda tx: _would_change_nothing(tx, feed, run)):
+                return end_unchanged(this, run)
+            with Stage(self._ctx.scratch) as stage:
+                summary = read_file(this, run, stage)
+                plan = make_plan(this, stage, summary, run.sha256)
+                hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
+                write_late_rejects(this, stage)
+                return _carry_out(this, replace(run, withheld=summary.withheld), stage, plan, hold)
+        except FeedError as error:
+            return end_failed(this, run, error)
+
+    def approve(self, run_id: int, feed: Feed | None = None) -> Run:
+        """Do what a held run showed. If the jobs have changed since, show the new plan instead: the run stays
+        ``held``.
+
+        Raises NotFound (the run, its feed, its file) and NotHeld.
+        """
+        run, shown = self._ctx.store.read(lambda tx: approval.waiting(tx, run_id))
+        feed = approval.feed_of(run, feed or self._feeds.get(run.feed))
+        source = approval.filed(self._ctx.store, run, feed)
+        this = FileRun(self._ctx, feed, source, run, Warnings(), Phases(), approved=True)
+        run = _identified(this)
+        with Stage(self._ctx.scratch) as stage:
+            summary = read_file(this, run, stage)
+            plan = make_plan(this, stage, summary, run.sha256)
+            return _carry_out_approved(this, run, stage, plan, shown)
+
+    def reject(self, run_id: int) -> Run:
+        """Decline a held run; what it applied is kept. Raises NotFound, NotHeld."""
+        return approval.reject(self._ctx.store, run_id)
 
     def plan(self, feed: Feed, path: Path) -> Planned:
-        """A dry run: nothing is written but the scratch file. Raises FeedError for a file that cannot be
-        used."""
-        source = SourceFile.of(path)
-        employer = feed.employer
+        """Return what a run of the file at ``path`` would do. Only scratch files are written. Raises FeedError for a
+        file that cannot be used."""
+        source, employer = SourceFile.of(path), feed.employer
         run = Run(
             0, feed.name, employer.id, employer.name, RunKind.FILE, RunState.CLAIMED, source.name, source.size
         )
-        return FileRun(self._ctx, feed, source, run, dry=True).prepare()
+        this = FileRun(self._ctx, feed, source, run, Warnings(), Phases(), stored=False)
+        run = _identified(this)
+        if self._ctx.store.read(lambda tx: _would_change_nothing(tx, feed, run)):
+            return Planned(run, unchanged=True)
+        changes: list[PlannedChange] = []
+        with Stage(self._ctx.scratch) as stage:
+            summary = read_file(this, run, stage)
+            plan = make_plan(this, stage, summary, run.sha256, changes.append)
+            hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
+            run = held(replace(run, counts=plan.counts, withheld=summary.withheld), hold)
+            rejected = [row for batch in rejected_rows(stage, summary) for row in batch]
+            return Planned(run, changes, rejected, this.warnings.all())
 
-    def approve(self, run_id: int, feed: Feed | None = None) -> Run:
-        """Does what a held run showed; shows it anew (the run stays ``held``) if the jobs moved since.
 
-        Raises NotFound (the run, its feed, its file), NotHeld.
-        """
-        return Approval(self._ctx, self._feeds).approve(run_id, feed)
+# -- steps -------------------------------------------------------------------------------------------------
 
-    def reject(self, run_id: int) -> Run:
-        """A person declines a held run. Raises NotFound, NotHeld."""
-        return Approval(self._ctx, self._feeds).reject(run_id)
+
+def _identified(this: FileRun) -> Run:
+    """Return the run with the digest and the size of its file."""
+    source = this.source
+    with this.phases.measured("hash"):
+        digest = sha256(source, lambda done: this.ctx.after_batch("hashing", done, source.size))
+    return replace(this.run, sha256=digest.hex(), size=source.size)
+
+
+def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
+    """Return whether the file has the bytes of the feed's last run, and reading them could change nothing."""
+    states = [state for state in RunState if state.ended and state is not RunState.UNCHANGED]
+    last = runs.last(tx, feed.id, states)
+    return (
+        last is not None
+        and last.state is RunState.SUCCEEDED
+        and last.sha256 == run.sha256
+        and not last.counts.expired  # a job with the reference of such a row may exist by now
+        and not feed.employer_wide  # new jobs of others would be missing
+        and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)
+    )
+
+
+def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | None) -> Run:
+    """Apply what the guard allows, and end the run."""
+    if hold is not None and hold.all:
+        return end_held(this, run, stage, plan, hold)
+    run = replace(run, counts=certain_counts(plan))
+    applier = Applier(this, stage, Part.NO_ARCHIVES if hold else Part.ALL, plan.summary.read)
+    run = _apply_rows(this, run, stage, applier)
+    hold = hold or applier.hold()
+    if hold is None:
+        run = _archive_missing(this, run, plan, applier)
+        hold = applier.hold()
+    if hold is None:
+        return end_applied(this, run, stage, plan)
+    return end_held(this, run, stage, plan, hold)
+
+
+def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownPlan) -> Run:
+    """Apply what a person approved: all of it, or, where the other rows were applied before, what archives."""
+    everything = run.holds is Holds.ALL
+    moved = shown.differs(shown_plan(this, stage, plan, shown.reason), everything=everything)
+    if moved is not None:
+        hold = Hold(everything, "moved", shown.reason)
+        return end_held(this, run, stage, plan, hold, moved=moved)
+    if everything:
+        run = replace(run, counts=certain_counts(plan))
+    applier = Applier(this, stage, Part.ALL if everything else Part.ARCHIVES, plan.summary.read)
+    run = _apply_rows(this, run, stage, applier)
+    run = _archive_missing(this, run, plan, applier)
+    failed = applier.hold()
+    if failed is None:
+        return end_applied(this, run, stage, plan, shown)
+    return end_held(this, run, stage, plan, failed)
+
+
+def _apply_rows(this: FileRun, run: Run, stage: Stage, applier: Applier) -> Run:
+    this.enter(run, RunState.APPLYING)
+    with this.phases.measured("apply"):
+        applier.rows()
+        write_late_rejects(this, stage)
+    return replace(run, counts=run.counts.plus(applier.actions))
+
+
+def _archive_missing(this: FileRun, run: Run, plan: Plan, applier: Applier) -> Run:
+    this.enter(run, RunState.ARCHIVING)
+    with this.phases.measured("archive"):
+        archived = applier.missing(plan.counts.missing)
+    return replace(run, counts=run.counts.plus({"archived": archived}))

@@ -1,15 +1,12 @@
-"""The file of rejected records: what was not taken, in the feed's own format, each record with its reasons.
+"""The file of rejected records: each in the feed's own format, with the reasons.
 
-The reasons stand in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines), behind the
-name of the file that the record came from, where an archive has several. The readers know a file by these
-marks as one of mended rows: dropped back, it is upserts only (docs/reconciliation.md "After a run"). The mark
-comes first in each record, so that a ragged CSV row keeps its cells where they were and a glance at the
-file's beginning shows it.
+The reasons are in a ``syncd_errors`` column (CSV), attribute (XML) or member (JSON, JSON Lines). They begin with the name
+of the file that has the record, where an archive has several files. The mark comes first in each record: so the cells of
+a ragged CSV row stay where they were, and the beginning of the file shows what it is. By this mark the readers know a file
+of mended rows: delivered again, it archives nothing (docs/reconciliation.md "After a run").
 
-How a run uses it: the worker makes a ``RejectsWriter`` and gives it to the importer, which calls ``start``
-once with its open reader, ``add`` for each rejected record while that record is current, and ``close`` before
-it stores the run's end.
-"""
+A run calls ``start`` once with its open reader, ``add`` for each rejected record while that record is current, and
+``close`` before it stores its end."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ from syncd.feeds.readers.xml import surroundings
 
 #: The name of the column, attribute or member that has the reasons.
 MARK = "syncd_errors"
-#: Where a record goes that is no object, or could not be parsed at all.
+#: The member for a record that is not an object, or that could not be parsed.
 _ORPHAN = "syncd_record"
 _JSON = msgspec.json.Encoder(decimal_format="number")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]+")
@@ -41,7 +38,7 @@ _OLD_MARK = re.compile(rf"""\s{MARK}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
 
 
 class Described(Protocol):
-    """What of an open reader the writer needs, while its records come."""
+    """What the writer needs of an open reader."""
 
     format: Format
     header: list[str] | None
@@ -50,18 +47,17 @@ class Described(Protocol):
 
 
 def reasons(problems: Sequence[Problem]) -> str:
-    """All faults in one line: ``/title required: a title is needed; /closeDate …``."""
+    """Return all problems in one line: ``/title required: a title is needed; /closeDate …``."""
     words = "; ".join(f"{p.pointer} {p.code}: {p.detail}".strip() for p in problems)
     return _UNPRINTABLE.sub(" ", words)
 
 
 class RejectsWriter:
-    """Writes ``STEM.csv``, ``.xml``, ``.json`` or ``.jsonl``; no file at all while nothing is rejected.
+    """Writes ``STEM.csv``, ``.xml``, ``.json`` or ``.jsonl``; makes no file while nothing is rejected.
 
-    ``stem`` is a path without ending. ``encoding`` and ``records`` are the feed's own settings where it has
-    some: a file that goes back to a feed that is read as Windows-1252 has to be written so. Memory does not
-    grow with the number of records. Until ``close`` the file is called ``….part``: one that a dead run left
-    so is never shown to anybody.
+    ``stem`` is a path without suffix. ``encoding`` and ``records`` are the feed's own settings, if it has them: a file
+    for a feed that is read as Windows-1252 has to be written so. Memory does not grow with the number of records. The
+    file has the suffix ``.part`` until ``close``; a file that a dead run left with it is never published.
     """
 
     def __init__(
@@ -80,15 +76,15 @@ class RejectsWriter:
         self.count = 0
 
     def start(self, reader: Described) -> None:
-        """Names the reader whose records follow. A run that starts over calls it again: what was written is
+        """Set the reader whose records follow. A run that starts over calls it again, and what was written is
         dropped."""
         self._discard()
         self._reader = reader
 
     def add(self, record: Record, reference_id: str | None, problems: Sequence[Problem]) -> None:
-        """Writes one record with its reasons. ``reference_id`` is not needed: the record has it.
+        """Write one record with its reasons. ``reference_id`` is not used: the record has it.
 
-        Raises RuntimeError before ``start``, OSError (a full disk) as it comes.
+        Raises RuntimeError before ``start``, and OSError (a full disk).
         """
         if self._file is None or self._form is None:
             self._file, self._form = self._open()
@@ -97,8 +93,8 @@ class RejectsWriter:
         self.count += 1
 
     def close(self) -> Path | None:
-        """Ends the file, makes it durable and gives its path, or None if nothing was rejected. May be called
-        again."""
+        """End the file, make it durable and return its path, or None if nothing was rejected. A second call does
+        nothing."""
         file, form = self._file, self._form
         self._file = self._form = None
         if file is not None and form is not None:
@@ -137,7 +133,7 @@ class RejectsWriter:
         self._file = self._form = self.path = None
         self.count = 0
         if file is not None:
-            with suppress(OSError):  # the disk that was full before is full still
+            with suppress(OSError):  # the disk may still be full
                 file.close()
             Path(file.name).unlink(missing_ok=True)
         if path is not None:
@@ -145,7 +141,7 @@ class RejectsWriter:
 
 
 class _Form(Protocol):
-    """One format: writes its beginning when made."""
+    """One format. Its beginning is written when it is made."""
 
     def record(self, record: Record, why: str) -> None: ...
 
@@ -153,7 +149,7 @@ class _Form(Protocol):
 
 
 class _Csv:
-    """The header as the file has it behind the mark's column; a column of an earlier round of mending is
+    """The header of the feed's file after the column of the mark. A column of an earlier file of rejected records is
     dropped."""
 
     def __init__(self, file: TextIO, header: list[str], delimiter: str) -> None:
@@ -174,7 +170,7 @@ class _Csv:
 
 
 class _Xml:
-    """The record elements inside what surrounded the first of them."""
+    """The record elements, within the elements that surround the first of them."""
 
     def __init__(self, file: TextIO, path: str | None, encoding: str) -> None:
         self._file, self._path, self._closing = file, path, ""
@@ -195,7 +191,7 @@ class _Xml:
 
 
 class _Json:
-    """The array at the path at which the feed has it, or in place of an object of records: each has its key in it."""
+    """An array at the path of the feed's records. It also replaces an object of records, whose keys are in the records."""
 
     def __init__(self, file: TextIO, path: str | None, encoding: str) -> None:
         self._file, self._encoding, self._first = file, encoding, True
@@ -227,8 +223,8 @@ def _raw(record: Record) -> object:
 
 
 def _around(item: Any, path: str | None) -> tuple[str, str]:
-    """What comes before and after the records: as the file has it, or plain elements by the feed's own
-    path. Where each file is one record, several need a root above them."""
+    """Return what comes before and after the records: as in the feed's file, or plain elements by the feed's own path.
+    Where each file of an archive is one record, several records need a root."""
     if item is not None:
         before, after = surroundings(item)
         if after.strip():
@@ -239,7 +235,7 @@ def _around(item: Any, path: str | None) -> tuple[str, str]:
 
 
 def _marked(raw: bytes, tag: re.Match[bytes], why: str) -> bytes:
-    """The serialised element with the mark as its first attribute, in place of one that it already has."""
+    """Return the serialised element with the mark as its first attribute; an old mark is dropped."""
     name, attributes, slash = tag.groups()
     mark = quoteattr(why).encode("utf-8")
     start = b"<%b %b=%b%b%b>" % (name, MARK.encode(), mark, _OLD_MARK.sub(b"", attributes), slash)
@@ -253,7 +249,7 @@ def _member(raw: object, why: str) -> dict[str, object]:
 
 
 def _json(value: object, encoding: str) -> str:
-    """One line of JSON with exact decimals; what the encoding may not have is escaped."""
+    """Return one line of JSON with exact decimals. Characters that the encoding may lack are escaped."""
     try:
         text = _JSON.encode(value).decode()
     except (TypeError, ValueError):

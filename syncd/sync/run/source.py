@@ -1,4 +1,4 @@
-"""The file of a run: what it was when it was claimed, its digest, and whether it is still the same."""
+"""The file of a run: its size and time when it was claimed, its digest, and whether it has changed since."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from syncd.errors import FeedError
 
-#: The code of a file that somebody writes to while it is read.
+#: The code of the error for a file that is written to while it is read.
 FILE_CHANGED = "file_changed"
 
 _BLOCK = 1 << 20
@@ -17,7 +17,7 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """``path`` is where the file lies now, ``name`` what the partner called it; size in bytes."""
+    """``path`` is the file's present path, ``name`` the name that the partner gave it; size in bytes."""
 
     path: Path
     name: str
@@ -26,16 +26,16 @@ class SourceFile:
 
     @classmethod
     def of(cls, path: Path, name: str | None = None) -> SourceFile:
-        """The file as it is at this moment. Raises FileNotFoundError."""
+        """Return the file as it is now. Raises FileNotFoundError."""
         found = path.stat()
         return cls(path, name or path.name, found.st_size, found.st_mtime_ns)
 
     def again(self) -> SourceFile:
-        """The same file, looked at again."""
+        """Return the same file with its present size and time."""
         return SourceFile.of(self.path, self.name)
 
     def check_unchanged(self) -> None:
-        """Raises FeedError ``file_changed`` if somebody wrote to the file since this value was made."""
+        """Raise FeedError ``file_changed`` if the file has been written to since this value was made."""
         if self.again() != self:
             raise self.changed()
 
@@ -44,9 +44,9 @@ class SourceFile:
 
 
 def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
-    """The SHA-256 of the file. ``on_block`` gets the number of bytes read so far and may raise to stop.
+    """Return the SHA-256 of the file. ``on_block`` gets the number of bytes read so far and may raise to stop.
 
-    Raises FeedError ``file_changed`` rather than run after a file that grows for ever.
+    Raises FeedError ``file_changed`` for a file that has grown.
     """
     digest = hashlib.sha256()
     done = 0

@@ -1,4 +1,4 @@
-"""What a run has to say about its file besides the counts: warnings, at most so many of each kind."""
+"""The warnings of a run: every one is counted, the first of each code are kept."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections import Counter
 from syncd.domain.run import Warning
 from syncd.feeds.mapping import UnknownCounter
 
-#: So many warnings of one code are kept one by one; the rest is told as a number.
+#: The most warnings of one code that are kept one by one; the others are reported as a number.
 EACH = 1000
-#: And so many different codes: a mapping that invents codes from values must not fill the memory.
+#: The most different codes: a mapping that makes codes from values must not fill the memory.
 CODES = 100
 
 
 class Warnings:
-    """Counts all, keeps the first. ``total`` counts every one; ``unknown``: values that nothing knows."""
+    """``total`` counts every warning. ``unknown``: values that no catalogue and no lookup has."""
 
     def __init__(self) -> None:
         self._kept: list[Warning] = []
@@ -38,19 +38,19 @@ class Warnings:
             self._kept.append(Warning(code, detail, record, reference, member))
 
     def add_many(self, code: str, detail: str, number: int) -> None:
-        """One warning about the whole file that stands for ``number`` of its records."""
+        """Add one warning about the whole file that counts for ``number`` of its records."""
         self._kept.append(Warning(code, detail))
         self.total += number
 
     def clear(self) -> None:
-        """The file is read once more from its start."""
+        """Forget all warnings: the file is read again from its start."""
         self._kept.clear()
         self._seen.clear()
         self.unknown = UnknownCounter()
         self.total = 0
 
     def all(self) -> list[Warning]:
-        """The kept ones, and one line for each code of which there were more."""
+        """Return the kept warnings, and one line for each code that has more."""
         more = [
             Warning(code, f"{seen - EACH} more of {code}, {seen} in all")
             for code, seen in sorted(self._seen.items())

@@ -1,19 +1,23 @@
-"""From a record to a validated row, in this process and in worker processes."""
+"""From a record to a validated row, in this process and in worker processes.
 
-from syncd.sync.validation.packing import Packed, pack_problems, unpack_problems
-from syncd.sync.validation.pool import Judges, Unclear
-from syncd.sync.validation.validator import Judge, Kind, Outcome, judge
-from syncd.sync.validation.worker_process import Brief
+``rows`` maps, checks and decides; ``packing`` keeps a row as bytes; ``pool`` distributes the records of a file over
+worker processes (``worker_connection`` is the run's end of one, ``worker_process`` the other). The package stands
+beside ``syncd.sync.run`` and not within it because a worker process imports it and must not load the store."""
+
+from syncd.sync.validation.packing import PackedRow, pack_problems, unpack_problems
+from syncd.sync.validation.pool import ValidationPool
+from syncd.sync.validation.rows import RowKind, RowValidator, ValidatedRow, check_record
+from syncd.sync.validation.worker_process import NotOneRecord, ValidationTask
 
 __all__ = [
-    "Brief",
-    "Judge",
-    "Judges",
-    "Kind",
-    "Outcome",
-    "Packed",
-    "Unclear",
-    "judge",
+    "NotOneRecord",
+    "PackedRow",
+    "RowKind",
+    "RowValidator",
+    "ValidatedRow",
+    "ValidationPool",
+    "ValidationTask",
+    "check_record",
     "pack_problems",
     "unpack_problems",
 ]

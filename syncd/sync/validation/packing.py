@@ -1,5 +1,5 @@
-"""A checked row and a list of problems as bytes for the stage: made and read by one program within one run,
-never kept."""
+"""A checked row, and a list of problems, as bytes for the run's scratch file. One program writes and reads them
+within one run; they are never kept."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from syncd.domain.job import JobInput, Location, Place, Status
 from syncd.errors import Problem
 
 _DESCRIPTION = FLAT.index("description")
-#: The version of marshal's format that looks for no repeated objects: unpacked in a third of the time.
-_PLAIN = 2
+#: The version of marshal's format that does not look for repeated objects: it is read in a third of the time.
+_VERSION = 2
 
 
-class New(NamedTuple):
-    """What a row creates if nobody has its referenceId, and the first day on which the same row would change
-    that job (None: never)."""
+class Creation(NamedTuple):
+    """The job that a row creates if no job has its referenceId, and the first day on which the same row would
+    change that job (None: never)."""
 
     job: NewJob
     due: date | None
 
 
-def pack(sent: JobInput, new: New | None) -> bytes:
-    """The row in marshal's own kinds: a few µs a row, where pickle takes 20. What was sent is packed by itself, since
-    a row that creates what was decided has no need of it."""
+def pack(sent: JobInput, creation: Creation | None) -> bytes:
+    """Return the row in marshal's own types: a few microseconds a row, where pickle takes 20. ``sent`` is packed
+    by itself, because a row that creates the job as decided does not need it."""
     fields = _plain(sent.fields)
     places = fields.get("locations")
-    if new is None:
-        return marshal.dumps((None, 0, places, marshal.dumps((fields, sent.id))), _PLAIN)
-    values = new.job.values
+    if creation is None:
+        return marshal.dumps((None, 0, places, marshal.dumps((fields, sent.id))), _VERSION)
+    values = creation.job.values
     if fields.get("description") == values[_DESCRIPTION]:
-        fields["description"] = None  # nearly all of the row: once will do
-    due = new.due.toordinal() if new.due else 0
-    return marshal.dumps((values, due, places, marshal.dumps((fields, sent.id))), _PLAIN)
+        fields["description"] = None  # nearly all of the row: kept once
+    due = creation.due.toordinal() if creation.due else 0
+    return marshal.dumps((values, due, places, marshal.dumps((fields, sent.id))), _VERSION)
 
 
-class Packed:
-    """What ``pack`` was given, unpacked as far as it is asked for."""
+class PackedRow:
+    """A row packed by ``pack``; each part is unpacked when it is asked for."""
 
     __slots__ = ("_due", "_places", "_sent", "_values")
 
@@ -50,10 +50,10 @@ class Packed:
         self._values, self._due, self._places, self._sent = marshal.loads(data)  # noqa: S302 - our own scratch file, unlinked since it was opened
 
     @property
-    def new(self) -> New:
-        """Only for a row that had one."""
+    def creation(self) -> Creation:
+        """Only for a row that was packed with one."""
         places = cast("tuple[Place, ...]", _places(self._places))
-        return New(NewJob(self._values, places), date.fromordinal(self._due) if self._due else None)
+        return Creation(NewJob(self._values, places), date.fromordinal(self._due) if self._due else None)
 
     @property
     def sent(self) -> JobInput:
@@ -85,12 +85,13 @@ def _plain(sent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def pack_problems(problems: Sequence[Problem]) -> bytes:
-    """Values that marshal has no kind for are kept as their text: they are only shown."""
+    """Return the problems as bytes. Values that marshal has no type for are kept as text: they are only
+    shown."""
     return marshal.dumps([(p.pointer, p.code, p.detail, _shown(p.value)) for p in problems])
 
 
 def unpack_problems(data: bytes) -> tuple[Problem, ...]:
-    """What ``pack_problems`` was given."""
+    """Return what was given to ``pack_problems``."""
     return tuple(Problem(*values) for values in marshal.loads(data))  # noqa: S302 - as above
 
 
@@ -100,7 +101,7 @@ def _plain_place(place: Place | Location) -> tuple[Any, ...]:
     return place.id, place.name, place.description, place.type
 
 
-@lru_cache(maxsize=16384)  # a feed's places are few
+@lru_cache(maxsize=16384)  # a feed has few different places
 def _places(plain: tuple[tuple[Any, ...], ...]) -> tuple[Place | Location, ...]:
     return tuple(_place(values) for values in plain)
 

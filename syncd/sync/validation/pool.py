@@ -1,269 +1,167 @@
-"""Judges the records of a file, by parcels: here, and once it is worth it in helpers as well.
+"""Validates the records of a file in batches: in this process, and for a large file in worker processes too.
 
-Outcomes come in the order of the records. A helper that dies costs time and nothing else: what it was given is
-judged here."""
+The rows come in the order of the records. A worker process that dies costs time and nothing else: its batches are
+validated in this process."""
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pickle
-import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
-from queue import Empty, SimpleQueue
-from threading import Thread
+from dataclasses import dataclass
 
 import structlog
 
 from syncd.domain.job import Moment
 from syncd.feeds.readers import Record, Slice
 from syncd.logs import Event
-from syncd.sync.files import OPEN_FILES
-from syncd.sync.validation.validator import Outcome
-from syncd.sync.validation.worker_process import FAILED, READY, Brief, Judging, Unclear, answered, packed
-
-__all__ = ["Judges", "Unclear"]
+from syncd.sync.validation.rows import ValidatedRow
+from syncd.sync.validation.worker_connection import WorkerConnection
+from syncd.sync.validation.worker_process import FileValidator, ValidationTask, packed_batch, rows_in
 
 log = structlog.get_logger(__name__)
 
-#: Helpers are started for a file of which so many bytes are still to be judged: a start takes half a second of a core.
+#: Worker processes are started while at least this many bytes are to be validated: a start costs half a second
+#: of a core.
 WORTH = 16 << 20
-#: A parcel: so many records, or of so many bytes. Two fit into a pipe.
+#: The largest batch, in records and in bytes.
 RECORDS, BYTES = 256, 400_000
-_PIPE = 1 << 20
-#: Parcels that a helper is given at once: it never waits, and little is lost with it.
-_AHEAD = 2
-#: Seconds after which a helper that does not answer is given up: a parcel takes some hundredths of one.
-ANSWER = 60.0
-#: Seconds to wait for a helper that was just started. Whoever tests may have time.
-PATIENCE = 0.0
+#: Seconds to wait for a process that was just started; more than 0 is for tests.
+START = 0.0
 
 
 @dataclass(slots=True)
-class _Parcel:
+class _Batch:
     records: list[Record]
     now: Moment
     size: int = 0
-    outcomes: list[Outcome] | None = None
-    helper: _Helper | None = None
+    rows: list[ValidatedRow] | None = None
+    process: WorkerConnection | None = None
 
 
-class _Helper:
-    """The importer's end of a helper. Its answers are gathered by a thread, so that neither side ever waits for
-    the other to listen."""
+class ValidationPool:
+    """Call ``add`` for each record and ``finish`` after the last. ``take`` gets each record with its row, in
+    order, in the same or a later call. Call ``close`` in any case.
 
-    def __init__(self, brief: Brief) -> None:
-        """Raises OSError."""
-        with brief.path.open("rb", buffering=0) as file:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "syncd.sync.validation"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                pass_fds=[file.fileno()],
-                start_new_session=True,  # an interrupt at the terminal is the importer's to deal with
-            )
-            if brief.path.parent == OPEN_FILES:  # a claimed file, which has no other name that is sure
-                brief = replace(brief, path=OPEN_FILES / str(file.fileno()))
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._requests = Connection(os.dup(self._process.stdin.fileno()), readable=False)
-        self._answers = Connection(os.dup(self._process.stdout.fileno()), writable=False)
-        self._process.stdin.close()
-        self._process.stdout.close()
-        for pipe in (self._requests, self._answers):
-            with suppress(
-                OSError, AttributeError
-            ):  # only Linux knows it, and may deny it: then a sender waits
-                fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE)
-        self._gathered: SimpleQueue[bytes | None] = SimpleQueue()
-        self._reader = Thread(target=self._gather, name="helper", daemon=True)
-        self._reader.start()
-        self._ready = self.lost = self.mourned = False
-        self.why = "a helper ended early"
-        self.busy = 0
-        with suppress(OSError):
-            self._requests.send_bytes(pickle.dumps(brief, pickle.HIGHEST_PROTOCOL))
-
-    def _gather(self) -> None:
-        with suppress(EOFError, OSError):
-            while True:
-                self._gathered.put(self._answers.recv_bytes())
-        self._gathered.put(None)
-
-    def ready(self, patience: float) -> bool:
-        """Whether it takes parcels; waits so many seconds for it."""
-        if not self._ready and not self.lost:
-            with suppress(Empty):
-                first = self._gathered.get(timeout=patience) if patience else self._gathered.get_nowait()
-                self._ready = first == READY
-                self._lose(first)
-                self.lost = not self._ready
-        return self._ready and not self.lost
-
-    def give(self, parcel: _Parcel) -> bool:
-        """Whether the parcel is on its way."""
-        if not self.ready(0.0) or self.busy >= _AHEAD:
-            return False
-        try:
-            data = packed(parcel.records, parcel.now)
-        except Exception:  # a value that cannot be sent; pickle has no error of its own for all of them
-            return False
-        try:
-            self._requests.send_bytes(data)
-        except OSError:
-            self.lost = True
-        self.busy += not self.lost
-        return not self.lost
-
-    def take(self) -> bytes | None:
-        """The next answer; None: there will be none."""
-        if self.lost:
-            return None
-        self.busy -= 1
-        found = None
-        with suppress(Empty):
-            found = self._gathered.get(timeout=ANSWER)
-        self._lose(found)
-        return None if self.lost else found
-
-    def _lose(self, answer: bytes | None) -> None:
-        """Notes it if ``answer`` is none."""
-        self.lost = answer is None or answer.startswith(FAILED)
-        if answer and self.lost:
-            self.why = f"a helper failed: {answer[len(FAILED) :].decode()}"
-
-    def waiting(self) -> bool:
-        """Whether an answer has come."""
-        return self.lost or not self._gathered.empty()
-
-    def close(self) -> None:
-        self._requests.close()
-        self._process.kill()
-        self._process.wait()
-        self._reader.join()
-        self._answers.close()
-
-
-class Judges:
-    """Call ``add`` for each record and ``finish`` after the last; ``take`` gets each record with its outcome, in order,
-    now or at a later call. Any call raises Unclear where the file has to be read again without Slices, and FeedError.
-    ``close`` in any case.
-
-    ``now`` is asked once for each parcel. ``most``: so many helpers."""
+    Any call may raise FeedError, and NotOneRecord where the file has to be read again without Slices. ``now`` is
+    called once for each batch. ``processes`` is the largest number of worker processes."""
 
     def __init__(
         self,
-        brief: Brief,
-        take: Callable[[Record, Outcome], None],
+        task: ValidationTask,
+        take: Callable[[Record, ValidatedRow], None],
         now: Callable[[], Moment],
         *,
-        most: int,
+        processes: int,
     ) -> None:
-        self._brief, self._take, self._now, self._most = brief, take, now, most
-        self._helpers: list[_Helper] = []
-        self._pending: deque[_Parcel] = deque()
-        self._filling: _Parcel | None = None
-        self._own: Judging | None = None
+        self._task, self._take, self._now, self._most = task, take, now, processes
+        self._processes: list[WorkerConnection] = []
+        self._pending: deque[_Batch] = deque()
+        self._filling: _Batch | None = None
+        self._own: FileValidator | None = None
 
-    # -- helpers -------------------------------------------------------------------------------------------
+    # -- worker processes ----------------------------------------------------------------------------------
 
     def look_ahead(self, left: float) -> None:
-        """Starts helpers where so many bytes, as estimated, are left to be judged that they are worth it."""
-        if not self._helpers and self._most and left >= WORTH:
+        """Start worker processes if enough bytes (an estimate) are left to be validated."""
+        if not self._processes and self._most and left >= WORTH:
             most, self._most = self._most, 0
             for _ in range(most):
                 self._start()
-        for helper in self._helpers:
-            helper.ready(PATIENCE)
-        self._mourn()
+        for process in self._processes:
+            process.ready(START)
+        self._drop_lost()
 
     def _start(self) -> None:
         try:
-            self._helpers.append(_Helper(self._brief))
+            self._processes.append(WorkerConnection(self._task))
         except OSError as error:
-            log.warning(Event.SYNC_HELPER_LOST, error=f"a helper cannot be started: {error}")
+            log.warning(Event.SYNC_HELPER_LOST, error=f"a worker process cannot be started: {error}")
 
-    def _mourn(self) -> None:
-        for helper in self._helpers:
-            if helper.lost and not helper.mourned:
-                helper.mourned = True
-                log.warning(Event.SYNC_HELPER_LOST, error=f"{helper.why}; the run goes on without it")
+    def _drop_lost(self) -> None:
+        for process in [process for process in self._processes if process.lost]:
+            self._processes.remove(process)
+            log.warning(Event.SYNC_HELPER_LOST, error=f"{process.why}; the run goes on without it")
+            process.close()
 
     def close(self) -> None:
-        helpers, self._helpers = self._helpers, []
-        for helper in helpers:
-            helper.close()
+        processes, self._processes = self._processes, []
+        for process in processes:
+            process.close()
 
     # -- records -------------------------------------------------------------------------------------------
 
     def add(self, record: Record) -> None:
         if not _can_wait(record):
             self.finish()
-            (outcome,) = self._brief.judge.outcomes([record], self._brief.form, self._now())
-            self._take(record, outcome)
+            (row,) = self._task.validator.validate([record], self._task.form, self._now())
+            self._take(record, row)
             return
-        parcel = self._filling
-        if parcel is None:
-            parcel = self._filling = _Parcel([], self._now())
-        parcel.records.append(record)
-        parcel.size += _size(record.item)
-        if len(parcel.records) >= RECORDS or parcel.size >= BYTES:
-            self._dispatch(parcel)
+        batch = self._filling
+        if batch is None:
+            batch = self._filling = _Batch([], self._now())
+        batch.records.append(record)
+        batch.size += _size(record.item)
+        if len(batch.records) >= RECORDS or batch.size >= BYTES:
+            self._dispatch(batch)
 
     def finish(self) -> None:
-        """Waits for all outcomes."""
+        """Wait for all rows."""
         if self._filling is not None:
             self._dispatch(self._filling)
-        for parcel in self._done(wait=True):
-            self._give_out(parcel)
+        for batch in self._done(wait=True):
+            self._give_out(batch)
 
-    def _dispatch(self, parcel: _Parcel) -> None:
+    def _dispatch(self, batch: _Batch) -> None:
         self._filling = None
-        parcel.helper = next((helper for helper in self._helpers if helper.give(parcel)), None)
-        if parcel.helper is None:
-            self._judge(parcel)
-        self._pending.append(parcel)
+        batch.process = next((process for process in self._processes if _sent(process, batch)), None)
+        if batch.process is None:
+            self._validate(batch)
+        self._pending.append(batch)
         for done in self._done(wait=False):
             self._give_out(done)
-        self._mourn()
+        self._drop_lost()
 
-    def _judge(self, parcel: _Parcel) -> None:
+    def _validate(self, batch: _Batch) -> None:
         if self._own is None:
-            self._own = Judging(self._brief)
-        parcel.outcomes = self._own.outcomes(parcel.records, parcel.now)
+            self._own = FileValidator(self._task)
+        batch.rows = self._own.validate(batch.records, batch.now)
 
-    def _done(self, *, wait: bool) -> Iterator[_Parcel]:
-        """The parcels at the head of the queue that have their outcomes."""
+    def _done(self, *, wait: bool) -> Iterator[_Batch]:
+        """Yield the batches at the head of the queue that have their rows."""
         while self._pending:
-            parcel = self._pending[0]
-            helper = parcel.helper
-            if helper is not None and not (wait or helper.waiting()):
+            batch = self._pending[0]
+            process = batch.process
+            if process is not None and not (wait or process.has_answer()):
                 return
             self._pending.popleft()
-            if helper is not None:
-                self._collect(parcel, helper)
-            yield parcel
+            if process is not None:
+                answer = process.receive()
+                if answer is not None:
+                    batch.rows = rows_in(answer)
+                else:
+                    self._drop_lost()
+                    self._validate(batch)
+            yield batch
 
-    def _collect(self, parcel: _Parcel, helper: _Helper) -> None:
-        answer = helper.take()
-        if answer is not None:
-            parcel.outcomes = answered(answer)
-        else:
-            self._mourn()
-            self._judge(parcel)
+    def _give_out(self, batch: _Batch) -> None:
+        for record, row in zip(batch.records, batch.rows or (), strict=True):
+            self._take(record, row)
 
-    def _give_out(self, parcel: _Parcel) -> None:
-        for record, outcome in zip(parcel.records, parcel.outcomes or (), strict=True):
-            self._take(record, outcome)
+
+def _sent(process: WorkerConnection, batch: _Batch) -> bool:
+    """Return whether the process has taken the batch."""
+    if not process.has_room:
+        return False
+    try:
+        data = packed_batch(batch.records, batch.now)
+    except Exception:  # a value that cannot be sent; pickle has no error of its own for all of them
+        return False
+    return process.send(data)
 
 
 def _size(item: object) -> int:
-    """About the bytes of an item: a parcel of few long records is as much to keep as one of many short ones."""
+    """Return about the bytes of an item: a batch of few long records takes as much memory as one of many short
+    ones."""
     if isinstance(item, Slice):
         return len(item.data)
     if isinstance(item, str):
@@ -274,5 +172,5 @@ def _size(item: object) -> int:
 
 
 def _can_wait(record: Record) -> bool:
-    """Whether the record is still what it is when the next one has been read; an element is not."""
+    """Return whether the record keeps its content while the next one is read. An element does not."""
     return isinstance(record.item, (Slice, dict, list, str, int, float)) or record.item is None

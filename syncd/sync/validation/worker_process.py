@@ -1,10 +1,10 @@
-"""A helper: a process that judges records for the importer, so that a second core takes part in a large file.
+"""A worker process validates records for a run, so that a large file uses a second core.
 
     python -m syncd.sync.validation
 
-It is told once what decides (a pickled ``Brief``) and then given parcels of records; each is answered with the
-packed outcomes, or with nothing where that cannot be told here. It opens no store and writes to no file, and it
-ends with its standard input: it cannot outlive the importer.
+Its first message is a pickled ``ValidationTask``, then batches of records follow. It answers each batch with the
+validated rows, or with REFUSED where a batch cannot be validated apart from its file. It opens no store, writes
+to no file and ends with its standard input, so it never outlives the run.
 """
 
 from __future__ import annotations
@@ -23,107 +23,107 @@ from syncd.domain.job import Moment
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers import Format, ReadSpec, Record, Slice, open_reader
-from syncd.sync.validation.validator import Judge, Kind, Outcome
+from syncd.sync.validation.rows import RowKind, RowValidator, ValidatedRow
 
 READY = b"ready"
-#: The answer to a parcel that cannot be judged apart from the rest of its file.
+#: The answer to a batch that cannot be validated apart from the rest of its file.
 REFUSED = b""
-#: What an answer begins with that says why there are no others.
+#: The first byte of an answer that has the error which ended the process.
 FAILED = b"!"
-#: API requests that are answered meanwhile come first.
+#: API requests that are answered at the same time come first.
 _NICE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Brief:
-    """What has to be known of a run to judge its records."""
+class ValidationTask:
+    """What a process has to know about a file to validate its records."""
 
-    judge: Judge
+    validator: RowValidator
     path: Path
     read: ReadSpec
     limits: Limits
     form: Format | None
 
 
-class Unclear(Exception):
-    """A Slice that is not one record by itself: its file has to be read in one piece."""
+class NotOneRecord(Exception):
+    """A Slice is not one record by itself: its file has to be read in one piece."""
 
 
-class Judging:
-    """Judges records of one file, Slices included. Raises Unclear, and what Judge raises."""
+class FileValidator:
+    """Validates records of one file, Slices included. Raises NotOneRecord, and what RowValidator raises."""
 
-    def __init__(self, brief: Brief) -> None:
-        self._brief = brief
-        if brief.form == "xml":  # no other format comes in Slices
-            # A parser that stands where they were cut out: behind the file's first record.
-            self._reader = open_reader(brief.path, brief.read, brief.limits)
+    def __init__(self, task: ValidationTask) -> None:
+        self._task = task
+        if task.form == "xml":  # no other format is cut into Slices
+            # Slices are parsed in the context of the file's first record: behind it.
+            self._reader = open_reader(task.path, task.read, task.limits)
             self._records = iter(self._reader)
             next(self._records, None)
 
-    def outcomes(self, records: Iterable[Record], now: Moment) -> list[Outcome]:
-        return self._brief.judge.outcomes(map(self._parsed, records), self._brief.form, now)
+    def validate(self, records: Iterable[Record], now: Moment) -> list[ValidatedRow]:
+        return self._task.validator.validate(map(self._parsed, records), self._task.form, now)
 
     def _parsed(self, record: Record) -> Record:
         if not isinstance(record.item, Slice):
             return record
         try:
             found = self._reader.again(record.item.data, record.line or 0)
-        except FeedError as error:  # only who reads the whole file can say where
-            raise Unclear from error
+        except FeedError as error:  # only a reader of the whole file knows where the fault is
+            raise NotOneRecord from error
         if found is None:
-            raise Unclear
+            raise NotOneRecord
         return found
 
 
-#: A record on its way to a helper: its line, its item (bytes: of a Slice), what is wrong with it.
-_Told = tuple[int | None, object, Problem | None]
+#: A record on its way to a worker process: its line, its item (bytes: of a Slice), what is wrong with it.
+_Sent = tuple[int | None, object, Problem | None]
 
 
-def packed(records: list[Record], now: Moment) -> bytes:
-    """A parcel as it is sent to a helper. Raises what pickle raises."""
-    told: list[_Told] = [
+def packed_batch(records: list[Record], now: Moment) -> bytes:
+    """Return a batch as it is sent to a worker process. Raises what pickle raises."""
+    sent: list[_Sent] = [
         (record.line, item.data if isinstance(item := record.item, Slice) else item, record.problem)
         for record in records
     ]
-    return pickle.dumps((now, told), pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps((now, sent), pickle.HIGHEST_PROTOCOL)
 
 
-def answered(data: bytes) -> list[Outcome]:
-    """The outcomes in an answer, in the order of the parcel. Raises Unclear."""
-    if data == REFUSED:
-        raise Unclear
-    outcomes = marshal.loads(data)  # noqa: S302 - from a process of our own
-    return [Outcome(Kind(kind), *rest) for kind, *rest in outcomes]
+def rows_in(answer: bytes) -> list[ValidatedRow]:
+    """Return the rows of an answer, in the order of the batch. Raises NotOneRecord."""
+    if answer == REFUSED:
+        raise NotOneRecord
+    rows = marshal.loads(answer)  # noqa: S302 - from a process of our own
+    return [ValidatedRow(RowKind(kind), *rest) for kind, *rest in rows]
 
 
-def _answer(judging: Judging, data: bytes) -> bytes:
-    now, told = pickle.loads(data)  # noqa: S301 - from the importer
+def _answer(validator: FileValidator, data: bytes) -> bytes:
+    now, sent = pickle.loads(data)  # noqa: S301 - from the run
     try:
-        outcomes = judging.outcomes(map(_record, told), now)
-    except (Unclear, FeedError):
+        rows = validator.validate(map(_record, sent), now)
+    except (NotOneRecord, FeedError):
         return REFUSED
-    return marshal.dumps([(int(kind), *rest) for kind, *rest in outcomes])
+    return marshal.dumps([(int(kind), *rest) for kind, *rest in rows])
 
 
-def _record(told: _Told) -> Record:
-    line, item, problem = told
+def _record(sent: _Sent) -> Record:
+    line, item, problem = sent
     return Record(0, line, None, b"", Slice(item, None, "") if isinstance(item, bytes) else item, problem)
 
 
 def main() -> None:
-    """Answers parcels until standard input ends."""
+    """Answer batches until standard input ends."""
     requests, answers = Connection(os.dup(0), writable=False), Connection(os.dup(1), readable=False)
-    os.dup2(2, 1)  # what anything prints is no answer
+    os.dup2(2, 1)  # printed text must not get into the answers
     with suppress(OSError):  # a sandbox may deny it
         os.nice(_NICE)
     try:
-        judging = Judging(pickle.loads(requests.recv_bytes()))  # noqa: S301 - from the importer
+        validator = FileValidator(pickle.loads(requests.recv_bytes()))  # noqa: S301 - from the run
         gc.freeze()
-        gc.set_threshold(20_000, 10, 1_000)  # a parcel makes many objects, and hardly a cycle
+        gc.set_threshold(20_000, 10, 1_000)  # a batch makes many objects and hardly any cycle
         answers.send_bytes(READY)
         while True:
-            answers.send_bytes(_answer(judging, requests.recv_bytes()))
+            answers.send_bytes(_answer(validator, requests.recv_bytes()))
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        return  # the importer has what it wanted, or is gone
+        return  # the run has all its answers, or has ended
     except Exception as error:
         answers.send_bytes(FAILED + f"{type(error).__name__}: {error}".encode())

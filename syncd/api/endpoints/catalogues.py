@@ -1,0 +1,38 @@
+"""The catalogues by which jobs are sorted: position types, categories, periods, routing types
+(docs/api.md "Catalogues").
+
+A list offers what a new job may have. An entry that is retired is not on it, and still found by its id: jobs
+may have it.
+"""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from syncd.api.context import CONTEXT
+from syncd.api.path_ids import path_id
+from syncd.errors import NotFound
+from syncd.web import JSON, Handler, answer
+
+_HEADERS = {"Content-Type": JSON}
+
+
+def list_of(kind: str) -> Handler:
+    """The handler of ``GET /{kind}``."""
+
+    async def serve(request: web.Request) -> web.Response:
+        return answer(request, request.app[CONTEXT].render.catalogue(kind), _HEADERS)
+
+    return serve
+
+
+def entry_of(kind: str) -> Handler:
+    """The handler of ``GET /{kind}/{id}``."""
+
+    async def serve(request: web.Request) -> web.Response:
+        found = request.app[CONTEXT].render.catalogue_entry(kind, path_id(request, "entry"))
+        if found is None:
+            raise NotFound("entry", request.match_info["id"])
+        return answer(request, found, _HEADERS)
+
+    return serve

@@ -1,0 +1,57 @@
+"""``/docs``: an interactive page over the OpenAPI document, and ``openapi.json`` itself.
+
+The viewer (Swagger UI, see NOTICE) lies in the package, so the page works without any network; its
+Content-Security-Policy lets the browser talk to this service alone. No key is needed: nothing here is anybody's
+data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from aiohttp import web
+
+from syncd.api.context import CONTEXT
+from syncd.errors import NotFound
+from syncd.web import JSON, answer
+
+#: The files of the viewer and their types.
+FILES: Mapping[str, str] = {
+    "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+    "swagger-ui.css": "text/css; charset=utf-8",
+    "docs.js": "text/javascript; charset=utf-8",
+    "favicon-32x32.png": "image/png",
+}
+#: Scripts and styles come from here only, the page talks to nobody else, and nothing can frame it.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
+
+
+async def openapi(request: web.Request) -> web.Response:
+    return answer(request, request.app[CONTEXT].document, {"Content-Type": JSON})
+
+
+async def page(request: web.Request) -> web.Response:
+    """Addresses in it are relative, so that it works behind a proxy that puts a path before them."""
+    document = f"{request.app[CONTEXT].settings.base_path}/openapi.json".removeprefix("/")
+    html = _content("docs.html").decode().replace("{{document}}", escape(document))
+    return answer(request, html.encode(), {**_HEADERS, "Content-Type": "text/html; charset=utf-8"})
+
+
+async def asset(request: web.Request) -> web.Response:
+    """A file of the viewer."""
+    name = request.match_info["file"]
+    if name not in FILES:
+        raise NotFound("file", name[:50])
+    return answer(request, _content(name), {**_HEADERS, "Content-Type": FILES[name]})
+
+
+@cache
+def _content(name: str) -> bytes:
+    return (files("syncd.api") / "viewer" / name).read_bytes()

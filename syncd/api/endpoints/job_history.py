@@ -1,0 +1,78 @@
+"""``GET /jobs/{id}/history``: what became of a job, when, and through whom.
+
+Every key of the job's employer may see it, also after the job was deleted, for as long as the store keeps past
+values. Nobody else learns that it exists. Of the two application addresses both are told, whichever is in force.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from syncd.api.context import CONTEXT, PRINCIPAL
+from syncd.api.paging import ListQuery, links, paging
+from syncd.api.path_ids import path_id
+from syncd.api.payloads import Renderer, Shape, encode
+from syncd.domain.job import ActorKind, Employer, Job
+from syncd.domain.job_fields import ATTRIBUTES
+from syncd.errors import NotFound
+from syncd.store import history
+from syncd.store.history import Step
+from syncd.web import JSON
+
+PARAMETERS = frozenset({"pageSize", "page"})
+#: What a change can be about, in the order of docs/specification.md 2.1.
+FIELDS = ("publishDate", *ATTRIBUTES)
+
+
+async def list_history(request: web.Request) -> web.Response:
+    """Newest change first."""
+    context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
+    job_id = path_id(request, "job")
+    query = ListQuery.parse(request.rel_url.raw_query_string, PARAMETERS)
+    address = context.addresses.of(request, f"/jobs/{job_id}/history")
+    total, steps = await context.store.read_async(
+        lambda tx: history.page(tx, employer.id, job_id, page=query.page, page_size=query.page_size)
+    )
+    if not total:
+        raise NotFound("job", job_id)
+    data = [shown(step, context.render, employer) for step in steps]
+    body = encode({"data": data, "paging": paging(query, total, address)})
+    return web.Response(body=body, headers={"Content-Type": JSON, **links(query, total, address)})
+
+
+def shown(step: Step, render: Renderer, employer: Employer) -> Shape:
+    """One entry as it is answered."""
+    entry = step.entry
+    return {
+        "id": entry.id,
+        "at": entry.at,
+        "action": entry.action,
+        "changedBy": _who(step),
+        "changes": _changes(step, render, employer),
+    }
+
+
+def _who(step: Step) -> Shape:
+    """A run is named by its number, whoever approved it; the service and the operator have no number."""
+    actor = step.entry.actor
+    number = step.entry.run_id if actor.kind is ActorKind.RUN else actor.id
+    return {"kind": actor.kind.value, "id": number, "label": step.by}
+
+
+def _changes(step: Step, render: Renderer, employer: Employer) -> list[Shape]:
+    """The fields that differ; of a new or a deleted job those that it has."""
+    before, after = _values(step.before, render, employer), _values(step.after, render, employer)
+    return [
+        {"field": name, "before": before.get(name), "after": after.get(name)}
+        for name in FIELDS
+        if before.get(name) != after.get(name)
+    ]
+
+
+def _values(job: Job | None, render: Renderer, employer: Employer) -> dict[str, Any]:
+    if job is None:
+        return {}
+    addresses = {"applicationEmail": job.application_email, "applicationUrl": job.application_url}
+    return {**render.shape(job, employer), **addresses}

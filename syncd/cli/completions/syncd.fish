@@ -1,0 +1,1 @@
+complete --command syncd --no-files --arguments "(env _SYNCD_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) syncd)" --condition "env _SYNCD_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) syncd"

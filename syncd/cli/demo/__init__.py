@@ -1,0 +1,6 @@
+"""``syncd demo``: an installation of its own, a real daemon on it, and a week of feed files dropped one after the
+other."""
+
+from syncd.cli.demo.walkthrough import demo
+
+__all__ = ["demo"]

@@ -1,0 +1,85 @@
+"""``syncd key …``."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from syncd.cli.context import opened_store
+from syncd.cli.output import cell, instant, print_json, print_table, remark
+from syncd.config import load_settings
+from syncd.store import employers, keys
+from syncd.store.keys import KeyInfo
+
+#: How long a key stays valid beside its successor by default.
+GRACE = timedelta(hours=24)
+
+
+def create_key(
+    config: Path | None, as_json: bool, employer: str, label: str, expires: timedelta | None
+) -> None:
+    with opened_store(load_settings(config)) as store:
+        owner = store.read(lambda tx: employers.find(tx, employer))
+        ends = store.now().instant + expires if expires else None
+        info, plain = store.write(lambda tx: keys.create(tx, owner.id, label, ends))
+    _show_new(as_json, info, plain)
+
+
+def rotate_key(
+    config: Path | None, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
+) -> None:
+    spared = GRACE if grace is None else grace
+    with opened_store(load_settings(config)) as store:
+        ends = store.now().instant + expires if expires else None
+        info, plain = store.write(lambda tx: keys.rotate(tx, key_id, spared, ends))
+        old = store.read(lambda tx: keys.get(tx, key_id))
+    _show_new(as_json, info, plain)
+    if not as_json:
+        remark(f"key {old.id} works until {cell(old.expires_at)}; change every client to the new one before")
+
+
+def _show_new(as_json: bool, info: KeyInfo, plain: str) -> None:
+    """The key alone, for a pipe; what else there is to say only to a person."""
+    if as_json:
+        print_json({**_key(info), "key": plain})
+        return
+    print(plain)
+    if sys.stdout.isatty():
+        remark(f"key {info.id} of {info.employer}; keep it now, it is not shown again")
+
+
+def list_keys(config: Path | None, as_json: bool) -> None:
+    with opened_store(load_settings(config)) as store:
+        found = store.read(keys.all)
+        now = store.now().instant
+    if as_json:
+        print_json([_key(info) for info in found])
+        return
+    rows = [
+        (k.id, k.employer, k.label, k.state(now), k.created_at, k.last_used_at, k.expires_at) for k in found
+    ]
+    headings = ("id", "employer", "label", "state", "created", "last used", "expires")
+    print_table(headings, rows, "no keys yet; make one: syncd key create EMPLOYER")
+
+
+def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
+    with opened_store(load_settings(config)) as store:
+        info = store.write(lambda tx: keys.revoke(tx, key_id))
+    if as_json:
+        print_json(_key(info))
+    else:
+        print(f"key {info.id} of {info.employer} is revoked")
+
+
+def _key(info: KeyInfo) -> dict[str, Any]:
+    return {
+        "id": info.id,
+        "employer": info.employer,
+        "label": info.label,
+        "createdAt": instant(info.created_at),
+        "lastUsedAt": instant(info.last_used_at),
+        "expiresAt": instant(info.expires_at),
+        "revokedAt": instant(info.revoked_at),
+    }

@@ -1,0 +1,81 @@
+"""Work that is done now and then: delete what is older than ``keep_history``, report feeds that have gone silent, and
+keep the search index up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import structlog
+
+from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded
+from syncd.logs import Event
+from syncd.store import Store, Tx, history, replies, runs
+from syncd.sync.run import Feed
+
+log = structlog.get_logger("syncd.service")
+
+#: Seconds between two ticks of ``Housekeeping``, and of ``SearchIndexing``.
+HOUSEKEEPING, INDEXING = 60.0, 1.0
+#: Rows that one transaction deletes, so that writes of the API get their turn.
+BATCH = 1_000
+
+
+class Housekeeping:
+    """``feeds`` returns the feeds as they are configured now. A silent feed is reported once for each period."""
+
+    def __init__(self, store: Store, keep: timedelta, feeds: Callable[[], Mapping[str, Feed]]) -> None:
+        self._store, self._keep, self._feeds = store, keep, feeds
+        self._since = store.now().instant
+        self._reported: dict[str, datetime] = {}
+
+    def tick(self) -> None:
+        """Raises StoreError."""
+        now = self._store.now().instant
+        for feed in self._feeds().values():
+            self._report_silence(feed, now)
+        self._delete(lambda tx: history.prune(tx, now - self._keep, BATCH))
+        self._delete(lambda tx: runs.prune(tx, now - self._keep, BATCH))
+        self._store.write(lambda tx: replies.prune(tx, now - replies.KEPT))
+
+    def _delete(self, prune: Callable[[Tx], int]) -> None:
+        while self._store.write(prune) >= BATCH:
+            pass
+
+    def _report_silence(self, feed: Feed, now: datetime) -> None:
+        """Log ``feed.overdue`` if the feed's last file is older than ``expect_every``."""
+        every = feed.config.expect_every
+        if not every:
+            return
+        found = self._store.read(lambda tx: runs.list(tx, feed.name, 1))
+        last = found[0].claimed_at if found else None
+        start = last or self._since
+        if now - max(start, self._reported.get(feed.name, start)) > every:
+            self._reported[feed.name] = now
+            log.warning(Event.FEED_OVERDUE, feed=feed.name, last=last, expected_every=str(every))
+
+
+class SearchIndexing:
+    """Keeps the search index up to date, and rebuilds it when it is damaged. ``stop`` is asked between two steps."""
+
+    def __init__(self, store: Store, stop: Callable[[], bool]) -> None:
+        self._store, self._stop = store, stop
+
+    def tick(self) -> None:
+        """A store that is busy or full is left alone until the next tick: searches are correct meanwhile. Raises
+        StoreError for any other fault."""
+        with suppress(StoreBusy, StoreClosed, StoreOverloaded):
+            self._mend()
+            while not self._stop() and self._store.index_some():
+                pass
+
+    def _mend(self) -> None:
+        found = self._store.mend_index()
+        if found is not None:
+            error, rebuilt = found
+            log.error(
+                Event.SEARCH_DAMAGED,
+                error=error,
+                then="it is made anew" if rebuilt else "searches scan until the next start",
+            )

@@ -1,0 +1,68 @@
+"""The addresses of the daemon: sockets that systemd passes (socket activation), else its own."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from syncd.config import Address
+from syncd.errors import ConfigError
+from syncd.web import retire
+
+FIRST_FD = 3
+
+
+class Listeners:
+    """What serves, in the order of ``open``."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._passed = _passed_sockets(environ)
+        self._runners: list[web.AppRunner] = []
+
+    async def open(self, name: str, runner: web.AppRunner, address: Address) -> str:
+        """Serve ``runner`` at the socket that systemd passes as ``name``, else at ``address``. Return the URL that
+        a client can use. Raises ConfigError, which names the setting."""
+        self._runners.append(runner)
+        await runner.setup()
+        passed = self._passed.get(name)
+        try:
+            if passed is not None:
+                await web.SockSite(runner, passed).start()
+            else:
+                await web.TCPSite(runner, address.host or None, address.port).start()
+        except OSError as error:
+            raise ConfigError([f"{name}.listen: {address}: {_reason(error)}"]) from error
+        bound = runner.addresses[-1]
+        return f"http://{Address(*bound[:2])}" if isinstance(bound, tuple) else str(bound)
+
+    async def close(self) -> None:
+        """Finish the requests that have begun, and close all connections."""
+        for runner in self._runners:
+            await retire(runner)
+
+
+def _passed_sockets(environ: Mapping[str, str]) -> dict[str, socket.socket]:
+    """Return the sockets by name (FileDescriptorName=): ``api`` and ``operator``; a socket with another name is the
+    API's."""
+    count = environ.get("LISTEN_FDS", "")
+    if environ.get("LISTEN_PID") != str(os.getpid()) or not count.isdecimal():
+        return {}
+    names = environ.get("LISTEN_FDNAMES", "").split(":")
+    found: dict[str, socket.socket] = {}
+    for index in range(int(count)):
+        name = names[index] if index < len(names) and names[index] == "operator" else "api"
+        os.set_inheritable(FIRST_FD + index, False)
+        found.setdefault(name, socket.socket(fileno=FIRST_FD + index))
+    return found
+
+
+def _reason(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "another program listens there; stop it or choose another port"
+    if error.errno == errno.EACCES:
+        return "this user may not listen there; choose a port above 1023"
+    return "cannot listen there: " + (os.strerror(error.errno) if error.errno else str(error))

@@ -1,0 +1,30 @@
+"""Opens the store that the settings name. Imports nothing else of the service, so that a command that only reads
+starts fast."""
+
+from __future__ import annotations
+
+from syncd.config import Settings
+from syncd.domain.catalog import Catalog
+from syncd.store import Store, catalogue
+
+
+def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
+    """Return the open store, created or migrated first where needed. ``exclusive`` is for the daemon. Raises
+    StoreError, OSError."""
+    if settings.store.path is not None:
+        settings.store.path.parent.mkdir(parents=True, exist_ok=True)
+    return Store.open(
+        settings.store.url,
+        timezone=settings.timezone,
+        exclusive=exclusive,
+        queue_limit=settings.store.max_waiting,
+    )
+
+
+def catalog_of(store: Store, settings: Settings, *, remember: bool = False) -> Catalog:
+    """Return the configured catalogue and, retired, the entries that were configured before. ``remember``: jobs may
+    be written with it from now on."""
+    catalog = store.read(lambda tx: catalogue.complete(tx, settings.catalog))
+    if remember:
+        store.write(lambda tx: catalogue.remember(tx, catalog))
+    return catalog

@@ -1,0 +1,174 @@
+"""How a run ends: its state and counts, what is stored with it, and the log event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+from syncd.domain.plan import Hold
+from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunState
+from syncd.errors import FeedError
+from syncd.store import Tx, feeds, runs
+from syncd.sync.run import events
+from syncd.sync.run.context import FileRun
+from syncd.sync.run.held_plan import ShownPlan, supersede
+from syncd.sync.run.planner import Plan
+from syncd.sync.run.reading import Summary
+from syncd.sync.run.source import FILE_CHANGED
+from syncd.sync.run.stage import Stage
+
+#: Rejected rows that are stored in one write.
+_BATCH = 500
+
+
+def certain_counts(plan: Plan) -> Counts:
+    """Return what is counted before a row is written; the applier counts the rest."""
+    return Counts(
+        read=plan.summary.read,
+        rejected=plan.counts.rejected,
+        unchanged=plan.summary.known,
+        missing=plan.counts.missing,
+        warnings=plan.counts.warnings,
+    )
+
+
+def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str) -> ShownPlan:
+    """Return what a person decides about when the run is held for ``reason``."""
+    return ShownPlan(
+        plan.digest,
+        stage.leaving.digest(),
+        this.feed.config.settings_digest,
+        reason,
+        this.feed.fingerprint.hex(),
+        stage.leaving.ids(expired=False),
+        stage.leaving.ids(expired=True),
+    )
+
+
+def held(run: Run, hold: Hold | None) -> Run:
+    """Return the run with what is held and why."""
+    if hold is None:
+        return replace(run, holds=None, reason=None)
+    return replace(run, holds=Holds.ALL if hold.all else Holds.ARCHIVE, reason=hold.reason)
+
+
+def end_unchanged(this: FileRun, run: Run) -> Run:
+    return _end(this, replace(run, state=RunState.UNCHANGED), lambda tx: None)
+
+
+def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownPlan | None = None) -> Run:
+    """End a run that applied all it had to. ``shown``: what a person approved, for an approved run."""
+    feed = this.feed
+    whole = not run.counts.rejected and run.withheld is None
+    reason = f"approved; it was held because {shown.reason}" if shown is not None else None
+    state = RunState.SUCCEEDED if whole else RunState.PARTIAL
+
+    def also(tx: Tx) -> None:
+        feeds.missed(tx, feed.id, plan.waiting)
+        feeds.confirm(tx, feed.id, plan.back)
+        if shown is not None:
+            feeds.set_settings_digest(tx, feed.id, shown.settings)
+        elif feeds.settings_digest(tx, feed.id) is None:
+            feeds.set_settings_digest(tx, feed.id, feed.config.settings_digest)
+        if whole:
+            feeds.settle(tx, feed.id)
+
+    return _end(this, replace(run, state=state, holds=None, reason=reason), also, stage, plan.summary)
+
+
+def end_held(
+    this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold, *, moved: str | None = None
+) -> Run:
+    """End a run that waits for a person. ``moved``: what has changed since the run was shown before."""
+    tally = plan.tally
+    counts = plan.counts if hold.all else run.counts
+    run = held(replace(run, state=RunState.HELD, counts=replace(counts, missing=tally.missing)), hold)
+    if moved is not None:
+        leaving = tally.missing + tally.expired_archives
+        reason = f"{moved} since this was shown, {leaving} would be archived now; {hold.reason}"
+        run = replace(run, reason=reason)
+    payload = shown_plan(this, stage, plan, hold.reason).to_bytes()
+
+    def also(tx: Tx) -> None:
+        feeds.confirm(tx, this.feed.id, [] if hold.all else plan.back)
+        runs.set_plan(tx, run.id, payload)
+
+    return _end(this, run, also, stage, plan.summary)
+
+
+def end_failed(this: FileRun, run: Run, error: FeedError) -> Run:
+    """End a run whose file cannot be used. Raises ``error`` again where the run has to go on: it is approved, or the
+    file is being written to."""
+    if this.approved or error.code == FILE_CHANGED:
+        raise error
+    parts = [f"{error.code}: {error.detail}", error.where()]
+    if error.last_good:
+        parts.append(f"last good referenceId {error.last_good}")
+    run = replace(
+        run,
+        state=RunState.FAILED,
+        counts=Counts(warnings=this.warnings.total),
+        holds=None,
+        withheld=None,
+        reason="; ".join(part for part in parts if part),
+    )
+    return _end(this, run, lambda tx: None)
+
+
+def rejected_rows(stage: Stage, summary: Summary) -> Iterator[list[RejectedRow]]:
+    """Yield the rejected rows in file order, a batch at a time."""
+    for batch in stage.records.rejected(_BATCH):
+        yield [
+            RejectedRow(row.number, row.line, row.reference, row.problems, summary.member_of(row.number))
+            for row in batch
+        ]
+
+
+def _end(
+    this: FileRun,
+    run: Run,
+    also: Callable[[Tx], None],
+    stage: Stage | None = None,
+    summary: Summary | None = None,
+) -> Run:
+    """Store the rejected rows, which can be many, then all of the outcome in one transaction, and log it."""
+    store = this.store
+    if this.rejects is not None:
+        this.rejects.close()
+    if this.reports_rows:
+        _store_rejected(this, stage, summary)
+    phases: Mapping[str, float] = this.phases.rounded()
+    run = replace(run, ended_at=store.now().instant, phases=dict(phases))
+
+    def end(tx: Tx) -> list[Run]:
+        also(tx)
+        if this.reports_rows:
+            _store_warnings(tx, this)
+        if run.state is not RunState.HELD:
+            runs.set_plan(tx, run.id, None)
+        runs.save(tx, run)
+        return [] if run.state is RunState.FAILED else supersede(tx, run.feed, before=run.id)
+
+    for superseded in store.write(end):
+        events.superseded(superseded, run)
+    (events.decided if this.approved else events.reconciled)(run)
+    return run
+
+
+def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None) -> None:
+    run, store = this.run, this.store
+    store.write(lambda tx: runs.clear_findings(tx, run.id))
+    if stage is None or summary is None:
+        return
+    for rows in rejected_rows(stage, summary):
+        store.write(partial(runs.add_rejected, run_id=run.id, rows=rows))
+        for row in rows:
+            events.row_rejected(run, row)
+
+
+def _store_warnings(tx: Tx, this: FileRun) -> None:
+    config = this.feed.config
+    unknown = this.warnings.unknown.listed(config.mapping, config.own_lookups, this.ctx.catalog)
+    runs.add_warnings(tx, this.run.id, this.warnings.all())
+    runs.set_unknown(tx, this.run.id, unknown)

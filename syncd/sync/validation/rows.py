@@ -1,0 +1,153 @@
+"""From a record to a validated row: mapped, checked by the API's own rules, and decided as if no job had its
+referenceId. Uses neither the store nor a clock, so it can run in any process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple, TypeGuard
+
+from syncd.domain import rules
+from syncd.domain.catalog import Catalog
+from syncd.domain.flat import NewJob, flat
+from syncd.domain.job import JobInput, Moment, Place
+from syncd.domain.plan import Create, Ownership, decide_row, due
+from syncd.domain.policy import Policy
+from syncd.errors import Invalid, Problem
+from syncd.feeds.mapping import MappedRow, Mapping, unknown_places
+from syncd.feeds.readers import Format, Record
+from syncd.sync.validation.packing import Creation, pack, pack_problems
+
+_NO_OWNER = Ownership()
+_NOT_AN_OBJECT = Problem("", "wrong_type", "a record must be an object")
+
+
+class RowKind(IntEnum):
+    """The result of validating a record that is not known."""
+
+    VALID = 1  # valid by itself
+    REJECTED = 2
+    RAGGED = 3  # rejected, and its id may be in the wrong column
+
+
+class CheckedRow(NamedTuple):
+    """A record after mapping and the rules for a body: ``sent`` or ``problems``, and its id where it can be
+    read. ``warnings``: (code, detail). ``unknown``: (field, value) of values that no catalogue and no lookup
+    has, and of texts that cannot be places."""
+
+    reference: str | None
+    sent: JobInput | None
+    problems: tuple[Problem, ...]
+    warnings: tuple[tuple[str, str], ...]
+    unknown: tuple[tuple[str, str], ...] = ()
+
+
+class ValidatedRow(NamedTuple):
+    """A checked row in values that any process can send. ``body``: the packed row, or the packed problems.
+    ``day``: the day (proleptic ordinal) for which the job that the row creates was decided; 0: it was not
+    decided, or the row creates no job. ``warnings`` and ``unknown``: see CheckedRow."""
+
+    kind: RowKind
+    reference: str | None
+    body: bytes
+    day: int
+    warnings: tuple[tuple[str, str], ...]
+    unknown: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowValidator:
+    """All that decides about a record before the store is asked. ``feed_id`` and ``employer_id`` are the
+    store's."""
+
+    mapping: Mapping
+    catalog: Catalog
+    policy: Policy
+    feed_id: int
+    employer_id: int
+
+    def validate(self, records: Iterable[Record], form: Format | None, now: Moment) -> list[ValidatedRow]:
+        """Return the rows in the order of the records. A record is not used after the next one is taken.
+
+        Each step is done for all records before the next step: a processor repeats what it has just done about
+        15 % faster."""
+        mapped, ragged = [], []
+        for record in records:
+            mapped.append(self.mapping.row(record, form))
+            ragged.append(record.problem is not None)
+        checked = [_checked(row, self.catalog) for row in mapped]
+        creations = [self._creation(row.sent, now) if row.sent is not None else None for row in checked]
+        return [_validated(*row, now) for row in zip(checked, creations, ragged, strict=True)]
+
+    def _creation(self, sent: JobInput, now: Moment) -> Creation | None:
+        """Return the job that the row creates if no job has its referenceId. Return None where this is decided
+        later: the row creates no job, or more than its digest is kept of it."""
+        places = sent.fields.get("locations")
+        if sent.id is not None or self.policy.on_api_edit == "keep" or not _unlocated(places):
+            return None
+        decision = decide_row(
+            None,
+            sent,
+            now,
+            employer_id=self.employer_id,
+            feed_id=self.feed_id,
+            ownership=_NO_OWNER,
+            policy=self.policy,
+        ).decision
+        if not isinstance(decision, Create):
+            return None
+        return Creation(NewJob(flat(decision.job), places), due(sent, decision.job, self.policy, now))
+
+
+def _unlocated(places: object) -> TypeGuard[tuple[Place, ...]]:
+    return isinstance(places, tuple) and all(isinstance(place, Place) for place in places)
+
+
+def _validated(row: CheckedRow, creation: Creation | None, ragged: bool, now: Moment) -> ValidatedRow:
+    if row.sent is None or row.reference is None:
+        kind = RowKind.RAGGED if ragged else RowKind.REJECTED
+        body = pack_problems(row.problems)
+        return ValidatedRow(kind, row.reference, body, 0, row.warnings, row.unknown)
+    day = now.today.toordinal() if creation is not None else 0
+    body = pack(row.sent, creation)
+    return ValidatedRow(RowKind.VALID, row.reference, body, day, row.warnings, row.unknown)
+
+
+def check_record(mapping: Mapping, catalog: Catalog, record: Record, form: Format | None) -> CheckedRow:
+    """Map a record and check the resulting body by the API's own rules."""
+    return _checked(mapping.row(record, form), catalog)
+
+
+def _checked(mapped: MappedRow, catalog: Catalog) -> CheckedRow:
+    problems = mapped.problems
+    if mapped.body is None:
+        reference = _readable(mapped.reference_id)
+        return CheckedRow(reference, None, problems or (_NOT_AN_OBJECT,), mapped.warnings, mapped.unknown)
+    try:
+        sent = rules.check(mapped.body, catalog, reference_required=True)
+    except Invalid as invalid:
+        problems = _joined(problems, invalid.problems)
+    if problems:
+        unknown = mapped.unknown + unknown_places(problems)
+        return CheckedRow(_readable(mapped.reference_id), None, problems, mapped.warnings, unknown)
+    return CheckedRow(sent.reference_id, sent, (), mapped.warnings, mapped.unknown)
+
+
+def _readable(reference: str | None) -> str | None:
+    """Return the referenceId of a rejected row if a job could have it."""
+    try:
+        return rules.check_reference({"referenceId": reference})
+    except Invalid:
+        return None
+
+
+def _joined(mapping: tuple[Problem, ...], rule: tuple[Problem, ...]) -> tuple[Problem, ...]:
+    """Return the problems of the mapping, and those of the rules for other fields. The mapping knows the value
+    as the file has it, so its problem is the better one of two about one field."""
+    reported = {_field(problem) for problem in mapping}
+    return mapping + tuple(problem for problem in rule if _field(problem) not in reported)
+
+
+def _field(problem: Problem) -> str:
+    return problem.pointer.split("/")[1] if problem.pointer else ""

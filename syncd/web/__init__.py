@@ -1,0 +1,60 @@
+"""What aiohttp lacks, for every application of the service alike: limits on what comes in, strict bodies, problems
+(RFC 9457), conditional and compressed answers, CORS, rates, request ids and timings."""
+
+from syncd.web import problems
+from syncd.web.addresses import Addresses
+from syncd.web.body import read_object
+from syncd.web.bucket import Quota
+from syncd.web.compression import Compressor
+from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
+from syncd.web.cors import Cors
+from syncd.web.endpoint import Handler, add_endpoint, add_nothing_else, effective_method
+from syncd.web.envelope import KEY_ID, Guard, RequestLog, envelope
+from syncd.web.health import ReadinessCheck, health_of
+from syncd.web.limits import ServerLimits
+from syncd.web.metrics_endpoint import METRICS_PATH, RenderMetrics, metrics_of
+from syncd.web.negotiation import JSON, JSON_LD, wants_json_ld
+from syncd.web.peers import Proxies
+from syncd.web.problems import CODES, Refusal
+from syncd.web.rate_limits import FailedKeys, KeyLimit
+from syncd.web.server import STOPPING, make_runner, retire
+from syncd.web.timings import RequestTimes
+
+__all__ = [
+    "CODES",
+    "JSON",
+    "JSON_LD",
+    "KEY_ID",
+    "METRICS_PATH",
+    "STOPPING",
+    "UNCONDITIONAL",
+    "Addresses",
+    "Compressor",
+    "Cors",
+    "FailedKeys",
+    "Guard",
+    "Handler",
+    "KeyLimit",
+    "Proxies",
+    "Quota",
+    "ReadinessCheck",
+    "Refusal",
+    "RenderMetrics",
+    "RequestLog",
+    "RequestTimes",
+    "ServerLimits",
+    "add_endpoint",
+    "add_nothing_else",
+    "answer",
+    "conditions_of",
+    "effective_method",
+    "envelope",
+    "health_of",
+    "make_runner",
+    "metrics_of",
+    "problems",
+    "read_object",
+    "retire",
+    "tag_of",
+    "wants_json_ld",
+]

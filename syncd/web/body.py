@@ -1,0 +1,195 @@
+"""Reading a request body: media type, size, time, then JSON without the leniencies of the usual parsers.
+
+Knows nothing of jobs. Every fault is a ``Refusal``; what comes back is a dict of plain values, numbers with a
+fraction or an exponent as exact ``Decimal``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+from typing import NoReturn
+
+from aiohttp import HttpVersion11, web
+
+from syncd.web.limits import ServerLimits
+from syncd.web.problems import Refusal
+
+#: How deep objects and arrays may nest, the outermost counted.
+MAX_DEPTH = 64
+#: Bytes up to which a compressed body may expand whatever its ratio.
+SMALL = 64 * 1024
+_COMPRESSED = frozenset({"gzip", "x-gzip", "deflate"})
+_ENCODINGS = _COMPRESSED | {"", "identity"}
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+async def read_object(request: web.Request, limits: ServerLimits) -> dict[str, object]:
+    """The JSON object in the body. Checks in the order of docs/api.md "Order of checks": there is a body,
+    415, 413, 408, 400."""
+    if not request.body_exists:
+        raise _malformed("a body is needed and there is none")
+    _check_media_type(request)
+    if (request.content_length or 0) > limits.max_body:
+        raise _too_large(limits.max_body)
+    raw = await _read(request, limits)
+    encoding = _encoding(request)
+    return parse(_expand(raw, encoding, limits) if encoding in _COMPRESSED else raw)
+
+
+def _check_media_type(request: web.Request) -> None:
+    if not request.headers.get("Content-Type", "").lower().startswith("application/json"):
+        raise Refusal("unsupported_media_type", "Content-Type has to start with application/json")
+    if _encoding(request) not in _ENCODINGS:
+        raise Refusal(
+            "unsupported_media_type",
+            "Content-Encoding can be gzip, deflate or identity",
+            headers={"Accept-Encoding": "gzip, deflate"},  # RFC 9110, 12.5.3: this is what it was about
+            close=True,
+        )
+
+
+def _encoding(request: web.Request) -> str:
+    return ",".join(request.headers.getall("Content-Encoding", ())).strip().lower()
+
+
+def _expand(raw: bytes, encoding: str, limits: ServerLimits) -> bytes:
+    """Decompress to the end mark and no further. What is cut off, or has more behind it, is malformed; what
+    grows beyond the size or the ratio that is allowed is given up there."""
+    limit = min(limits.max_body, max(SMALL, len(raw) * limits.max_ratio))
+    bare = (
+        encoding == "deflate" and raw[:1] and raw[0] & 0x0F != zlib.DEFLATED
+    )  # some send it without its frame
+    stream = zlib.decompressobj(-zlib.MAX_WBITS if bare else 32 + zlib.MAX_WBITS)
+    try:
+        text = stream.decompress(raw, limit + 1)
+    except zlib.error:
+        raise _malformed(f"the body is not {encoding}") from None
+    if len(text) > limit:
+        raise _too_large(limits.max_body) if limit == limits.max_body else _too_dense(limits.max_ratio)
+    if not stream.eof or stream.unused_data:
+        raise _malformed(f"the body is not one whole {encoding} stream")
+    return text
+
+
+async def _read(request: web.Request, limits: ServerLimits) -> bytes:
+    if (
+        request.headers.get("Expect", "").strip().lower() == "100-continue"
+        and request.version >= HttpVersion11
+    ):
+        await say_continue(request)
+    try:
+        async with asyncio.timeout(limits.read_timeout):
+            return await request.read()
+    except TimeoutError:
+        seconds = f"{limits.read_timeout:g}"
+        raise Refusal(
+            "request_timeout", f"the body did not arrive within {seconds} seconds", close=True
+        ) from None
+    except web.HTTPRequestEntityTooLarge:
+        raise _too_large(limits.max_body) from None
+    except web.RequestPayloadError:
+        raise _malformed("the body broke off or is encoded wrongly", close=True) from None
+    except RuntimeError as error:
+        if request.transport is not None:
+            raise
+        raise ConnectionResetError("the client left before its body was read") from error
+
+
+async def say_continue(request: web.Request) -> None:
+    """Ask for the body only now that key, method, type and size are known to be good (RFC 9110, section
+    10.1.1)."""
+    await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    request.writer.output_size = 0  # an interim answer does not count as the start of the final one
+
+
+def parse(raw: bytes) -> dict[str, object]:
+    """RFC 8259, strictly: raises ``malformed_json`` for anything but one object that survives a round
+    trip."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise _malformed(f"byte {error.start} is not UTF-8") from None
+    value = _decode(text)
+    if not isinstance(value, dict):
+        raise _malformed("the outermost value has to be an object")
+    if text.count("{") + text.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        raise _malformed(f"the nesting is deeper than {MAX_DEPTH} levels")
+    if _ESCAPED_SURROGATE.search(text) and any(map(_SURROGATE.search, _strings(value))):
+        raise _malformed("an escape names half of a surrogate pair")
+    return value
+
+
+def _decode(text: str) -> object:
+    if text.startswith("\ufeff"):
+        raise _malformed("the text starts with a byte order mark")
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        fault = error.msg.removesuffix(" at").removesuffix(" starting")
+        raise _malformed(f"line {error.lineno}, column {error.colno}: {fault}") from None
+    except RecursionError:
+        raise _malformed(f"the nesting is deeper than {MAX_DEPTH} levels") from None
+    except (ValueError, InvalidOperation):
+        raise _malformed("a number has too many digits") from None
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = Counter(name for name, _ in pairs)
+        raise _malformed(f"the member {_shown(max(names, key=names.__getitem__))} is there twice")
+    return value
+
+
+def _shown(name: str) -> str:
+    """A member's name for a message: short, and free of what cannot be sent."""
+    return json.dumps(name[:60])
+
+
+def _constant(name: str) -> NoReturn:
+    raise _malformed(f"{name} is not JSON")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=Decimal, parse_constant=_constant)
+
+
+def _depth(value: object) -> int:
+    """How deep ``value`` nests. No recursion: the input is hostile."""
+    depth, level = 0, [value]
+    while level := [v for v in level if isinstance(v, dict | list)]:
+        depth += 1
+        level = [child for v in level for child in (v.values() if isinstance(v, dict) else v)]
+    return depth
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every string within, names of members too."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            stack.extend(item)
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+
+
+def _malformed(detail: str, *, close: bool = False) -> Refusal:
+    return Refusal("malformed_json", detail, close=close)
+
+
+def _too_large(limit: int) -> Refusal:
+    return Refusal("body_too_large", f"a body may have {limit} bytes", close=True)
+
+
+def _too_dense(ratio: int) -> Refusal:
+    return Refusal("body_too_large", f"a body may expand to {ratio} times its compressed size", close=True)

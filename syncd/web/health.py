@@ -1,0 +1,40 @@
+"""``/healthz`` (the process answers) and ``/readyz`` (it can serve): wherever they are asked for, the same."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from syncd.web.endpoint import Handler
+
+ReadinessCheck = Callable[[], Awaitable[dict[str, Any]]]
+
+
+def health_of(readiness: ReadinessCheck) -> Mapping[str, Handler]:
+    """The two by path.
+
+    ``readiness`` gives what is told as JSON. Its member ``ready`` decides: 200 if it is true, else 503;
+    without one, every value has to be true. An exception counts as not ready.
+    """
+
+    async def ready(_request: web.Request) -> web.StreamResponse:
+        try:
+            state = await readiness()
+        except Exception as error:
+            state = {"ready": False, "error": type(error).__name__}
+        good = state["ready"] if "ready" in state else all(state.values())
+        return _json(200 if good else 503, {**state, "ready": bool(good)})
+
+    return {"/healthz": _alive, "/readyz": ready}
+
+
+async def _alive(_request: web.Request) -> web.StreamResponse:
+    return _json(200, {"alive": True})
+
+
+def _json(status: int, value: object) -> web.Response:
+    headers = {"Content-Type": "application/json"}
+    return web.Response(status=status, body=msgspec.json.encode(value), headers=headers)

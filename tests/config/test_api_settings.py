@@ -1,0 +1,87 @@
+"""The settings of the API's limits: what is accepted, refused, and how it reaches the application."""
+
+from dataclasses import asdict, fields
+
+import pytest
+
+from syncd.api import server_limits
+from syncd.config import Api, load_settings
+from syncd.errors import ConfigError
+from tests.settings import SHIPPED
+
+
+def load(tmp_path, toml):
+    path = tmp_path / "syncd.toml"
+    path.write_text(f"[api]\n{toml}\n")
+    return load_settings(path, {})
+
+
+@pytest.mark.parametrize(
+    ("toml", "words"),
+    [
+        ("cors_origins = ['*']", "api.cors_origins has \"*\", which is not an origin such as https://app.example.ca"),
+        ("cors_origins = ['https://app.example.ca/']", "not an origin"),
+        ("cors_origins = ['https://app.example.ca/path']", "not an origin"),
+        ("cors_origins = ['https://App.example.ca']", "not an origin"),
+        ("cors_origins = ['https://app.example.ca:443']", "not an origin"),
+        ("cors_origins = ['http://app.example.ca:80']", "not an origin"),
+        ("cors_origins = ['https://app.example.ca:70000']", "not an origin"),
+        ("cors_origins = ['app.example.ca']", "not an origin"),
+        ("cors_origins = ['null']", "not an origin"),
+        ("cors_origins = [1]", "not an origin"),
+        ("cors_origins = true", "list of origins"),
+        ("max_line = '512B'", "api.max_line must be from 1024 to 65536 bytes"),
+        ("max_line = '1MiB'", "api.max_line must be from 1024 to 65536 bytes"),
+        ("max_head = '4KiB'", "api.max_head: must be at least api.max_line"),
+        ("max_headers = 5", "from 10 to 1000"),
+        ("max_ratio = 1", "from 2 to 10000"),
+        ("head_timeout = '0s'", "must be more than"),
+        ("write_timeout = '0s'", "must be more than"),
+        ("keepalive = '0s'", "must be more than"),
+        ("rate_window = '0s'", "must be more than"),
+        ("rate_limit = 5\nrate_window = '500ms'", "api.rate_window: must be at least 1s"),
+        ("rate_limit = -1", "from 0 to"),
+        ("failed_keys = 'many'", "whole number"),
+        ("compress = 'yes'", "true or false"),
+        ("max_connections = -1", "from 0 to"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused_in_words_that_help(tmp_path, toml, words):
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, toml)
+    assert len(caught.value.faults) == 1
+    assert words in caught.value.faults[0]
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://app.example.ca", "http://localhost:3000", "https://[::1]:8443", "http://10.0.0.1", "https://a_b.example"],
+)  # fmt: skip
+def test_origins_are_as_browsers_write_them(tmp_path, origin):
+    assert load(tmp_path, f"cors_origins = ['{origin}']").api.cors_origins == (origin,)
+
+
+def test_origins_from_the_environment_are_a_list(tmp_path):
+    settings = load_settings(None, {"SYNCD_API__CORS_ORIGINS": "https://a.example, https://b.example"})
+    assert settings.api.cors_origins == ("https://a.example", "https://b.example")
+
+
+def test_every_setting_of_the_application_comes_from_the_file(tmp_path):
+    settings = load(
+        tmp_path,
+        'base_path = "/x"\npublic_url = "https://x.example"\ntrusted_proxies = ["10.0.0.1"]\nmax_line = "2KiB"\n'
+        'max_headers = 11\nmax_head = "3KiB"\nmax_body = "4KiB"\nmax_ratio = 5\nhead_timeout = "6s"\n'
+        'read_timeout = "7s"\nwrite_timeout = "8s"\nkeepalive = "9s"\nmax_connections = 10\n'
+        'max_connections_per_address = 12\nrate_limit = 13\nrate_window = "14s"\nfailed_keys = 15\n'
+        'failed_keys_window = "16s"\ncompress = false\ncompress_min = 17\n'
+        'cors_origins = ["https://y.example"]\ncors_max_age = "18s"',
+    )
+    given = settings.api
+    for field in fields(Api):
+        if field.name != "listen":
+            assert getattr(given, field.name) != getattr(SHIPPED, field.name), field.name
+    assert asdict(server_limits(given)) == {
+        "max_line": 2048, "max_headers": 11, "max_head": 3072, "max_body": 4096, "max_ratio": 5,
+        "head_timeout": 6.0, "read_timeout": 7.0, "write_timeout": 8.0, "keepalive": 9.0,
+        "max_connections": 10, "max_connections_per_address": 12, "trusted_proxies": ("10.0.0.1",),
+    }  # fmt: skip

@@ -1,0 +1,258 @@
+"""The service's settings: the table, the file that ships, what is refused and in which words."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from syncd.config import SETTINGS, load_settings
+from syncd.errors import ConfigError
+
+SHIPPED = Path(__file__).parents[2] / "config" / "syncd.toml"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """An installation folder that is also the current one."""
+    (tmp_path / "config").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(home, text):
+    path = home / "config" / "syncd.toml"
+    path.write_text(text)
+    return path
+
+
+def faults(path=None, environ=None):
+    with pytest.raises(ConfigError) as caught:
+        load_settings(path, environ or {})
+    return caught.value.faults
+
+
+def leaves(table, above=""):
+    for name, value in table.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, f"{above}{name}.")
+        else:
+            yield above + name, value
+
+
+def test_the_shipped_file_has_every_setting_with_its_default_and_nothing_else():
+    assert dict(leaves(tomllib.loads(SHIPPED.read_text()))) == {s.key: s.default for s in SETTINGS}
+
+
+def test_the_shipped_file_explains_every_setting():
+    lines = SHIPPED.read_text().splitlines()
+    for number, line in enumerate(lines):
+        if re.match(r"\w+ = ", line):
+            assert lines[number - 1].startswith("#"), line
+
+
+def test_the_shipped_file_loads_to_what_no_file_at_all_gives(home):
+    shipped = write(home, SHIPPED.read_text())
+    with_file = load_settings(shipped, {})
+    shipped.unlink()
+    without = load_settings(None, {})
+    for name in (
+        "timezone",
+        "api",
+        "operator",
+        "store",
+        "drop",
+        "sync",
+        "refresh",
+        "log",
+        "limits",
+        "base",
+        "feeds",
+    ):
+        assert getattr(with_file, name) == getattr(without, name), name
+
+
+def test_every_setting_says_what_it_does_and_has_a_name_in_the_environment():
+    names = [s.environment for s in SETTINGS]
+    assert len(set(names)) == len(names)
+    assert all(s.doc and "." not in s.environment for s in SETTINGS)
+
+
+def test_all_faults_are_told_at_once_with_file_and_key(home):
+    path = write(
+        home,
+        '[api]\nlisten = "nowhere"\nlissten = "x"\n[drop]\nsettle = "2 fortnights"\n[refesh]\nevery = "7d"\n',
+    )
+    found = faults(path, {"SYNCD_SYNC__GRACE": "many"})
+    assert len(found) == 5
+    assert all(line.startswith((str(path), "environment: ")) for line in found)
+    text = "\n".join(found)
+    for words in (
+        "api.listen must be HOST:PORT",
+        "unknown setting api.lissten; did you mean api.listen?",
+        "drop.settle must be a duration such as 2s",
+        "unknown setting refesh",
+        "environment: SYNCD_SYNC__GRACE must be a whole number from 1 to 100",
+    ):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("toml", "words"),
+    [
+        ("[sync]\nmax_archve = { percent = 1 }", "did you mean sync.max_archive"),
+        ("[sync]\nmax_archive = 5", "sync.max_archive is a table, not a value"),
+        ("[sync]\nmax_archive = { percent = 101 }", "percentage from 0 to 100, not 101"),
+        ("[sync]\nexpired = 'delete'", 'archive or ignore, not "delete"'),
+        ("grace = 2", "did you mean sync.grace"),
+        ("timezone = 'Toronto'", "time zone such as America/Toronto"),
+        ("[api]\nlisten = '[::zz]:80'", "HOST:PORT"),
+        ("[api]\nlisten = '127.0.0.1:70000'", "HOST:PORT"),
+        ("[api]\nbase_path = 'api'", "path such as /api/v1.1"),
+        ("[api]\npublic_url = 'ftp://x'", "address such as https://"),
+        ("[api]\nmax_body = 0", "must be more than 0"),
+        ("[api]\nmax_body = '1MB!'", "a size such as"),
+        ("[api]\ntrusted_proxies = ['me']", "not an address or network"),
+        ("[api]\ntrusted_proxies = 5", "list of addresses"),
+        ("[store]\nurl = 'mysql://x'", "sqlite:///PATH"),
+        ("[drop]\npoll = 'yes'", "true or false"),
+        ("[drop]\nsettle = 2", "duration such as 2s"),
+        ("[drop]\nsettle = '2S'", 'not "2S"; write "2s"'),
+        ("[sync]\ngrace = '2'", 'a whole number from 1 to 100, not "2"'),
+        ("[drop]\npoll = 'true'", 'true or false, not "true"'),
+        ("[refresh]\nevery = '0s'", "must be more than"),
+        ("[refresh]\nevery = '40000d'", "at most"),
+        ("[limits]\nrows = true", "whole number"),
+        ("[operator]\nlisten = '0.0.0.0:8081'", "set operator.token or operator.token_file"),
+        ("[operator]\nlisten = '127.0.0.1:8080'", 'operator.listen = ""'),
+        ("[operator]\ntoken = 'a'\ntoken_file = 'b'", "only one of them"),
+        ("[operator]\ntoken_file = 'none'", "No such file"),
+        ("api = [", "syncd.toml"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_words_that_help(home, toml, words):
+    assert words in "\n".join(faults(write(home, toml)))
+
+
+def test_the_environment_wins_over_the_file(home):
+    path = write(home, '[api]\nlisten = "127.0.0.1:1"\n[sync]\nmax_archive = { percent = 50 }\n')
+    settings = load_settings(path, {"SYNCD_API__LISTEN": "[::1]:2", "SYNCD_SYNC__MAX_ARCHIVE__JOBS": "9"})
+    assert str(settings.api.listen) == "[::1]:2"
+    assert (settings.sync.max_archive.percent, settings.sync.max_archive.count) == (50, 9)
+    assert settings.sources == {
+        "api.listen": "environment",
+        "sync.max_archive.percent": str(path),
+        "sync.max_archive.jobs": "environment",
+    }
+
+
+def test_values_from_the_environment_are_text_of_their_kind(home):
+    settings = load_settings(
+        None,
+        {
+            "SYNCD_DROP__POLL": "true",
+            "SYNCD_SYNC__MAX_RETITLED": "12.5",
+            "SYNCD_API__MAX_BODY": "2048",
+            "SYNCD_API__TRUSTED_PROXIES": "10.0.0.0/8, ::1",
+        },
+    )
+    assert settings.drop.poll is True
+    assert settings.sync.max_retitled.percent == 12.5
+    assert settings.api.max_body == 2048
+    assert settings.api.trusted_proxies == ("10.0.0.0/8", "::1")
+
+
+def test_an_unknown_name_in_the_environment_is_a_fault_but_other_programs_names_are_not(home):
+    assert faults(environ={"SYNCD_API__LISTN": "x", "PATH": "/bin"}) == (
+        "environment: unknown setting SYNCD_API__LISTN; did you mean SYNCD_API__LISTEN?",
+    )
+
+
+def test_the_file_that_is_named_wins_and_must_exist(home):
+    write(home, 'timezone = "UTC"')
+    other = home / "other.toml"
+    other.write_text('timezone = "Europe/Paris"')
+    assert load_settings(other, {}).timezone.key == "Europe/Paris"
+    assert load_settings(None, {"SYNCD_CONFIG": str(other)}).timezone.key == "Europe/Paris"
+    assert load_settings(None, {}).timezone.key == "UTC"
+    assert "no such file (named by --config)" in faults(home / "none.toml")[0]
+    assert "no such file (named by SYNCD_CONFIG)" in faults(None, {"SYNCD_CONFIG": "none.toml"})[0]
+
+
+def test_relative_paths_start_above_config_else_in_the_state_folder(home, tmp_path_factory):
+    settings = load_settings(write(home, ""), {})
+    assert settings.drop.folder == home / "feeds" / "drop"
+    assert settings.store.url == f"sqlite:///{home}/var/syncd.db"
+    assert settings.store.path == home / "var" / "syncd.db"
+    assert settings.feeds == home / "config" / "feeds.d"
+    elsewhere = tmp_path_factory.mktemp("etc") / "syncd.toml"
+    elsewhere.write_text('[drop]\nfolder = "/srv/drop"')
+    settings = load_settings(elsewhere, {})
+    assert settings.drop.folder == Path("/srv/drop")
+    assert settings.store.path == Path("/var/lib/syncd/var/syncd.db")
+    assert settings.feeds == elsewhere.parent / "feeds.d"
+
+
+def test_secrets_come_from_credentials_and_are_never_shown(home, tmp_path):
+    (tmp_path / "operator.token").write_text("hush-hush\n")
+    settings = load_settings(
+        None, {"CREDENTIALS_DIRECTORY": str(tmp_path), "SYNCD_OPERATOR__LISTEN": "0.0.0.0:1"}
+    )
+    assert settings.operator.token == "hush-hush"
+    assert "hush-hush" not in repr(settings)
+
+
+def test_catalogues_can_be_extended_renamed_and_retired(home):
+    path = write(
+        home,
+        '[catalogues]\nposition_types = { 6 = "Seasonal" }\nretired_categories = [7]\n'
+        '[catalogues.categories]\n33 = "Film & Television"\n1 = "Books"\n',
+    )
+    catalog = load_settings(path, {}).catalog
+    assert catalog.position_type(6).name == "Seasonal"
+    assert (catalog.category(33).name, catalog.category(1).name) == ("Film & Television", "Books")
+    assert catalog.category(7).retired
+    named = {
+        "SYNCD_CATALOGUES__CATEGORIES": '{"34": "Mining, Oil"}',
+        "SYNCD_CATALOGUES__RETIRED_CATEGORIES": "[34]",
+    }
+    assert load_settings(None, named).catalog.category(34).retired
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            'position_types = { 6 = "Seasonal work" }',
+            "catalogues.position_types.6: 'Seasonal work' has 13 characters",
+        ),
+        ('position_types = { 6 = "" }', "a name must not be empty"),
+        ('categories = { 0 = "Zero" }', "an id must be 1 to 2147483647"),
+        ('categories = { 40 = "Retail" }', "'Retail' is the name of both 24 and 40"),
+        ("retired_categories = [99]", "99 cannot be retired"),
+        ('categories = { a = "A" }', 'must have whole numbers and names, not "a" = "A"'),
+        ('categories = { 01 = "A", 1 = "B" }', "has 1 twice"),
+        ("categories = [1]", "must be like"),
+        ('retired_categories = ["1"]', 'must be a list of whole numbers, not of "1"'),
+    ],
+)
+def test_a_catalogue_that_cannot_be_is_refused_by_name(home, line, said):
+    assert any(said in fault for fault in faults(write(home, f"[catalogues]\n{line}\n"))), line
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"[api\n", "syncd.toml: is not TOML: Expected ']'"),
+        (b"timezone = '\xff'", "syncd.toml: is not UTF-8 (byte 12)"),
+    ],
+)
+def test_a_file_that_cannot_be_read_at_all_is_one_fault(home, content, words):
+    path = write(home, "")
+    path.write_bytes(content)
+    (line,) = faults(path)
+    assert words in line
+
+
+def test_a_folder_is_no_settings_file(home):
+    assert faults(home)[0] == f"{home}: is a folder, not a file (named by --config)"

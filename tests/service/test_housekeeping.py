@@ -1,0 +1,144 @@
+"""Silence is told, the old is forgotten."""
+
+import sqlite3
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from syncd.domain.job import Actor, ActorKind, JobInput, Place
+from syncd.domain.run import RunState
+from syncd.errors import StoreOverloaded
+from syncd.service.housekeeping import Housekeeping, SearchIndexing
+from syncd.store import employers, feeds, runs, search_index, upsert
+
+
+@dataclass
+class Config:
+    expect_every: timedelta | None = timedelta(days=1)
+
+
+@dataclass
+class Feed:
+    name: str = "acme"
+    config: Config = field(default_factory=Config)
+
+
+def housekeeping(store, feed):
+    return Housekeeping(store, timedelta(days=400), lambda: {feed.name: feed})
+
+
+def run_now(store, state=RunState.SUCCEEDED):
+    def begin(tx):
+        owner = employers.all(tx)[0] if employers.all(tx) else employers.add(tx, "Acme Ltd.")
+        run = runs.begin(tx, feeds.feed_id(tx, "acme", owner.id), owner.id, "jobs.csv", 1, "0-jobs.csv")
+        run = replace(run, state=state, ended_at=tx.now.instant)
+        runs.save(tx, run)
+        return run
+
+    return store.write(begin)
+
+
+def overdue(logged):
+    return [event for event in logged if event["event"] == "feed.overdue"]
+
+
+def test_a_feed_that_is_silent_is_told_of_once_a_period(store, clock, logged):
+    home = housekeeping(store, Feed())
+    for hours, count in ((23, 0), (2, 1), (1, 1), (22, 1), (2, 2)):
+        clock.forward(hours=hours)
+        home.tick()
+        assert len(overdue(logged)) == count, hours
+
+
+def test_a_file_ends_the_silence(store, clock, logged):
+    home = housekeeping(store, Feed())
+    clock.forward(hours=23)
+    run_now(store)
+    clock.forward(hours=23)
+    home.tick()
+    assert not overdue(logged)
+    clock.forward(hours=2)
+    home.tick()
+    assert overdue(logged)[0]["feed"] == "acme"
+
+
+def test_the_silence_of_before_the_start_counts(store, clock, logged):
+    run_now(store)
+    clock.forward(days=2)
+    housekeeping(store, Feed()).tick()
+    assert len(overdue(logged)) == 1
+
+
+def test_a_feed_of_which_nothing_is_expected_may_be_silent(store, clock, logged):
+    home = housekeeping(store, Feed(config=Config(None)))
+    clock.forward(days=100)
+    home.tick()
+    assert not overdue(logged)
+
+
+def test_old_runs_are_forgotten_but_for_the_newest_that_was_applied(store, clock):
+    old, newest = run_now(store), run_now(store)
+    clock.forward(days=399)
+    home = housekeeping(store, Feed(config=Config(None)))
+    home.tick()
+    assert len(store.read(runs.list)) == 2
+    clock.forward(days=2)
+    home.tick()
+    assert [run.id for run in store.read(runs.list)] == [newest.id]
+    assert old.id != newest.id
+
+
+def make_jobs(store, count):
+    def make(tx):
+        owner = employers.add(tx, "Acme Ltd.")
+        for number in range(count):
+            sent = {"title": f"Job {number}", "categories": (1,), "locations": (Place("Montréal", "QC"),)}
+            upsert.create(tx, owner.id, JobInput(sent), Actor(ActorKind.OPERATOR))
+
+    store.write(make)
+
+
+def test_the_indexer_takes_in_all_that_there_is(store):
+    make_jobs(store, search_index.STEP + 1)
+    assert store.read(search_index.lacks)
+    SearchIndexing(store, lambda: False).tick()
+    assert not store.read(search_index.lacks)
+
+
+def test_the_indexer_stops_between_two_steps(store):
+    make_jobs(store, search_index.STEP + 1)
+    answers = iter([False, True])
+    SearchIndexing(store, lambda: next(answers)).tick()
+    assert store.read(lambda tx: tx.one(search_index.MARK)) == (search_index.STEP,)
+    assert store.read(search_index.lacks)
+
+
+def test_the_indexer_lets_others_first_when_too_many_wait(store, monkeypatch):
+    def full(_fn):
+        raise StoreOverloaded
+
+    make_jobs(store, 1)
+    with monkeypatch.context() as busy:
+        busy.setattr(store._writer, "put", full)
+        SearchIndexing(store, lambda: False).tick()
+    assert store.read(search_index.lacks)
+    SearchIndexing(store, lambda: False).tick()
+    assert not store.read(search_index.lacks)
+
+
+def test_a_damaged_index_is_made_anew_and_told_of_once(store, logged):
+    make_jobs(store, 5)
+    SearchIndexing(store, lambda: False).tick()
+    other = sqlite3.connect(store.path)
+    other.execute("UPDATE job_search_data SET block = randomblob(length(block))")
+    other.commit()
+    other.close()
+    store.write(lambda tx: tx.run("UPDATE job SET search = 'brewer' WHERE id = 1"))
+    for _ in range(3):
+        SearchIndexing(store, lambda: False).tick()
+    [told] = [event for event in logged if event["event"] == "search.damaged"]
+    assert told["log_level"] == "error"
+    assert told["then"] == "it is made anew"
+    assert not store.read(search_index.lacks)
+    store.write(lambda tx: tx.run("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
+    [(found,)] = store.read(lambda tx: tx.all(f"SELECT {search_index.JOB_AT} FROM job_search('brewer')"))
+    assert found == 1

@@ -1,0 +1,53 @@
+"""What systemd is told."""
+
+import os
+import socket
+
+import pytest
+
+from syncd.service.systemd import SystemdNotifier
+
+
+@pytest.fixture(params=["path", "abstract"])
+def heard(request, tmp_path):
+    """(environment, function that gives what was sent)."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
+        name = str(tmp_path / "n") if request.param == "path" else f"@syncd-test-{os.getpid()}"
+        ear.bind(name.replace("@", "\0", 1) if name.startswith("@") else name)
+        ear.settimeout(5)
+        yield {"NOTIFY_SOCKET": name}, lambda: ear.recv(4096).decode()
+
+
+def test_it_says_ready_status_alive_and_stopping(heard):
+    environ, next_word = heard
+    notifier = SystemdNotifier(environ)
+    notifier.ready("serving")
+    notifier.status("reading")
+    notifier.alive()
+    notifier.stopping()
+    assert [next_word() for _ in range(4)] == [
+        "READY=1\nSTATUS=serving",
+        "STATUS=reading",
+        "WATCHDOG=1",
+        "STOPPING=1\nSTATUS=stopping",
+    ]
+
+
+def test_where_nobody_listens_it_is_silent(tmp_path):
+    SystemdNotifier({}).ready("x")
+    SystemdNotifier({"NOTIFY_SOCKET": str(tmp_path / "gone")}).ready("x")
+
+
+@pytest.mark.parametrize(
+    ("environ", "seconds"),
+    [
+        ({}, None),
+        ({"WATCHDOG_USEC": "3000000"}, 3.0),
+        ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": str(os.getpid())}, 3.0),
+        ({"WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}, None),
+        ({"WATCHDOG_USEC": "soon"}, None),
+        ({"WATCHDOG_USEC": "0"}, None),
+    ],
+)
+def test_the_watchdogs_time_is_for_this_process_only(environ, seconds):
+    assert SystemdNotifier(environ).watchdog == seconds

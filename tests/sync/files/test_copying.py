@@ -1,0 +1,72 @@
+"""A copy of a file: equal, independent, and made by the kernel where it can."""
+
+import os
+import resource
+import signal
+from pathlib import Path
+
+import pytest
+
+from syncd.sync.files import copy_into
+
+MIB = 1024 * 1024
+
+
+def copied(source: Path, folder: Path) -> tuple[bytes, list[tuple[int, int]]]:
+    """Copy ``source``; return what the copy holds and what progress was reported."""
+    steps: list[tuple[int, int]] = []
+    into, fd = os.open(folder, os.O_RDONLY), os.open(source, os.O_RDONLY)
+    try:
+        copy_into(fd, "copy", into, os.fstat(fd).st_size, lambda done, size: steps.append((done, size)))
+    finally:
+        os.close(fd)
+        os.close(into)
+    return (folder / "copy").read_bytes(), steps
+
+
+def test_a_copy_is_equal_and_a_later_change_of_the_source_does_not_reach_it(tmp_path: Path) -> None:
+    source, content = tmp_path / "source", os.urandom(1000) * 40_000
+    source.write_bytes(content)
+    found, steps = copied(source, tmp_path)
+    assert found == content
+    assert steps[-1] == (len(content), len(content))
+    with source.open("r+b") as file:
+        file.write(b"changed")
+    assert (tmp_path / "copy").read_bytes() == content
+    assert (tmp_path / "copy").stat().st_nlink == 1
+
+
+def test_the_kernel_copies_in_large_steps(tmp_path: Path) -> None:
+    """This process would read a megabyte at a time."""
+    (tmp_path / "source").write_bytes(bytes(8 * MIB))
+    found, steps = copied(tmp_path / "source", tmp_path)
+    assert len(found) == 8 * MIB
+    assert len(steps) < 4
+
+
+@pytest.mark.parametrize("source", ["/proc/version", "/proc/self/cmdline"])
+def test_a_file_that_the_kernel_cannot_copy_is_read_and_written(tmp_path: Path, source: str) -> None:
+    found, _steps = copied(Path(source), tmp_path)
+    assert found == Path(source).read_bytes() != b""
+
+
+def test_a_name_that_exists_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "source").write_bytes(b"new")
+    (tmp_path / "copy").write_bytes(b"old")
+    with pytest.raises(FileExistsError):
+        copied(tmp_path / "source", tmp_path)
+    assert (tmp_path / "copy").read_bytes() == b"old"
+
+
+def test_a_full_disk_is_a_fault_also_where_the_kernel_copies(tmp_path: Path) -> None:
+    """The limit on the size of a file stands in for the disk."""
+    (tmp_path / "source").write_bytes(bytes(2 * MIB))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    usual = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            copied(tmp_path / "source", tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, usual)

@@ -1,0 +1,307 @@
+"""Reports: the data and the page (docs/operations.md "JSON output"; docs/reconciliation.md "After a run")."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncd.domain.run import Holds, RejectedRow, RunState, Warning
+from syncd.errors import NotFound, Problem
+from syncd.store import runs
+from syncd.sync.report.html import LISTED, render_html
+from syncd.sync.report.reports import refresh_reports, report, write_reports
+
+KEYS = (
+    *(
+        "format",
+        "id",
+        "feed",
+        "employer",
+        "kind",
+        "state",
+        "holds",
+        "withheld",
+        "reason",
+        "attempt",
+        "file",
+        "size",
+    ),
+    *("sha256", "claimedAt", "endedAt", "counts", "phases", "wouldArchive"),
+    *("rejectedRows", "unknownValues", "lookupToml", "warnings", "changes"),
+)
+COUNTS = (
+    *(
+        "read",
+        "created",
+        "updated",
+        "reactivated",
+        "unchanged",
+        "rejected",
+        "suppressed",
+        "expired",
+        "missing",
+    ),
+    *("archived", "warnings"),
+)
+
+
+class Page(HTMLParser):
+    """The text of a page and its tags; ``handle_starttag`` sees what a browser would."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.words = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+
+@pytest.fixture
+def feed(board: Any) -> Any:
+    return board.feed("max_rejected = { percent = 100, rows = 5 }")
+
+
+def page(board: Any, run: Any) -> Page:
+    return Page(render_html(report(board.store, run.id)))
+
+
+def test_a_report_has_exactly_the_documented_keys(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row("a"), board.row("b", title=None), board.row("c", locations=[])])
+    data = json.loads(json.dumps(report(board.store, run.id)))
+    assert tuple(data) == KEYS
+    assert tuple(data["counts"]) == COUNTS
+    assert data["format"] == "syncd.report/1"
+    assert (data["id"], data["feed"], data["employer"], data["kind"]) == (run.id, "acme", "Acme Ltd.", "file")
+    assert (data["state"], data["holds"], data["counts"]["rejected"]) == ("partial", None, 2)
+    assert data["claimedAt"] == "2026-11-16T17:00:00Z"
+    assert re.fullmatch("[0-9a-f]{64}", data["sha256"])
+    assert {"hash", "read"} <= set(data["phases"])
+    first = data["rejectedRows"][0]
+    assert list(first) == ["record", "line", "member", "referenceId", "errors"]
+    assert (first["record"], first["referenceId"]) == (2, "b")
+    assert list(first["errors"][0]) == ["pointer", "code", "detail", "value"]
+    assert data["changes"] == [{"action": "created", "referenceId": "a", "jobId": 1, "fields": []}]
+
+
+def test_changes_name_their_fields(board: Any, feed: Any) -> None:
+    board.drop(feed, [board.row("a")])
+    run = board.drop(feed, [board.row("a", title="Baker", confidential=True)])
+    [change] = report(board.store, run.id)["changes"]
+    assert (change["action"], change["fields"]) == ("updated", ["confidential", "title"])
+
+
+def test_an_unknown_run_has_no_report(board: Any) -> None:
+    with pytest.raises(NotFound):
+        report(board.store, 9)
+
+
+def test_lists_are_bounded_and_counts_tell_the_rest(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row(str(n), title=None if n % 2 else "Cook") for n in range(40)])
+    data = report(board.store, run.id, most=7)
+    assert (len(data["rejectedRows"]), len(data["changes"]), data["counts"]["rejected"]) == (7, 7, 20)
+    words = Page(render_html(data)).words
+    assert "The first 7 of 20 are listed" in " ".join(words.split())
+
+
+def test_long_values_are_shortened(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row("a"), board.row("b", title="x" * 5000)])
+    [row] = report(board.store, run.id)["rejectedRows"]
+    assert all(len(str(error["value"])) < 400 for error in row["errors"])
+
+
+def test_the_page_shows_what_was_wrong_grouped_and_escaped(board: Any, feed: Any) -> None:
+    evil = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+    run = board.drop(feed, [board.row("a"), board.row("b", title=None), board.row("c", title=None)])
+    board.store.write(
+        lambda tx: runs.add_rejected(
+            tx, run.id, [RejectedRow(9, 77, evil, (Problem("/locations/2/description", evil, evil, evil),))]
+        )
+    )
+    board.store.write(lambda tx: runs.add_warnings(tx, run.id, [Warning(evil, evil, 4, evil)]))
+    html = render_html(
+        report(board.store, run.id) | {"reason": evil, "file": evil, "feed": evil, "employer": evil}
+    )
+    assert "<script" not in html
+    assert "<img" not in html
+    shown = Page(html)
+    assert "script" not in shown.tags
+    assert evil in shown.words
+    assert "title: required" in shown.words
+    assert "2 ×" in shown.words
+    assert "locations › description" in shown.words
+    assert "77" in shown.words
+
+
+def test_the_page_needs_nothing_from_elsewhere(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row("a"), board.row("b", title=None)])
+    html = render_html(report(board.store, run.id))
+    assert not {"script", "link", "img", "iframe"} & set(Page(html).tags)
+    assert not re.search(r"https?://|url\(|@import|src=", html)
+    assert 'name="viewport"' in html
+    assert "prefers-color-scheme: dark" in html
+    assert "default-src 'none'" in html
+
+
+@pytest.mark.parametrize("state", list(RunState))
+@pytest.mark.parametrize("holds", [None, Holds.ARCHIVE, Holds.ALL])
+def test_every_state_has_its_page(board: Any, feed: Any, state: RunState, holds: Holds | None) -> None:
+    run = board.begin(feed, board.file([]))
+    run = replace(run, state=state, holds=holds)
+    board.store.write(lambda tx: runs.save(tx, run))
+    shown = page(board, run)
+    assert shown.words.count("syncd runs approve") == (state is RunState.HELD)
+
+
+def test_a_held_run_says_why_and_how_to_approve(board: Any, feed: Any) -> None:
+    board.drop(feed, [board.row("a")])
+    run = board.drop(feed, [])
+    assert run.state is RunState.HELD
+    words = page(board, run).words
+    assert run.reason in words
+    assert f"syncd runs approve {run.id}" in words
+    assert f"syncd runs reject {run.id}" in words
+
+
+def test_a_held_run_lists_the_jobs_that_would_go(board: Any, feed: Any) -> None:
+    stay = [board.row("stays"), board.row("stays too")]
+    board.drop(
+        feed, [*stay, board.row("a", title="Chef"), board.row("b", title="<i>Baker</i>"), board.row("c")]
+    )
+    run = board.drop(feed, [*stay, board.row("c", closeDate="2026-11-01"), board.row(None)])
+    ids = {reference: board.job(reference).id for reference in "abc"}
+    data = report(board.store, run.id)
+    assert data["wouldArchive"] == {
+        "total": 3,
+        "jobs": [
+            {"referenceId": "a", "title": "Chef", "jobId": ids["a"], "why": "missing"},
+            {"referenceId": "b", "title": "<i>Baker</i>", "jobId": ids["b"], "why": "missing"},
+            {"referenceId": "c", "title": "Cook c", "jobId": ids["c"], "why": "row"},
+        ],
+    }
+    shown = page(board, run)
+    assert "Jobs that would be archived" in shown.words
+    assert "these 3 jobs leave the board" in shown.words
+    assert "<i>Baker</i>" in shown.words
+    assert "i" not in shown.tags
+    assert shown.words.count("not in the file") == 2
+    assert shown.words.count("its own row ends it") == 1
+    assert "more:" not in shown.words
+    assert "stays" not in shown.words
+
+
+def test_what_would_go_is_complete_in_the_data_and_bounded_on_the_page(
+    board: Any, feed: Any, tmp_path: Path
+) -> None:
+    number = LISTED + 2
+    board.drop(feed, [board.row(f"r{n:04}", title=f"Cook {n}") for n in range(number)])
+    run = board.drop(feed, [])
+    data = report(board.store, run.id)
+    assert data["wouldArchive"]["total"] == len(data["wouldArchive"]["jobs"]) == number
+    assert report(board.store, run.id, would_archive=None)["wouldArchive"] == data["wouldArchive"]
+    few = report(board.store, run.id, would_archive=3)["wouldArchive"]
+    assert (few["total"], [job["referenceId"] for job in few["jobs"]]) == (
+        number,
+        ["r0000", "r0001", "r0002"],
+    )
+    words = " ".join(page(board, run).words.split())
+    assert f"r{LISTED - 1:04}" in words
+    assert f"r{LISTED:04}" not in words
+    assert f"… and 2 more: syncd runs show {run.id} --json lists all of them." in words
+    write_reports(board.store, run.id, tmp_path / "2-jobs.json")
+    assert (
+        len(json.loads((tmp_path / "2-jobs.json.report.json").read_text())["wouldArchive"]["jobs"]) == number
+    )
+
+
+def test_only_a_run_that_waits_lists_what_would_go(board: Any, feed: Any) -> None:
+    assert report(board.store, board.drop(feed, [board.row("a")]).id)["wouldArchive"] is None
+    run = board.drop(feed, [])
+    board.importer.approve(run.id, feed)
+    data = report(board.store, run.id)
+    assert data["wouldArchive"] is None
+    assert [(change["action"], change["referenceId"]) for change in data["changes"]] == [("archived", "a")]
+    assert "Jobs that would be archived" not in page(board, run).words
+
+
+def test_what_would_go_is_listed_anew_when_a_run_is_shown_again(board: Any, feed: Any) -> None:
+    board.drop(feed, [board.row("a"), board.row("b")])
+    run = board.drop(feed, [])
+    board.put({"referenceId": "a", "title": "Edited"})
+    board.delete("b")
+    listed = report(board.store, run.id)["wouldArchive"]["jobs"]
+    assert [(job["referenceId"], job["title"]) for job in listed] == [("a", "Edited"), (None, None)]
+    assert "deleted meanwhile" in page(board, run).words
+    assert board.importer.approve(run.id, feed).state == "held"
+    listed = report(board.store, run.id)["wouldArchive"]
+    assert (listed["total"], listed["jobs"][0]["title"]) == (1, "Edited")
+
+
+def test_a_run_that_waits_with_everything_lists_what_would_go_too(board: Any, feed: Any) -> None:
+    board.drop(feed, [board.row(f"r{n}") for n in range(12)])
+    run = board.drop(feed, [board.row(f"x{n}", title=f"Cook r{n}") for n in range(12)])
+    assert run.holds is Holds.ALL
+    assert report(board.store, run.id)["wouldArchive"]["total"] == 12
+    kept = [board.row(f"r{n}", title="Montréal") for n in range(12)]
+    run = board.drop(feed, kept)
+    assert run.holds is Holds.ALL
+    assert report(board.store, run.id)["wouldArchive"] == {"total": 0, "jobs": []}
+    assert "Jobs that would be archived" not in page(board, run).words
+
+
+def test_both_reports_are_written_whole_beside_the_file(board: Any, feed: Any, tmp_path: Path) -> None:
+    run = board.drop(feed, [board.row("a")])
+    filed = tmp_path / "1-jobs.json"
+    write_reports(board.store, run.id, filed)
+    write_reports(board.store, run.id, filed)
+    assert json.loads((tmp_path / "1-jobs.json.report.json").read_text())["id"] == run.id
+    assert (tmp_path / "1-jobs.json.report.html").read_text().startswith("<!doctype html>")
+    assert not list(tmp_path.glob(".*.tmp"))
+
+
+def test_reports_are_written_anew_only_where_they_still_are(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row("a")])
+    refresh_reports(board.store, feed.folder, run.id)
+    done = feed.folder / "done"
+    assert [path.name for path in done.iterdir()] == ["1-jobs.json"]
+    (done / "1-jobs.json.report.json").write_text("{}")
+    refresh_reports(board.store, feed.folder, run.id)
+    assert json.loads((done / "1-jobs.json.report.json").read_text())["id"] == run.id
+
+
+def test_what_hides_or_turns_text_round_is_spelled_out(board: Any, feed: Any) -> None:
+    run = board.drop(
+        feed, [board.row("a"), board.row("b", closeDate="\u202egnp.exe\u2066 \u05e9\u05dc\u05d5\u05dd")]
+    )
+    html = render_html(report(board.store, run.id))
+    assert "\\u202egnp.exe\\u2066 \u05e9\u05dc\u05d5\u05dd" in html
+    assert not set(html) & set("\u202e\u2066")
+
+
+def test_a_megabyte_in_a_name_or_a_value_does_not_get_into_the_report(board: Any, feed: Any) -> None:
+    run = board.drop(
+        feed, [board.row("a"), board.row("b", title="x" * 900_000), board.row("c", **{"y" * 900_000: 1})]
+    )
+    data = report(board.store, run.id)
+    assert data["counts"]["rejected"] == 2
+    assert len(json.dumps(data)) < 20_000
+    assert len(render_html(data)) < 40_000
+
+
+def test_a_page_of_ten_thousand_errors_stays_small_and_says_what_it_leaves_out(board: Any, feed: Any) -> None:
+    run = board.drop(feed, [board.row("a"), board.row("b", title=None)])
+    data = report(board.store, run.id)
+    [row] = data["rejectedRows"]
+    data["rejectedRows"] = [{**row, "record": n} for n in range(10_000)]
+    html = render_html(data)
+    assert "The first 1 000 of 10 000; the report in JSON" in " ".join(Page(html).words.split())
+    assert len(html) < 1_000_000
+    assert "<details>" in html  # long lists are closed: a phone shows the kinds, not ten thousand rows

@@ -1,0 +1,785 @@
+"""One file after another through the importer: what becomes of rows and jobs, what is counted, named, owned
+and told."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import structlog
+
+from syncd.domain import rules
+from syncd.domain.job import Actor, ActorKind, ArchivedBy
+from syncd.errors import FeedError, StoreBusy
+from syncd.store import feeds, jobs, runs, upsert
+from syncd.sync.run import known_records
+from syncd.sync.run.feed import Stopped
+from syncd.sync.run.rejects import RejectsWriter
+
+DAY = timedelta(days=1)
+
+
+def counted(run: Any) -> dict[str, int]:
+    """The counts that are not zero."""
+    names = run.counts.__dataclass_fields__
+    return {name: n for name in names if (n := getattr(run.counts, name))}
+
+
+def codes(board: Any, run: Any) -> list[tuple[int, str | None, list[str]]]:
+    return [
+        (r.record, r.reference_id, [f"{p.pointer} {p.code}" for p in r.errors]) for r in board.rejected(run)
+    ]
+
+
+def test_rows_become_active_jobs_and_absent_ones_are_archived(board: Any) -> None:
+    feed = board.feed()
+    first = board.drop(feed, [board.row("a"), board.row("b")])
+    second = board.drop(feed, [board.row("b", title="Chef"), board.row("c")])
+    assert (first.state, counted(first)) == ("succeeded", {"read": 2, "created": 2})
+    assert (second.state, counted(second)) == (
+        "succeeded",
+        {"read": 2, "created": 1, "updated": 1, "missing": 1, "archived": 1},
+    )
+    assert board.statuses() == {"a": "archived", "b": "active", "c": "active"}
+    assert board.job("a").archived_by is ArchivedBy.MISSING
+
+
+def test_a_job_that_comes_back_is_active_again(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    board.drop(feed, [board.row("b")])
+    run = board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    assert counted(run) == {"read": 3, "created": 1, "reactivated": 1, "unchanged": 1}
+    assert board.statuses()["a"] == "active"
+
+
+def test_the_same_bytes_again_are_not_even_read(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a")])
+    run = board.drop(feed, [board.row("a")])
+    assert (run.state, counted(run), run.phases.keys()) == ("unchanged", {}, {"hash"})
+
+
+@pytest.mark.parametrize("disturbance", ["edit", "delete", "grace", "due", "settings", "partial", "renamed"])
+def test_the_same_bytes_are_read_again_when_that_could_change_something(board: Any, disturbance: str) -> None:
+    rows = [board.row("a"), board.row("b", closeDate="2026-11-20")]
+    feed = board.feed("grace = 2" if disturbance == "grace" else "")
+    if disturbance == "grace":
+        board.drop(feed, [*rows, board.row("c")])
+    if disturbance == "partial":
+        rows.append(board.row("c", title=""))
+    board.drop(feed, rows)
+    match disturbance:
+        case "edit":
+            board.put({"referenceId": "a", "title": "Edited"})
+        case "delete":
+            board.delete("a")
+        case "due":
+            board.clock.forward(days=5)
+        case "settings":
+            feed = board.feed("expired = 'ignore'")
+        case "renamed":
+            board.put(board.row("new"))  # an API job is no business of the feed's
+    run = board.drop(feed, rows)
+    assert run.state == (
+        "unchanged" if disturbance == "renamed" else "partial" if disturbance == "partial" else run.state
+    )
+    assert run.counts.read == (0 if disturbance == "renamed" else len(rows))
+
+
+def test_auto_refresh_is_no_touch(board: Any) -> None:
+    from syncd.sync.calendar.refresher import Refresher
+
+    feed = board.feed()
+    rows = [board.row("a", autoRefresh=True)]
+    board.drop(feed, rows)
+    board.clock.forward(days=8)
+    assert Refresher(board.store).tick().refreshed == 1
+    assert board.drop(feed, rows).state == "unchanged"
+
+
+def test_a_known_record_is_neither_mapped_nor_written(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    before = board.job("a")
+    run = board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    assert counted(run) == {"read": 3, "created": 1, "unchanged": 2}
+    assert board.job("a") == before
+
+
+def test_a_person_s_edit_is_overwritten_by_the_feed(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    board.put({"referenceId": "a", "title": "Edited"})
+    run = board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    assert counted(run) == {"read": 3, "created": 1, "updated": 1, "unchanged": 1}
+    assert board.job("a").title == "Cook a"
+
+
+def test_keep_leaves_a_person_s_edit_until_the_feed_s_own_value_changes(board: Any) -> None:
+    feed = board.feed('on_api_edit = "keep"')
+    board.drop(feed, [board.row("a")])
+    board.put({"referenceId": "a", "title": "Edited", "confidential": True})
+    board.drop(feed, [board.row("a"), board.row("b")])
+    assert board.job("a").title == "Edited"
+    board.drop(feed, [board.row("a", title="Baker"), board.row("b")])
+    assert (board.job("a").title, board.job("a").confidential) == ("Baker", True)
+
+
+def test_keep_holds_for_edits_from_before_it_was_configured(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    board.put({"referenceId": "a", "title": "Edited"})
+    feed = board.feed('on_api_edit = "keep"')
+    board.drop(feed, [board.row("a", confidential=True), board.row("b", title="Baker")])
+    assert (board.job("a").title, board.job("a").confidential) == ("Edited", True)
+    assert board.job("b").title == "Baker"
+    board.drop(feed, [board.row("a"), board.row("b")])
+    assert board.job("a").title == "Edited"
+    board.drop(feed, [board.row("a", title="Chef"), board.row("b")])
+    assert board.job("a").title == "Chef"
+
+
+def test_a_job_that_a_person_archived_stays_archived(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    board.put({"referenceId": "a", "status": "archived"})
+    run = board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    assert counted(run) == {"read": 3, "created": 1, "suppressed": 1, "unchanged": 1}
+    run = board.drop(feed, [board.row("a", title="Chef"), board.row("b")])
+    assert run.counts.suppressed == 1
+    assert (board.job("a").title, board.job("a").status) == ("Chef", "archived")
+
+
+# -- rejected rows -----------------------------------------------------------------------------------------
+
+
+def test_rejected_rows_name_record_line_reference_and_every_error(board: Any) -> None:
+    feed = board.feed()
+    text = json.dumps(
+        [board.row("a"), board.row("b", title="", locations=[]), board.row("c", closeDate="x")], indent=0
+    )
+    run = board.drop(feed, text.encode())
+    assert (run.state, counted(run)) == ("partial", {"read": 3, "created": 1, "rejected": 2})
+    assert codes(board, run) == [
+        (2, "b", ["/title required", "/locations too_few"]),
+        (3, "c", ["/closeDate invalid_date"]),
+    ]
+    lines = text.splitlines()
+    assert all('"b"' in "".join(lines[row.line - 1 : row.line + 2]) for row in board.rejected(run)[:1])
+
+
+def test_a_row_that_lacks_what_a_new_job_needs_is_rejected_though_an_old_one_would_take_it(
+    board: Any,
+) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a")])
+    run = board.drop(feed, [{"referenceId": "a", "title": "Chef"}, {"referenceId": "b", "title": "Chef"}])
+    assert counted(run) == {"read": 2, "updated": 1, "rejected": 1}
+    assert codes(board, run)[0][:2] == (2, "b")
+    assert "/locations required" in codes(board, run)[0][2]
+
+
+def test_the_job_of_a_rejected_row_stays_as_it_was(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    run = board.drop(feed, [board.row("a", description="<h1>no</h1>"), board.row("b")])
+    assert counted(run) == {"read": 2, "unchanged": 1, "rejected": 1}
+    assert board.statuses() == {"a": "active", "b": "active"}
+
+
+def test_an_illegal_transition_is_a_rejected_row(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a")])
+    run = board.drop(feed, [board.row("a", status="draft"), board.row("b")])
+    assert codes(board, run) == [(1, "a", ["/status illegal_transition"])]
+
+
+def test_a_row_with_the_id_of_another_job_is_rejected_as_the_api_would(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    a, b = board.job("a").id, board.job("b").id
+    run = board.drop(feed, [board.row("a", id=a, title="Chef"), board.row("b", id=a), board.row("c", id=b)])
+    assert codes(board, run) == [(2, "b", ["/id read_only_mismatch"]), (3, "c", ["/id read_only_mismatch"])]
+    assert board.job("a").title == "Chef"
+
+
+def test_the_file_of_rejects_has_rows_that_only_the_store_refused(board: Any, tmp_path: Path) -> None:
+    feed = board.feed()
+    writer = RejectsWriter(tmp_path / "out")
+    board.drop(
+        feed,
+        [board.row("a"), {"referenceId": "b", "title": "late"}, board.row("c", title="")],
+        rejects=writer,
+    )
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert {row["referenceId"] for row in written} == {"b", "c"}
+    assert all(row["syncd_errors"] for row in written)
+
+
+# -- the same reference twice ------------------------------------------------------------------------------
+
+
+def test_of_two_rows_with_one_reference_the_last_valid_one_wins_and_both_records_are_told(board: Any) -> None:
+    feed = board.feed()
+    rows = [
+        board.row("a", title="One"),
+        board.row("b"),
+        board.row("a", title="Two"),
+        board.row("a", title=""),
+    ]
+    run = board.drop(feed, rows)
+    assert board.job("a").title == "Two"
+    assert counted(run) == {"read": 4, "created": 2, "updated": 1, "rejected": 1, "warnings": 2}
+    told = [(w.code, w.record, w.reference_id) for w in board.warnings(run)]
+    assert told == [("duplicate_reference", 3, "a"), ("duplicate_reference", 4, "a")]
+    assert "records 1 and 3" in board.warnings(run)[0].detail
+
+
+def test_copies_byte_for_byte_are_only_counted(board: Any) -> None:
+    feed = board.feed()
+    run = board.drop(feed, [board.row("a")] * 3)
+    assert counted(run) == {"read": 3, "created": 1, "unchanged": 2, "warnings": 2}
+    assert [(w.code, w.record) for w in board.warnings(run)] == [("identical_copies", None)]
+    run = board.drop(feed, [board.row("a")] * 3 + [board.row("b")])
+    assert counted(run) == {"read": 4, "created": 1, "unchanged": 3, "warnings": 2}
+
+
+@pytest.mark.parametrize("order", ["same", "reversed", "shuffled"])
+@pytest.mark.parametrize("page", [3, 1000])
+def test_known_rows_are_found_in_any_order(
+    board: Any, monkeypatch: pytest.MonkeyPatch, order: str, page: int
+) -> None:
+    monkeypatch.setattr(known_records, "_PAGE", page)
+    feed, other = board.feed(), board.feed(name="other")
+    rows = [board.row(f"r{n}") for n in range(40)]
+    board.drop(feed, rows[:20])
+    board.drop(other, [board.row(f"o{n}") for n in range(30)])
+    board.drop(feed, rows)
+    board.put({"referenceId": "r7", "title": "Somebody's"})
+    if order == "reversed":
+        rows.reverse()
+    elif order == "shuffled":
+        Random(5).shuffle(rows)
+    run = board.drop(feed, [*rows[:11], board.row("new"), *rows[11:30], rows[3], *rows[30:]])
+    assert counted(run) == {"read": 42, "created": 1, "updated": 1, "unchanged": 40, "warnings": 1}
+    assert board.job("r7").title == "Cook r7"
+
+
+def test_a_known_row_behind_another_row_of_its_reference_is_applied_again(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    run = board.drop(feed, [board.row("a", title="Other"), board.row("b"), board.row("a")])
+    assert board.job("a").title == "Cook a"
+    assert counted(run) == {"read": 3, "updated": 2, "unchanged": 1, "warnings": 1}
+
+
+def test_a_thousand_rows_of_forty_references_come_to_their_last_rows(board: Any) -> None:
+    feed = board.feed()
+    run = board.drop(feed, [board.row(f"r{n % 40}", title=f"Title {n}") for n in range(1200)])
+    assert (run.counts.created, run.counts.updated, len(board.jobs())) == (40, 1160, 40)
+    assert board.job("r7").title == "Title 1167"
+
+
+# -- ownership and naming ----------------------------------------------------------------------------------
+
+
+def test_a_feed_archives_only_what_it_owns(board: Any) -> None:
+    north, south = board.feed(name="north"), board.feed(name="south")
+    board.put(board.row("api", status="active"))
+    board.drop(north, [board.row("n1"), board.row("n2")])
+    board.drop(south, [board.row("s1"), board.row("s2")])
+    run = board.drop(north, [board.row("n1")])
+    assert run.counts.archived == 1
+    assert board.statuses() == {
+        "api": "active",
+        "n1": "active",
+        "n2": "archived",
+        "s1": "active",
+        "s2": "active",
+    }
+
+
+def test_owns_employer_widens_that_to_all_of_the_employer_s_jobs(board: Any) -> None:
+    feed = board.feed('owns = "employer"')
+    board.put(board.row("api", status="active"))
+    run = board.drop(feed, [board.row("a")])
+    assert run.state == "held"  # all that were active would go
+    board.importer.approve(run.id, feed)
+    assert board.statuses() == {"api": "archived", "a": "active"}
+
+
+def test_the_same_bytes_are_read_again_where_others_jobs_may_be_missing(board: Any) -> None:
+    feed = board.feed('owns = "employer"')
+    rows = [board.row(f"r{n}") for n in range(8)]
+    board.drop(feed, rows)
+    board.put(board.row("api", status="active"))
+    assert board.drop(feed, rows).counts.archived == 1
+    assert board.statuses()["api"] == "archived"
+
+
+def test_a_row_for_another_feed_s_job_is_rejected_unless_it_may_take_over(board: Any) -> None:
+    north, south = board.feed(name="north"), board.feed(name="south")
+    board.drop(north, [board.row("a"), board.row("b")])
+    run = board.drop(south, [board.row("a", title="Taken"), board.row("c")])
+    assert codes(board, run) == [(1, "a", ["/referenceId owned_by_other_feed"])]
+    taker = board.feed("take_over = true", name="south")
+    board.drop(taker, [board.row("a", title="Taken"), board.row("c"), board.row("d")])
+    assert board.job("a").title == "Taken"
+    board.drop(north, [board.row("b")])
+    assert board.statuses()["a"] == "active"  # no longer north's
+
+
+def test_a_row_takes_over_a_job_made_through_the_api_even_where_it_changes_nothing(board: Any) -> None:
+    feed = board.feed()
+    board.put(board.row("a", status="active"))
+    run = board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    assert counted(run) == {"read": 3, "created": 2, "unchanged": 1}
+    board.drop(feed, [board.row("b"), board.row("c")])
+    assert board.statuses()["a"] == "archived"
+
+
+def test_a_job_archived_as_missing_is_given_up(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    board.drop(feed, [board.row("b")])
+    board.put({"referenceId": "a", "status": "active"})
+    board.drop(feed, [board.row("b"), board.row("c")])
+    assert board.statuses()["a"] == "active"
+
+
+def test_a_delta_feed_archives_nothing(board: Any) -> None:
+    feed = board.feed('mode = "delta"')
+    board.drop(feed, [board.row("a"), board.row("b")])
+    run = board.drop(feed, [board.row("c")])
+    assert (run.state, counted(run)) == ("succeeded", {"read": 1, "created": 1})
+    assert set(board.statuses().values()) == {"active"}
+
+
+def test_a_file_of_mended_rows_is_upserts_only(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    run = board.drop(feed, [board.row("c", title="Mended", syncd_errors="/title required")])
+    assert (run.state, run.counts.created, run.counts.archived) == ("succeeded", 1, 0)
+    assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
+
+
+def test_fewer_records_than_declared_withhold_the_archiving(board: Any) -> None:
+    feed = board.feed('[read]\nrecords = "jobs"')
+    board.drop(feed, {"jobs": [board.row("a"), board.row("b")]})
+    run = board.drop(feed, {"jobs": [board.row("a")], "totalFound": 2})
+    assert (run.state, run.counts.archived, run.holds) == ("partial", 0, None)
+    assert run.withheld == "the file says that it has 2 records, but 1 were found"
+    assert board.statuses()["b"] == "active"
+
+
+def test_grace_waits_for_so_many_whole_snapshots_in_a_row(board: Any) -> None:
+    feed = board.feed("grace = 3")
+    keep = [board.row("k"), board.row("l")]
+    board.drop(feed, [*keep, board.row("a")])
+
+    def without(n: int) -> str:
+        board.drop(feed, [*keep, board.row("m", title=f"Snapshot {n}")])
+        return board.statuses()["a"]
+
+    assert [without(1), without(2)] == ["active", "active"]
+    board.drop(feed, [*keep, board.row("a", title="")])  # rejected, but named: the waiting is over
+    assert [without(3), without(4), without(5)] == ["active", "active", "archived"]
+
+
+# -- dates -------------------------------------------------------------------------------------------------
+
+
+def test_a_row_whose_date_has_passed_archives_its_job_and_makes_none(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    run = board.drop(
+        feed,
+        [
+            board.row("a", closeDate="2026-11-15"),
+            board.row("b"),
+            board.row("c"),
+            board.row("d", closeDate="2026-01-01"),
+        ],
+    )
+    assert counted(run) == {"read": 4, "unchanged": 2, "expired": 2}
+    assert board.job("a").archived_by is ArchivedBy.EXPIRED
+    assert board.job("d") is None
+
+
+def test_an_unchanged_row_archives_its_job_on_the_day_after_its_date(board: Any) -> None:
+    feed = board.feed()
+    rows = [board.row("a", closeDate="2026-11-20"), board.row("b"), board.row("c")]
+    board.drop(feed, rows)
+    board.clock.forward(days=5)
+    run = board.drop(feed, rows)
+    assert counted(run) == {"read": 3, "unchanged": 2, "expired": 1}
+
+
+def test_an_unchanged_row_renews_a_date_that_nobody_chose(board: Any) -> None:
+    feed = board.feed()
+    rows = [board.row("a"), board.row("b", closeDate="2027-06-01")]
+    board.drop(feed, rows)
+    board.clock.forward(days=31)
+    assert board.drop(feed, rows).counts.updated == 1
+    assert board.job("a").close_date == date(2027, 2, 15)
+    board.clock.forward(days=1)
+    assert board.drop(feed, rows).state == "unchanged"
+
+
+def test_expired_ignore_renews_a_row_whose_own_date_has_passed(board: Any) -> None:
+    feed = board.feed('expired = "ignore"')
+    rows = [board.row("a", closeDate="2026-01-01")]
+    board.drop(feed, rows)
+    board.clock.forward(days=31)
+    run = board.drop(feed, rows)
+    assert (run.counts.updated, board.job("a").close_date) == (1, date(2027, 2, 15))
+
+
+# -- files that cannot be used, and faults -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty_file"),
+        (b'[{"referenceId": "a", "title": "x"}, {"ref', "truncated"),
+        (b'{"error": "come back later"}', "no_records_path"),
+        (b"<!DOCTYPE html><html><body>Sign in</body></html>", "not_a_feed"),
+    ],
+)
+def test_a_file_that_cannot_be_used_fails_and_changes_nothing(board: Any, content: bytes, said: str) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a")])
+    run = board.drop(feed, content)
+    assert (run.state, run.counts.created, board.statuses()) == ("failed", 0, {"a": "active"})
+    assert said in (run.reason or "")
+
+
+def test_a_truncated_file_applies_nothing_of_its_good_beginning(board: Any) -> None:
+    feed = board.feed()
+    text = json.dumps([board.row(f"r{n}") for n in range(50)])
+    assert board.drop(feed, text[:-40].encode()).state == "failed"
+    assert board.jobs() == []
+
+
+def test_a_file_that_changes_while_it_is_read_is_given_up_and_read_anew_by_the_next_call(board: Any) -> None:
+    feed = board.feed()
+    source = board.file([board.row("a")])
+    run = board.begin(feed, source)
+    written: list[str] = []
+
+    def write_more(phase: str, done: int, total: int) -> None:
+        if phase == "hashing" and not written:
+            written.append(phase)
+            source.path.write_text(json.dumps([board.row("a"), board.row("b")]))
+
+    importer = board.make_importer(progress=write_more)
+    with pytest.raises(FeedError) as raised:
+        importer.run(feed, source, run)
+    assert raised.value.code == "file_changed"
+    assert board.jobs() == []
+    assert not board.saved(run.id).state.ended
+    run = importer.run(feed, source.again(), run)
+    assert (run.state, run.counts.created, run.size) == ("succeeded", 2, source.path.stat().st_size)
+
+
+def test_a_file_that_breaks_off_names_the_last_good_row(board: Any) -> None:
+    feed = board.feed()
+    source = board.file([board.row("a"), board.row("b")])
+    whole = source.path.read_text()
+    source.path.write_text(whole[:-1] + "," + json.dumps(board.row("c"))[:20])
+    source = source.again()
+    run = board.importer.run(feed, source, board.begin(feed, source))
+    assert run.state == "failed"
+    assert run.reason.endswith("last good referenceId b")
+
+
+@pytest.mark.parametrize("where", ["hashing", "reading", "planning", "applying", "archiving"])
+def test_a_run_stopped_anywhere_comes_to_the_same_end_when_it_is_run_again(board: Any, where: str) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row(f"r{n}") for n in range(2500)])
+    source = board.file([board.row(f"r{n}", confidential=True) for n in range(600, 3100)])
+    run = board.begin(feed, source)
+    stop: list[str] = []
+    importer = board.make_importer(
+        progress=lambda phase, done, total: stop.append(phase), stop=lambda: where in stop
+    )
+    with pytest.raises(Stopped):
+        importer.run(feed, source, run)
+    assert not board.saved(run.id).state.ended
+    again = board.importer.run(feed, source, board.store.write(lambda tx: runs.resume(tx, run.id))[0])
+    assert (again.state, again.attempt) == ("succeeded", 2)
+    assert len([job for job in board.jobs() if job.status == "active"]) == 2500
+    assert {job.reference_id for job in board.jobs() if job.status == "archived"} == {
+        f"r{n}" for n in range(600)
+    }
+    assert all(job.confidential for job in board.jobs() if job.status == "active")
+
+
+def test_an_edit_between_plan_and_write_is_decided_on_anew(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    source = board.file([board.row("a", title="Chef"), board.row("b")])
+
+    def edit(phase: str, done: int, total: int) -> None:
+        if phase == "planning" and not edited:
+            edited.append(board.put({"referenceId": "a", "confidential": True, "title": "Person"}))
+            edited.append(board.put({"referenceId": "c", "status": "archived"}))
+
+    edited: list[Any] = []
+    run = board.make_importer(progress=edit).run(feed, source, board.begin(feed, source))
+    assert (run.state, run.counts.updated, run.counts.archived) == ("succeeded", 1, 0)
+    assert (board.job("a").title, board.job("a").confidential) == ("Chef", True)
+    assert board.job("c").archived_by is ArchivedBy.PERSON
+
+
+def test_a_job_that_another_feed_takes_between_plan_and_archiving_is_left_to_it(board: Any) -> None:
+    feed, taker = board.feed(), board.feed("take_over = true", name="taker")
+    board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    source, taken = board.file([board.row("a"), board.row("b")]), []
+
+    def take(phase: str, done: int, total: int) -> None:
+        if phase == "planning" and not taken:
+            taken.append(board.drop(taker, [board.row("c")]))
+
+    run = board.make_importer(progress=take).run(feed, source, board.begin(feed, source))
+    assert (run.state, run.counts.missing, run.counts.archived) == ("succeeded", 1, 0)
+    assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
+
+
+def test_a_missing_job_that_is_given_a_named_reference_between_plan_and_write_stays(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("old")])
+    old, phases = board.job("old").id, []
+
+    def rename(phase: str, done: int, total: int) -> None:
+        phases.append(phase)
+        if phases.count("planning") == 2:  # rows and missing ones are planned
+            checked = rules.check({"referenceId": "new"}, board.catalog)
+            board.store.write(
+                lambda tx: upsert.update(tx, board.employer.id, old, checked, Actor(ActorKind.KEY, 1))
+            )
+
+    run = board.drop(feed, [board.row("a"), board.row("new")], importer=board.make_importer(progress=rename))
+    assert (run.counts.missing, run.counts.archived) == (1, 0)
+    assert [(job.id, job.reference_id, job.title, job.status) for job in board.jobs()][1:] == [
+        (old, "new", "Cook new", "active")
+    ]
+
+
+def between_plan_and_write(act: Any) -> Any:
+    """For ``progress``: does something once, when the plan is made."""
+    phases = []
+
+    def act_once(phase: str, done: int, total: int) -> None:
+        phases.append(phase)
+        if phases.count("planning") == 1 and phase == "planning":  # all rows are planned: they are one batch
+            act()
+
+    return act_once
+
+
+def test_a_reference_that_is_taken_between_plan_and_write_is_updated(board: Any) -> None:
+    progress = between_plan_and_write(lambda: board.put(board.row("a", title="Mine", confidential=True)))
+    run = board.drop(
+        board.feed(), [board.row("a"), board.row("b")], importer=board.make_importer(progress=progress)
+    )
+    assert (run.state, run.counts.created, run.counts.updated, run.counts.rejected) == ("succeeded", 1, 1, 0)
+    assert [(job.reference_id, job.title, job.confidential, job.version) for job in board.jobs()] == [
+        ("a", "Cook a", True, 2),
+        ("b", "Cook b", False, 1),
+    ]
+
+
+def test_a_job_that_is_created_after_midnight_is_published_on_the_new_day(board: Any, clock: Any) -> None:
+    yesterday = clock.today
+    rows = [
+        board.row("a"),
+        board.row("b", closeDate=str(yesterday)),
+        board.row("c", closeDate=str(yesterday)),
+    ]
+    board.put(board.row("c"))
+    progress = between_plan_and_write(lambda: clock.forward(hours=12))
+    run = board.drop(board.feed(), rows, importer=board.make_importer(progress=progress))
+    today = yesterday + DAY
+    assert clock.today == today
+    assert (run.counts.created, run.counts.expired) == (1, 2)
+    assert board.job("b") is None  # its last day has passed meanwhile
+    assert board.statuses() == {"a": "active", "c": "archived"}
+    job = board.job("a")
+    assert (job.publish_date, job.close_date) == (today, today + 60 * DAY)
+    assert job.published_at == clock.now
+
+
+def test_two_new_jobs_at_one_place_that_no_catalogue_has_share_it(board: Any) -> None:
+    here = [{"description": "Nowhere Landing, ON"}]
+    both = [{"description": "Nowhere Landing, ON"}, {"description": "nowhere landing, ON"}]
+    run = board.drop(board.feed(), [board.row("a", locations=here), board.row("b", locations=both)])
+    assert run.counts.created == 2
+    a, b = board.jobs()
+    assert [place.description for place in a.locations] == ["Nowhere Landing, ON"]
+    assert a.locations == b.locations
+    assert a.locations[0].id >= 1_000_000_000
+
+
+def test_a_write_that_waiting_does_not_mend_rejects_its_row_and_holds_the_archiving(
+    board: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b")])
+    own = feeds.own_new
+
+    def broken(tx: Any, feed_id: int, rows: Any) -> None:
+        if any(row.reference_id == "x" for row, _active in rows):
+            raise ValueError("no such luck")
+        own(tx, feed_id, rows)
+
+    monkeypatch.setattr(feeds, "own_new", broken)
+    run = board.drop(feed, [board.row("a"), board.row("x"), board.row("c")])
+    assert (run.state, run.holds, run.counts.created, run.counts.rejected) == ("held", "archive", 1, 1)
+    assert "1 write failed" in run.reason
+    assert codes(board, run) == [(2, "x", [" write_failed"])]
+    assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
+
+
+def test_a_store_that_is_busy_stops_the_run_where_it_can_go_on(
+    board: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = board.feed()
+    source = board.file([board.row("a")])
+    run = board.begin(feed, source)
+    own = feeds.own_new
+
+    def busy(tx: Any, feed_id: int, rows: Any) -> None:
+        raise StoreBusy("the disk is full")
+
+    monkeypatch.setattr(feeds, "own_new", busy)
+    with pytest.raises(StoreBusy):
+        board.importer.run(feed, source, run)
+    assert board.saved(run.id).state == "applying"
+    monkeypatch.setattr(feeds, "own_new", own)
+    assert board.importer.run(feed, source, run).counts.created == 1
+
+
+# -- dry runs, reports, logs -------------------------------------------------------------------------------
+
+
+def test_a_dry_run_says_what_a_run_would_do_and_does_nothing(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    source = board.file(
+        [board.row("a", title="Chef"), board.row("b", title=""), board.row("b"), board.row("d")]
+    )
+    before, known = board.jobs(), board.store.read(lambda tx: len(runs.list(tx)))
+    planned = board.importer.plan(feed, source.path)
+    assert board.jobs() == before
+    assert board.store.read(lambda tx: len(runs.list(tx))) == known
+    assert [(c.action, c.reference_id, c.fields) for c in planned.changes] == [
+        ("updated", "a", {"title": ("Cook a", "Chef")}),
+        ("created", "d", {}),
+        ("archived", "c", {"status": ("active", "archived")}),
+    ]
+    assert (planned.run.holds, planned.run.counts.missing, planned.run.counts.archived) == (None, 1, 0)
+    assert [row.record for row in planned.rejected] == [2]
+    run = board.drop(feed, source.path.read_bytes())
+    for name in ("read", "created", "updated", "unchanged", "rejected", "missing", "warnings"):
+        assert getattr(run.counts, name) == getattr(planned.run.counts, name)
+
+
+def test_a_dry_run_of_the_same_bytes_changes_nothing_and_one_of_a_bad_file_says_why(board: Any) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a")])
+    planned = board.importer.plan(feed, board.file([board.row("a")]).path)
+    assert (planned.unchanged, planned.changing) == (True, False)
+    with pytest.raises(FeedError, match="ends before"):
+        board.importer.plan(feed, board.file(b'[{"a": 1}').path)
+
+
+@pytest.mark.parametrize(
+    ("content", "state"),
+    [
+        ([{"referenceId": "a", "status": "draft", "title": "x"}], "partial"),
+        ([], "held"),
+        (b"[", "failed"),
+        (None, "unchanged"),
+    ],
+)
+def test_every_run_is_told_in_exactly_one_event_with_all_figures(
+    board: Any, content: Any, state: str
+) -> None:
+    feed = board.feed()
+    board.drop(feed, [board.row("a")])
+    with structlog.testing.capture_logs() as logs:
+        run = board.drop(feed, [board.row("a")] if content is None else content)
+    events = [entry for entry in logs if entry["event"] == "feed.reconciled"]
+    assert run.state == state
+    assert len(events) == 1
+    told = {
+        "run": run.id,
+        "feed": "acme",
+        "state": state,
+        "attempt": 1,
+        "read": run.counts.read,
+        "sha256": run.sha256,
+    }
+    assert told.items() <= events[0].items()
+    assert run.counts.__dataclass_fields__.keys() <= events[0].keys()
+
+
+def test_each_batch_leaves_a_checkpoint_for_the_poison_rule(
+    board: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed, places = board.feed(), []
+    keep = runs.set_checkpoint
+    monkeypatch.setattr(
+        runs, "set_checkpoint", lambda tx, run, place: (places.append(place), keep(tx, run, place))[1]
+    )
+    board.drop(feed, [board.row(f"r{n}") for n in range(2100)])
+    assert places == ["read 2000", *(f"apply {n}" for n in (100, 1000, 2000, 2100))]
+
+
+def test_memory_does_not_keep_the_rows(board: Any) -> None:
+    import tracemalloc
+
+    def peak(rows: int) -> int:
+        feed = board.feed(name=f"f{rows}")
+        source = board.file(
+            [board.row(f"{rows}-{n}", description="<p>" + "x" * 2000 + "</p>") for n in range(rows)]
+        )
+        run = board.begin(feed, source)
+        tracemalloc.start()
+        board.importer.run(feed, source, run)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    peak(500)
+    assert peak(6000) < 1.5 * peak(2000)
+
+
+def test_progress_is_told_from_nothing_to_all_in_every_phase(board: Any) -> None:
+    feed, seen = board.feed(), []
+    source = board.file([board.row(f"r{n}") for n in range(1200)])
+    importer = board.make_importer(progress=lambda *told: seen.append(told))
+    importer.run(feed, source, board.begin(feed, source))
+    assert list(dict.fromkeys(phase for phase, _, _ in seen)) == [
+        "hashing",
+        "planning",
+        "applying",
+    ]
+    assert ("applying", 1200, 1200) in seen
+    assert ("hashing", source.size, source.size) in seen
+
+
+def test_another_employer_s_job_of_the_same_reference_is_another_job(board: Any) -> None:
+    from syncd.store import employers
+
+    other = board.store.write(lambda tx: employers.add(tx, "Other Ltd."))
+    feed = board.feed()
+    board.drop(feed, [board.row("a")])
+    assert board.store.read(lambda tx: jobs.by_reference(tx, other.id, "a")) is None

@@ -1,0 +1,108 @@
+"""The lock files pin what pyproject.toml asks for: all of it, nothing else, with hashes. ``.ci/lock`` renews them."""
+
+import ast
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+RUNTIME = PYPROJECT["project"]["dependencies"]
+BUILD = PYPROJECT["build-system"]["requires"]
+DEV = PYPROJECT["project"]["optional-dependencies"]["dev"]
+ASKED = {
+    "requirements.lock": RUNTIME,
+    "requirements-build.lock": BUILD,
+    "requirements-dev.lock": [*RUNTIME, *BUILD, *DEV],
+}
+NAMES = list(ASKED)
+
+
+class Pin(NamedTuple):
+    """One package of a lock file."""
+
+    version: str
+    hashes: list[str]
+    via: list[str]  # the packages and files that ask for it
+
+
+def pins(lock: str) -> dict[str, Pin]:
+    """Return the packages of a lock file by name."""
+    text = (ROOT / lock).read_text()
+    found = {}
+    for block in re.split(r"\n(?=\S)", text.strip()):
+        name, _, version = block.split(" ", 1)[0].partition("==")
+        hashes = re.findall(r"^    --hash=(sha256:[0-9a-f]{64})", block, re.M)
+        via = re.findall(r"^    # (?:via|  ) *(\S.*)$", block, re.M)
+        found[name] = Pin(version, hashes, [source for source in via if not source.startswith("-c ")])
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    """Return the top-level names that a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add((node.module or "").partition(".")[0])
+    return found
+
+
+def test_pyproject_asks_for_every_package_that_the_code_imports_and_for_no_other() -> None:
+    used = set().union(*(imports(path) for path in (ROOT / "syncd").rglob("*.py")))
+    used -= sys.stdlib_module_names | {"syncd"}
+    without_import = {"tzdata"}  # data files, found by zoneinfo
+    asked = {canonicalize_name(Requirement(text).name) for text in RUNTIME}
+    assert {canonicalize_name(name) for name in used} | without_import == asked
+
+
+@pytest.mark.parametrize("lock", NAMES)
+def test_a_lock_has_what_pyproject_asks_for_in_a_version_that_fits(lock: str) -> None:
+    locked = pins(lock)
+    for text in ASKED[lock]:
+        asked = Requirement(text)
+        assert asked.specifier.contains(locked[canonicalize_name(asked.name)].version), text
+
+
+@pytest.mark.parametrize("lock", NAMES)
+def test_a_lock_has_nothing_that_nobody_asks_for(lock: str) -> None:
+    locked, asked = pins(lock), {canonicalize_name(Requirement(text).name) for text in ASKED[lock]}
+    for name, pin in locked.items():
+        sources = {re.sub(r"\[.*", "", source) for source in pin.via}
+        direct = {source for source in sources if source.startswith("syncd (") or source == "-r build-system"}
+        assert bool(direct) == (name in asked), name
+        assert sources - direct <= locked.keys(), name
+        assert sources, name
+
+
+@pytest.mark.parametrize("lock", NAMES)
+def test_every_package_of_a_lock_has_hashes(lock: str) -> None:
+    locked = pins(lock)
+    assert locked
+    assert [name for name, pin in locked.items() if not pin.version or not pin.hashes] == []
+
+
+@pytest.mark.parametrize("lock", NAMES)
+def test_a_lock_names_no_host_and_no_folder(lock: str) -> None:
+    text = (ROOT / lock).read_text()
+    assert "://" not in text
+    assert "/tmp" not in text
+
+
+def test_what_only_the_build_needs_can_be_removed_after_it() -> None:
+    assert pins("requirements.lock").keys() & pins("requirements-build.lock").keys() == set()
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-build.lock"])
+def test_the_dev_lock_includes_the_other_locks(lock: str) -> None:
+    dev = pins("requirements-dev.lock")
+    assert {name: (pin.version, pin.hashes) for name, pin in pins(lock).items()} == {
+        name: (dev[name].version, dev[name].hashes) for name in pins(lock)
+    }
