@@ -18,7 +18,7 @@ from syncd.feeds.readers.detect import detect, refuse_foreign, refuse_page
 from syncd.feeds.readers.json import JsonLinesReader, JsonReader
 from syncd.feeds.readers.packed import GZIP, Opener, Stream, gunzip
 from syncd.feeds.readers.records import FeedReader, Format, Known
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec, element_path, header_key, member_path
 from syncd.feeds.readers.xlsx import XlsxReader, is_spreadsheet
 from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
@@ -26,7 +26,7 @@ from syncd.feeds.readers.zip_archive import ZIP, Archive, ZipReader
 
 __all__ = ["Limits", "ReadSpec", "element_path", "header_key", "member_path", "open_reader", "read_stream"]
 
-_Reader = Callable[[Source, ReadSpec, Limits, Known | None], BaseReader]
+_Reader = Callable[[Utf8Source, ReadSpec, Limits, Known | None], BaseReader]
 _READERS: dict[Format, _Reader] = {
     "csv": CsvReader,
     "xml": XmlReader,
@@ -76,7 +76,7 @@ def _read_plain(
 ) -> BaseReader:
     """``like``: the format of what came before it in the same archive."""
     refuse_foreign(_start(opener))
-    source = Source(opener, spec.encoding, limits)
+    source = Utf8Source(opener, spec.encoding, limits)
     refuse_page(source.head)
     form = spec.format or detect(source.head, recover=spec.recover)
     if (like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object

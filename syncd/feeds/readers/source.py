@@ -29,7 +29,7 @@ _SPOKEN = {"charmap": "Windows-1252 (or the one-byte encoding that was named)"}
 _DECLARED = re.compile(rb"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
 
 
-class Source:
+class Utf8Source:
     """One pass or several over the same bytes. ``head``: the first chunk in UTF-8, without a byte order
     mark. ``encoding`` is a codec name, "guess" while all bytes so far were ASCII. ``whole``: the head is
     the whole file. ``size`` counts the bytes of the content so far, ``bytes_read`` those of the file: fewer,

@@ -15,12 +15,12 @@ from typing import Any
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
-from syncd.feeds.readers.base import BaseReader
+from syncd.feeds.readers.base import BaseReader, too_long
 from syncd.feeds.readers.csv.dialect import Dialect, find_dialect
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.header import check_header
 from syncd.feeds.readers.records import ERRORS, Format, Known, Record
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec, header_key
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
@@ -35,7 +35,7 @@ class CsvReader(BaseReader):
 
     format: Format = "csv"
 
-    def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
         super().__init__(source, limits, known)
         self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self._newline = self._dialect.line_end[-1:]
@@ -177,18 +177,10 @@ class CsvReader(BaseReader):
         if not any(row) or not any(map(str.strip, row)):
             return
         keys = self._keys
-        problem = None
-        if len(row) != len(keys):
-            problem = Problem(
-                "", "ragged_row", f"the row has {len(row)} cells, the header {len(keys)}", len(row)
-            )
-        if len(raw) > self._limits.record:
-            problem = Problem(
-                "",
-                "too_long",
-                f"the record is longer than {self._limits.record} bytes ([limits] record)",
-                len(raw),
-            )
+        problem = too_long(len(raw), self._limits)
+        if problem is None and len(row) != len(keys):
+            detail = f"the row has {len(row)} cells, the header {len(keys)}"
+            problem = Problem("", "ragged_row", detail, len(row))
         item = dict(zip(keys, row, strict=False))
         yield Record(self._next(), self._line, None, digest, item, problem, partial(list, row))
 

@@ -14,7 +14,7 @@ from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, record_value
 from syncd.feeds.readers.records import ERRORS, Format, Known, Record
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec
 
 
@@ -23,7 +23,7 @@ class JsonLinesReader(BaseReader):
 
     format: Format = "jsonl"
 
-    def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
         super().__init__(source, limits, known)
         self._digest = seeded("json")
 

@@ -24,7 +24,7 @@ from syncd.feeds.readers.json.envelope import Envelope
 from syncd.feeds.readers.json.holders import Array, Holder, Members
 from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, scan, text_before_cut
 from syncd.feeds.readers.records import ERRORS, Format, Known, Record
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec
 
 _HOLDERS: dict[str, Holder] = {"array": Array(), "members": Members()}
@@ -42,7 +42,7 @@ class JsonReader(BaseReader):
 
     format: Format = "json"
 
-    def __init__(self, source: Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
         if ijson.backend != "yajl2_c":
             raise RuntimeError("ijson has fallen back to a slow parser; install its yajl2_c backend")
         super().__init__(source, limits, known)

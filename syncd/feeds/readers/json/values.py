@@ -15,6 +15,7 @@ import msgspec
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.base import too_long
 from syncd.feeds.readers.records import ERRORS
 
 #: The mark of a rejected record as JSON text.
@@ -103,9 +104,8 @@ def record_value(raw: bytes, limits: Limits) -> tuple[dict[str, Any] | None, Pro
     """The object that ``raw`` holds, or what is wrong with it as a record. Raises ValueError where it is
     not JSON at all.
     """
-    if len(raw) > limits.record:
-        detail = f"the record is longer than {limits.record} bytes ([limits] record)"
-        return None, Problem("", "too_long", detail, len(raw))
+    if (problem := too_long(len(raw), limits)) is not None:
+        return None, problem
     try:
         value = _value(raw, limits.depth)
     except Refused as refusal:

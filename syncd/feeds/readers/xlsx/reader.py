@@ -13,12 +13,12 @@ from itertools import islice
 
 from syncd.domain.policy import Limits
 from syncd.errors import FeedError, Problem
-from syncd.feeds.readers.base import BaseReader
+from syncd.feeds.readers.base import BaseReader, too_long
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.header import check_header
 from syncd.feeds.readers.packed import Opener, check_expansion
 from syncd.feeds.readers.records import ERRORS, Format, Known, Record
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec, header_key
 from syncd.feeds.readers.xlsx.book import Book
 from syncd.feeds.readers.xlsx.cells import Cells
@@ -50,7 +50,7 @@ class XlsxReader(BaseReader):
         self.sheets = [other.name for other in book.sheets if other.visible]
         # a spreadsheet has no text of its own: the sheet's name stands for it
         super().__init__(
-            Source(lambda: io.BytesIO(f"{sheet.name}\n".encode()), "utf-8", limits), limits, known
+            Utf8Source(lambda: io.BytesIO(f"{sheet.name}\n".encode()), "utf-8", limits), limits, known
         )
         self._opener, self._sheet = opener, spec.sheet
         self._keys: list[str] = []
@@ -106,23 +106,16 @@ class XlsxReader(BaseReader):
             if own in known:
                 yield Record(self._next(), number, None, own, None)
                 continue
-            problem = self._problem(cells, len(raw))
+            problem = too_long(len(raw), self._limits) or self._ragged(cells)
             missing = [""] * (len(self._keys) - len(cells))
             item = dict(zip(self._keys, [*cells, *missing], strict=False))
             yield Record(self._next(), number, None, own, item, problem, partial(list, cells))
 
-    def _problem(self, cells: list[str], size: int) -> Problem | None:
-        if size > self._limits.record:
-            return Problem(
-                "",
-                "too_long",
-                f"the record is longer than {self._limits.record} bytes ([limits] record)",
-                size,
-            )
-        if len(cells) > len(self._keys):
-            detail = f"the row has {len(cells)} cells, the header {len(self._keys)}"
-            return Problem("", "ragged_row", detail, len(cells))
-        return None
+    def _ragged(self, cells: list[str]) -> Problem | None:
+        if len(cells) <= len(self._keys):
+            return None
+        detail = f"the row has {len(cells)} cells, the header {len(self._keys)}"
+        return Problem("", "ragged_row", detail, len(cells))
 
 
 @contextmanager

@@ -1,8 +1,6 @@
-"""What stands around an XML record: needed to write single records of a feed to a file of their own.
+"""The markup around an XML record, for a file that has only some records of a feed.
 
-Their namespaces are declared up there, and a mapping may look there (``../@country``). Only looks, changes
-nothing.
-"""
+The namespaces of a record are declared there, and a mapping may look there (``../@country``). Nothing is changed."""
 
 from __future__ import annotations
 
@@ -13,20 +11,20 @@ from typing import cast
 from lxml import etree
 
 from syncd.feeds.readers.records import Slice
+from syncd.feeds.readers.xml.elements import local
 
-#: A feed's head is small; what is longer is not a head.
+#: More elements than this are not the head of a feed.
 _MOST = 200
 
 
-def surroundings(record: etree._Element | Slice) -> tuple[str, str]:
-    """The start tags above ``record`` with the elements that precede it on each level (but no other records),
-    and the end tags; nothing for a record that is the root. ``record`` must be the reader's current one, or a
-    Slice."""
+def enclosing_markup(record: etree._Element | Slice) -> tuple[str, str]:
+    """Return the start tags above ``record``, with the elements that precede it on each level (but no other records), and
+    the end tags; nothing for a record that is the root. ``record`` must be the reader's current one, or a Slice."""
     if isinstance(record, Slice):
         parent, child, tag = cast("etree._Element", record.parent), None, record.tag
         chain = [parent, *parent.iterancestors()][::-1]
     else:
-        child, tag = record, _local(record)
+        child, tag = record, local(record)
         chain = [*record.iterancestors()][::-1]
     before: list[str] = []
     after: list[str] = []
@@ -47,14 +45,10 @@ def _start_tag(element: etree._Element) -> tuple[str, str]:
 
 
 def _preceding(parent: etree._Element, child: etree._Element | None, record_tag: str) -> Iterator[str]:
-    """Not what has the record's name: other records, and what the reader puts in place of those that it need not parse."""
+    """The elements before ``child``, except those with the record's name: these are other records, and what the reader puts
+    in place of records that it does not parse."""
     for count, sibling in enumerate(parent.iterchildren()):
         if sibling is child or count >= _MOST:
             return
-        if _local(sibling) != record_tag:
+        if local(sibling) != record_tag:
             yield etree.tostring(sibling, encoding="unicode", with_tail=False)
-
-
-def _local(element: etree._Element) -> str:
-    """The name without its namespace, as a Slice has it."""
-    return str(element.tag).rpartition("}")[2]
