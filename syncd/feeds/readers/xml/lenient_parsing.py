@@ -13,7 +13,7 @@ from syncd.domain.policy import Limits
 from syncd.errors import FeedError
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml.discovery import FoundRecords, is_known
-from syncd.feeds.readers.xml.elements import local, names
+from syncd.feeds.readers.xml.elements import Event, local, names
 from syncd.feeds.readers.xml.entities import SECTION_ENDS
 from syncd.feeds.readers.xml.messages import LIMIT_ERRORS, in_words
 from syncd.feeds.readers.xml.parsing import XmlParser
