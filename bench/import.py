@@ -104,19 +104,18 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
     """One run through the importer, as the daemon does it."""
     import structlog
 
-    from syncd.domain.catalog import Catalog
+    from syncd.domain import Catalogue
     from syncd.errors import NotFound
     from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-    from syncd.service.daemon import SWITCH
-    from syncd.service.interpreter import tune_garbage_collector
+    from syncd.service.interpreter import tune_garbage_collector, tune_thread_switches
     from syncd.store import Store, employers, feeds, runs
     from syncd.sync.run.feed import Feed
     from syncd.sync.run.importer import Importer
     from syncd.sync.run.source import SourceFile
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
-    catalog = Catalog.default()
-    config = parse_feed("bench", FEED, catalog, FeedDefaults())
+    catalogue = Catalogue.default()
+    config = parse_feed("bench", FEED, catalogue, FeedDefaults())
 
     def clock() -> datetime:
         return datetime(2026, 10, 15, 12, tzinfo=UTC)
@@ -132,9 +131,9 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
         feed = Feed(feed_id, config, employer, folder)
         source = SourceFile.of(path)
         run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
-        importer = Importer(store, catalog=catalog, scratch=folder, helpers=helpers)
+        importer = Importer(store, catalogue=catalogue, scratch=folder, helpers=helpers)
         tune_garbage_collector()
-        sys.setswitchinterval(SWITCH)
+        tune_thread_switches()
         memory = _Memory()
         memory.start()
         start = time.perf_counter(), _cpu()

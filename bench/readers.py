@@ -28,7 +28,8 @@ from collections.abc import Callable, Iterator
 import ijson
 from lxml import etree
 
-from syncd.feeds.readers.opening import Limits, ReadSpec, open_reader
+from syncd.domain import FeedLimits
+from syncd.feeds.readers.opening import ReadSpec, open_reader
 
 FIELDS = (
     "title",
@@ -129,12 +130,12 @@ def bare(path: Path) -> int:
 
 
 def first(path: Path) -> int:
-    return sum(1 for _ in open_reader(path, ReadSpec(), Limits()))
+    return sum(1 for _ in open_reader(path, ReadSpec(), FeedLimits()))
 
 
 def again(digests: frozenset[bytes]) -> Callable[[Path], int]:
     def run(path: Path) -> int:
-        return sum(1 for _ in open_reader(path, ReadSpec(), Limits(), digests.intersection))
+        return sum(1 for _ in open_reader(path, ReadSpec(), FeedLimits(), digests.intersection))
 
     return run
 
@@ -159,7 +160,7 @@ def forked(measure: Callable[[Path], int], path: Path) -> tuple[float, float]:
 
 
 def report(path: Path, count: int, reps: int) -> None:
-    digests = frozenset(record.digest for record in open_reader(path, ReadSpec(), Limits()))
+    digests = frozenset(record.digest for record in open_reader(path, ReadSpec(), FeedLimits()))
     measures = {"bare parser": bare, "first reading": first, "all known": again(digests)}
     got: dict[str, list[tuple[float, float]]] = {name: [] for name in measures}
     for _ in range(reps):
@@ -178,8 +179,8 @@ def report(path: Path, count: int, reps: int) -> None:
 def peak(path: Path, *, known: bool) -> float:
     """MiB of resident memory at the most, in a process that does nothing but read ``path``."""
     code = (
-        "import sys; from pathlib import Path; from syncd.feeds.readers.opening import Limits, ReadSpec, open_reader\n"
-        "for _ in open_reader(Path(sys.argv[1]), ReadSpec(), Limits(), (lambda d: d) if sys.argv[2] else None): pass\n"
+        "import sys; from pathlib import Path; from syncd.domain import FeedLimits; from syncd.feeds.readers.opening import ReadSpec, open_reader\n"
+        "for _ in open_reader(Path(sys.argv[1]), ReadSpec(), FeedLimits(), (lambda d: d) if sys.argv[2] else None): pass\n"
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])"
     )
     command = [sys.executable, "-c", code, str(path), "known" if known else ""]

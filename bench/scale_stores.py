@@ -14,7 +14,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from bench.servers import DESCRIPTION
-from syncd.domain.job import CloseOrigin, Job, Location, Status
+from syncd.domain import CloseOrigin, Job, Location, Status
 from syncd.store import Store, Tx, employers, keys, rows
 
 EMPLOYER = "Bench"

@@ -55,12 +55,10 @@ def put_template() -> str:
 
 def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
     """An installation of syncd with ``jobs`` jobs in ``folder``; a key for them."""
-    from syncd.domain.catalog import Catalog
-    from syncd.domain.job import Actor, ActorKind
-    from syncd.domain.rules import check
+    from syncd.domain import Actor, ActorKind, Catalogue, check_body
     from syncd.store import Store, employers, keys, upsert
 
-    catalog, actor, config = Catalog.default(), Actor(ActorKind.OPERATOR), folder / "config"
+    catalogue, actor, config = Catalogue.default(), Actor(ActorKind.OPERATOR), folder / "config"
     (config / "feeds.d").mkdir(parents=True)
     (config / "feeds.d" / f"{FEED}.toml").write_text(f'employer = "{EMPLOYER}"\npreset = "indeed"\n')
     (config / "syncd.toml").write_text(
@@ -70,7 +68,7 @@ def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
     (folder / "var").mkdir()
     with Store.open(f"sqlite:///{folder}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
         employer = store.write(lambda tx: employers.add(tx, EMPLOYER))
-        inputs = [check(one, catalog) for one in bodies(jobs)]
+        inputs = [check_body(one, catalogue) for one in bodies(jobs)]
         for start in range(0, jobs, 1_000):
             some = inputs[start : start + 1_000]
             store.write(lambda tx, some=some: [upsert.create(tx, employer.id, i, actor) for i in some])

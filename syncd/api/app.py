@@ -6,15 +6,14 @@ from aiohttp import web
 
 from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, ApiContext
-from syncd.api.endpoints import documentation, problem_pages
+from syncd.api.endpoints import ROUTES, add_routes
 from syncd.api.jsonld import JsonLd
 from syncd.api.limits import server_limits
 from syncd.api.middleware import failed_keys, guarded
 from syncd.api.openapi import document
 from syncd.api.payloads import Renderer, encode
-from syncd.api.routes import ROUTES, add_routes
 from syncd.config import Api
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.logs import Event, frequent
 from syncd.store import Store
 from syncd.web import (
@@ -32,7 +31,7 @@ from syncd.web import (
 
 
 def make_app(
-    store: Store, settings: Api, catalog: Catalog, times: RequestTimes | None = None
+    store: Store, settings: Api, catalogue: Catalogue, times: RequestTimes | None = None
 ) -> web.Application:
     """The API over an open ``store``, which stays the caller's to close, after the application's cleanup. ``times``
     counts its requests. The log has to be set up before."""
@@ -42,30 +41,18 @@ def make_app(
         store=store,
         settings=settings,
         limits=server_limits(settings),
-        catalog=catalog,
+        catalogue=catalogue,
         keys=keys,
-        render=Renderer(catalog),
-        json_ld=JsonLd(catalog),
+        render=Renderer(catalogue),
+        json_ld=JsonLd(catalogue),
         addresses=addresses,
-        document=encode(document(settings, catalog, ROUTES)),
+        document=encode(document(settings, catalogue, ROUTES)),
         log=RequestLog(frequent(Event.API_REQUEST), times or RequestTimes(), addresses),
     )
     app = guarded(context)
     app.cleanup_ctx.append(keys.keep_flushing)
-    add_docs(app, settings.base_path)
     add_routes(app, settings.base_path)
     return app
-
-
-def add_docs(app: web.Application, base_path: str) -> None:
-    """The page at ``/docs``, and those to which the ``type`` of a problem leads. They and the document that
-    ``/docs`` shows need no key."""
-    add_endpoint(app, "/docs", {"GET": documentation.page})
-    add_endpoint(app, "/docs/{file}", {"GET": documentation.asset})
-    add_endpoint(app, "/problems/{code}", {"GET": problem_pages.page})
-    open_paths = app[CONTEXT].open_paths
-    open_paths |= {f"{base_path}/openapi.json", "/docs", *(f"/docs/{name}" for name in documentation.FILES)}
-    open_paths |= {f"/problems/{code}" for code in problem_pages.EXPLANATIONS}
 
 
 def add_health(app: web.Application, readiness: ReadinessCheck) -> None:

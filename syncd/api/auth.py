@@ -18,7 +18,7 @@ from hashlib import blake2b
 import structlog
 from aiohttp import web
 
-from syncd.domain.job import Actor, ActorKind, Employer
+from syncd.domain import Actor, ActorKind, Employer
 from syncd.errors import StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, employers, keys

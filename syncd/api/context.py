@@ -11,7 +11,7 @@ from syncd.api.auth import KeyRing, Principal
 from syncd.api.jsonld import JsonLd
 from syncd.api.payloads import Renderer
 from syncd.config import Api
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.store import Store
 from syncd.web import Addresses, RequestLog, ServerLimits
 
@@ -24,7 +24,7 @@ class ApiContext:
     store: Store
     settings: Api
     limits: ServerLimits
-    catalog: Catalog
+    catalogue: Catalogue
     keys: KeyRing
     render: Renderer
     json_ld: JsonLd

@@ -10,10 +10,7 @@ from typing import Any
 
 import msgspec
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.fields import exact
-from syncd.domain.job import Employer, Job, Location, Salary
-from syncd.domain.job_fields import Routing
+from syncd.domain import ADDRESSES, Catalogue, Employer, Job, Location, Salary, exact
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -27,8 +24,8 @@ Shape = dict[str, Any]
 class JsonLd:
     """Renders with the names of one catalogue."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._catalog = catalog
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
 
     def job(self, job: Job, employer: Employer) -> bytes:
         """One JobPosting; what the job lacks is left out."""
@@ -52,13 +49,13 @@ class JsonLd:
         return _encode({name: value for name, value in shape.items() if value is not None})
 
     def _categories(self, job: Job) -> list[str]:
-        found = (self._catalog.category(id) for id in job.categories)
+        found = (self._catalogue.categories.get(id) for id in job.categories)
         return [entry.name for entry in found if entry is not None]
 
     def _salary(self, salary: Salary | None) -> Shape | None:
         if salary is None or salary.amount is None:
             return None
-        period = self._catalog.period(salary.period or 0)
+        period = self._catalogue.periods.get(salary.period or 0)
         amount, most = exact(salary.amount), exact(salary.max_amount)
         value: Shape = {"value": amount} if most is None else {"minValue": amount, "maxValue": most}
         if period is not None:
@@ -90,7 +87,6 @@ def _place(place: Location) -> Shape:
 def _contact(job: Job) -> Shape | None:
     if job.confidential or job.routing is None:
         return None
-    name, value = (
-        ("email", job.application_email) if job.routing == Routing.EMAIL else ("url", job.application_url)
-    )
-    return {"@type": "ContactPoint", "contactType": "applications", name: value}
+    address = next(field for field in ADDRESSES if field.routing == job.routing)
+    value = getattr(job, address.attribute)
+    return {"@type": "ContactPoint", "contactType": "applications", address.kind.value: value}

@@ -7,7 +7,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
-from syncd.domain.job import Status
+from syncd.domain import Status
 from syncd.web import Refusal
 
 DEFAULT_PAGE_SIZE = 10

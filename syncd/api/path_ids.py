@@ -6,7 +6,7 @@ import re
 
 from aiohttp import web
 
-from syncd.domain.fields import INT32_MAX, INT32_MIN
+from syncd.domain import INT32_MAX, INT32_MIN
 from syncd.errors import NotFound
 
 #: What a plain Int32 looks like; ``007``, ``+7`` and ``1.0`` are none.

@@ -1,134 +1,158 @@
-"""Job → the bytes of an answer (docs/specification.md 2.1 to 2.8). Only here are the shapes of answers known.
+"""Job → the bytes of an answer (docs/specification.md 2.1 to 2.8), from the table of a job's fields. Only here are the shapes of
+answers known.
 
 Catalogue objects are made once and shared between answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import msgspec
 
-from syncd.domain.catalog import Catalog, Entry, Period
-from syncd.domain.fields import exact
-from syncd.domain.job import Employer, Job, Location, Salary
-from syncd.domain.job_fields import Routing
+from syncd.api.catalogues import CATALOGUES
+from syncd.domain import (
+    ADDRESSES,
+    CHANGEABLE,
+    FIELDS,
+    HEADER_MEMBERS,
+    JOB_MEMBERS,
+    SALARY_MEMBERS,
+    Catalogue,
+    CatalogueEntry,
+    Employer,
+    FieldKind,
+    Job,
+    JobField,
+    Location,
+    SalaryPeriod,
+    exact,
+)
 from syncd.store.jobs import Header, Shown
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
 
 Shape = dict[str, Any]
+#: A value of a Job → what the encoder writes.
+Render = Callable[[Any], object]
+
+
+class CatalogueShapes(dict[int | None, Shape | None]):
+    """The objects of one catalogue by id. An id that the configuration no longer has is shown without a name rather
+    than not at all."""
+
+    def __init__(self, entries: Mapping[int, CatalogueEntry | SalaryPeriod]) -> None:
+        super().__init__({id: catalogue_shape(entry) for id, entry in entries.items()})
+        self[None] = None
+
+    def __missing__(self, id: int) -> Shape:
+        return {"id": id, "name": ""}
+
+
+def catalogue_shape(entry: CatalogueEntry | SalaryPeriod) -> Shape:
+    unit = {"unit": entry.unit} if isinstance(entry, SalaryPeriod) else {}
+    return {"id": entry.id, "name": entry.name, **unit}
+
+
+Catalogues = Mapping[str, CatalogueShapes]
+
+
+def _choice(field: JobField, catalogues: Catalogues) -> Render:
+    return catalogues[field.catalogue or ""].__getitem__
+
+
+def _choices(field: JobField, catalogues: Catalogues) -> Render:
+    shape = _choice(field, catalogues)
+    return lambda ids: [shape(id) for id in ids]
+
+
+def _salary(_field: JobField, catalogues: Catalogues) -> Render:
+    shape = _object([member.name for member in SALARY_MEMBERS], SALARY_MEMBERS, catalogues)
+    return lambda salary: None if salary is None else shape(salary)
+
+
+#: The kinds whose values are not what the encoder writes for them. (A date is ISO text, a status its value, a location
+#: an object of its members.)
+_BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogues], Render]] = {
+    FieldKind.AMOUNT: lambda _field, _catalogues: exact,
+    FieldKind.CHOICE: _choice,
+    FieldKind.CHOICES: _choices,
+    FieldKind.SALARY: _salary,
+}
+#: Attributes of members that are not in the table of fields. (Job has no employer: its place in the object is kept.)
+_READ_ONLY = {"id": "id", "employer": "id", "publishDate": CHANGEABLE["publishDate"]}
+
+
+def _object(names: Sequence[str], fields: Iterable[JobField], catalogues: Catalogues) -> Callable[[Any], Any]:
+    """Return a function that makes a struct with the members ``names`` of anything with the attributes of ``fields``."""
+    known = {field.name: field for field in fields if field.name in names}
+    attributes = {**_READ_ONLY, **{name: field.attribute for name, field in known.items()}}
+    values, struct = attrgetter(*(attributes[name] for name in names)), msgspec.defstruct("Object", names)
+    renders = [(n, _BY_KIND[f.kind](f, catalogues)) for n, f in known.items() if f.kind in _BY_KIND]
+
+    def shape(value: object) -> Any:
+        made = struct(*values(value))
+        for name, render in renders:
+            setattr(made, name, render(getattr(made, name)))
+        return made
+
+    return shape
 
 
 class Renderer:
     """Renders with the names of one catalogue."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._categories = _shapes(catalog.categories)
-        self._position_types = _shapes(catalog.position_types)
-        self._routing_types = _shapes(catalog.routing_types)
-        self._periods = _shapes(catalog.periods)
-        kinds: dict[str, Mapping[int, Entry] | Mapping[int, Period]] = {
-            "positiontypes": catalog.position_types,
-            "categories": catalog.categories,
-            "salaryperiods": catalog.periods,
-            "applicantroutingtypes": catalog.routing_types,
+    def __init__(self, catalogue: Catalogue) -> None:
+        entries = {resource.catalogue: catalogue.entries(resource.catalogue) for resource in CATALOGUES}
+        shapes = {name: CatalogueShapes(found) for name, found in entries.items()}
+        self._job, self._header = (
+            _object(JOB_MEMBERS, FIELDS, shapes),
+            _object(HEADER_MEMBERS, FIELDS, shapes),
+        )
+        self._lists = {name: _offered(found) for name, found in entries.items()}
+        self._entries = {
+            name: {id: encode(shapes[name][id]) for id in found} for name, found in entries.items()
         }
-        self._lists = {kind: _offered(entries) for kind, entries in kinds.items()}
-        self._entries = {kind: _bytes(_shapes(entries)) for kind, entries in kinds.items()}
 
     def job(self, job: Job | Shown, employer: Employer) -> bytes:
         """A whole Job (docs/specification.md 2.1). Of the two application addresses only the one in force is shown."""
-        return encode(self.shape(job, employer))
+        shape = self.shape(job, employer)
+        for address in ADDRESSES:
+            if address.routing != job.routing:
+                setattr(shape, address.name, None)
+        return encode(shape)
 
-    def shape(self, job: Job | Shown, employer: Employer) -> Shape:
-        """The same, not yet bytes."""
-        return {
-            "id": job.id,
-            "referenceId": job.reference_id,
-            "employer": {"id": employer.id, "name": employer.name},
-            "title": job.title,
-            "publishDate": job.publish_date,
-            "closeDate": job.close_date,
-            "confidential": job.confidential,
-            "autoRefresh": job.auto_refresh,
-            "status": job.status.value,
-            "locations": [_location(place) for place in job.locations],
-            "categories": [_entry(self._categories, id) for id in job.categories],
-            "positionType": _entry(self._position_types, job.position_type),
-            "salary": None if job.salary is None else self._salary(job.salary),
-            "description": job.description,
-            "applicantRoutingType": _entry(self._routing_types, job.routing),
-            "applicationEmail": job.application_email if job.routing == Routing.EMAIL else None,
-            "applicationUrl": job.application_url if job.routing == Routing.URL else None,
-        }
+    def shape(self, job: Job | Shown, employer: Employer) -> Any:
+        """The same, not yet bytes, with both addresses: a struct with the members of a Job."""
+        shape = self._job(job)
+        shape.employer = {"id": employer.id, "name": employer.name}
+        return shape
 
     def page(self, jobs: Iterable[Header], employer: Employer, paging: Mapping[str, object]) -> bytes:
         """One page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
-        return encode({"data": [_header(job, owner) for job in jobs], "paging": paging})
+        data = [self._header(job) for job in jobs]
+        for shape in data:
+            shape.employer = owner
+        return encode({"data": data, "paging": paging})
 
-    def catalogue(self, kind: str) -> bytes:
-        """The list of ``kind`` (positiontypes, categories, salaryperiods, applicantroutingtypes), without what is
-        retired."""
-        return self._lists[kind]
+    def catalogue(self, name: str) -> bytes:
+        """The list of the catalogue ``name``, without what is retired."""
+        return self._lists[name]
 
-    def catalogue_entry(self, kind: str, id: int) -> bytes | None:
+    def catalogue_entry(self, name: str, id: int) -> bytes | None:
         """One entry of it, retired ones too."""
-        return self._entries[kind].get(id)
+        return self._entries[name].get(id)
 
     def location(self, place: Location) -> bytes:
-        return encode(_location(place))
+        return encode(place)
 
     def locations(self, places: Iterable[Location], paging: Mapping[str, object]) -> bytes:
-        return encode({"data": [_location(place) for place in places], "paging": paging})
-
-    def _salary(self, salary: Salary) -> Shape:
-        return {
-            "amount": exact(salary.amount),
-            "maxAmount": exact(salary.max_amount),
-            "period": None if salary.period is None else self._periods[salary.period],
-            "plusCommission": salary.plus_commission,
-        }
+        return encode({"data": list(places), "paging": paging})
 
 
-def _header(job: Header, owner: Shape) -> Shape:
-    return {
-        "id": job.id,
-        "referenceId": job.reference_id,
-        "employer": owner,
-        "title": job.title,
-        "publishDate": job.publish_date,
-        "locations": [_location(place) for place in job.locations],
-        "confidential": job.confidential,
-        "status": job.status.value,
-    }
-
-
-def _location(place: Location) -> Shape:
-    return {"id": place.id, "name": place.name, "description": place.description, "type": place.type}
-
-
-def _shapes(entries: Mapping[int, Entry] | Mapping[int, Period]) -> dict[int, Shape]:
-    return {id: _catalogue_shape(entry) for id, entry in entries.items()}
-
-
-def _catalogue_shape(entry: Entry | Period) -> Shape:
-    unit = {"unit": entry.unit} if isinstance(entry, Period) else {}
-    return {"id": entry.id, "name": entry.name, **unit}
-
-
-def _bytes(shapes: Mapping[int, Shape]) -> dict[int, bytes]:
-    return {id: encode(shape) for id, shape in shapes.items()}
-
-
-def _offered(entries: Mapping[int, Entry] | Mapping[int, Period]) -> bytes:
+def _offered(entries: Mapping[int, CatalogueEntry | SalaryPeriod]) -> bytes:
     """The list of those that are not retired."""
-    return encode({"data": [_catalogue_shape(entry) for entry in entries.values() if not entry.retired]})
-
-
-def _entry(shapes: Mapping[int, Shape], id: int | None) -> Shape | None:
-    """The catalogue's object; an id that the configuration no longer has is shown without a name rather than
-    not at all."""
-    return None if id is None else shapes.get(id) or {"id": id, "name": ""}
+    return encode({"data": [catalogue_shape(entry) for entry in entries.values() if not entry.retired]})

@@ -1,4 +1,4 @@
-"""The command line. Thin: reads options, calls the service's parts, prints; decides nothing."""
+"""The command line: reads options, calls the parts of the service, prints results. It holds no rules of its own."""
 
 from syncd.cli.entry import main
 

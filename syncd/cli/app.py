@@ -1,5 +1,5 @@
-"""Every command with its options: declarations only. What a command does is imported when it is called, so
-that ``syncd --help`` stays quick."""
+"""All commands with their options. The module that does the work of a command is imported when the command is called,
+so that ``syncd --help`` starts fast."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGEST = 2**63 - 1
 
 
 def _settings_file(context: typer.Context, given: Path | None) -> Path | None:
-    """The file that is named here, or before the command: ``syncd --config PATH runs``."""
+    """Return the file that is named here, or before the command: ``syncd --config PATH runs``."""
     if given is not None:
         context.obj = given
     return context.obj  # type: ignore[no-any-return]
@@ -48,8 +48,8 @@ app.add_typer(runs, name="runs")
 
 
 def time_span(text: str) -> timedelta:
-    """A time span such as 90d, or 0."""
-    from syncd.domain.values import duration
+    """Return a time span such as 90d, or 0."""
+    from syncd.domain.settings import duration
 
     return duration(text)
 
@@ -244,7 +244,7 @@ def plan(
     as_json: Json = False,
 ) -> int:
     """Says what a run of FILE would do, and does nothing."""
-    from syncd.cli.feeds import plan
+    from syncd.cli.imports import plan
 
     return plan(config, as_json, file, feed, exit_code)
 
@@ -252,7 +252,7 @@ def plan(
 @app.command("import")
 def import_(file: File, feed: FeedName, config: Config = None, as_json: Json = False) -> int:
     """Runs FILE now, with or without the daemon. FILE stays where it is."""
-    from syncd.cli.feeds import import_file
+    from syncd.cli.imports import import_file
 
     return import_file(config, as_json, file, feed)
 
@@ -275,7 +275,7 @@ def runs_list(
 @runs.command("show")
 def runs_show(number: Number, config: Config = None, as_json: Json = False) -> None:
     """Shows a run: counts, rejected rows, warnings, changes."""
-    from syncd.cli.runs import show_run
+    from syncd.cli.run_report import show_run
 
     show_run(config, as_json, number)
 

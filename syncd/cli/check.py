@@ -16,7 +16,7 @@ from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
 
 if TYPE_CHECKING:
-    from syncd.domain.catalog import Catalog
+    from syncd.domain import Catalogue
     from syncd.feeds.configuration import FeedConfig
     from syncd.store import Store
 
@@ -74,7 +74,7 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     configs: dict[str, FeedConfig] = {}
     running = False
     try:
-        configs = wiring.feed_configs(settings, _catalog(settings))
+        configs = wiring.feed_configs(settings, _catalogue(settings))
     except ConfigError as error:
         found.extend(error.faults)
     try:
@@ -91,16 +91,16 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     return running, found
 
 
-def _catalog(settings: Settings) -> Catalog:
+def _catalogue(settings: Settings) -> Catalogue:
     """What feeds are read with: also what was configured once, where the store can tell."""
     from syncd.service import stores
 
     try:
         _, store = _open(settings)
         with store:
-            return stores.catalog_of(store, settings)
+            return stores.catalogue_of(store, settings)
     except (SyncdError, OSError):  # the store's own check says so
-        return settings.catalog
+        return settings.catalogue
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:

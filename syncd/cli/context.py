@@ -1,4 +1,4 @@
-"""What nearly every command needs first: settings, the right user, an open store, the feeds."""
+"""What nearly every command needs first: settings, the right user, an open store."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from pathlib import Path
 from syncd.config import Settings, load_settings
 from syncd.errors import StoreError
 from syncd.service import stores
+from syncd.service.interpreter import end_of_imports
 from syncd.store import Store
 
 
 def quiet_settings(config: Path | None) -> Settings:
     """Return the settings, with the log silent: for commands that call what logs, and print the result themselves.
     Raises ConfigError."""
-    from syncd import logs  # takes as long as a tenth of `syncd runs`, which logs nothing
+    from syncd import logs  # takes a tenth of the time of `syncd runs`, which logs nothing
 
     settings = load_settings(config)
     logs.set_up(settings.log.format, "critical")
@@ -25,42 +26,40 @@ def quiet_settings(config: Path | None) -> Settings:
 
 @contextmanager
 def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
-    """The store, beside a daemon or without one. Only who says ``make`` may have it made: a command that looks at what
-    is there would otherwise answer "nothing" for settings that name another place. Raises StoreError."""
+    """Yield the store, beside a daemon or without one; as root, the process becomes the owner of the store's folder.
+    Only with ``make`` a store is created: a command that reads would otherwise answer "nothing" for settings that name
+    another place. Raises StoreError."""
     become_owner(settings)
     if not make and settings.store.path is not None and not settings.store.path.exists():
         raise StoreError(
             f"there is no store at {settings.store.path} (store.url, settings: {settings.file or 'all defaults'});"
             " `syncd serve` and `syncd employer add` make one"
         )
-    store = stores.open_store(settings)
-    try:
+    with stores.open_store(settings) as store:
+        end_of_imports()
         yield store
-    finally:
-        store.close()
 
 
 @contextmanager
 def lent_store(settings: Settings) -> Iterator[Store]:
-    """The store as its owner sees it; behind it root is root again, to write where only root may."""
+    """Yield the store, opened as its owner. Afterwards root is root again, to write where only root may. Raises
+    StoreError."""
     owner = _owner(settings)
     user, group = os.geteuid(), os.getegid()
     if owner is not None:
         os.setegid(owner.st_gid)
         os.seteuid(owner.st_uid)
     try:
-        store = stores.open_store(settings)
-        try:
+        with stores.open_store(settings) as store:
+            end_of_imports()
             yield store
-        finally:
-            store.close()
     finally:
         os.seteuid(user)
         os.setegid(group)
 
 
 def become_owner(settings: Settings) -> None:
-    """As root: go on as the owner of the store's folder, so that nothing is made there that the daemon cannot open.
+    """As root, become the owner of the store's folder, so that no file is created there that the daemon cannot open.
     Import first what is needed: the program may lie where only root can read."""
     owner = _owner(settings)
     if owner is None:
@@ -71,7 +70,7 @@ def become_owner(settings: Settings) -> None:
 
 
 def _owner(settings: Settings) -> os.stat_result | None:
-    """Who root should be for the store's sake; None: nobody else."""
+    """Return the owner of the store's folder if this process is root and the owner is another user, else None."""
     if os.geteuid() != 0 or settings.store.path is None:
         return None
     folder = next((place for place in settings.store.path.parents if place.exists()), None)

@@ -7,9 +7,9 @@ from pathlib import Path
 from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.output import print_json
-from syncd.cli.runs import summary
+from syncd.cli.run_text import summary
 from syncd.config import Settings
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.service import stores, wiring
 from syncd.store import Store
 from syncd.sync.report import refresh_reports, run_json
@@ -35,9 +35,10 @@ def _decide(config: Path | None, as_json: bool, number: int, *, approved: bool) 
 
 
 def decided(store: Store, settings: Settings, number: int, *, approved: bool) -> Run:
-    """The run after the decision. Raises NotFound, Conflict (it does not wait, or is not what was shown)."""
-    catalog = stores.catalog_of(store, settings, remember=True)
-    importer = wiring.make_importer(store, settings, catalog, wiring.load_all(store, settings, catalog))
+    """Carry the decision out and return the run. Raises NotFound, and Conflict if the run does not wait or is not what
+    was shown."""
+    catalogue = stores.catalogue_of(store, settings, remember=True)
+    importer = wiring.make_importer(store, settings, catalogue, wiring.load_all(store, settings, catalogue))
     run = importer.approve(number) if approved else importer.reject(number)
     refresh_reports(store, settings.drop.folder / run.feed, run.id)
     return run

@@ -8,7 +8,7 @@ from typing import Any
 from syncd.cli.context import opened_store
 from syncd.cli.output import print_json, print_table
 from syncd.config import load_settings
-from syncd.domain.job import Employer
+from syncd.domain import Employer
 from syncd.store import employers
 
 

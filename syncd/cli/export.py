@@ -1,4 +1,4 @@
-"""``syncd export``: an employer's jobs as a feed, to a file (whole or not at all) or to standard output."""
+"""``syncd export``: an employer's jobs as a feed, to a file (complete or not at all) or to standard output."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import typer
 from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import DONE
 from syncd.cli.output import print_json, remark, whole_file
-from syncd.domain.job import Employer, Job, Status
+from syncd.domain import Employer, Job, Status
 from syncd.feeds.export import EXPORTS, ExportFormat
 from syncd.service import stores
 from syncd.store import Store, employers, jobs
 
-#: Few enough that jobs of a megabyte each fit into memory.
+#: Jobs that are read at once: jobs of a megabyte each still fit into memory.
 PAGE = 100
 
 
 @dataclass(slots=True)
-class _Tally:
-    """``late``: active although their close date has passed; an import would archive them."""
+class ExportCounts:
+    """``late``: jobs that are active although their close date has passed; an import would archive them."""
 
     exported: int = 0
     without_reference: int = 0
@@ -32,7 +32,7 @@ class _Tally:
     late: int = 0
 
 
-#: What other programs call standard output; no file is meant.
+#: The conventional name of standard output.
 _STDOUT = Path("-")
 
 
@@ -45,36 +45,36 @@ def export(
     if as_json and output is None:
         raise typer.BadParameter("--json tells about a file: name it with -o")
     wanted = Status(status) if status else None
-    tally = _Tally()
+    counts = ExportCounts()
     settings = quiet_settings(config)
     with opened_store(settings) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
-        found = _jobs(store, owner, wanted, EXPORTS[form], tally)
-        pieces = EXPORTS[form].write(found, owner, stores.catalog_of(store, settings))
+        found = _jobs(store, owner, wanted, EXPORTS[form], counts)
+        pieces = EXPORTS[form].write(found, owner, stores.catalogue_of(store, settings))
         if output is None:
             _write(sys.stdout.buffer.write, pieces)
         else:
             with whole_file(output) as file:
                 _write(_writer(file), pieces)
-    _tell(tally, as_json, owner, form, output)
+    _print_counts(counts, as_json, owner, form, output)
     return DONE
 
 
 def _jobs(
-    store: Store, owner: Employer, status: Status | None, form: ExportFormat, tally: _Tally
+    store: Store, owner: Employer, status: Status | None, form: ExportFormat, counts: ExportCounts
 ) -> Iterator[Job]:
-    """Page by page: no lock is held while the text is written, and memory stays flat."""
+    """Yield the jobs to write, page by page: no lock is held while they are written, and memory stays flat."""
     today = store.read(lambda tx: tx.now.today)
     last = 0
     while page := store.read(lambda tx, after=last: jobs.after(tx, owner.id, after, PAGE, status=status)):  # type: ignore[misc]
         for job in page:
             if job.reference_id is None:
-                tally.without_reference += 1
+                counts.without_reference += 1
             elif form.published_only and job.status is not Status.ACTIVE:
-                tally.not_active += 1
+                counts.not_active += 1
             else:
-                tally.exported += 1
-                tally.late += job.status is Status.ACTIVE and job.close_date < today
+                counts.exported += 1
+                counts.late += job.status is Status.ACTIVE and job.close_date < today
                 yield job
         last = page[-1].id
 
@@ -88,24 +88,26 @@ def _write(write: Callable[[bytes], object], pieces: Iterator[str]) -> None:
         write(piece.encode())
 
 
-def _tell(tally: _Tally, as_json: bool, owner: Employer, form: str, output: Path | None) -> None:
+def _print_counts(
+    counts: ExportCounts, as_json: bool, owner: Employer, form: str, output: Path | None
+) -> None:
     if as_json:
         print_json(
             {
                 "employer": owner.name,
                 "format": form,
                 "file": str(output),
-                "exported": tally.exported,
-                "withoutReferenceId": tally.without_reference,
-                "notActive": tally.not_active,
-                "pastCloseDate": tally.late,
+                "exported": counts.exported,
+                "withoutReferenceId": counts.without_reference,
+                "notActive": counts.not_active,
+                "pastCloseDate": counts.late,
             }
         )
         return
-    left = [f"{tally.without_reference} without a referenceId"] if tally.without_reference else []
-    left += [f"{tally.not_active} not active"] if tally.not_active else []
+    left = [f"{counts.without_reference} without a referenceId"] if counts.without_reference else []
+    left += [f"{counts.not_active} not active"] if counts.not_active else []
     remark(
-        f"syncd: {tally.exported} jobs of {owner.name}" + (f"; left out: {', '.join(left)}" if left else "")
+        f"syncd: {counts.exported} jobs of {owner.name}" + (f"; left out: {', '.join(left)}" if left else "")
     )
-    if tally.late:
-        remark(f"syncd: {tally.late} active past their closeDate: importing this file would archive them")
+    if counts.late:
+        remark(f"syncd: {counts.late} active past their closeDate: importing this file would archive them")

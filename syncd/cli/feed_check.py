@@ -1,4 +1,4 @@
-"""``syncd feed check``: every row of a file that a run would reject, with its reason; the summary first."""
+"""``syncd feed check``: a summary of a file, and each row that a run would reject with its reasons."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ import msgspec
 
 from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import DONE, FAILED
-from syncd.cli.feeds import FileUnusable
+from syncd.cli.imports import FileUnusable
 from syncd.cli.output import bold, clean, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
-from syncd.domain.job import Job, Moment
-from syncd.domain.run import UnknownValues
+from syncd.domain import Job, Moment, UnknownValues
 from syncd.errors import FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig
 from syncd.service import stores, wiring
@@ -28,30 +27,30 @@ FORMAT = "syncd.check/1"
 
 
 def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int:
-    """1 if a row would be rejected, or the file is no use as a whole; else 0. Raises NotFound (feed),
-    FileUnusable, ConfigError."""
+    """Print the check, and return 1 if a row would be rejected, else 0. Raises NotFound (feed), FileUnusable,
+    ConfigError."""
     settings = quiet_settings(config)
     with opened_store(settings, make=True) as store:
-        catalog = stores.catalog_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_configs(settings, catalog), name)
-        checker = Checker(found, catalog, settings.limits, _now(store), _current(store, found))
+        catalogue = stores.catalogue_of(store, settings)
+        found = wiring.choose_feed(wiring.feed_configs(settings, catalogue), name)
+        checker = Checker(found, catalogue, settings.limits, _now(store), _current(store, found))
         return report_check(checker, file, as_json)
 
 
 def report_check(checker: Checker, file: Path, as_json: bool) -> int:
-    """Checks and prints; rejected rows wait in a scratch file until the summary is known."""
-    findings = CheckResult()
+    """Check and print. A scratch file holds the rejected rows until the summary is known."""
+    result = CheckResult()
     with tempfile.TemporaryFile() as scratch:
         try:
-            for row in checker.check(file, findings):
+            for row in checker.check(file, result):
                 scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
         except FeedError as error:
             raise FileUnusable(file, error) from error
         config = checker.config
-        unknown = findings.unknown.listed(config.mapping, config.own_lookups, checker.catalog)
+        unknown = result.unknown.listed(config.mapping, config.own_lookups, checker.catalogue)
         scratch.seek(0)
-        (_print_json if as_json else _print_text)(checker, file, findings, unknown, scratch)
-    return FAILED if findings.rejected else DONE
+        (_print_json if as_json else _print_text)(checker, file, result, unknown, scratch)
+    return FAILED if result.rejected else DONE
 
 
 def _now(store: Store) -> Moment:
@@ -59,7 +58,7 @@ def _now(store: Store) -> Moment:
 
 
 def _current(store: Store, config: FeedConfig) -> Callable[[str], Job | None]:
-    """The employer's jobs, if there is that employer already."""
+    """Return a function that finds a job of the feed's employer; it finds none if the employer does not exist yet."""
     try:
         owner = store.read(lambda tx: employers.find(tx, config.employer))
     except NotFound:
@@ -68,33 +67,33 @@ def _current(store: Store, config: FeedConfig) -> Callable[[str], Job | None]:
 
 
 def _print_text(
-    checker: Checker, file: Path, findings: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
+    checker: Checker, file: Path, result: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
 ) -> None:
-    print(bold(f"{checker.config.name}: {clean(file.name)} ({findings.format})"))
-    print(_counts(findings))
-    if findings.withheld:
-        print(f"nothing would be archived: {clean(findings.withheld)}")
-    print_kinds("rejected, by kind", [(k.rows, k.field, k.code, k.detail) for k in findings.by_frequency()])
+    print(bold(f"{checker.config.name}: {clean(file.name)} ({result.format})"))
+    print(_counts(result))
+    if result.withheld:
+        print(f"nothing would be archived: {clean(result.withheld)}")
+    print_kinds("rejected, by kind", [(k.rows, k.field, k.code, k.detail) for k in result.by_frequency()])
     print_kinds(
-        "warnings", [(n, code, "", findings.examples[code]) for code, n in findings.warnings.most_common()]
+        "warnings", [(n, code, "", result.examples[code]) for code, n in result.warnings.most_common()]
     )
-    if findings.rejected:
-        print(bold(f"rejected rows: {findings.rejected}"))
+    if result.rejected:
+        print(bold(f"rejected rows: {result.rejected}"))
     for row in _rows(scratch):
         print("  " + row_line(row))
     print_unknown(unknown.toml)
 
 
-def _counts(findings: CheckResult) -> str:
-    parts = [f"{findings.good} would go in"]
-    parts += [f"{findings.rejected} rejected"] if findings.rejected else []
-    parts += [f"{findings.expired} expired (skipped unless the job exists)"] if findings.expired else []
-    parts += [f"{findings.repeated} repeat a referenceId (the last counts)"] if findings.repeated else []
-    return f"{findings.read} records: {', '.join(parts)}"
+def _counts(result: CheckResult) -> str:
+    parts = [f"{result.good} would go in"]
+    parts += [f"{result.rejected} rejected"] if result.rejected else []
+    parts += [f"{result.expired} expired (skipped unless the job exists)"] if result.expired else []
+    parts += [f"{result.repeated} repeat a referenceId (the last counts)"] if result.repeated else []
+    return f"{result.read} records: {', '.join(parts)}"
 
 
 def row_line(row: dict[str, Any]) -> str:
-    """``record 4711, line 9423 (R-17): /title required: a job needs a title``, with the value that is wrong."""
+    """Return ``record 4711, line 9423 (R-17): /title required: a job needs a title``, with the value at fault."""
     return clean(f"{place_of(row)}: " + "; ".join(map(_reason, row["errors"])))
 
 
@@ -108,30 +107,30 @@ def _rows(scratch: IO[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def _print_json(
-    checker: Checker, file: Path, findings: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
+    checker: Checker, file: Path, result: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
 ) -> None:
-    """One object, written as it comes: a million rejected rows need no memory."""
+    """Print one object piece by piece: a million rejected rows need no memory."""
     head = {
         "format": FORMAT,
         "feed": checker.config.name,
         "file": str(file),
-        "fileFormat": findings.format,
+        "fileFormat": result.format,
         "counts": {
-            "read": findings.read,
-            "good": findings.good,
-            "rejected": findings.rejected,
-            "expired": findings.expired,
-            "repeated": findings.repeated,
-            "warnings": findings.warnings.total(),
+            "read": result.read,
+            "good": result.good,
+            "rejected": result.rejected,
+            "expired": result.expired,
+            "repeated": result.repeated,
+            "warnings": result.warnings.total(),
         },
-        "withheld": findings.withheld,
+        "withheld": result.withheld,
         "kinds": [
             {"pointer": k.field, "code": k.code, "rows": k.rows, "detail": k.detail, "firstRecord": k.record}
-            for k in findings.by_frequency()
+            for k in result.by_frequency()
         ],
         "warnings": [
-            {"code": code, "count": n, "example": findings.examples[code]}
-            for code, n in findings.warnings.most_common()
+            {"code": code, "count": n, "example": result.examples[code]}
+            for code, n in result.warnings.most_common()
         ],
         **unknown_json(unknown),
     }

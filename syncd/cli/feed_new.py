@@ -7,11 +7,10 @@ from typing import Any
 
 from syncd.cli.context import lent_store, quiet_settings
 from syncd.cli.exit_codes import DONE
-from syncd.cli.feeds import FileUnusable
+from syncd.cli.imports import FileUnusable
 from syncd.cli.output import clean, print_json, remark, whole_file
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Moment
+from syncd.domain import Catalogue, Moment
 from syncd.errors import Conflict, FeedError, NotFound
 from syncd.feeds.configuration import check_name
 from syncd.feeds.drafting import RECORDS, Draft, Drafter
@@ -29,14 +28,19 @@ def new_feed(
     target = settings.feeds / f"{name}.toml"
     _check_free(target, force)
     owner, known, now = _owner(settings, employer)
-    catalog = settings.catalog
+    catalogue = settings.catalogue
     try:
         draft = Drafter(
-            file, name, employer=owner, catalog=catalog, limits=settings.limits, today=now.today.isoformat()
+            file,
+            name,
+            employer=owner,
+            catalogue=catalogue,
+            limits=settings.limits,
+            today=now.today.isoformat(),
         ).draft()
     except FeedError as error:
         raise FileUnusable(file, error) from error
-    findings = _checked(draft, file, catalog, settings, now)
+    findings = _checked(draft, file, catalogue, settings, now)
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(target) as out:
         out.write(draft.text.encode())
@@ -76,11 +80,11 @@ def _names(settings: Settings) -> set[str]:
 
 
 def _checked(
-    draft: Draft, file: Path, catalog: Catalog, settings: Settings, now: Moment
+    draft: Draft, file: Path, catalogue: Catalogue, settings: Settings, now: Moment
 ) -> CheckResult | str:
     """What the draft makes of the file's first records; or why reading ends."""
     findings = CheckResult()
-    checker = Checker(draft.config, catalog, settings.limits, now, most=RECORDS)
+    checker = Checker(draft.config, catalogue, settings.limits, now, most=RECORDS)
     try:
         for _ in checker.check(file, findings):
             pass

@@ -9,7 +9,7 @@ from typing import Any
 from syncd.cli.context import opened_store
 from syncd.cli.output import print_json, print_table
 from syncd.config import load_settings
-from syncd.domain.job import Employer, Status
+from syncd.domain import Employer, Status
 from syncd.store import Store, employers, jobs
 from syncd.store.jobs import Header
 
@@ -39,7 +39,7 @@ def list_jobs(config: Path | None, as_json: bool, employer: str, q: str | None, 
 
 
 def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[Header]:
-    """All pages, one after the other."""
+    """Yield the jobs of all pages."""
     page, more = 1, True
     while more:
         number = page
@@ -52,7 +52,7 @@ def _headers(store: Store, owner: Employer, q: str | None, status: Status | None
 
 
 def _header(header: Header, owner: Employer) -> dict[str, Any]:
-    """A job header as the API lists it (docs/specification.md 2.7)."""
+    """Return a job header as the API lists it (docs/specification.md 2.7)."""
     return {
         "id": header.id,
         "referenceId": header.reference_id,

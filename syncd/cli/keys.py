@@ -41,7 +41,7 @@ def rotate_key(
 
 
 def _show_new(as_json: bool, info: KeyInfo, plain: str) -> None:
-    """The key alone, for a pipe; what else there is to say only to a person."""
+    """Print the key alone, so that it can be piped; a person on a terminal gets a remark too."""
     if as_json:
         print_json({**_key(info), "key": plain})
         return

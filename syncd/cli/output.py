@@ -1,4 +1,4 @@
-"""Printing: aligned columns for people, JSON for programs. Results on standard output, remarks on standard
+"""Printing: aligned columns for people, JSON for programs. Results go to standard output, remarks to standard
 error."""
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from typing import IO
 
 
 def print_json(value: object) -> None:
-    """One line; exact decimals as numbers, instants in UTC with a Z."""
+    """Print one line of JSON. Decimals are exact numbers."""
     import msgspec
 
     sys.stdout.write(msgspec.json.Encoder(decimal_format="number").encode(value).decode() + "\n")
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[object]], empty: str) -> None:
-    """Columns as wide as their longest cell; nothing is cut. ``empty`` is a remark for when there are no
-    rows."""
+    """Print columns as wide as their longest cell, or without rows the remark ``empty``."""
     if not rows:
         remark(empty)
         return
@@ -41,12 +40,12 @@ def cell(value: object) -> str:
 
 
 def clean(text: str) -> str:
-    """Without what could steer a terminal: feeds are not to be trusted."""
+    """Return ``text`` without characters that control a terminal: values of feeds are not trusted."""
     return "".join(character if character.isprintable() else " " for character in text)
 
 
 def quoted(value: object, most: int = 80) -> str:
-    """A value of a feed for one line: in quotes, cut."""
+    """Return a value of a feed in quotes, cut to ``most`` characters."""
     words = clean(str(value))
     return f'"{words[:most]}"' + (f"… ({len(str(value))} characters)" if len(words) > most else "")
 
@@ -60,7 +59,7 @@ def remark(text: str) -> None:
 
 
 def instant(value: datetime | None) -> str | None:
-    """ISO 8601 in UTC with Z."""
+    """Return the time in ISO 8601, in UTC with Z."""
     if value is None:
         return None
     return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
@@ -68,8 +67,8 @@ def instant(value: datetime | None) -> str | None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that has its name only when it is whole: written beside it, made durable, renamed. What is no
-    regular file (``/dev/stdout``, a pipe) is written to as it is. Raises OSError."""
+    """Yield a file that gets its name when it is complete: it is written beside it, made durable and renamed. A path that
+    is not a regular file (``/dev/stdout``, a pipe) is written to directly. Raises OSError."""
     if path.exists() and not path.is_file():
         with path.open("wb") as file:
             yield file
@@ -86,6 +85,6 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def system_fault(error: OSError) -> str:
-    """What the system refused, and where."""
+    """Return what the system refused, and for which file."""
     where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
     return f"{where}{error.strerror or error}"

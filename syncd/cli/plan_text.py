@@ -1,4 +1,4 @@
-"""A dry run as a person reads it, like a diff, and as ``--json``."""
+"""A dry run as a text like a diff, and as ``--json``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any
 
 from syncd.cli.output import bold, clean
 from syncd.cli.report_text import place_of
-from syncd.cli.runs import counts_of
-from syncd.domain.job import Location, Salary
+from syncd.cli.run_text import counts_of
+from syncd.domain import Location, Salary
 from syncd.sync.report import FORMAT, rejected_json, run_json, warning_json, would_archive_json
 from syncd.sync.run import Planned, PlannedChange
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
-#: So many lines of each kind, and characters of a value, are shown to a person.
+#: Lines of each kind, and characters of a value, that the text has.
 SHOWN, VALUE = 200, 60
 
 
 def plan_json(planned: Planned) -> dict[str, Any]:
-    """The run object of docs/operations.md "JSON output" with ``state`` planned, and what it would change."""
+    """Return the run object of docs/operations.md "JSON output" with ``state`` planned, and what it would change."""
     return {
         "format": FORMAT,
         **run_json(planned.run),
@@ -25,7 +25,7 @@ def plan_json(planned: Planned) -> dict[str, Any]:
         "state": "planned",
         "phases": {},
         "wouldArchive": would_archive_json(
-            len(going := _going(planned)),
+            len(going := _archived(planned)),
             ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
         ),
         "rejectedRows": [rejected_json(row) for row in planned.rejected],
@@ -37,8 +37,8 @@ def plan_json(planned: Planned) -> dict[str, Any]:
     }
 
 
-def _going(planned: Planned) -> list[PlannedChange]:
-    """What would leave the board."""
+def _archived(planned: Planned) -> list[PlannedChange]:
+    """Return the changes that would archive a job."""
     return [change for change in planned.changes if change.archives]
 
 
@@ -47,7 +47,7 @@ def print_plan(planned: Planned) -> None:
         print("these are the bytes of the feed's last run, and nothing happened since: nothing would change")
         return
     _print_changes([change for change in planned.changes if not change.archives])
-    _print_changes(_going(planned))
+    _print_changes(_archived(planned))
     for row in planned.rejected[:SHOWN]:
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
         print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))
@@ -79,7 +79,7 @@ def line_of(change: PlannedChange) -> str:
 
 
 def shown(value: object) -> str:
-    """A field's value on one short line."""
+    """Return a field's value as one short line."""
     match value:
         case None:
             text = "none"

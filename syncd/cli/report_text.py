@@ -1,4 +1,4 @@
-"""Kinds of errors and warnings on a terminal: a table that fits it."""
+"""Parts of a report as texts for a terminal."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from syncd.cli.output import bold, clean
 
-#: Columns of a report that goes to a file or a pipe.
+#: Columns of a table that goes to a file or a pipe.
 WIDTH = 160
 
 
 def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> None:
-    """``kinds``: (how many, field, code, an example of what is wrong), the most frequent first."""
+    """Print a table of ``kinds``: number, field, code and an example of each, the most frequent first."""
     if not kinds:
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     print(bold(heading))
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
@@ -37,14 +37,14 @@ def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> Non
 
 
 def print_unknown(toml: str) -> None:
-    """Values that nothing knows, as lines to be pasted into the feed's file."""
+    """Print the unknown values of a file as lines that can be copied into the feed's file."""
     if toml:
         print(bold("values that nothing knows, for the feed's file:"))
         print("\n".join(clean(line) for line in toml.splitlines()))
 
 
 def place_of(row: dict[str, Any]) -> str:
-    """``record 4711, line 23 of b.csv (R-17)``."""
+    """Return a place such as ``record 4711, line 23 of b.csv (R-17)``."""
     line = f", line {row['line']}" if row["line"] else ""
     member = f"{' of' if line else ', in'} {row['member']}" if row["member"] else ""
     return f"record {row['record']}{line}{member} ({row['referenceId'] or 'no referenceId'})"

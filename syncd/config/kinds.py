@@ -13,8 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from syncd.domain.declarations import SIZE, Kind
-from syncd.domain.values import ValueFault, shown, size, text
+from syncd.domain.settings import SIZE, SettingKind, ValueFault, shown, size, text
 
 _ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"
@@ -167,24 +166,24 @@ def _json(text: str) -> object:
     return text
 
 
-PATH = Kind("path", "path", lambda value: Path(text(value)))
-PATH_OR_NONE = Kind("path", "path", lambda value: Path(text(value)) if value else None)
-ADDRESS = Kind("address", "HOST:PORT", _address)
-ADDRESS_OR_NONE = Kind("address", "HOST:PORT", _address_or_none)
+PATH = SettingKind("path", "path", lambda value: Path(text(value)))
+PATH_OR_NONE = SettingKind("path", "path", lambda value: Path(text(value)) if value else None)
+ADDRESS = SettingKind("address", "HOST:PORT", _address)
+ADDRESS_OR_NONE = SettingKind("address", "HOST:PORT", _address_or_none)
 #: The path in front of every address of the API, without a slash at its end.
-PREFIX = Kind("path prefix", "", _prefix)
+PREFIX = SettingKind("path prefix", "", _prefix)
 #: Scheme and host that clients outside use, or nothing.
-PUBLIC_URL = Kind("address", "URL", _public_url)
-STORE_URL = Kind("store address", "URL", _store_url)
+PUBLIC_URL = SettingKind("address", "URL", _public_url)
+STORE_URL = SettingKind("store address", "URL", _store_url)
 #: The size of a line of HTTP.
-LINE_SIZE = Kind("size", SIZE.unit, _line_size)
-NETWORKS = Kind(
+LINE_SIZE = SettingKind("size", SIZE.unit, _line_size)
+NETWORKS = SettingKind(
     "list of networks",
     "",
     _list_of(_is_network, "addresses or networks", "an address or network such as 10.0.0.0/8"),
     _comma_separated,
 )
-ORIGINS = Kind(
+ORIGINS = SettingKind(
     "list of origins",
     "",
     _list_of(
@@ -192,6 +191,6 @@ ORIGINS = Kind(
     ),
     _comma_separated,
 )
-NAMES_BY_ID = Kind("table of id and name", "", _names_by_id, _json)
-IDS = Kind("list of ids", "", _ids, _json)
-ZONE = Kind("time zone", "IANA name", _zone)
+NAMES_BY_ID = SettingKind("table of id and name", "", _names_by_id, _json)
+IDS = SettingKind("list of ids", "", _ids, _json)
+ZONE = SettingKind("time zone", "IANA name", _zone)

@@ -10,9 +10,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from syncd.config.settings import BY_KEY, SETTINGS, Api, Catalogues, Operator, Settings
-from syncd.domain.catalog import Catalog
-from syncd.domain.declarations import Setting, members_of
-from syncd.domain.values import ValueFault
+from syncd.domain import Catalogue
+from syncd.domain.settings import Setting, ValueFault, members_of
 from syncd.errors import ConfigError
 
 LOCAL = Path("config/syncd.toml")
@@ -152,7 +151,7 @@ def _settings(
     base, feeds = _folders(file)
     written = Settings(
         **members_of(Settings, parsed),
-        catalog=Catalog.default(),
+        catalogue=Catalogue.default(),
         base=base,
         feeds=feeds,
         file=file,
@@ -160,7 +159,7 @@ def _settings(
     )
     return replace(
         written,
-        catalog=_catalog(written.catalogues, faults),
+        catalogue=_catalogue(written.catalogues, faults),
         operator=replace(written.operator, token=_token(written.operator, base, faults)),
         store=replace(written.store, url=_absolute_store(written.store.url, base)),
         drop=replace(written.drop, folder=base / written.drop.folder),
@@ -175,12 +174,12 @@ def _folders(file: Path | None) -> tuple[Path, Path]:
     return (file.parent.parent if file.parent.name == LOCAL.parent.name else STATE), file.parent / "feeds.d"
 
 
-def _catalog(changes: Catalogues, faults: list[str]) -> Catalog:
+def _catalogue(changes: Catalogues, faults: list[str]) -> Catalogue:
     try:
-        return Catalog.default().extended(**asdict(changes))
+        return Catalogue.default().extended(**asdict(changes))
     except ConfigError as error:
         faults.extend(f"catalogues.{fault}" for fault in error.faults)
-        return Catalog.default()
+        return Catalogue.default()
 
 
 def _token(operator: Operator, base: Path, faults: list[str]) -> str:

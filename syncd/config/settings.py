@@ -25,10 +25,11 @@ from syncd.config.kinds import (
     ZONE,
     Address,
 )
-from syncd.domain.catalog import Catalog
-from syncd.domain.declarations import (
+from syncd.domain import Catalogue, FeedLimits, Policy
+from syncd.domain.settings import (
     DURATION,
     FLAG,
+    LARGEST_COUNT,
     SECONDS,
     SIZE,
     TEXT,
@@ -39,8 +40,6 @@ from syncd.domain.declarations import (
     section,
     setting,
 )
-from syncd.domain.policy import Limits, Policy
-from syncd.domain.values import LARGEST_COUNT
 
 COUNT = number(0, LARGEST_COUNT)
 TIME_OUT = positive(SECONDS)
@@ -187,7 +186,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """``catalog``: the shipped entries with the changes of ``catalogues``. ``file`` is what was read (None: all
+    """``catalogue``: the shipped entries with the changes of ``catalogues``. ``file`` is what was read (None: all
     defaults), ``base`` where relative paths start, ``feeds`` the folder of feed files. ``sources``: key → where its
     value came from, for every key that is not a default."""
 
@@ -203,8 +202,8 @@ class Settings:
     processes: Processes = section(Processes, "sync")
     refresh: Refresh = section(Refresh)
     log: Log = section(Log)
-    limits: Limits = section(Limits)
-    catalog: Catalog
+    limits: FeedLimits = section(FeedLimits)
+    catalogue: Catalogue
     base: Path
     feeds: Path
     file: Path | None

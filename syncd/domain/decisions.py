@@ -1,5 +1,4 @@
-"""Decisions as values: what one input, one feed row or one missing job comes to. Nothing here decides or
-writes."""
+"""Decisions as values: what one input, one feed row or one missing job results in. Nothing here decides or writes."""
 
 from __future__ import annotations
 
@@ -19,8 +18,8 @@ class Create(Struct, frozen=True):
 
 
 class Update(Struct, frozen=True):
-    """Replace ``before`` by ``job``. ``changed``: wire names of the fields that differ (``publishDate`` too),
-    in the order of docs/specification.md 2.1."""
+    """Replace ``before`` by ``job``. ``changed``: the wire names of the fields that differ, ``publishDate`` among them, in
+    the order of docs/specification.md 2.1."""
 
     before: Job
     job: Job
@@ -34,7 +33,7 @@ class Unchanged(Struct, frozen=True):
 
 
 class Archive(Struct, frozen=True):
-    """Set ``before`` to archived because ``by``; ``job`` is the result."""
+    """Archive ``before``; ``job`` is the result, ``by`` the reason."""
 
     before: Job
     job: Job
@@ -48,8 +47,8 @@ class Delete(Struct, frozen=True):
 
 
 class Reject(Struct, frozen=True):
-    """Nothing is written. ``problems``: the merged job breaks the rules (422); ``conflict``: the status cannot
-    change so (409). Where there are both, the problems come first."""
+    """Write nothing. ``problems``: the merged job breaks rules (422); ``conflict``: its status does not allow the change
+    (409). If there are both, the problems count."""
 
     problems: tuple[Problem, ...] = ()
     conflict: IllegalTransition | None = None
@@ -60,10 +59,10 @@ Change = Create | Update | Archive | Delete | Unchanged
 
 
 class RowAction(StrEnum):
-    """What a feed row counts as: a row counts once, by its strongest action (docs/reconciliation.md "Counting").
+    """What a feed row counts as: each row counts once, by its strongest action (docs/reconciliation.md "Counting").
 
-    ``suppressed``: a person archived the job, so it stays archived. ``expired``: the row's own date has
-    passed; it archived the job, or there was none to archive."""
+    ``suppressed``: the job stays archived because a person archived it. ``expired``: the row's own date has passed; the
+    row archived the job, or there was no job."""
 
     CREATED = "created"
     UPDATED = "updated"
@@ -75,12 +74,12 @@ class RowAction(StrEnum):
 
 
 class Ownership(Struct, frozen=True):
-    """What the store knows of the feed's relation to the current job.
+    """What the store knows about the feed and the current job.
 
-    ``owner``: id of the feed that owns the job, None if no feed does. ``sent``: digest by wire name of the
-    value that this feed last sent for it (``edits.field_digests``), kept under ``on_api_edit = "keep"`` only;
-    ``edited``: in its place, for a job that was last written before that, the wire names of what people have
-    changed since. Both empty unless this feed owns the job."""
+    ``owner``: the id of the feed that owns the job, None if no feed does. ``sent``: wire name → digest of the value that
+    this feed last sent (``field_digests``), kept only with ``on_api_edit = "keep"``. ``edited``: for a job that was last
+    written before the feed had that setting, the wire names of the fields that people have changed since, instead of
+    ``sent``. Both are empty unless this feed owns the job."""
 
     owner: int | None = None
     sent: dict[str, str] | None = None
@@ -88,10 +87,9 @@ class Ownership(Struct, frozen=True):
 
 
 class RowDecision(Struct, frozen=True):
-    """``action`` is what the row counts as, ``decision`` what is written, None where there is nothing to
-    write to (an expired row without a job). ``owns``: the feed owns the job from now on. ``archives``: the
-    row takes an active job off the board (its own date, or a status that the mapping sends): it counts for
-    the guard."""
+    """What a feed row results in: it counts as ``action``, and ``decision`` is written, None for an expired row without a
+    job. ``owns``: the feed owns the job from now on. ``archives``: the row archives an active job, by its own date or by a
+    status that the mapping sends; the guard counts it."""
 
     action: RowAction
     decision: Decision | None
@@ -100,16 +98,16 @@ class RowDecision(Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class Tally:
-    """What a plan has seen, for ``guard``. Counts of rows or jobs.
+class PlanCounts:
+    """What a plan would do, in counts of rows or jobs, as ``guard`` needs them.
 
-    ``active``: active jobs of the feed before the run · ``missing``: owned, active, not named (beyond
-    ``grace``) · ``expired_archives``: rows whose decision ``archives`` · ``recent_archives``: archived as
-    missing by this feed in the last 24 hours without approval and not back · ``rekeyed``: missing jobs found
-    again as new with equal title and location · ``named_active``: jobs both named and active · ``retitled``:
-    of those, with another title · ``described``: of those, with a description before · ``shrunk``: of these,
-    that lose half of it or more · ``feed_changed``: the feed's own settings differ from those of the last run
-    that could archive · ``older_bytes``: the file has the bytes of an older applied file of the feed."""
+    ``active``: active jobs of the feed before the run · ``missing``: owned, active, not named (beyond ``grace``) ·
+    ``expired_archives``: rows whose decision ``archives`` · ``recent_archives``: jobs that this feed archived as missing in
+    the last 24 hours, without approval, and that are not active again · ``rekeyed``: missing jobs for which a new one has
+    an equal title and location · ``named_active``: active jobs that the file names · ``retitled``: of those, with another
+    title · ``described``: of those, with a description before · ``shrunk``: of these, that lose half of it or more ·
+    ``feed_changed``: the feed's own settings differ from those of the last run that could archive · ``older_bytes``: the
+    file has the bytes of an older applied file of the feed."""
 
     read: int = 0
     rejected: int = 0
@@ -128,8 +126,8 @@ class Tally:
 
 
 class Hold(Struct, frozen=True):
-    """Why a run waits. ``all``: nothing was applied; else only the archiving waits. ``code`` is stable;
-    ``reason`` one line with the numbers and the limits."""
+    """Why a run waits. ``all``: nothing was applied; otherwise only the archiving waits. ``code`` is stable; ``reason`` is
+    one line with the numbers and the limits."""
 
     all: bool
     code: str

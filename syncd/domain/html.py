@@ -1,8 +1,7 @@
-"""Description HTML (docs/specification.md 2.6): a strict token grammar, judged as the tokenizer of a browser reads it.
+"""Description HTML (docs/specification.md 2.6): a strict token grammar, read as the tokenizer of a browser reads it.
 
-``check`` accepts most texts by one regular expression; what that does not know is read token by token, to
-accept it after all or to name each offending tag and attribute with its offset. Linear in the length of the
-text; raises nothing."""
+``html_faults`` accepts most texts by one regular expression. Any other text is read token by token, either to accept it
+or to name each offending tag and attribute with its offset. The time is linear in the length of the text."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from dataclasses import dataclass
 from html.entities import html5
 from itertools import islice
 
-TAGS = ("strong", "b", "em", "i", "br", "p", "div", "ul", "ol", "li", "a")
-SCHEMES = ("http", "https", "mailto", "tel")
+HTML_TAGS = ("strong", "b", "em", "i", "br", "p", "div", "ul", "ol", "li", "a")
+HTML_SCHEMES = ("http", "https", "mailto", "tel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +23,8 @@ class HtmlFault:
     detail: str
 
 
-#: The first "<" that begins nothing of what is plainly allowed. A quoted value without "<" cannot hide the
-#: next tag; what follows a scheme may be white space written as a reference, which is nothing.
+#: Finds the first "<" that does not begin one of the plainly allowed tags. A quoted value without "<" cannot hide the
+#: next tag. A reference right after the scheme may stand for white space, so such an address is read token by token.
 _DOUBTFUL = re.compile(
     r"<(?!/?(?:p|li|ul|br|strong|b|div|ol|em|i)>|br ?/>|/a>"
     r'|a href="(?:https?:/|mailto:|tel:)[^\x00-\x20&"<>\s][^"<>\s]*"(?: target="[^"<>]*")?>'
@@ -39,16 +38,16 @@ _ATTRIBUTE = re.compile(r"=?[^\t\n\f\r />=]*")
 _UNQUOTED = re.compile(r"[^\t\n\f\r >]*")
 _COMMENT_END = re.compile(r"--!?>")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
-_ALLOWED = frozenset(TAGS)
-#: Elements whose content a browser does not read as tags: up to their end tag, all is text.
+_ALLOWED = frozenset(HTML_TAGS)
+#: Elements whose content a browser reads as text, up to their end tag.
 _RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes", "noscript"})
 _RAW_END = {name: re.compile(rf"</(?={name}[\t\n\f\r />])", re.IGNORECASE) for name in _RAW}
 _SHOWN = 40
 
 
-def check(text: str, limit: int | None = None) -> list[HtmlFault]:
-    """Everything in ``text`` that docs/specification.md 2.6 does not allow, by offset; empty if it may be
-    stored as it is. With ``limit`` reading stops after so many faults."""
+def html_faults(text: str, limit: int | None = None) -> list[HtmlFault]:
+    """Return everything in ``text`` that docs/specification.md 2.6 does not allow, by offset; nothing if it may be stored
+    as it is. With ``limit`` reading stops after that many faults."""
     if _DOUBTFUL.search(text) is None:
         return []
     return list(islice(_faults(text), limit))
@@ -56,8 +55,7 @@ def check(text: str, limit: int | None = None) -> list[HtmlFault]:
 
 @dataclass(slots=True)
 class _Tag:
-    """One tag as a browser reads it: ``start`` of its "<", ``end`` after its ">" (None: the text ends in
-    it)."""
+    """One tag as a browser reads it: ``start`` of its "<", ``end`` after its ">" (None: the text ends in the tag)."""
 
     start: int
     name: str
@@ -72,7 +70,7 @@ def _faults(text: str) -> Iterator[HtmlFault]:
         start = found.start()
         if _opens_tag(text, start):
             tag = _read_tag(text, start)
-            yield from _judge(tag)
+            yield from _tag_faults(tag)
             if tag.end is None:
                 return
             position = _after(text, tag)
@@ -90,7 +88,7 @@ def _opens_tag(text: str, start: int) -> bool:
 
 
 def _markup(text: str, start: int) -> tuple[str, int]:
-    """What begins at ``start`` and is no tag: what to say of it, and where a browser goes on."""
+    """Return the fault of markup at ``start`` that is not a tag, and the offset at which a browser continues."""
     if text.startswith("<!--", start):
         return "comments are not allowed", _comment_end(text, start)
     end = text.find(">", start)
@@ -135,7 +133,7 @@ def _read_tag(text: str, start: int) -> _Tag:
 
 
 def _read_value(text: str, position: int) -> tuple[str, int | None]:
-    """The raw value after an attribute's name, and where it ends; None if the text ends first."""
+    """Return the raw value after an attribute's name, and where it ends; None if the text ends first."""
     equals = _match(_SPACE, text, position).end()
     if text[equals : equals + 1] != "=":
         return "", position
@@ -149,7 +147,7 @@ def _read_value(text: str, position: int) -> tuple[str, int | None]:
 
 
 def _match(pattern: re.Pattern[str], text: str, position: int) -> re.Match[str]:
-    """``pattern`` at ``position``; each pattern here may match nothing, so there always is one."""
+    """Return the match of ``pattern`` at ``position``. Each pattern here matches the empty text, so there always is one."""
     found = pattern.match(text, position)
     assert found is not None
     return found
@@ -159,24 +157,24 @@ _ASCII_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 
 
 def _lower(name: str) -> str:
-    """Lower case as HTML means it: A to Z only (a Kelvin sign is no k)."""
+    """Return ``name`` in lower case as HTML defines it: A to Z only (a Kelvin sign is not a k)."""
     return name.lower() if name.isascii() else name.translate(_ASCII_LOWER)
 
 
-def _judge(tag: _Tag) -> Iterator[HtmlFault]:
+def _tag_faults(tag: _Tag) -> Iterator[HtmlFault]:
     shown = f"<{'/' if tag.closing else ''}{_short(tag.name)}>"
     if tag.end is None:
         yield HtmlFault(tag.start, f"the text ends inside the tag {shown}")
     if tag.name not in _ALLOWED:
         yield HtmlFault(tag.start, f"the tag {shown} is not allowed")
     elif tag.name == "a" and not tag.closing:
-        yield from _judge_link(tag)
+        yield from _link_faults(tag)
     else:
         for offset, name, _ in tag.attributes:
             yield HtmlFault(offset, f"the attribute {_short(name)!r} is not allowed on {shown}")
 
 
-def _judge_link(tag: _Tag) -> Iterator[HtmlFault]:
+def _link_faults(tag: _Tag) -> Iterator[HtmlFault]:
     if tag.end is not None and all(name != "href" for _, name, _ in tag.attributes):
         yield HtmlFault(tag.start, "the tag <a> needs an href")
     seen: set[str] = set()
@@ -200,29 +198,29 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?=.)", re.DOTALL)
 
 
 def _link_fault(raw: str) -> str | None:
-    """Why a raw ``href`` is refused. The scheme is read as a browser does: entities decoded, what it drops
-    dropped."""
+    """Return why a raw ``href`` is refused, or None. The scheme is read as by a browser: with entities decoded and without
+    the characters that a browser drops."""
     address = decode(raw).strip(_CONTROLS).translate(_DROPPED)
     if not address:
         return "the href is empty"
     found = _SCHEME.match(address)
     if found is None:
         return "the href needs a scheme: http, https, mailto or tel"
-    if _lower(found[1]) not in SCHEMES:
+    if _lower(found[1]) not in HTML_SCHEMES:
         return f"the href has the scheme {_short(found[1])!r}; http, https, mailto and tel are allowed"
     return None
 
 
 _REFERENCE = re.compile(r"&(?:#(?:[xX]([0-9A-Fa-f]+)|([0-9]+));?|([A-Za-z0-9]+)(;?)(=?))")
-#: What the numbers of Windows-1252 stand for in numeric references.
+#: Numeric references from 0x80 to 0x9F stand for characters of Windows-1252.
 _WINDOWS = {
     0x80 + i: c for i, c in enumerate(bytes(range(0x80, 0xA0)).decode("cp1252", "replace")) if c != "�"
 }
 
 
 def decode(value: str) -> str:
-    """``value`` with character references decoded as in an attribute: a name without its semicolon counts
-    only if neither "=" nor a letter or digit follows."""
+    """Return ``value`` with character references decoded as in an attribute: a name without its semicolon counts only if
+    neither "=" nor a letter or digit follows."""
     return _REFERENCE.sub(_decoded, value) if "&" in value else value
 
 
@@ -245,7 +243,7 @@ def _character(digits: str, base: int) -> str:
 
 
 def _after(text: str, tag: _Tag) -> int:
-    """Where a browser reads the next token after ``tag``: right behind it, or at the end tag of raw text."""
+    """Return where a browser reads the next token after ``tag``: right after it, or at the end tag of raw text."""
     assert tag.end is not None
     if tag.closing or tag.name not in _RAW | {"plaintext"}:
         return tag.end

@@ -1,7 +1,6 @@
-"""What a job posting is: the values that every other package passes round (docs/specification.md 2).
+"""What a job posting is: the values that every other package uses (docs/specification.md 2).
 
-Two shapes: ``Job`` is a whole posting as stored; ``JobInput`` holds only the fields that somebody sent,
-checked and typed."""
+``Job`` is a whole posting as stored; ``JobInput`` holds only the fields that were sent, checked and typed."""
 
 from __future__ import annotations
 
@@ -9,6 +8,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -20,8 +20,7 @@ class Status(StrEnum):
 
 
 class CloseOrigin(StrEnum):
-    """Who chose the close date: nobody (60-day default), the renewal of a feed, or a person or feed that sent
-    one."""
+    """Who chose the close date: nobody (the default of 60 days), the renewal of a feed, or a person or feed that sent it."""
 
     DEFAULT = "default"
     RENEWED = "renewed"
@@ -29,17 +28,17 @@ class CloseOrigin(StrEnum):
 
 
 class ArchivedBy(StrEnum):
-    """Why a job is archived; decides whether a feed that lists it again may bring it back
+    """Why a job is archived. It decides whether the job becomes active when its feed lists it again
     (docs/reconciliation.md "What a row sends")."""
 
     PERSON = "person"  # through the API or the command line: it stays archived
-    MISSING = "missing"  # its feed no longer had it
+    MISSING = "missing"  # its feed no longer lists it
     CLOSED = "closed"  # its close date passed
-    EXPIRED = "expired"  # its own row carried a date that had passed
+    EXPIRED = "expired"  # the date of its own row had passed
 
 
 class Place(Struct, frozen=True):
-    """A location as somebody wrote it: a city and, where known, one of the 13 province codes."""
+    """A location as it is written: a city and, if it is given, one of the 13 province codes."""
 
     city: str
     province: str | None = None
@@ -50,7 +49,7 @@ class Place(Struct, frozen=True):
 
 
 class Location(Struct, frozen=True):
-    """A catalogue location (docs/specification.md 2.2). ``id`` is 0 for a place that the store has yet to add."""
+    """A catalogue location (docs/specification.md 2.2). ``id`` is 0 until the store has added the place."""
 
     id: int
     name: str
@@ -59,8 +58,7 @@ class Location(Struct, frozen=True):
 
 
 class Salary(Struct, frozen=True):
-    """The salary of a job (docs/specification.md 2.5). ``amount`` None means commission only. ``period`` is
-    the id 1 to 5."""
+    """The salary of a job (docs/specification.md 2.5). ``amount`` None means commission only."""
 
     amount: Decimal | None = None
     max_amount: Decimal | None = None
@@ -69,7 +67,7 @@ class Salary(Struct, frozen=True):
 
 
 class Employer(Struct, frozen=True):
-    """``unlimited``: on the plan for which auto-refresh takes effect (docs/specification.md 2.1)."""
+    """An employer. ``unlimited``: on the plan for which auto-refresh takes effect (docs/specification.md 2.1)."""
 
     id: int
     name: str
@@ -77,10 +75,9 @@ class Employer(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """A stored posting. ``published_at`` is the exact UTC instant behind ``publish_date``, a date in the
-    service's time zone. Both application addresses are kept; a response shows only the one in force.
-    ``version`` rises by one with every change. ``id`` is 0 and ``version`` 0 until the store has inserted
-    it."""
+    """A stored posting. ``published_at`` is the exact UTC instant of ``publish_date``, a date in the service's time zone.
+    Both application addresses are kept; a response shows only the one in force. ``version`` rises by one with every
+    change. ``id`` and ``version`` are 0 until the store has inserted the job."""
 
     id: int
     employer_id: int
@@ -106,17 +103,12 @@ class Job(Struct, frozen=True):
 
 
 class JobInput(Struct, frozen=True):
-    """The fields that were sent, by wire name, already checked and typed:
+    """The fields that were sent: wire name → value of the type that ``FieldKind`` gives for its kind.
 
-    referenceId ``str | None`` · title ``str`` · closeDate ``date | None`` (None: the default) · confidential,
-    autoRefresh ``bool`` · status ``Status`` · locations ``tuple[Place | Location, ...]`` (Places until the
-    store has located them) · categories ``tuple[int, ...]`` · positionType, applicantRoutingType ``int |
-    None`` · description, applicationEmail, applicationUrl ``str | None`` · salary ``None`` or a dict with any
-    of amount, maxAmount (``Decimal | None``), period (``int | None``), plusCommission (``bool``): its members
-    merge like the top level does.
+    A field that cannot be null in a Job may be None here if null asks for its default (``closeDate``). Locations are
+    Places until the store has located them. The members of a salary merge like the fields do.
 
-    ``id`` is the read-only ``id`` of the body where one was sent: an update compares it with the job
-    addressed."""
+    ``id`` is the read-only ``id`` of the body, if one was sent: an update compares it with that of the job addressed."""
 
     fields: Mapping[str, object]
     id: int | None = None
@@ -127,8 +119,17 @@ class JobInput(Struct, frozen=True):
         return value if isinstance(value, str) else None
 
 
+@lru_cache(maxsize=4096)
+def exact(value: Decimal | None) -> Decimal | int | None:
+    """Return the same number without trailing zeros, in a form that is never written with an exponent."""
+    if value is None:
+        return None
+    whole = int(value)
+    return whole if value == whole else value.normalize()
+
+
 class Moment(Struct, frozen=True):
-    """Now, twice: the UTC instant and the calendar date in the service's time zone."""
+    """The present: the UTC instant and the calendar date in the service's time zone."""
 
     instant: datetime
     today: date
@@ -143,8 +144,7 @@ class ActorKind(StrEnum):
 
 
 class Actor(Struct, frozen=True):
-    """Who makes a change, for the history: an API key or feed run by id, or the service or operator
-    itself."""
+    """Who makes a change, for the history: an API key or a feed run by its id, or the service or the operator."""
 
     kind: ActorKind
     id: int | None = None

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+
 
 class FieldKind(Enum):
     """The kinds of values, with the Python type that ``Job``, ``JobInput`` and ``Salary`` hold."""
@@ -56,9 +58,11 @@ class JobField(NamedTuple):
     about: str
     nullable: bool = False  # a job may lack the value: null clears it
     needed: Needed = Needed.NEVER
-    least: int | None = None  # smallest NUMBER, fewest entries
-    most: int | None = None  # largest NUMBER, most entries, most characters (Unicode code points)
-    catalogue: str | None = None  # of CHOICE and CHOICES: the attribute of the catalogue that has the entries
+    least: int = 0  # smallest NUMBER, fewest entries
+    most: int = INT32_MAX  # largest NUMBER, most entries, most characters (Unicode code points)
+    catalogue: str = (
+        ""  # of CHOICE and CHOICES: the catalogue that has the entries, an attribute of Catalogue
+    )
     routing: int | None = None  # an address: the routing type that needs it and with which answers show it
 
 
@@ -104,9 +108,18 @@ SALARY_ATTRIBUTES: Mapping[str, str] = {member.name: member.attribute for member
 #: What only the service sets: accepted in a body, and ignored (but ``id``, which must be that of the job addressed).
 READ_ONLY = ("id", "employer", "publishDate")
 #: The members of a whole job in an answer, in the order of docs/specification.md 2.1.
-WHOLE = ("id", "referenceId", "employer", "title", "publishDate", *(field.name for field in FIELDS[2:]))
+JOB_MEMBERS = ("id", "referenceId", "employer", "title", "publishDate", *(field.name for field in FIELDS[2:]))
 #: The members of a job in a list (docs/specification.md 2.7). A field that lists are to show is added here.
-HEADER = ("id", "referenceId", "employer", "title", "publishDate", "locations", "confidential", "status")
+HEADER_MEMBERS = (
+    "id",
+    "referenceId",
+    "employer",
+    "title",
+    "publishDate",
+    "locations",
+    "confidential",
+    "status",
+)
 #: The two addresses at which candidates may apply.
 ADDRESSES = tuple(field for field in FIELDS if field.routing is not None)
 #: What a change in the history can be about: wire name → attribute of Job.

@@ -1,5 +1,5 @@
-"""The life of a job (docs/specification.md 3; docs/api.md "Statuses"): create, merge an update, change
-status, publish afresh, archive. The only place where a status, a publish date or a close date is set."""
+"""The life of a job (docs/specification.md 3; docs/api.md "Statuses"): create, merge an update, change the status,
+publish again, archive. The only place where a status, a publish date or a close date is set."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from syncd.domain.decisions import Archive, Create, Decision, Reject, Unchanged, Update
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
-from syncd.domain.job_fields import ATTRIBUTES, Routing
-from syncd.domain.merged import check_merged
+from syncd.domain.job_fields import ADDRESSES, CHANGEABLE, FIELDS, SALARY_ATTRIBUTES, FieldKind
+from syncd.domain.job_rules import check_job
 from syncd.errors import IllegalTransition
 
 LIFETIME = timedelta(days=60)
@@ -25,27 +25,12 @@ TRANSITIONS: Mapping[Status, tuple[Status, ...]] = {
     Status.DRAFT: (Status.ACTIVE, Status.ARCHIVED),
 }
 
-#: Fields that an update takes over as they were sent; the others have rules of their own below.
-_PLAIN = {
-    "referenceId": "reference_id",
-    "title": "title",
-    "confidential": "confidential",
-    "autoRefresh": "auto_refresh",
-    "categories": "categories",
-    "positionType": "position_type",
-    "description": "description",
-    "applicantRoutingType": "routing",
-}
-_ADDRESSES = (
-    ("applicationEmail", "application_email", Routing.EMAIL),
-    ("applicationUrl", "application_url", Routing.URL),
-)
-_SALARY = {
-    "amount": "amount",
-    "maxAmount": "max_amount",
-    "period": "period",
-    "plusCommission": "plus_commission",
-}
+#: The fields that are taken over as they are sent; the others have rules of their own below.
+_PLAIN = [field for field in FIELDS if field.name not in ("closeDate", "status", "locations", "salary")]
+_UPDATED = {field.name: field.attribute for field in _PLAIN if field not in ADDRESSES}
+#: What a new job has where nothing is sent; what a job cannot lack is empty, and then a rule is broken.
+_EMPTY: Mapping[FieldKind, object] = {FieldKind.FLAG: False, FieldKind.CHOICES: (), FieldKind.TEXT: ""}
+_NEW = [(field.name, field.attribute, None if field.nullable else _EMPTY.get(field.kind)) for field in _PLAIN]
 
 
 def decide(
@@ -57,15 +42,14 @@ def decide(
     by: ArchivedBy = ArchivedBy.PERSON,
     chosen: CloseOrigin = CloseOrigin.CHOSEN,
 ) -> Decision:
-    """What ``sent`` makes of ``current`` (None: a job that does not exist yet): merge, transition, merged
-    rules.
+    """Return what ``sent`` makes of ``current`` (None: a job that does not exist yet): merge, transition, rules.
 
-    ``sent.fields["locations"]`` must hold Locations (already located). ``by`` is noted when the input
-    archives, ``chosen`` when it sets a close date. Raises nothing: what the rules forbid is a Reject."""
+    ``sent.fields["locations"]`` must hold Locations (already located). ``by`` is noted when the input archives the job,
+    ``chosen`` when it sets a close date. Raise nothing: what the rules forbid is a Reject."""
     fields = sent.fields
     if current is None:
         job = new_job(fields, now, employer_id, by=by, chosen=chosen)
-        problems = check_merged(job, fields, now)
+        problems = check_job(job, fields, now)
         return Reject(tuple(problems)) if problems else Create(job)
     target = cast("Status", fields.get("status", current.status))
     conflict = _conflict(current.status, target)
@@ -75,7 +59,7 @@ def decide(
     if "closeDate" in fields or "published_at" in changes:
         changes |= _close_date(current, changes, fields, chosen)
     job = replace(current, **changes) if changes else current
-    problems = check_merged(job, fields, now)
+    problems = check_job(job, fields, now)
     if problems or conflict:
         return Reject(tuple(problems), conflict)
     return Update(current, job, changed_fields(changes)) if changes else Unchanged(current)
@@ -96,41 +80,33 @@ def new_job(
     by: ArchivedBy = ArchivedBy.PERSON,
     chosen: CloseOrigin = CloseOrigin.CHOSEN,
 ) -> Job:
-    """The job that ``fields`` would create now, with every default; what is required but absent is empty."""
+    """Return the job that ``fields`` would create now, with every default; what is required but absent is empty."""
     get = cast("Mapping[str, Any]", fields).get
     status = get("status", Status.DRAFT)
     close_date = get("closeDate")
-    return Job(
-        id=0,
-        employer_id=employer_id,
-        reference_id=get("referenceId"),
-        title=get("title") or "",
-        published_at=now.instant,
-        publish_date=now.today,
-        close_date=default_close_date(now.today) if close_date is None else close_date,
-        close_origin=CloseOrigin.DEFAULT if close_date is None else chosen,
-        confidential=get("confidential", False),
-        auto_refresh=get("autoRefresh", False),
-        status=status,
-        locations=unique_locations(get("locations") or ()),
-        categories=get("categories") or (),
-        position_type=get("positionType"),
-        salary=merge_salary(None, get("salary")),
-        description=get("description"),
-        routing=get("applicantRoutingType"),
-        application_email=get("applicationEmail"),
-        application_url=get("applicationUrl"),
-        archived_by=by if status is Status.ARCHIVED else None,
-    )
+    values = {attribute: get(name, default) for name, attribute, default in _NEW}
+    values |= {
+        "id": 0,
+        "employer_id": employer_id,
+        "published_at": now.instant,
+        "publish_date": now.today,
+        "close_date": default_close_date(now.today) if close_date is None else close_date,
+        "close_origin": CloseOrigin.DEFAULT if close_date is None else chosen,
+        "status": status,
+        "locations": unique_locations(get("locations") or ()),
+        "salary": merge_salary(None, get("salary")),
+        "archived_by": by if status is Status.ARCHIVED else None,
+    }
+    return Job(**values)
 
 
 def default_close_date(published: date) -> date:
-    """60 days after ``published`` (the last day that a calendar knows, where there are no 60 more)."""
+    """Return the date 60 days after ``published``; the last date there is if there are no 60 more days."""
     return published + LIFETIME if published <= date.max - LIFETIME else date.max
 
 
 def unique_locations(locations: tuple[Location, ...]) -> tuple[Location, ...]:
-    """``locations`` without repetitions: two ways of writing one place count once, and the first stays."""
+    """Return ``locations`` without repetitions: two ways of writing one place count once, and the first stays."""
     if len(locations) < 2:
         return locations
     seen: dict[object, Location] = {}
@@ -140,23 +116,23 @@ def unique_locations(locations: tuple[Location, ...]) -> tuple[Location, ...]:
 
 
 def _identity(location: Location) -> object:
-    # A place that the store has yet to add has no id of its own; in a fault's draft it is not even located.
+    # A place that the store has yet to add has no id; the draft of a faulty body holds Places, which have none either.
     return getattr(location, "id", 0) or location.description
 
 
 def merge_salary(current: Salary | None, sent: Mapping[str, Any] | None) -> Salary | None:
-    """RFC 7396 inside ``salary``: null clears all of it, an object changes the members that it has."""
+    """Return the merged salary (RFC 7396): null clears all of it, an object changes the members that it has."""
     if sent is None:
         return None
-    members = {_SALARY[name]: value for name, value in sent.items()}
+    members = {SALARY_ATTRIBUTES[name]: value for name, value in sent.items()}
     return replace(current, **members) if current is not None else Salary(**members)
 
 
 def _merge(current: Job, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Attribute → new value, of the fields that differ (status and close date are not looked at)."""
+    """Return attribute → new value of the fields that differ; status and close date are not compared."""
     changes: dict[str, Any] = {}
     for name, value in fields.items():
-        attribute = _PLAIN.get(name)
+        attribute = _UPDATED.get(name)
         if attribute is not None and getattr(current, attribute) != value:
             changes[attribute] = value
     if "locations" in fields and not _same_places(current.locations, fields["locations"]):
@@ -164,12 +140,12 @@ def _merge(current: Job, fields: Mapping[str, Any]) -> dict[str, Any]:
     if "salary" in fields and (salary := merge_salary(current.salary, fields["salary"])) != current.salary:
         changes["salary"] = salary
     routing = changes.get("routing", current.routing)
-    for name, attribute, kind in _ADDRESSES:
-        if name not in fields or getattr(current, attribute) == fields[name]:
+    for field in ADDRESSES:
+        if field.name not in fields or getattr(current, field.attribute) == fields[field.name]:
             continue
-        # Null for the address that is not in force is how a GET shows it: it takes nothing away.
-        if fields[name] is not None or routing == kind:
-            changes[attribute] = fields[name]
+        # A GET shows null for the address that is not in force: sent back, it clears nothing.
+        if fields[field.name] is not None or routing == field.routing:
+            changes[field.attribute] = fields[field.name]
     return changes
 
 
@@ -193,9 +169,8 @@ def _transition(current: Job, target: Status, now: Moment, by: ArchivedBy) -> di
 def _close_date(
     current: Job, changes: Mapping[str, Any], fields: Mapping[str, Any], chosen: CloseOrigin
 ) -> dict[str, Any]:
-    """The close date that was sent, or the default where null was sent or where a draft with a defaulted one
-    is published. A date that is the same as before stays whose choice it was, unless it is sent with a
-    publication."""
+    """Return the changes of the close date: the date that was sent, or the default if null was sent or if a draft with a
+    defaulted date is published. A date that stays the same keeps its origin, unless it is sent with a publication."""
     published = "published_at" in changes
     sent = fields.get("closeDate")
     if sent is not None:
@@ -209,25 +184,22 @@ def _close_date(
     return {"close_date": default, "close_origin": CloseOrigin.DEFAULT}
 
 
-_PLACE = {name: place for place, name in enumerate(("publishDate", *ATTRIBUTES))}
-_WIRE = {attribute: name for name, attribute in ATTRIBUTES.items()} | {"publish_date": "publishDate"}
+_WIRE = {attribute: name for name, attribute in CHANGEABLE.items()}
 
 
 def changed_fields(changes: Mapping[str, object]) -> tuple[str, ...]:
-    """Wire names of the changed attributes, in the order of docs/specification.md 2.1 (a new publication is
-    ``publishDate``)."""
-    names = [_WIRE[attribute] for attribute in changes if attribute in _WIRE]
-    return tuple(sorted(names, key=_PLACE.__getitem__))
+    """Return the wire names of the changed attributes, in the order of docs/specification.md 2.1; a new publication
+    is ``publishDate``."""
+    return tuple(name for attribute, name in _WIRE.items() if attribute in changes)
 
 
-def decide_missing(current: Job, now: Moment) -> Archive | Unchanged:
-    """A job that its feed no longer has: archived as MISSING if it is active. ``now`` changes nothing of
-    it."""
+def decide_missing(current: Job) -> Archive | Unchanged:
+    """Return what becomes of a job that its feed no longer has: an active one is archived as MISSING."""
     return _archive(current, ArchivedBy.MISSING)
 
 
-def close(current: Job, now: Moment) -> Archive | Unchanged:
-    """The day after its close date an active job is archived as CLOSED; on its last live day it is not."""
+def decide_close(current: Job, now: Moment) -> Archive | Unchanged:
+    """Archive an active job as CLOSED from the day after its close date; on its last live day it stays."""
     return _archive(current, ArchivedBy.CLOSED) if current.close_date < now.today else Unchanged(current)
 
 
@@ -237,13 +209,13 @@ def _archive(current: Job, by: ArchivedBy) -> Archive | Unchanged:
     return Archive(current, replace(current, status=Status.ARCHIVED, archived_by=by), by)
 
 
-def refresh(
+def decide_refresh(
     current: Job, now: Moment, *, unlimited: bool, every: timedelta = REFRESH_EVERY
 ) -> Update | Unchanged:
-    """Auto-refresh: publishes afresh a job that is due, once however long ago that was; nothing else changes.
+    """Publish a job again if auto-refresh is due, once, however long it has been due; change nothing else.
 
-    Due: active, ``autoRefresh``, employer on the ``unlimited`` plan, close date not passed, last published at
-    least ``every`` ago."""
+    Due is an active job with ``autoRefresh`` whose employer is on the ``unlimited`` plan, whose close date has not passed,
+    and which was last published at least ``every`` ago."""
     due = (
         unlimited
         and current.auto_refresh

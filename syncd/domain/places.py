@@ -1,6 +1,6 @@
 """Locations as people write them: "City" or "City, PC" (docs/specification.md 4.2; docs/api.md "Locations").
 
-Judges the writing only: whether such a place exists, and how it is spelled, is the store's knowledge."""
+Only the writing is checked here: the store knows whether a place exists and how it is spelled."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ PROVINCES: Mapping[str, tuple[str, ...]] = {
     "YT": ("Yukon", "Yukon Territory", "Territoire du Yukon", "Y.T.", "YK"),
 }
 
-MAX_DESCRIPTION = 300
-MAX_NAME = 256
-#: There is one place with an exclamation mark: Saint-Louis-du-Ha! Ha!
+MAX_PLACE_DESCRIPTION = 300
+MAX_PLACE_NAME = 256
+#: One place has exclamation marks: Saint-Louis-du-Ha! Ha!
 _PUNCTUATION = frozenset(".'!-()/ ")
 #: Apostrophes and hyphens as word processors set them.
 _TYPED = str.maketrans("’‘‐‑–", "''---")
@@ -65,7 +65,7 @@ _PLAIN_CITY = re.compile(r"[A-Za-z][A-Za-z .'\-]*")
 
 
 class PlaceError(ValueError):
-    """A location that cannot be one. ``faults``: (stable code, what is wrong), at least one."""
+    """A text that is not a location. ``faults``: (stable code, what is wrong), at least one."""
 
     def __init__(self, faults: tuple[tuple[str, str], ...]) -> None:
         self.faults = faults
@@ -81,24 +81,25 @@ _CODES = {_province_key(name): code for code, names in PROVINCES.items() for nam
 
 
 def province_code(name: str) -> str | None:
-    """The code of a province given by code, by English or French name or by an older abbreviation; None if it
-    is none."""
+    """Return the code of the province that ``name`` names by code, in English or French, or by an older abbreviation; None
+    if there is no such province."""
     return _CODES.get(_province_key(name))
 
 
-def identity(place: Place) -> tuple[str, str | None]:
-    """What two ways of writing one place have in common: city without case and accents, and province."""
+def place_identity(place: Place) -> tuple[str, str | None]:
+    """Return what two ways of writing one place have in common: the city without case and accents, and the province."""
     return fold(place.city), place.province
 
 
-def parse(text: str) -> Place:
-    """The place that ``text`` names; white space around and runs of it inside are dropped.
+def parse_place(text: str) -> Place:
+    """Return the place that ``text`` names, without surrounding and repeated white space.
 
-    Raises PlaceError: ``required`` (no text), ``too_long``, ``invalid_characters`` (in the city),
-    ``unknown_province``."""
+    Raise PlaceError: ``required`` (no text), ``too_long``, ``invalid_characters`` (in the city), ``unknown_province``."""
     text = text.strip()
-    if len(text) > MAX_DESCRIPTION:
-        raise PlaceError((("too_long", f"{len(text)} characters; at most {MAX_DESCRIPTION} are allowed"),))
+    if len(text) > MAX_PLACE_DESCRIPTION:
+        raise PlaceError(
+            (("too_long", f"{len(text)} characters; at most {MAX_PLACE_DESCRIPTION} are allowed"),)
+        )
     return _parse(text)
 
 
@@ -118,8 +119,8 @@ def _parse(text: str) -> Place:
 
 
 def _faults(city: str) -> list[tuple[str, str]]:
-    if len(city) > MAX_NAME:
-        return [("too_long", f"the city has {len(city)} characters; at most {MAX_NAME} are allowed")]
+    if len(city) > MAX_PLACE_NAME:
+        return [("too_long", f"the city has {len(city)} characters; at most {MAX_PLACE_NAME} are allowed")]
     if _PLAIN_CITY.fullmatch(city):
         return []
     wrong = next((c for c in city if not _allowed(c)), None)
@@ -136,4 +137,4 @@ def _allowed(char: str) -> bool:
 
 def _unknown_province(suffix: str) -> str:
     codes = " ".join(PROVINCES)
-    return f"{suffix[:60]!r} is no Canadian province or territory; use one of {codes}"
+    return f"{suffix[:60]!r} is not a Canadian province or territory; use one of {codes}"

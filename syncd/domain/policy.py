@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from syncd.domain.declarations import (
+from syncd.domain.settings import (
     FLAG,
+    LARGEST_COUNT,
     PERCENT,
     SIZE,
-    Kind,
     Setting,
+    SettingKind,
     choice,
     number,
     positive,
     setting,
     settings_field,
 )
-from syncd.domain.values import LARGEST_COUNT
 
 ROWS = number(0, LARGEST_COUNT, "rows")
 
@@ -44,7 +44,7 @@ def _threshold(default: Threshold, counted: str, doc: str, count_doc: str = "") 
     return settings_field((percent, count), Threshold, counted=counted)
 
 
-def _of_feeds(kind: Kind, default: object) -> Any:
+def _of_feeds(kind: SettingKind, default: object) -> Any:
     """Declare what only the file of a feed says."""
     return field(default=kind.parse(default), metadata={"kind": kind})
 
@@ -98,7 +98,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FeedLimits:
     """``[limits]``: sizes in bytes. A fault names the limit that is exceeded (docs/feeds.md "Formats and limits")."""
 
     file: int = setting(positive(SIZE), "4GiB", "a larger file fails (expanded, where it is compressed)")

@@ -1,4 +1,4 @@
-"""A run: the reconciliation of one file, as a value (docs/reconciliation.md "What a run does")."""
+"""A run: the reconciliation of one delivery, as a value (docs/reconciliation.md "What a run does")."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class RunState(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will happen by itself (a held run waits for a person)."""
+        """Whether nothing more happens without a person. A held run has ended in this sense."""
         return self not in (RunState.CLAIMED, RunState.READING, RunState.APPLYING, RunState.ARCHIVING)
 
 
-class Holds(StrEnum):
+class HoldScope(StrEnum):
     """What waits for a decision in a held run."""
 
-    ARCHIVE = "archive"  # the upserts stand
+    ARCHIVE = "archive"  # only the archiving waits: the rows are applied
     ALL = "all"  # nothing was applied
 
 
@@ -42,7 +42,7 @@ class RunKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RunCounts:
     """Rows by their strongest action, and jobs that were archived. ``missing``: owned, active, not named."""
 
     read: int = 0
@@ -57,15 +57,15 @@ class Counts:
     archived: int = 0
     warnings: int = 0
 
-    def plus(self, more: Mapping[str, int]) -> Counts:
+    def plus(self, more: Mapping[str, int]) -> RunCounts:
         """Return these counts with ``more`` (name → number) added."""
         return replace(self, **{name: getattr(self, name) + number for name, number in more.items()})
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownValues:
-    """What no catalogue and no lookup has: ``found`` field → (value, rows), the most frequent first; ``toml``
-    the same as lines for the feed's file."""
+    """Values that no catalogue and no lookup has. ``found``: field → (value, number of rows), the most frequent first;
+    ``toml``: the same as lines for the feed's file."""
 
     found: dict[str, list[tuple[str, int]]]
     toml: str
@@ -73,7 +73,7 @@ class UnknownValues:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One row of the run log. Instants are UTC; ``phases`` seconds by name; ``sha256`` of the file in hex."""
+    """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex."""
 
     id: int
     feed: str
@@ -84,20 +84,20 @@ class Run:
     file: str
     size: int
     attempt: int = 1
-    holds: Holds | None = None
+    holds: HoldScope | None = None
     withheld: str | None = None
     reason: str | None = None
     sha256: str | None = None
     claimed_at: datetime | None = None
     ended_at: datetime | None = None
-    counts: Counts = field(default_factory=Counts)
+    counts: RunCounts = field(default_factory=RunCounts)
     phases: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """A record that was not taken: where it stands in the file and everything that is wrong with it.
-    ``member``: the file of an archive of several, in which ``line`` counts."""
+    """A rejected record: its place in the file and all its problems. ``member``: the file of an archive that the record is
+    in; ``line`` counts in that file."""
 
     record: int
     line: int | None
@@ -107,9 +107,9 @@ class RejectedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Warning:
-    """Something a run did that the partner should know. ``record`` is None for what concerns the whole
-    file; ``member``: the file of an archive of several that the record came from."""
+class FeedWarning:
+    """Something that a run did and the owner of the feed should know. ``record`` is None if it concerns the whole file;
+    ``member``: the file of an archive that the record is in."""
 
     code: str
     detail: str

@@ -1,4 +1,4 @@
-"""How text is compared: without case, accents or typographic variants. What is stored is never folded."""
+"""How texts are compared: without case, accents and typographic variants. Stored texts are never folded."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-#: Letters and signs that Unicode does not decompose, and apostrophes and dashes that people type one for
-#: another.
+#: Letters and signs that Unicode does not decompose, and apostrophes and dashes that people use for one another.
 _VARIANTS = str.maketrans(
     {
         "œ": "oe",
@@ -36,7 +35,7 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def fold(text: str) -> str:
-    """``text`` for comparing and searching: "Montréal – Été" and "MONTREAL - ete" fold to the same string.
+    """Return ``text`` for comparing and searching: "Montréal – Été" and "MONTREAL - ete" fold to the same string.
 
     Folding twice changes nothing. White space and punctuation stay, so that substring search works."""
     if text.isascii():
@@ -58,19 +57,18 @@ def _step(text: str) -> str:
     return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(_VARIANTS)
 
 
-def key(name: str) -> str:
-    """``name`` for finding a catalogue entry: folded, and what is neither letter nor digit is one space or
-    nothing.
+def name_key(name: str) -> str:
+    """Return ``name`` for finding a catalogue entry: folded, with one space for what is neither letter nor digit.
 
     ``FULL_TIME``, ``full-time`` and ``Full  Time`` have the same key."""
-    return _known_key(name) if len(name) <= _REMEMBERED else _key(name)
+    return _known_key(name) if len(name) <= _REMEMBERED else _name_key(name)
 
 
-def _key(name: str) -> str:
+def _name_key(name: str) -> str:
     return _NO_LETTERS.sub(" ", fold(name)).strip()
 
 
-#: Longer texts are not remembered: they repeat seldom and would fill the memory.
+#: Longer texts are not remembered: they seldom repeat and would fill the memory.
 _REMEMBERED = 200
 _known_fold = lru_cache(maxsize=4096)(_fold_unicode)
-_known_key = lru_cache(maxsize=8192)(_key)
+_known_key = lru_cache(maxsize=8192)(_name_key)

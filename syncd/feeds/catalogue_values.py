@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from syncd.domain.catalog import Catalog, Entry, Period
-from syncd.domain.job_fields import FIELDS, SALARY_MEMBERS, JobField
+from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, JobField, SalaryPeriod
 from syncd.feeds.faults import nearest
 from syncd.feeds.text import spelled
 
@@ -32,7 +31,7 @@ class EntryFinder:
     what: str
     pointer: str
     by_name: Callable[[str], int | None]
-    entries: Mapping[int, Entry | Period]
+    entries: Mapping[int, CatalogueEntry | SalaryPeriod]
 
     def id_of(self, value: object) -> int | None:
         """Return the id that ``value`` means: an id of the catalogue, a name or a synonym. None: it is neither."""
@@ -61,15 +60,15 @@ class EntryFinder:
         return id if id in self.entries else None
 
 
-def finders(catalog: Catalog) -> dict[str, EntryFinder]:
-    """Return the finders of ``catalog`` by the field that they serve (``period`` is a member of the salary)."""
-    found = {field.name: _finder(field, f"/{field.name}", catalog) for field in FIELDS if field.catalogue}
+def finders(catalogue: Catalogue) -> dict[str, EntryFinder]:
+    """Return the finders of ``catalogue`` by the field that they serve (``period`` is a member of the salary)."""
+    found = {field.name: _finder(field, f"/{field.name}", catalogue) for field in FIELDS if field.catalogue}
     for member in SALARY_MEMBERS:
         if member.catalogue:
-            found[member.name] = _finder(member, f"/salary/{member.name}", catalog)
+            found[member.name] = _finder(member, f"/salary/{member.name}", catalogue)
     return found
 
 
-def _finder(field: JobField, pointer: str, catalog: Catalog) -> EntryFinder:
-    name = field.catalogue or ""
-    return EntryFinder(_ENTRY_WORDS[name], pointer, partial(catalog.find, name), catalog.entries(name))
+def _finder(field: JobField, pointer: str, catalogue: Catalogue) -> EntryFinder:
+    name = field.catalogue
+    return EntryFinder(_ENTRY_WORDS[name], pointer, partial(catalogue.find, name), catalogue.entries(name))

@@ -17,7 +17,7 @@ import structlog
 
 from syncd.api import add_health, add_metrics, make_app, server_limits
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
 from syncd.service import stores, wiring
@@ -50,21 +50,21 @@ def serve(settings: Settings) -> int:
     """Run until a signal ends it, and return the exit code. Raises ConfigError, StoreError, OSError while it starts."""
     store = stores.open_store(settings, exclusive=True)
     try:
-        catalog = stores.catalog_of(store, settings, remember=True)
-        feeds = load_feeds(store, settings, catalog)
+        catalogue = stores.catalogue_of(store, settings, remember=True)
+        feeds = load_feeds(store, settings, catalogue)
         tune_garbage_collector()
         tune_thread_switches()
-        asyncio.run(Daemon(settings, store, catalog, feeds).run())
+        asyncio.run(Daemon(settings, store, catalogue, feeds).run())
     finally:
         store.close()
     log.info(Event.SERVICE_STOPPED)
     return 0
 
 
-def load_feeds(store: Store, settings: Settings, catalog: Catalog) -> dict[str, Feed]:
+def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> dict[str, Feed]:
     """Return the feeds as configured. Feeds that are no longer configured own no job from now on. Raises ConfigError,
     StoreError."""
-    feeds = wiring.load_all(store, settings, catalog)
+    feeds = wiring.load_all(store, settings, catalogue)
     released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, feeds))
     if released:
         log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
@@ -85,8 +85,10 @@ def _make_drop_folder(folder: Path) -> None:
 class Daemon:
     """One life of the service. The caller closes ``store`` after ``run``."""
 
-    def __init__(self, settings: Settings, store: Store, catalog: Catalog, feeds: dict[str, Feed]) -> None:
-        self._settings, self._store, self._catalog, self._feeds = settings, store, catalog, feeds
+    def __init__(
+        self, settings: Settings, store: Store, catalogue: Catalogue, feeds: dict[str, Feed]
+    ) -> None:
+        self._settings, self._store, self._catalogue, self._feeds = settings, store, catalogue, feeds
         self._notifier = SystemdNotifier()
         self._heartbeat = Heartbeat()
         self._asked_to_stop = asyncio.Event()
@@ -94,7 +96,7 @@ class Daemon:
         self._times = RequestTimes()
         self._metrics = Metrics(store, lambda: self._feeds, self._times)
         worker = wiring.make_worker(
-            store, settings, catalog, feeds, stop=self._must_stop, ended=self._metrics.ran
+            store, settings, catalogue, feeds, stop=self._must_stop, ended=self._metrics.ran
         )
         self._sync = SyncThread(worker, settings.drop.rescan, self._heartbeat, self._stopping)
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
@@ -130,7 +132,7 @@ class Daemon:
         settings = replace(settings, max_connections=allow_connections(settings.max_connections))
         limits = server_limits(settings)
         render = self._metrics.render
-        app = make_app(self._store, settings, self._catalog, self._times)
+        app = make_app(self._store, settings, self._catalogue, self._times)
         add_health(app, self._readiness)
         if operator.listen is None:
             add_metrics(app, render, operator.token)
@@ -187,7 +189,7 @@ class Daemon:
     async def _reload(self) -> None:
         """Read the files of feeds again: all of them, or none if one is wrong."""
         try:
-            feeds = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalog)
+            feeds = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
         except (SyncdError, OSError) as error:
             faults = list(getattr(error, "faults", ())) or [str(error)]
             log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)

@@ -13,13 +13,22 @@ SWITCH = 0.0001
 
 def tune_garbage_collector() -> None:
     """Search less often for cycles, and not among the objects that exist now: call it once everything is imported and
-    built.
+    built. The collector is on afterwards.
 
     Rows are freed by counting references, and few cycles are ever made. By default the collector searches after every
     700 new objects, through everything that was imported too: a tenth of the time of an import."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, OLDER, OLDEST)
+    gc.enable()
+
+
+def end_of_imports() -> None:
+    """Switch the garbage collector on, if the command line has switched it off: the objects that exist now are not
+    searched."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def tune_thread_switches() -> None:

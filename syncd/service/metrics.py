@@ -13,7 +13,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.store import Store, Tx, employers, jobs, runs
 from syncd.sync.calendar import RefreshResult
 from syncd.sync.run import Feed

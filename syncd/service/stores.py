@@ -4,8 +4,9 @@ starts fast."""
 from __future__ import annotations
 
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
-from syncd.store import Store, catalogue
+from syncd.domain import Catalogue
+from syncd.store import Store
+from syncd.store import catalogue as stored_catalogue
 
 
 def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
@@ -21,10 +22,10 @@ def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
     )
 
 
-def catalog_of(store: Store, settings: Settings, *, remember: bool = False) -> Catalog:
+def catalogue_of(store: Store, settings: Settings, *, remember: bool = False) -> Catalogue:
     """Return the configured catalogue and, retired, the entries that were configured before. ``remember``: jobs may
     be written with it from now on."""
-    catalog = store.read(lambda tx: catalogue.complete(tx, settings.catalog))
+    catalogue = store.read(lambda tx: stored_catalogue.complete(tx, settings.catalogue))
     if remember:
-        store.write(lambda tx: catalogue.remember(tx, catalog))
-    return catalog
+        store.write(lambda tx: stored_catalogue.remember(tx, catalogue))
+    return catalogue

@@ -7,9 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from syncd.config import Settings
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Employer
-from syncd.domain.run import Run
+from syncd.domain import Catalogue, Employer, Run
 from syncd.errors import ConfigError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, load_feeds
 from syncd.store import Store, employers
@@ -18,10 +16,10 @@ from syncd.sync.arrival import Worker
 from syncd.sync.run import Feed, Importer, Progress
 
 
-def feed_configs(settings: Settings, catalog: Catalog) -> dict[str, FeedConfig]:
+def feed_configs(settings: Settings, catalogue: Catalogue) -> dict[str, FeedConfig]:
     """All feed files. Raises ConfigError with every fault of every file."""
     defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files)
-    return load_feeds(settings.feeds, catalog, defaults)
+    return load_feeds(settings.feeds, catalogue, defaults)
 
 
 def resolve(store: Store, configs: Mapping[str, FeedConfig], settings: Settings) -> dict[str, Feed]:
@@ -70,7 +68,7 @@ def choose_feed(configs: Mapping[str, FeedConfig], name: str) -> FeedConfig:
 def make_importer(
     store: Store,
     settings: Settings,
-    catalog: Catalog,
+    catalogue: Catalogue,
     feeds: Mapping[str, Feed],
     *,
     stop: Callable[[], bool] = lambda: False,
@@ -80,7 +78,7 @@ def make_importer(
     scratch = settings.store.path.parent if settings.store.path is not None else None
     return Importer(
         store,
-        catalog=catalog,
+        catalogue=catalogue,
         limits=settings.limits,
         stop=stop,
         progress=progress,
@@ -95,15 +93,15 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def load_all(store: Store, settings: Settings, catalog: Catalog) -> dict[str, Feed]:
+def load_all(store: Store, settings: Settings, catalogue: Catalogue) -> dict[str, Feed]:
     """Every feed, as its file says now. Raises ConfigError with all faults."""
-    return resolve(store, feed_configs(settings, catalog), settings)
+    return resolve(store, feed_configs(settings, catalogue), settings)
 
 
 def make_worker(
     store: Store,
     settings: Settings,
-    catalog: Catalog,
+    catalogue: Catalogue,
     feeds: Mapping[str, Feed],
     *,
     stop: Callable[[], bool] = lambda: False,
@@ -111,5 +109,5 @@ def make_worker(
     ended: Callable[[Run], None] = lambda run: None,
 ) -> Worker:
     """The worker on these feeds, with an importer of its own."""
-    importer = make_importer(store, settings, catalog, feeds, stop=stop, progress=progress)
+    importer = make_importer(store, settings, catalogue, feeds, stop=stop, progress=progress)
     return Worker(store, feeds, importer, drop=settings.drop.folder, stop=stop, ended=ended)

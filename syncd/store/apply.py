@@ -12,11 +12,24 @@ from typing import Any, NamedTuple, overload
 
 from msgspec.structs import replace
 
+from syncd.domain import (
+    ATTRIBUTES,
+    Actor,
+    ActorKind,
+    Archive,
+    ArchivedBy,
+    Change,
+    Create,
+    Delete,
+    Job,
+    Location,
+    Place,
+    Status,
+    Unchanged,
+    Update,
+    unique_locations,
+)
 from syncd.domain.flat import NewJob
-from syncd.domain.job import Actor, ActorKind, ArchivedBy, Job, Location, Place, Status
-from syncd.domain.job_fields import ATTRIBUTES
-from syncd.domain.lifecycle import unique_locations
-from syncd.domain.plan import Archive, Change, Create, Delete, Unchanged, Update
 from syncd.store import history, places, rows
 from syncd.store.tx import StaleDecision, Tx
 

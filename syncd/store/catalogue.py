@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.store.rows import to_json
 from syncd.store.tx import Tx
 
@@ -13,7 +13,7 @@ _SETTING = "catalogue"
 _decode = msgspec.json.Decoder(dict[str, dict[int, str]]).decode
 
 
-def complete(tx: Tx, configured: Catalog) -> Catalog:
+def complete(tx: Tx, configured: Catalogue) -> Catalogue:
     """``configured`` and, retired, what the store remembers beyond it."""
     known = _remembered(tx)
     gone = {
@@ -28,12 +28,12 @@ def complete(tx: Tx, configured: Catalog) -> Catalog:
     )
 
 
-def remember(tx: Tx, catalog: Catalog) -> None:
+def remember(tx: Tx, catalogue: Catalogue) -> None:
     """Keep every entry that does not ship, under its present name."""
-    shipped = _kinds(Catalog.default())
+    shipped = _kinds(Catalogue.default())
     added = {
         kind: {id: name for id, name in entries.items() if id not in shipped[kind]}
-        for kind, entries in _kinds(catalog).items()
+        for kind, entries in _kinds(catalogue).items()
     }
     if added == _remembered(tx) or not (any(added.values()) or _remembered(tx)):
         return
@@ -44,10 +44,10 @@ def remember(tx: Tx, catalog: Catalog) -> None:
     )
 
 
-def _kinds(catalog: Catalog) -> dict[str, dict[int, str]]:
+def _kinds(catalogue: Catalogue) -> dict[str, dict[int, str]]:
     return {
-        "position_types": {entry.id: entry.name for entry in catalog.position_types.values()},
-        "categories": {entry.id: entry.name for entry in catalog.categories.values()},
+        "position_types": {entry.id: entry.name for entry in catalogue.position_types.values()},
+        "categories": {entry.id: entry.name for entry in catalogue.categories.values()},
     }
 
 

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from sqlmodel import col, select
 
-from syncd.domain.job import Employer
+from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound, Problem
 from syncd.store.tables import EmployerRow
 from syncd.store.tx import Tx

@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 import msgspec
 from msgspec import Struct
 
-from syncd.domain.plan import Ownership
+from syncd.domain import Ownership
 from syncd.errors import NotFound
 from syncd.store.rows import micros, to_json
 from syncd.store.tx import Tx, marks, padding

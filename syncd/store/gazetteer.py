@@ -6,7 +6,7 @@ from __future__ import annotations
 from hashlib import sha256
 from importlib.resources import files
 
-from syncd.domain.job import Location
+from syncd.domain import Location
 from syncd.store.engine import Session
 from syncd.store.places import place_key
 

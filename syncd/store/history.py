@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from syncd.domain.job import Actor, ActorKind, Job
+from syncd.domain import Actor, ActorKind, Job
 from syncd.store import jobs
 from syncd.store.rows import PRIVATE, attributes_of, instant_of, micros
 from syncd.store.tx import Row, Tx

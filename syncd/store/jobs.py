@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
-from syncd.domain.job import Job, Location, Salary, Status
-from syncd.domain.text import fold
+from syncd.domain import Job, Location, Salary, Status, fold
 from syncd.store import search
 from syncd.store.order import Window, ids_in
 from syncd.store.rows import SELECT, ids_of, instant_of, job_of, locations_of, micros, salary_of

@@ -16,8 +16,7 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from syncd.domain.job import JobInput, Location, Place
-from syncd.domain.text import fold
+from syncd.domain import JobInput, Location, Place, fold
 from syncd.store.tx import Row, Tx
 
 #: Added places count from here; every GeoNames id is below.

@@ -13,9 +13,8 @@ from typing import Any
 
 import msgspec
 
+from syncd.domain import ATTRIBUTES, ArchivedBy, CloseOrigin, Job, Location, Salary, Status
 from syncd.domain.flat import FLAT, Flat, decimal_text, flat
-from syncd.domain.job import ArchivedBy, CloseOrigin, Job, Location, Salary, Status
-from syncd.domain.job_fields import ATTRIBUTES
 
 #: The columns that make a Job, in the order in which ``job_of`` takes them.
 COLUMNS = (

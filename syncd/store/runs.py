@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunKind, RunState, UnknownValues, Warning
+from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunKind, RunState, UnknownValues
 from syncd.errors import NotFound, Problem
 from syncd.store import history
 from syncd.store.rows import micros, optional_instant, to_json
@@ -28,7 +28,7 @@ _SELECT = (
 _APPLIED = "(state IN ('succeeded', 'partial') OR holds = 'archive')"
 _STOPPED = "stopped"
 
-_counts = msgspec.json.Decoder(Counts).decode
+_counts = msgspec.json.Decoder(RunCounts).decode
 _phases = msgspec.json.Decoder(dict[str, float]).decode
 _found = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode
 _errors = msgspec.json.Decoder(list[tuple[str, str, str, Any]]).decode
@@ -59,7 +59,7 @@ def begin(  # noqa: PLR0917
             clean(file),
             size,
             micros(tx.now.instant),
-            to_json(Counts()),
+            to_json(RunCounts()),
             clean(claimed_name) if claimed_name is not None else None,
         ),
     )
@@ -214,7 +214,7 @@ def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
         yield RejectedRow(record, line, reference_id, problems, member)
 
 
-def add_warnings(tx: Tx, run_id: int, warnings: Iterable[Warning]) -> None:
+def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:
     tx.many(
         "INSERT INTO run_warning (run_id, code, detail, record, reference_id, member) VALUES (?, ?, ?, ?, ?, ?)",
         [
@@ -224,11 +224,11 @@ def add_warnings(tx: Tx, run_id: int, warnings: Iterable[Warning]) -> None:
     )
 
 
-def warnings(tx: Tx, run_id: int) -> Iterator[Warning]:
+def warnings(tx: Tx, run_id: int) -> Iterator[FeedWarning]:
     """In the order in which they were added. Read it to the end within the transaction."""
     sql = "SELECT code, detail, record, reference_id, member FROM run_warning WHERE run_id = ? ORDER BY id"
     for row in tx.execute(sql, (run_id,)):
-        yield Warning(*row)
+        yield FeedWarning(*row)
 
 
 def set_unknown(tx: Tx, run_id: int, unknown: UnknownValues) -> None:
@@ -331,7 +331,7 @@ def _run(row: Row) -> Run:
         file=row[6],
         size=row[7],
         attempt=row[8],
-        holds=Holds(row[9]) if row[9] else None,
+        holds=HoldScope(row[9]) if row[9] else None,
         withheld=row[10],
         reason=row[11],
         sha256=row[12],

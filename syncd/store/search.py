@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from syncd.domain.job import Status
+from syncd.domain import Status
 from syncd.store.like import contains
 from syncd.store.order import Window, ids_in
 from syncd.store.search_index import FAILURES, JOB_AT, MARK, is_damage, places_of

@@ -20,7 +20,7 @@ import sqlite3
 from collections.abc import Callable, Set
 from typing import Protocol
 
-from syncd.domain.job import Status
+from syncd.domain import Status
 from syncd.errors import StoreError
 from syncd.store.engine import Session
 from syncd.store.tx import Tx

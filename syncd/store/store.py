@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from syncd.domain.job import Moment
+from syncd.domain import Moment
 from syncd.errors import StoreClosed, StoreError
 from syncd.store import gazetteer, schema, search_index
 from syncd.store.engine import DRIVER_ERRORS, Database, Session, database_path, store_errors, translated

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from syncd.domain.job import Moment
+from syncd.domain import Moment
 from syncd.errors import StoreError
 from syncd.store.engine import Session
 

@@ -9,9 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from syncd.domain.job import Actor, Job, JobInput
-from syncd.domain.plan import Create, Decision, Delete, Reject, Unchanged, Update, decide
-from syncd.domain.rules import other_job
+from syncd.domain import (
+    Actor,
+    Create,
+    Decision,
+    Delete,
+    Job,
+    JobInput,
+    Reject,
+    Unchanged,
+    Update,
+    decide,
+    other_job,
+)
 from syncd.errors import DuplicateReference, Invalid, NotFound, Problem
 from syncd.store import jobs, places
 from syncd.store.apply import apply

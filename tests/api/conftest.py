@@ -27,13 +27,12 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 from yarl import URL
 
+from syncd import config
 from syncd.api import add_health, make_app, server_limits
 from syncd.api.context import CONTEXT
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Employer
+from syncd.domain import Catalogue, Employer
 from syncd.store import Store, employers, keys
 from syncd.web import ServerLimits, make_runner
-from tests.settings import api_settings
 
 ZONE = ZoneInfo("America/Toronto")
 #: Noon in Toronto on 16 November 2026.
@@ -223,7 +222,7 @@ class Wire:
 
 
 @dataclass
-class Api:
+class ApiClient:
     """A client that sends ``key`` and speaks in paths under the base."""
 
     client: Any
@@ -279,7 +278,7 @@ class Api:
         assert answer.status == 201, answer.raw
         return answer.json
 
-    def as_employer(self, name: str) -> Api:
+    def as_employer(self, name: str) -> ApiClient:
         employer, key = new_employer(self.store, name)
         return replace(self, employer=employer, key=key)
 
@@ -381,9 +380,9 @@ def serve(store: Store, clock: Clock) -> Start:
     employer, key = new_employer(store, "Maple Kitchens")
 
     @asynccontextmanager
-    async def start(catalog: Catalog | None = None, **settings: Any) -> AsyncIterator[Api]:
-        given = api_settings(**settings)
-        app = make_app(store, given, catalog or Catalog.default())
+    async def start(catalogue: Catalogue | None = None, **settings: Any) -> AsyncIterator[ApiClient]:
+        given = config.Api(**settings)
+        app = make_app(store, given, catalogue or Catalogue.default())
 
         async def readiness() -> dict[str, Any]:
             await asyncio.to_thread(store.health)
@@ -391,7 +390,7 @@ def serve(store: Store, clock: Clock) -> Start:
 
         add_health(app, readiness)
         async with TestClient(ApiServer(app, server_limits(given))) as client:
-            api = Api(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
+            api = ApiClient(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
             try:
                 yield api
             finally:
@@ -402,6 +401,6 @@ def serve(store: Store, clock: Clock) -> Start:
 
 
 @pytest.fixture
-async def api(serve: Start) -> AsyncIterator[Api]:
+async def api(serve: Start) -> AsyncIterator[ApiClient]:
     async with serve() as api:
         yield api

@@ -7,10 +7,10 @@ from urllib.parse import quote
 
 import pytest
 
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 PERIODS = [
     (1, "Yearly", "Year"),
@@ -21,7 +21,7 @@ PERIODS = [
 ]
 
 
-async def test_the_fixed_catalogues_are_those_of_the_specification(api: Api) -> None:
+async def test_the_fixed_catalogues_are_those_of_the_specification(api: ApiClient) -> None:
     periods = (await api.get("/salaryperiods")).json
     assert periods == {"data": [{"id": i, "name": name, "unit": unit} for i, name, unit in PERIODS]}
     routes = (await api.get("/applicantroutingtypes")).json
@@ -36,7 +36,7 @@ async def test_the_fixed_catalogues_are_those_of_the_specification(api: Api) -> 
     ]
 
 
-async def test_about_thirty_categories_ship_with_ids_from_1(api: Api) -> None:
+async def test_about_thirty_categories_ship_with_ids_from_1(api: ApiClient) -> None:
     found = (await api.get("/categories")).json["data"]
     assert [entry["id"] for entry in found] == list(range(1, len(found) + 1))
     assert 25 <= len(found) <= 40
@@ -44,7 +44,7 @@ async def test_about_thirty_categories_ship_with_ids_from_1(api: Api) -> None:
 
 
 @pytest.mark.parametrize("kind", ["positiontypes", "categories", "salaryperiods", "applicantroutingtypes"])
-async def test_each_entry_has_an_address(api: Api, kind: str) -> None:
+async def test_each_entry_has_an_address(api: ApiClient, kind: str) -> None:
     for entry in (await api.get(f"/{kind}")).json["data"]:
         assert (await api.get(f"/{kind}/{entry['id']}")).json == entry
 
@@ -54,7 +54,7 @@ KINDS = ("positiontypes", "categories", "locations", "salaryperiods", "applicant
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("id", ["0", "999", "007", "01", "+1", "1.0", "x", "-1", "%D9%A1", "2147483648"])
-async def test_an_id_of_nothing_names_no_entry(api: Api, kind: str, id: str) -> None:
+async def test_an_id_of_nothing_names_no_entry(api: ApiClient, kind: str, id: str) -> None:
     answer = await api.get(f"/{kind}/{id}")
     assert (answer.status, answer.code) == (404, "not_found")
 
@@ -70,7 +70,7 @@ async def test_an_id_of_nothing_names_no_entry(api: Api, kind: str, id: str) -> 
         "applicantroutingtypes/2",
     ],
 )
-async def test_a_catalogue_needs_a_key_and_is_only_read(api: Api, path: str) -> None:
+async def test_a_catalogue_needs_a_key_and_is_only_read(api: ApiClient, path: str) -> None:
     assert (await api.get(f"/{path}", headers={"API-Key": ""})).code == "unauthenticated"
     for method in ("POST", "PUT", "DELETE", "PATCH"):
         answer = await api(method, f"/{path}", {})
@@ -79,13 +79,13 @@ async def test_a_catalogue_needs_a_key_and_is_only_read(api: Api, path: str) -> 
     assert (await api("HEAD", f"/{path}")).raw == b""
 
 
-async def test_a_location_of_a_job_is_found_by_its_id(api: Api) -> None:
+async def test_a_location_of_a_job_is_found_by_its_id(api: ApiClient) -> None:
     place = (await api.create(locations=[{"description": "montreal, qc"}]))["locations"][0]
     assert place["description"] == "Montréal, QC"
     assert (await api.get(f"/locations/{place['id']}")).json == place
 
 
-async def test_locations_match_part_of_the_name_shortest_first(api: Api) -> None:
+async def test_locations_match_part_of_the_name_shortest_first(api: ApiClient) -> None:
     found = (await api.get("/locations?q=TORONTO&pageSize=5")).json
     names = [place["name"] for place in found["data"]]
     assert names[0] == "Toronto"
@@ -111,7 +111,7 @@ async def test_locations_match_part_of_the_name_shortest_first(api: Api) -> None
     ],
 )
 async def test_part_of_a_name_is_found_however_saints_are_written(
-    api: Api, q: str, found: set[str], not_found: set[str]
+    api: ApiClient, q: str, found: set[str], not_found: set[str]
 ) -> None:
     await api.create(locations=[{"description": "Fort Steele, BC"}, {"description": "Steinbach, MB"}])
     names: set[str] = set()
@@ -134,7 +134,7 @@ async def test_q_may_be_as_long_as_the_operator_lets_a_line_be(serve: Any, path:
         assert (answer.status, answer.json["paging"]["total"]) == (200, 0)
 
 
-async def test_locations_come_in_pages_with_links(api: Api) -> None:
+async def test_locations_come_in_pages_with_links(api: ApiClient) -> None:
     first = await api.get("/locations?q=saint&pageSize=7")
     seen, page = [], first.json
     while True:
@@ -149,15 +149,15 @@ async def test_locations_come_in_pages_with_links(api: Api) -> None:
 
 
 @pytest.mark.parametrize("query", ["page=0", "pageSize=x", "page=1&page=2", "q=a&q=b"])
-async def test_a_bad_parameter_of_locations_is_a_400(api: Api, query: str) -> None:
+async def test_a_bad_parameter_of_locations_is_a_400(api: ApiClient, query: str) -> None:
     assert (await api.get(f"/locations?{query}")).code == "invalid_parameter"
 
 
-async def test_status_is_no_parameter_of_locations(api: Api) -> None:
+async def test_status_is_no_parameter_of_locations(api: ApiClient) -> None:
     assert (await api.get("/locations?status=nonsense")).status == 200
 
 
-async def test_an_added_place_is_listed_for_its_employer_alone(api: Api) -> None:
+async def test_an_added_place_is_listed_for_its_employer_alone(api: ApiClient) -> None:
     place = (await api.create(locations=[{"description": "Zzyzx Corner, SK"}]))["locations"][0]
     assert place["id"] >= 1_000_000_000
     assert (await api.get("/locations?q=zzyzx")).json["data"] == [place]
@@ -170,13 +170,13 @@ async def test_an_added_place_is_listed_for_its_employer_alone(api: Api) -> None
 async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> None:
     """Served with another configuration, as after a restart."""
     names: Any = {"position_types": {6: "Seasonal"}, "categories": {33: "Film"}}
-    extended = Catalog.default().extended(**names)
+    extended = Catalogue.default().extended(**names)
     retired = extended.extended(retired_position_types=[6], retired_categories=[33])
-    async with serve(catalog=extended) as before:
+    async with serve(catalogue=extended) as before:
         job = await before.create(positionType={"id": 6}, categories=[{"id": 33}], salary=None)
         assert job["positionType"] == {"id": 6, "name": "Seasonal"}
         assert {"id": 33, "name": "Film"} in (await before.get("/categories")).json["data"]
-    async with serve(catalog=retired) as after:
+    async with serve(catalogue=retired) as after:
         assert (await after.get(f"/jobs/{job['id']}")).json == job
         for kind, id in (("positiontypes", 6), ("categories", 33)):
             assert id not in [entry["id"] for entry in (await after.get(f"/{kind}")).json["data"]]
@@ -192,7 +192,7 @@ async def test_what_is_renamed_has_its_new_name_everywhere_at_once(serve: Any) -
     async with serve() as before:
         job = await before.create(positionType={"id": 1}, categories=[{"id": 1}])
         read = await before.get(f"/jobs/{job['id']}")
-    async with serve(catalog=Catalog.default().extended(**names)) as after:
+    async with serve(catalogue=Catalogue.default().extended(**names)) as after:
         for kind, name in (("positiontypes", "Full-time"), ("categories", "Ledgers")):
             assert (await after.get(f"/{kind}/1")).json == {"id": 1, "name": name}
             assert {"id": 1, "name": name} in (await after.get(f"/{kind}")).json["data"]
@@ -205,7 +205,7 @@ async def test_what_is_renamed_has_its_new_name_everywhere_at_once(serve: Any) -
         assert again.json == {**job, **renamed}
 
 
-async def test_a_page_of_locations_has_a_tag_that_changes_with_what_is_on_it(api: Api) -> None:
+async def test_a_page_of_locations_has_a_tag_that_changes_with_what_is_on_it(api: ApiClient) -> None:
     path = "/locations?q=nowhere"
     before = await api.get(path)
     tag = before.headers["ETag"]

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncd.api import make_app
-from syncd.api.routes import add_endpoint
-from syncd.domain.catalog import Catalog
+from syncd.config import Api
+from syncd.domain import Catalogue
+from syncd.web import add_endpoint
 from syncd.web.compression import prefers_gzip
-from tests.settings import api_settings
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Answer, Api
+    from tests.api.conftest import Answer, ApiClient
 
 GZIP = {"Accept-Encoding": "gzip"}
 LONG = "<p>" + "Cook well, and be kind. " * 200 + "</p>"
@@ -50,7 +50,7 @@ def vary(answer: Answer) -> set[str]:
     return {name.strip().lower() for name in answer.headers.get("Vary", "").split(",") if name.strip()}
 
 
-async def fetch(api: Api, path: str, **headers: str) -> Answer:
+async def fetch(api: ApiClient, path: str, **headers: str) -> Answer:
     """Over a raw connection, because aiohttp's client expands what it gets."""
     wire = await api.wire()
     lines = [f"GET /api/v1.1{path} HTTP/1.1", "Host: x", f"API-Key: {api.key}"]
@@ -62,7 +62,7 @@ async def fetch(api: Api, path: str, **headers: str) -> Answer:
     return type(await api.get("/jobs"))(status, {name.title(): value for name, value in found.items()}, raw)
 
 
-async def test_a_long_answer_comes_compressed_to_who_wants_it_so(api: Api) -> None:
+async def test_a_long_answer_comes_compressed_to_who_wants_it_so(api: ApiClient) -> None:
     job = await api.create(description=LONG)
     path = f"/jobs/{job['id']}"
     plain, packed = await fetch(api, path), await fetch(api, path, Accept_Encoding="br, gzip;q=0.8")
@@ -76,7 +76,7 @@ async def test_a_long_answer_comes_compressed_to_who_wants_it_so(api: Api) -> No
     assert (await fetch(api, path, Accept_Encoding="gzip")).raw == packed.raw
 
 
-async def test_head_says_what_get_would(api: Api) -> None:
+async def test_head_says_what_get_would(api: ApiClient) -> None:
     job = await api.create(description=LONG)
     got = await fetch(api, f"/jobs/{job['id']}", Accept_Encoding="gzip")
     head = await api("HEAD", f"/jobs/{job['id']}", headers=GZIP)
@@ -85,7 +85,7 @@ async def test_head_says_what_get_would(api: Api) -> None:
     assert head.headers["Content-Length"] == str(len(got.raw))
 
 
-async def test_small_answers_problems_and_empty_ones_are_left_alone(api: Api) -> None:
+async def test_small_answers_problems_and_empty_ones_are_left_alone(api: ApiClient) -> None:
     job = await api.create(description="<p>x</p>")
     for answer in (
         await fetch(api, f"/jobs/{job['id']}", Accept_Encoding="gzip"),
@@ -126,7 +126,7 @@ async def tagged(store: Any) -> AsyncIterator[TestClient[Any, Any]]:
 
         return serve
 
-    app = make_app(store, api_settings(), Catalog.default())
+    app = make_app(store, Api(), Catalogue.default())
     app.router._resources.pop()  # the one that takes every other address
     add_endpoint(app, "/strong", {"GET": endpoint('"v1"')})
     add_endpoint(app, "/weak", {"GET": endpoint('W/"v1"')})
@@ -169,7 +169,7 @@ async def test_not_modified_names_the_variant_that_the_client_has(
     assert "Accept-Encoding" in answer.headers["Vary"]
 
 
-async def test_the_tag_of_a_compressed_job_names_its_version_in_every_condition(api: Api) -> None:
+async def test_the_tag_of_a_compressed_job_names_its_version_in_every_condition(api: ApiClient) -> None:
     """RFC 9110, 8.8.3.3: the variants have tags of their own; a client sends back the one that it was given."""
     job = await api.create(description=LONG)
     path = f"/jobs/{job['id']}"
@@ -202,7 +202,7 @@ def deflated(body: bytes, bits: int) -> bytes:
 @pytest.mark.parametrize(
     ("encoding", "bits"), [("gzip", 31), ("x-gzip", 31), ("GZIP", 31), ("deflate", 15), ("deflate", -15)]
 )
-async def test_a_compressed_body_is_read(api: Api, encoding: str, bits: int) -> None:
+async def test_a_compressed_body_is_read(api: ApiClient, encoding: str, bits: int) -> None:
     raw = deflated(json.dumps(api.body(title="Packed")).encode(), bits)
     answer = await api("POST", "/jobs", raw=raw, headers={"Content-Encoding": encoding})
     assert (answer.status, answer.json["title"]) == (201, "Packed")
@@ -211,7 +211,9 @@ async def test_a_compressed_body_is_read(api: Api, encoding: str, bits: int) -> 
 @pytest.mark.parametrize(
     "encoding", ["br", "zstd", "compress", "gzip, gzip", "gzip, identity", "aws-chunked", "é"]
 )
-async def test_an_unknown_encoding_is_refused_with_those_that_are_known(api: Api, encoding: str) -> None:
+async def test_an_unknown_encoding_is_refused_with_those_that_are_known(
+    api: ApiClient, encoding: str
+) -> None:
     answer = await api("POST", "/jobs", raw=b"{}", headers={"Content-Encoding": encoding})
     assert (answer.status, answer.code) == (415, "unsupported_media_type")
     assert answer.headers["Accept-Encoding"] == "gzip, deflate"
@@ -224,7 +226,7 @@ GOOD = gzip.compress(b'{"title": "x"}', mtime=0)  # names of tests are the same 
     "raw",
     [b"{}", b"\x1f\x8b", GOOD[:-1], GOOD[:10], GOOD + b"x", GOOD + GOOD, GOOD[:12] + b"\xff" + GOOD[13:]],
 )  # fmt: skip
-async def test_a_broken_stream_is_malformed(api: Api, raw: bytes) -> None:
+async def test_a_broken_stream_is_malformed(api: ApiClient, raw: bytes) -> None:
     answer = await api("POST", "/jobs", raw=raw, headers={"Content-Encoding": "gzip"})
     assert (answer.status, answer.code) == (400, "malformed_json")
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 OTHER = '"0123456789abcdef01234567"'
 
 
-async def tagged(api: Api, **fields: object) -> tuple[str, str]:
+async def tagged(api: ApiClient, **fields: object) -> tuple[str, str]:
     """The path of a new job and its tag."""
     answer = await api.post(api.body(**fields))
     assert answer.status == 201, answer.raw
     return f"/jobs/{answer.json['id']}", answer.headers["ETag"]
 
 
-async def test_every_answer_with_a_job_has_its_tag(api: Api) -> None:
+async def test_every_answer_with_a_job_has_its_tag(api: ApiClient) -> None:
     path, tag = await tagged(api, referenceId="R")
     assert tag.startswith('"')
     same = [
@@ -34,13 +34,13 @@ async def test_every_answer_with_a_job_has_its_tag(api: Api) -> None:
     assert (await api.get(path)).headers["ETag"] == changed.headers["ETag"]
 
 
-async def test_a_tag_changes_back_with_the_job(api: Api) -> None:
+async def test_a_tag_changes_back_with_the_job(api: ApiClient) -> None:
     path, tag = await tagged(api)
     await api.put(path, {"confidential": True})
     assert (await api.put(path, {"confidential": False})).headers["ETag"] == tag
 
 
-async def test_a_tag_stays_while_nothing_that_is_shown_changes(api: Api) -> None:
+async def test_a_tag_stays_while_nothing_that_is_shown_changes(api: ApiClient) -> None:
     path, tag = await tagged(api)
     unseen = await api.put(path, {"applicationUrl": "https://x.example/apply"})
     assert unseen.headers["ETag"] == tag
@@ -63,7 +63,7 @@ async def test_a_tag_stays_while_nothing_that_is_shown_changes(api: Api) -> None
         ("{gzip}", 304),
     ],
 )
-async def test_a_read_answers_304_to_whoever_has_it(api: Api, named: str, status: int) -> None:
+async def test_a_read_answers_304_to_whoever_has_it(api: ApiClient, named: str, status: int) -> None:
     path, tag = await tagged(api)
     header = named.format(tag=tag, gzip=tag[:-1] + '-gzip"')
     for method in ("GET", "HEAD"):
@@ -88,7 +88,7 @@ async def test_a_read_answers_304_to_whoever_has_it(api: Api, named: str, status
 )
 @pytest.mark.parametrize("what", ["update", "put", "delete", "delete by reference", "read"])
 async def test_if_match_lets_only_the_version_through_that_it_names(
-    api: Api, named: str, allowed: bool, what: str
+    api: ApiClient, named: str, allowed: bool, what: str
 ) -> None:
     path, tag = await tagged(api, referenceId="R")
     headers = {"If-Match": named.format(tag=tag, gzip=tag[:-1] + '-gzip"')}
@@ -106,7 +106,7 @@ async def test_if_match_lets_only_the_version_through_that_it_names(
         assert (await api.get(path)).headers["ETag"] == tag
 
 
-async def test_if_none_match_any_makes_a_put_create_only(api: Api) -> None:
+async def test_if_none_match_any_makes_a_put_create_only(api: ApiClient) -> None:
     create_only = {"If-None-Match": "*"}
     first = await api.put("/jobs", api.body(referenceId="R"), headers=create_only)
     assert first.status == 201
@@ -119,14 +119,14 @@ async def test_if_none_match_any_makes_a_put_create_only(api: Api) -> None:
     assert (await api.post(api.body(), headers=create_only)).status == 201
 
 
-async def test_if_none_match_refuses_the_write_of_whoever_has_the_version(api: Api) -> None:
+async def test_if_none_match_refuses_the_write_of_whoever_has_the_version(api: ApiClient) -> None:
     path, tag = await tagged(api)
     assert (await api.put(path, {"title": "New"}, headers={"If-None-Match": f"W/{tag}"})).status == 412
     assert (await api.put(path, {"title": "New"}, headers={"If-None-Match": OTHER})).status == 200
 
 
 @pytest.mark.parametrize("named", ["*", OTHER])
-async def test_if_match_never_creates(api: Api, named: str) -> None:
+async def test_if_match_never_creates(api: ApiClient, named: str) -> None:
     headers = {"If-Match": named}
     assert (await api.put("/jobs", api.body(referenceId="R"), headers=headers)).code == "precondition_failed"
     assert (await api.post(api.body(), headers=headers)).code == "precondition_failed"
@@ -137,7 +137,7 @@ async def test_if_match_never_creates(api: Api, named: str) -> None:
 @pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
 @pytest.mark.parametrize("sent", ["abc", '"abc', '"a" "b"', "W/", 'w/"a"', '*, "a"', "", ",", '"a b"'])
 async def test_a_precondition_that_cannot_be_read_is_not_taken_for_none(
-    api: Api, header: str, sent: str
+    api: ApiClient, header: str, sent: str
 ) -> None:
     path, tag = await tagged(api)
     answer = await api.client.session.put(
@@ -149,7 +149,7 @@ async def test_a_precondition_that_cannot_be_read_is_not_taken_for_none(
     assert (await api.get(path)).headers["ETag"] == tag
 
 
-async def test_preconditions_may_stand_on_several_lines(api: Api) -> None:
+async def test_preconditions_may_stand_on_several_lines(api: ApiClient) -> None:
     path, tag = await tagged(api)
     headers = [("API-Key", api.key), ("If-Match", OTHER), ("If-Match", tag)]
     answer = await api.client.session.put(
@@ -159,7 +159,7 @@ async def test_preconditions_may_stand_on_several_lines(api: Api) -> None:
 
 
 async def test_faults_of_the_body_come_before_the_precondition_and_that_before_the_merged_job(
-    api: Api,
+    api: ApiClient,
 ) -> None:
     path, tag = await tagged(api)
     stale = {"If-Match": OTHER}
@@ -171,13 +171,13 @@ async def test_faults_of_the_body_come_before_the_precondition_and_that_before_t
 
 
 @pytest.mark.parametrize("path", ["/positiontypes", "/categories/1", "/locations/5913490", "/salaryperiods"])
-async def test_catalogues_need_not_be_sent_twice(api: Api, path: str) -> None:
+async def test_catalogues_need_not_be_sent_twice(api: ApiClient, path: str) -> None:
     tag = (await api.get(path)).headers["ETag"]
     again = await api.get(path, headers={"If-None-Match": tag})
     assert (again.status, again.raw) == (304, b"")
 
 
-async def test_of_64_clients_that_race_with_one_version_exactly_one_wins_each_round(api: Api) -> None:
+async def test_of_64_clients_that_race_with_one_version_exactly_one_wins_each_round(api: ApiClient) -> None:
     path, tag = await tagged(api)
     for turn in range(4):
         tries = [
@@ -195,7 +195,7 @@ async def test_of_64_clients_that_race_with_one_version_exactly_one_wins_each_ro
     assert history["paging"]["total"] == 5
 
 
-async def test_of_64_clients_that_create_only_exactly_one_does(api: Api) -> None:
+async def test_of_64_clients_that_create_only_exactly_one_does(api: ApiClient) -> None:
     tries = [
         api.put("/jobs", api.body(referenceId="R", title=f"By {n}"), headers={"If-None-Match": "*"})
         for n in range(64)

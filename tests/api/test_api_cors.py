@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Answer, Api
+    from tests.api.conftest import Answer, ApiClient
 
 PAGE, OTHER = "https://app.example.ca", "http://localhost:3000"
 PREFLIGHT = {"Access-Control-Request-Method": "PUT", "API-Key": ""}
 
 
 @pytest.fixture
-async def open_api(serve: Any) -> AsyncIterator[Api]:
+async def open_api(serve: Any) -> AsyncIterator[ApiClient]:
     async with serve(cors_origins=(PAGE, OTHER), cors_max_age=600.0, rate_limit=1_000) as api:
         yield api
 
@@ -24,7 +24,7 @@ def names(answer: Answer, header: str) -> set[str]:
     return {name.strip().lower() for name in answer.headers.get(header, "").split(",") if name.strip()}
 
 
-async def test_it_is_off_unless_there_are_origins(api: Api) -> None:
+async def test_it_is_off_unless_there_are_origins(api: ApiClient) -> None:
     answer = await api.get("/jobs", headers={"Origin": PAGE})
     assert answer.status == 200
     assert not [name for name in answer.headers if name.startswith("Access-Control")]
@@ -34,7 +34,7 @@ async def test_it_is_off_unless_there_are_origins(api: Api) -> None:
 @pytest.mark.parametrize("origin", [PAGE, OTHER])
 @pytest.mark.parametrize("path", ["/jobs", "/jobs/1", "/nowhere"])
 async def test_a_preflight_needs_no_key_and_allows_what_the_api_takes(
-    open_api: Api, origin: str, path: str
+    open_api: ApiClient, origin: str, path: str
 ) -> None:
     wanted = {"Access-Control-Request-Headers": "api-key,content-type,x-http-method-override"}
     answer = await open_api("OPTIONS", path, headers={"Origin": origin, **PREFLIGHT, **wanted})
@@ -64,7 +64,7 @@ async def test_a_preflight_needs_no_key_and_allows_what_the_api_takes(
         f"{PAGE}, {OTHER}",
     ],
 )
-async def test_another_origin_gets_no_permission(open_api: Api, origin: str) -> None:
+async def test_another_origin_gets_no_permission(open_api: ApiClient, origin: str) -> None:
     preflight = await open_api("OPTIONS", "/jobs", headers={"Origin": origin, **PREFLIGHT})
     assert preflight.code == "unauthenticated"
     answer = await open_api.get("/jobs", headers={"Origin": origin})
@@ -74,7 +74,7 @@ async def test_another_origin_gets_no_permission(open_api: Api, origin: str) -> 
         assert "origin" in names(told, "Vary")
 
 
-async def test_every_answer_can_be_read_by_the_page_errors_too(open_api: Api) -> None:
+async def test_every_answer_can_be_read_by_the_page_errors_too(open_api: ApiClient) -> None:
     job = await open_api.create()
     requests: list[tuple[int, str, str, Any, dict[str, str]]] = [
         (200, "GET", f"/jobs/{job['id']}", None, {}),
@@ -94,13 +94,13 @@ async def test_every_answer_can_be_read_by_the_page_errors_too(open_api: Api) ->
         assert exposed >= {"etag", "link", "location", "x-request-id", "retry-after", "ratelimit"}, status
 
 
-async def test_without_an_origin_nothing_is_allowed_but_caches_are_told(open_api: Api) -> None:
+async def test_without_an_origin_nothing_is_allowed_but_caches_are_told(open_api: ApiClient) -> None:
     answer = await open_api.get("/jobs")
     assert "Access-Control-Allow-Origin" not in answer.headers
     assert "origin" in names(answer, "Vary")
 
 
-async def test_options_with_an_origin_but_no_question_is_an_ordinary_request(open_api: Api) -> None:
+async def test_options_with_an_origin_but_no_question_is_an_ordinary_request(open_api: ApiClient) -> None:
     answer = await open_api("OPTIONS", "/jobs", headers={"Origin": PAGE})
     assert answer.headers["Allow"] == "DELETE, GET, HEAD, OPTIONS, POST, PUT"
     assert (await open_api("OPTIONS", "/jobs", headers={"Origin": PAGE, "API-Key": ""})).status == 401

@@ -15,11 +15,11 @@ import aiohttp
 import pytest
 
 from syncd.api.endpoints import documentation
-from syncd.domain.codes import FIELD_CODES
+from syncd.domain import FIELD_CODES
 from syncd.web import problems
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api, Start
+    from tests.api.conftest import ApiClient, Start
 
 PATIENCE = 60.0
 OPTIONS = (
@@ -114,7 +114,7 @@ async def debugging_port(profile: Path) -> int:
 
 
 async def test_the_page_shows_every_operation_and_calls_them_without_any_other_address(
-    api: Api, tmp_path: Path, program: Callable[..., str]
+    api: ApiClient, tmp_path: Path, program: Callable[..., str]
 ) -> None:
     job = await api.create(title="Welder of the night")
     origin = f"http://127.0.0.1:{api.port}"
@@ -175,13 +175,13 @@ EXECUTE = """
 """
 
 
-async def fetched(api: Api, path: str, method: str = "GET", **headers: str) -> Any:
+async def fetched(api: ApiClient, path: str, method: str = "GET", **headers: str) -> Any:
     async with api.client.session.request(method, api.client.make_url(path), headers=headers) as reply:
         return reply.status, reply.headers, await reply.read()
 
 
 @pytest.mark.parametrize("path", ["/docs", *(f"/docs/{name}" for name in documentation.FILES)])
-async def test_it_needs_no_key_and_lets_nothing_else_in(api: Api, path: str) -> None:
+async def test_it_needs_no_key_and_lets_nothing_else_in(api: ApiClient, path: str) -> None:
     status, headers, body = await fetched(api, path)
     assert status == 200
     assert body
@@ -194,7 +194,7 @@ async def test_it_needs_no_key_and_lets_nothing_else_in(api: Api, path: str) -> 
     assert (await fetched(api, path, "POST"))[0] == 405
 
 
-async def test_no_other_file_is_there(api: Api) -> None:
+async def test_no_other_file_is_there(api: ApiClient) -> None:
     for name in ("docs.html", "..%2Fdocs.py", "LICENSE", ""):
         status, headers, _ = await fetched(api, f"/docs/{name}")
         assert (status, headers["Content-Type"]) == (404, "application/problem+json")
@@ -209,7 +209,7 @@ async def test_the_page_finds_the_document_wherever_the_base_is(serve: Any, base
 
 
 @pytest.mark.parametrize("code", problems.CODES)
-async def test_the_type_of_a_problem_leads_to_a_page_about_it(api: Api, code: str) -> None:
+async def test_the_type_of_a_problem_leads_to_a_page_about_it(api: ApiClient, code: str) -> None:
     told = json.loads(problems.body(code, "so", "id-1"))
     status, headers, body = await fetched(api, told["type"])
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
@@ -218,13 +218,13 @@ async def test_the_type_of_a_problem_leads_to_a_page_about_it(api: Api, code: st
     assert (await fetched(api, told["type"], "POST"))[0] == 405
 
 
-async def test_the_page_about_a_refused_body_has_every_code_of_a_field(api: Api) -> None:
+async def test_the_page_about_a_refused_body_has_every_code_of_a_field(api: ApiClient) -> None:
     body = (await fetched(api, "/problems/validation_failed"))[2].decode()
     assert '<a href="../docs">' in body
     assert re.findall(r"<dt><code>(\w+)</code>", body) == list(FIELD_CODES)
 
 
-async def test_there_is_no_page_about_any_other_code(api: Api) -> None:
+async def test_there_is_no_page_about_any_other_code(api: ApiClient) -> None:
     for name in ("teapot", "<script>", ""):
         status, headers, _ = await fetched(api, f"/problems/{name}")
         assert (status, headers["Content-Type"]) == (404, "application/problem+json")

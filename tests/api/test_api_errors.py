@@ -29,7 +29,7 @@ from syncd.errors import (
 from syncd.web import problems
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 #: Exception → status, code, and the members that this error alone has.
 TABLE: list[tuple[BaseException, int, str, dict[str, Any]]] = [
@@ -128,7 +128,9 @@ MALFORMED: dict[str, bytes] = {
 
 @pytest.mark.parametrize("what", MALFORMED)
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-async def test_a_body_that_is_no_strict_json_object_is_malformed(api: Api, method: str, what: str) -> None:
+async def test_a_body_that_is_no_strict_json_object_is_malformed(
+    api: ApiClient, method: str, what: str
+) -> None:
     answer = await api(method, "/jobs", raw=MALFORMED[what])
     assert (answer.status, answer.code) == (400, "malformed_json")
 
@@ -157,7 +159,7 @@ ACCEPTED: dict[str, tuple[bytes, list[tuple[str, str]] | None]] = {
 
 
 @pytest.mark.parametrize("what", ACCEPTED)
-async def test_a_body_that_is_odd_but_json_is_judged_by_the_rules(api: Api, what: str) -> None:
+async def test_a_body_that_is_odd_but_json_is_judged_by_the_rules(api: ApiClient, what: str) -> None:
     raw, faults = ACCEPTED[what]
     job = await api.create()
     answer = await api("PUT", f"/jobs/{job['id']}", raw=raw)
@@ -180,7 +182,7 @@ FIELDS = (
 
 
 @pytest.mark.parametrize("name", FIELDS)
-async def test_no_value_of_any_field_makes_a_500(api: Api, name: str) -> None:
+async def test_no_value_of_any_field_makes_a_500(api: ApiClient, name: str) -> None:
     job = await api.create(referenceId="A-1")
     for value in HOSTILE_VALUES:
         for method, path in (("POST", "/jobs"), ("PUT", f"/jobs/{job['id']}"), ("PUT", "/jobs")):
@@ -200,7 +202,7 @@ SALARIES: list[object] = [
 
 
 @pytest.mark.parametrize("salary", SALARIES, ids=str)
-async def test_no_salary_makes_a_500(api: Api, salary: object) -> None:
+async def test_no_salary_makes_a_500(api: ApiClient, salary: object) -> None:
     answer = await api.post(api.body(salary=salary))
     assert answer.status in (201, 422), answer.raw
 
@@ -221,7 +223,9 @@ async def test_no_salary_makes_a_500(api: Api, salary: object) -> None:
         ("", 415),
     ],
 )
-async def test_a_content_type_has_to_start_with_application_json(api: Api, type: str, status: int) -> None:
+async def test_a_content_type_has_to_start_with_application_json(
+    api: ApiClient, type: str, status: int
+) -> None:
     job = await api.create()
     answer = await api("PUT", f"/jobs/{job['id']}", {"title": "x"}, headers={"Content-Type": type})
     assert answer.status == status, answer.raw
@@ -233,14 +237,14 @@ async def test_a_content_type_has_to_start_with_application_json(api: Api, type:
     ("method", "path"), [("POST", "/jobs"), ("PUT", "/jobs"), ("PUT", "/jobs/1"), ("DELETE", "/jobs")]
 )
 async def test_a_missing_body_is_malformed_whatever_the_content_type(
-    api: Api, method: str, path: str
+    api: ApiClient, method: str, path: str
 ) -> None:
     for type in ("application/json", "text/plain", ""):
         answer = await api(method, path, headers={"Content-Type": type})
         assert (answer.status, answer.code) == (400, "malformed_json")
 
 
-async def test_a_body_may_be_compressed(api: Api) -> None:
+async def test_a_body_may_be_compressed(api: ApiClient) -> None:
     body = json.dumps(api.body()).encode()
     for encoding, raw in (
         ("gzip", gzip.compress(body)),
@@ -268,7 +272,7 @@ async def test_a_body_may_be_compressed(api: Api) -> None:
     ],
 )
 async def test_a_badly_compressed_body_is_refused_in_json(
-    api: Api, encoding: str, raw: bytes, status: int, code: str
+    api: ApiClient, encoding: str, raw: bytes, status: int, code: str
 ) -> None:
     answer = await api("POST", "/jobs", raw=raw, headers={"Content-Encoding": encoding})
     assert (answer.status, answer.code) == (status, code)
@@ -300,7 +304,7 @@ async def test_checks_come_in_the_documented_order(serve: Any) -> None:
         assert (await api("PUT", "/jobs/999", raw=b'{"title": "x"}')).code == "not_found"
 
 
-async def test_the_merged_job_is_judged_before_conflicts(api: Api) -> None:
+async def test_the_merged_job_is_judged_before_conflicts(api: ApiClient) -> None:
     await api.create(referenceId="A-1")
     job = await api.create(status="draft", description=None)
     path = f"/jobs/{job['id']}"
@@ -315,7 +319,7 @@ async def test_the_merged_job_is_judged_before_conflicts(api: Api) -> None:
         assert (await api.put(path, {**sent, "salary": None})).code == "illegal_transition"
 
 
-async def test_the_wrong_id_in_a_body_is_told_with_all_else_that_is_wrong_with_it(api: Api) -> None:
+async def test_the_wrong_id_in_a_body_is_told_with_all_else_that_is_wrong_with_it(api: ApiClient) -> None:
     job = await api.create()
     for path in (f"/jobs/{job['id']}", "/jobs/999"):
         answer = await api.put(path, {"title": 5, "id": 998, "titel": "x"})
@@ -326,7 +330,7 @@ async def test_the_wrong_id_in_a_body_is_told_with_all_else_that_is_wrong_with_i
 # --- conflicts, overload, failure -------------------------------------------------------------------------
 
 
-async def test_a_second_post_with_a_reference_is_told_which_job_has_it(api: Api) -> None:
+async def test_a_second_post_with_a_reference_is_told_which_job_has_it(api: ApiClient) -> None:
     job = await api.create(referenceId="A-1")
     answer = await api.post(api.body(referenceId=" A-1 "))
     assert (answer.status, answer.code) == (409, "duplicate_reference")
@@ -334,7 +338,7 @@ async def test_a_second_post_with_a_reference_is_told_which_job_has_it(api: Api)
 
 
 async def test_a_full_writer_answers_503_and_when_to_come_back(
-    api: Api, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api.store._writer, "_limit", 0)
     answer = await api.post(api.body())
@@ -343,7 +347,7 @@ async def test_a_full_writer_answers_503_and_when_to_come_back(
     assert (await api.get("/jobs")).status == 200
 
 
-async def test_a_closed_store_answers_503(api: Api) -> None:
+async def test_a_closed_store_answers_503(api: ApiClient) -> None:
     assert (await api.get("/jobs")).status == 200  # the key is known from here on
     api.store.close()
     for answer in (await api.get("/jobs"), await api.get("/jobs/1"), await api.post(api.body())):
@@ -352,7 +356,7 @@ async def test_a_closed_store_answers_503(api: Api) -> None:
 
 
 async def test_what_nobody_foresaw_is_a_500_in_json_that_tells_nothing(
-    api: Api, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await api.get("/jobs")
 
@@ -369,7 +373,7 @@ async def test_what_nobody_foresaw_is_a_500_in_json_that_tells_nothing(
     assert lines[0]["exc_info"].args == ("the secret",)
 
 
-async def test_64_clients_that_put_one_new_reference_make_one_job(api: Api) -> None:
+async def test_64_clients_that_put_one_new_reference_make_one_job(api: ApiClient) -> None:
     body = api.body(referenceId="A-1")
     answers = await asyncio.gather(*(api.put("/jobs", body) for _ in range(64)))
     assert sorted(answer.status for answer in answers) == [200] * 63 + [201]
@@ -377,14 +381,16 @@ async def test_64_clients_that_put_one_new_reference_make_one_job(api: Api) -> N
     assert (await api.get("/jobs")).json["paging"]["total"] == 1
 
 
-async def test_64_clients_that_post_one_new_reference_make_one_job(api: Api) -> None:
+async def test_64_clients_that_post_one_new_reference_make_one_job(api: ApiClient) -> None:
     body = api.body(referenceId="A-1")
     answers = await asyncio.gather(*(api.post(body) for _ in range(64)))
     assert sorted(answer.status for answer in answers) == [201] + [409] * 63
     assert (await api.get("/jobs")).json["paging"]["total"] == 1
 
 
-async def test_of_64_clients_that_want_one_reference_for_their_jobs_exactly_one_gets_it(api: Api) -> None:
+async def test_of_64_clients_that_want_one_reference_for_their_jobs_exactly_one_gets_it(
+    api: ApiClient,
+) -> None:
     made = [await api.create(title=f"Job {number}") for number in range(64)]
     answers = await asyncio.gather(*(api.put(f"/jobs/{job['id']}", {"referenceId": "A-1"}) for job in made))
     assert sorted(answer.status for answer in answers) == [200] + [409] * 63
@@ -393,7 +399,9 @@ async def test_of_64_clients_that_want_one_reference_for_their_jobs_exactly_one_
     assert [job["id"] for job in (await api.get("/jobs?q=A-1")).json["data"]] == [winner]
 
 
-async def test_64_clients_that_make_change_and_delete_one_reference_leave_at_most_one_job(api: Api) -> None:
+async def test_64_clients_that_make_change_and_delete_one_reference_leave_at_most_one_job(
+    api: ApiClient,
+) -> None:
     body, reference = api.body(referenceId="A-1"), {"referenceId": "A-1"}
     asked = [
         request
@@ -414,7 +422,7 @@ async def test_64_clients_that_make_change_and_delete_one_reference_leave_at_mos
     assert (await api.delete("/jobs", reference)).status == (204 if left else 404)
 
 
-async def test_a_write_goes_through_although_its_client_has_left(api: Api) -> None:
+async def test_a_write_goes_through_although_its_client_has_left(api: ApiClient) -> None:
     await api.get("/jobs")
     held, let_go = threading.Event(), threading.Event()
 

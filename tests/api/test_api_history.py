@@ -5,19 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from syncd.domain.job import Actor, ActorKind
+from syncd.domain import Actor, ActorKind
 from syncd.store import jobs, keys, upsert
 from syncd.sync.calendar.refresher import Refresher
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 
 def changes(entry: Any) -> dict[str, tuple[Any, Any]]:
     return {change["field"]: (change["before"], change["after"]) for change in entry["changes"]}
 
 
-async def test_each_change_is_told_with_who_when_and_both_values(api: Api) -> None:
+async def test_each_change_is_told_with_who_when_and_both_values(api: ApiClient) -> None:
     job = await api.create(referenceId="R")
     path = f"/jobs/{job['id']}"
     api.clock.forward(hours=1)
@@ -42,7 +42,7 @@ async def test_each_change_is_told_with_who_when_and_both_values(api: Api) -> No
     assert "applicationUrl" not in changes(created)
 
 
-async def test_all_that_changes_a_job_is_named(api: Api) -> None:
+async def test_all_that_changes_a_job_is_named(api: ApiClient) -> None:
     job = await api.create(autoRefresh=True, referenceId="R")
     api.clock.forward(days=8)
     Refresher(api.store, every=timedelta(days=7), archive_closed=True).tick()
@@ -59,7 +59,7 @@ async def test_all_that_changes_a_job_is_named(api: Api) -> None:
     assert data[0]["changedBy"] == {"kind": "operator", "id": None, "label": None}
 
 
-async def test_it_outlives_the_job_and_stays_its_employers(api: Api) -> None:
+async def test_it_outlives_the_job_and_stays_its_employers(api: ApiClient) -> None:
     job = await api.create()
     other = api.as_employer("Other Ltd.")
     path = f"/jobs/{job['id']}/history"
@@ -72,7 +72,7 @@ async def test_it_outlives_the_job_and_stays_its_employers(api: Api) -> None:
     assert (await api.get("/jobs/x/history")).code == "not_found"
 
 
-async def test_it_comes_in_pages_and_every_page_knows_the_values_of_its_time(api: Api) -> None:
+async def test_it_comes_in_pages_and_every_page_knows_the_values_of_its_time(api: ApiClient) -> None:
     job = await api.create(title="T0")
     for n in range(1, 24):
         await api.put(f"/jobs/{job['id']}", {"title": f"T{n}"})
@@ -86,13 +86,13 @@ async def test_it_comes_in_pages_and_every_page_knows_the_values_of_its_time(api
     assert (await api.get(f"/jobs/{job['id']}/history?page=0")).code == "invalid_parameter"
 
 
-async def test_an_update_that_changes_nothing_leaves_no_trace(api: Api) -> None:
+async def test_an_update_that_changes_nothing_leaves_no_trace(api: ApiClient) -> None:
     job = await api.create(referenceId="R")
     await api.put("/jobs", api.body(referenceId="R"))
     assert (await api.get(f"/jobs/{job['id']}/history")).json["paging"]["total"] == 1
 
 
-async def test_the_address_not_in_force_is_told_too(api: Api) -> None:
+async def test_the_address_not_in_force_is_told_too(api: ApiClient) -> None:
     job = await api.create()
     await api.put(f"/jobs/{job['id']}", {"applicationUrl": "https://x.example/apply"})
     entry = (await api.get(f"/jobs/{job['id']}/history")).json["data"][0]

@@ -18,7 +18,7 @@ import structlog
 from syncd.web.cycle_collector import EVERY
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 BASE = "/api/v1.1"
 JSON = "Content-Type: application/json"
@@ -36,7 +36,7 @@ def ask(method: str = "POST", *lines: str | bytes, path: str = "/jobs", version:
     return b"\r\n".join(line if isinstance(line, bytes) else line.encode() for line in head) + b"\r\n\r\n"
 
 
-async def exchange(api: Api, data: bytes) -> list[int | str]:
+async def exchange(api: ApiClient, data: bytes) -> list[int | str]:
     """The statuses that come back, in order; at the end ``end`` (the honest request was answered) or
     ``closed``. Every answer but a 2xx has to be a problem, and every request may write one line at most."""
     wire = await api.wire()
@@ -152,7 +152,7 @@ FRAMING: dict[str, tuple[bytes, list[int | str]]] = {
 
 
 @pytest.mark.parametrize("what", FRAMING)
-async def test_nobody_smuggles_a_request_in_the_body_of_another(api: Api, what: str) -> None:
+async def test_nobody_smuggles_a_request_in_the_body_of_another(api: ApiClient, what: str) -> None:
     data, expected = FRAMING[what]
     assert await exchange(api, data) == expected
 
@@ -178,7 +178,7 @@ async def test_nobody_smuggles_a_request_in_the_body_of_another(api: Api, what: 
         b"\0" * 2_000,
     ],
 )
-async def test_another_protocol_or_version_is_a_400(api: Api, first: bytes) -> None:
+async def test_another_protocol_or_version_is_a_400(api: ApiClient, first: bytes) -> None:
     assert await exchange(api, first) == REFUSED
 
 
@@ -206,7 +206,7 @@ TARGETS: list[tuple[bytes, int, int]] = [
 
 @pytest.mark.parametrize(("target", "status", "keyless"), TARGETS, ids=lambda v: repr(v)[:60])
 async def test_an_address_is_what_it_is_and_no_trick_gets_round_the_key(
-    api: Api, target: bytes, status: int, keyless: int
+    api: ApiClient, target: bytes, status: int, keyless: int
 ) -> None:
     head = b"GET " + target + b" HTTP/1.1\r\nHost: x\r\n"
     for key, expected in ((b"API-Key: KEY\r\n", status), (b"", keyless)):
@@ -216,7 +216,7 @@ async def test_an_address_is_what_it_is_and_no_trick_gets_round_the_key(
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "PROPFIND", "PURGE"])
-async def test_methods_that_nobody_takes_are_refused(api: Api, method: str) -> None:
+async def test_methods_that_nobody_takes_are_refused(api: ApiClient, method: str) -> None:
     target = "x:443" if method == "CONNECT" else f"{BASE}/jobs"
     seen = await exchange(api, f"{method} {target} HTTP/1.1\r\nHost: x\r\nAPI-Key: KEY\r\n\r\n".encode())
     assert seen == ([404, "closed"] if method == "CONNECT" else [405, "end"])
@@ -231,14 +231,14 @@ async def test_methods_that_nobody_takes_are_refused(api: Api, method: str) -> N
         b"X-Forwarded-For: \xff", b"X-Forwarded-For: " + b"1," * 4_000, b"Forwarded: for=\xff", b"X-A:", b"TE: \xff",
     ],
 )  # fmt: skip
-async def test_a_header_that_does_not_matter_does_not_matter_broken(api: Api, line: bytes) -> None:
+async def test_a_header_that_does_not_matter_does_not_matter_broken(api: ApiClient, line: bytes) -> None:
     assert await exchange(api, ask("GET", line)) == [200, "end"]
 
 
 @pytest.mark.parametrize(
     "host", [b"a b", b"x,y", b"x:y", b"\xff", b"x/..", b"[::1", b"x:99999999999", b"a\tb", b"<x>"]
 )
-async def test_a_host_that_is_none_gets_into_no_address(api: Api, host: bytes) -> None:
+async def test_a_host_that_is_none_gets_into_no_address(api: ApiClient, host: bytes) -> None:
     head = b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: " + host + b"\r\nAPI-Key: KEY\r\n\r\n"
     assert await exchange(api, head) == REFUSED
 
@@ -296,7 +296,9 @@ BODIES: dict[str, tuple[bytes, int]] = {
 
 
 @pytest.mark.parametrize("what", BODIES)
-async def test_an_absurd_body_is_refused_quickly_and_the_connection_goes_on(api: Api, what: str) -> None:
+async def test_an_absurd_body_is_refused_quickly_and_the_connection_goes_on(
+    api: ApiClient, what: str
+) -> None:
     body, status = BODIES[what]
     started = asyncio.get_running_loop().time()
     assert await exchange(api, ask("POST", JSON, f"Content-Length: {len(body)}") + body) == [status, "end"]
@@ -316,7 +318,7 @@ async def test_an_absurd_body_is_refused_quickly_and_the_connection_goes_on(api:
         b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + b"X-A: b\r\n" * 200 + b"\r\n",
     ],
 )
-async def test_a_head_beyond_its_limits_is_a_431(api: Api, head: bytes) -> None:
+async def test_a_head_beyond_its_limits_is_a_431(api: ApiClient, head: bytes) -> None:
     assert await exchange(api, head) == [431, "closed"]
 
 
@@ -388,7 +390,7 @@ async def test_chunks_that_are_all_framing_end_the_connection(serve: Any) -> Non
             assert [line["event"] for line in lines] == ["api.request"], lines
 
 
-async def test_a_connection_goes_on_after_a_large_body_in_many_pieces(api: Api) -> None:
+async def test_a_connection_goes_on_after_a_large_body_in_many_pieces(api: ApiClient) -> None:
     body = json.dumps(api.body(description="<p>" + "x" * 900_000 + "</p>")).encode()
     wire = await api.wire()
     for _ in range(2):
@@ -445,7 +447,7 @@ async def test_what_is_left_of_those_who_read_nothing_is_cleared_away(serve: Any
 # -- half of a conversation ----------------------------------------------------------------------------------------
 
 
-async def test_who_says_no_more_still_gets_the_answer_to_what_came_whole(api: Api) -> None:
+async def test_who_says_no_more_still_gets_the_answer_to_what_came_whole(api: ApiClient) -> None:
     wire = await api.wire()
     body = json.dumps(api.body()).encode()
     await wire.send(
@@ -456,7 +458,7 @@ async def test_who_says_no_more_still_gets_the_answer_to_what_came_whole(api: Ap
     assert await wire.closed()
 
 
-async def test_who_says_no_more_amid_a_request_is_hung_up_on(api: Api) -> None:
+async def test_who_says_no_more_amid_a_request_is_hung_up_on(api: ApiClient) -> None:
     for half in (
         b"",
         ask("GET")[:-4],

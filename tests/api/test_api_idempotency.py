@@ -11,16 +11,16 @@ import pytest
 from syncd.store import keys
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 KEY = {"Idempotency-Key": "order-4711"}
 
 
-async def total(api: Api) -> int:
+async def total(api: ApiClient) -> int:
     return int((await api.get("/jobs")).json["paging"]["total"])
 
 
-async def test_a_repeat_gets_the_first_answer_byte_for_byte(api: Api) -> None:
+async def test_a_repeat_gets_the_first_answer_byte_for_byte(api: ApiClient) -> None:
     first = await api.post(api.body(), headers=KEY)
     assert first.status == 201
     assert "Idempotent-Replayed" not in first.headers
@@ -34,7 +34,7 @@ async def test_a_repeat_gets_the_first_answer_byte_for_byte(api: Api) -> None:
     assert await total(api) == 1
 
 
-async def test_the_same_json_written_otherwise_is_the_same_body(api: Api) -> None:
+async def test_the_same_json_written_otherwise_is_the_same_body(api: ApiClient) -> None:
     body = api.body()
     first = await api.post(body, headers=KEY)
     other_way = json.dumps(dict(reversed(body.items())), indent=2).encode()
@@ -45,14 +45,14 @@ SALARY = {"maxAmount": 25, "period": {"id": 5}, "plusCommission": False}
 
 
 @pytest.mark.parametrize("other", [{"title": "Other"}, {"salary": {"amount": "20.5", **SALARY}}])
-async def test_another_body_under_the_same_key_is_refused(api: Api, other: dict[str, object]) -> None:
+async def test_another_body_under_the_same_key_is_refused(api: ApiClient, other: dict[str, object]) -> None:
     await api.post(api.body(), headers=KEY)
     answer = await api.post(api.body(**other), headers=KEY)
     assert (answer.status, answer.code) == (422, "idempotency_key_reused")
     assert await total(api) == 1
 
 
-async def test_while_the_first_is_served_a_repeat_is_told_so(api: Api) -> None:
+async def test_while_the_first_is_served_a_repeat_is_told_so(api: ApiClient) -> None:
     async with api.writer_held():
         first = asyncio.ensure_future(api.post(api.body(), headers=KEY))
         while not api.store.waiting_writes:
@@ -64,20 +64,20 @@ async def test_while_the_first_is_served_a_repeat_is_told_so(api: Api) -> None:
     assert await total(api) == 1
 
 
-async def test_many_at_once_make_one_job(api: Api) -> None:
+async def test_many_at_once_make_one_job(api: ApiClient) -> None:
     answers = await asyncio.gather(*(api.post(api.body(), headers=KEY) for _ in range(16)))
     assert await total(api) == 1
     assert len({answer.raw for answer in answers if answer.status == 201}) == 1
     assert {answer.status for answer in answers} <= {201, 409}
 
 
-async def test_a_failed_request_is_not_kept(api: Api) -> None:
+async def test_a_failed_request_is_not_kept(api: ApiClient) -> None:
     assert (await api.post(api.body(title=""), headers=KEY)).status == 422
     assert (await api.post(api.body(), headers={**KEY, "If-Match": "*"})).status == 412
     assert (await api.post(api.body(), headers=KEY)).status == 201
 
 
-async def test_a_key_counts_for_its_api_key_alone(api: Api) -> None:
+async def test_a_key_counts_for_its_api_key_alone(api: ApiClient) -> None:
     await api.post(api.body(), headers=KEY)
     _, second = api.store.write(lambda tx: keys.create(tx, api.employer.id, "second"))
     other = await api.post(api.body(title="Other"), headers={**KEY, "API-Key": second})
@@ -101,7 +101,7 @@ async def test_a_key_outlives_a_restart_and_the_job_that_it_made(serve: Any) -> 
 
 
 @pytest.mark.parametrize(("hours", "replayed"), [(23.99, True), (24.01, False)])
-async def test_a_key_is_kept_for_24_hours(api: Api, hours: float, replayed: bool) -> None:
+async def test_a_key_is_kept_for_24_hours(api: ApiClient, hours: float, replayed: bool) -> None:
     first = await api.post(api.body(), headers=KEY)
     api.clock.forward(hours=hours)
     again = await api.post(api.body(), headers=KEY)
@@ -112,7 +112,7 @@ async def test_a_key_is_kept_for_24_hours(api: Api, hours: float, replayed: bool
 @pytest.mark.parametrize(
     ("sent", "status"), [("x" * 255, 201), ("x" * 256, 400), ("clé", 400), (" ~!", 201), ("", 400)]
 )
-async def test_a_key_is_1_to_255_printable_characters(api: Api, sent: str, status: int) -> None:
+async def test_a_key_is_1_to_255_printable_characters(api: ApiClient, sent: str, status: int) -> None:
     answer = await api.client.session.post(
         api.client.make_url("/api/v1.1/jobs"),
         json=api.body(),
@@ -123,7 +123,7 @@ async def test_a_key_is_1_to_255_printable_characters(api: Api, sent: str, statu
         assert (await answer.json(content_type=None))["code"] == "invalid_parameter"
 
 
-async def test_two_keys_are_none(api: Api) -> None:
+async def test_two_keys_are_none(api: ApiClient) -> None:
     headers: Any = [("API-Key", api.key), ("Idempotency-Key", "a"), ("Idempotency-Key", "b")]
     answer = await api.client.session.post(
         api.client.make_url("/api/v1.1/jobs"), json=api.body(), headers=headers
@@ -131,14 +131,14 @@ async def test_two_keys_are_none(api: Api) -> None:
     assert answer.status == 400
 
 
-async def test_elsewhere_it_means_nothing(api: Api) -> None:
+async def test_elsewhere_it_means_nothing(api: ApiClient) -> None:
     job = await api.create()
     for title in ("A", "B"):
         answer = await api.put(f"/jobs/{job['id']}", {"title": title}, headers=KEY)
         assert answer.json["title"] == title
 
 
-async def test_a_client_that_left_finds_the_answer_when_it_comes_back(api: Api) -> None:
+async def test_a_client_that_left_finds_the_answer_when_it_comes_back(api: ApiClient) -> None:
     """The write and the kept answer are one: never a job without the answer, nor the answer without the job."""
     raw = json.dumps(api.body()).encode()
     head = (

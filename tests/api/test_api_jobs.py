@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 READ_ONLY = ("id", "employer", "publishDate")
 
 
-async def test_a_created_job_is_answered_whole_with_its_address(api: Api) -> None:
+async def test_a_created_job_is_answered_whole_with_its_address(api: ApiClient) -> None:
     answer = await api.post(api.body(referenceId="A-1", closeDate="2026-12-24"))
 
     assert answer.status == 201
@@ -55,7 +55,7 @@ async def test_a_created_job_is_answered_whole_with_its_address(api: Api) -> Non
     assert (await api.get(f"/jobs/{job['id']}")).json == job
 
 
-async def test_what_is_omitted_on_create_has_the_documented_default(api: Api) -> None:
+async def test_what_is_omitted_on_create_has_the_documented_default(api: ApiClient) -> None:
     answer = await api.post(
         {"title": "Baker", "locations": [{"description": "Ottawa, ON"}], "categories": [{"id": 2}]}
     )
@@ -69,7 +69,7 @@ async def test_what_is_omitted_on_create_has_the_documented_default(api: Api) ->
         assert job[name] is None
 
 
-async def test_an_update_changes_only_what_was_sent(api: Api) -> None:
+async def test_an_update_changes_only_what_was_sent(api: ApiClient) -> None:
     job = await api.create(referenceId="A-1")
     answer = await api.put(f"/jobs/{job['id']}", {"title": "Head Cook"})
     assert answer.status == 200
@@ -78,7 +78,7 @@ async def test_an_update_changes_only_what_was_sent(api: Api) -> None:
     assert (await api.get(f"/jobs/{job['id']}")).json == answer.json
 
 
-async def test_members_of_salary_merge_one_by_one(api: Api) -> None:
+async def test_members_of_salary_merge_one_by_one(api: ApiClient) -> None:
     job = await api.create()
     answer = await api.put(f"/jobs/{job['id']}", {"salary": {"amount": 21}})
     assert answer.json["salary"] == {**job["salary"], "amount": 21}
@@ -86,7 +86,7 @@ async def test_members_of_salary_merge_one_by_one(api: Api) -> None:
     assert cleared.json["salary"] is None
 
 
-async def test_put_by_reference_creates_and_then_updates(api: Api) -> None:
+async def test_put_by_reference_creates_and_then_updates(api: ApiClient) -> None:
     body = api.body(referenceId="A-1")
     first = await api.put("/jobs", body)
     assert first.status == 201
@@ -97,7 +97,7 @@ async def test_put_by_reference_creates_and_then_updates(api: Api) -> None:
     assert second.json == {**first.json, "title": "Head Cook"}
 
 
-async def test_a_deleted_job_is_gone(api: Api) -> None:
+async def test_a_deleted_job_is_gone(api: ApiClient) -> None:
     job = await api.create()
     answer = await api.delete(f"/jobs/{job['id']}")
     assert (answer.status, answer.raw) == (204, b"")
@@ -106,7 +106,7 @@ async def test_a_deleted_job_is_gone(api: Api) -> None:
     assert (await api.delete(f"/jobs/{job['id']}")).status == 404
 
 
-async def test_delete_by_reference_takes_the_reference_from_the_body(api: Api) -> None:
+async def test_delete_by_reference_takes_the_reference_from_the_body(api: ApiClient) -> None:
     job = await api.create(referenceId="A-1")
     other = await api.create(referenceId="a-1")
     assert (await api.delete("/jobs", {"referenceId": "A-1"})).status == 204
@@ -115,7 +115,7 @@ async def test_delete_by_reference_takes_the_reference_from_the_body(api: Api) -
     assert (await api.delete("/jobs", {"referenceId": "A-1"})).code == "not_found"
 
 
-async def test_a_reference_can_be_changed_and_the_old_one_is_free_again(api: Api) -> None:
+async def test_a_reference_can_be_changed_and_the_old_one_is_free_again(api: ApiClient) -> None:
     job = await api.create(referenceId="A-1")
     other = await api.create(referenceId="B-1")
     path = f"/jobs/{job['id']}"
@@ -140,7 +140,7 @@ async def test_a_reference_can_be_changed_and_the_old_one_is_free_again(api: Api
     ],
 )
 async def test_without_a_usable_reference_nobody_knows_which_job_is_meant(
-    api: Api, body: dict[str, Any], fault: str
+    api: ApiClient, body: dict[str, Any], fault: str
 ) -> None:
     job = await api.create(referenceId="A-1")
     for method in ("PUT", "DELETE"):
@@ -163,7 +163,9 @@ async def test_without_a_usable_reference_nobody_knows_which_job_is_meant(
         ("archived", "draft", 409),
     ],
 )
-async def test_a_status_changes_only_along_the_arrows(api: Api, before: str, after: str, status: int) -> None:
+async def test_a_status_changes_only_along_the_arrows(
+    api: ApiClient, before: str, after: str, status: int
+) -> None:
     job = await api.create(status=before)
     answer = await api.put(f"/jobs/{job['id']}", {"status": after})
     assert answer.status == status, answer.raw
@@ -179,7 +181,7 @@ def allowed_from(status: str) -> str:
     return {"active": "archived", "archived": "active"}[status]
 
 
-async def test_archiving_and_reactivating_move_no_date(api: Api) -> None:
+async def test_archiving_and_reactivating_move_no_date(api: ApiClient) -> None:
     job = await api.create()
     api.clock.forward(days=3)
     path = f"/jobs/{job['id']}"
@@ -187,7 +189,7 @@ async def test_archiving_and_reactivating_move_no_date(api: Api) -> None:
     assert (await api.put(path, {"status": "active"})).json == job
 
 
-async def test_publishing_a_draft_makes_it_of_today(api: Api) -> None:
+async def test_publishing_a_draft_makes_it_of_today(api: ApiClient) -> None:
     job = await api.create(status="draft")
     api.clock.forward(days=3)
     published = (await api.put(f"/jobs/{job['id']}", {"status": "active"})).json
@@ -215,7 +217,7 @@ async def test_publishing_a_draft_makes_it_of_today(api: Api) -> None:
     ],
 )
 async def test_the_method_override_counts_on_post_for_put_and_delete_only(
-    api: Api, override: str, method: str, path: str, status: int
+    api: ApiClient, override: str, method: str, path: str, status: int
 ) -> None:
     job = await api.create(referenceId="A-1")
     answer = await api(
@@ -239,21 +241,21 @@ async def test_the_method_override_counts_on_post_for_put_and_delete_only(
     ],
 )
 async def test_a_method_that_is_not_served_is_answered_with_those_that_are(
-    api: Api, method: str, path: str, allow: str
+    api: ApiClient, method: str, path: str, allow: str
 ) -> None:
     answer = await api(method, path)
     assert (answer.status, answer.code) == (405, "method_not_allowed")
     assert answer.headers["Allow"] == allow
 
 
-async def test_options_tells_the_methods(api: Api) -> None:
+async def test_options_tells_the_methods(api: ApiClient) -> None:
     answer = await api("OPTIONS", "/jobs/1")
     assert (answer.status, answer.raw) == (204, b"")
     assert answer.headers["Allow"] == "DELETE, GET, HEAD, OPTIONS, PUT"
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/jobs/{id}", "/jobs/999"])
-async def test_head_is_get_without_the_body(api: Api, path: str) -> None:
+async def test_head_is_get_without_the_body(api: ApiClient, path: str) -> None:
     job = await api.create()
     path = path.format(**job)
     get, head = await api.get(path), await api("HEAD", path)
@@ -279,14 +281,14 @@ async def test_head_is_get_without_the_body(api: Api, path: str) -> None:
         "1%20",
     ],
 )
-async def test_an_id_that_is_no_plain_int32_names_no_job(api: Api, id: str) -> None:
+async def test_an_id_that_is_no_plain_int32_names_no_job(api: ApiClient, id: str) -> None:
     await api.create()
     for method in ("GET", "PUT", "DELETE"):
         answer = await api(method, f"/jobs/{id}", {"title": "x"} if method == "PUT" else None)
         assert (answer.status, answer.code) == (404, "not_found"), (method, answer.raw)
 
 
-async def test_another_employers_job_is_not_there(api: Api) -> None:
+async def test_another_employers_job_is_not_there(api: ApiClient) -> None:
     job = await api.create(referenceId="A-1")
     stranger = api.as_employer("Birch Bakery")
     path = f"/jobs/{job['id']}"
@@ -317,7 +319,7 @@ async def test_another_employers_job_is_not_there(api: Api) -> None:
     ],
 )
 async def test_a_get_result_without_id_and_reference_is_a_valid_body(
-    api: Api, changed: dict[str, Any]
+    api: ApiClient, changed: dict[str, Any]
 ) -> None:
     job = await api.create(referenceId="A-1", **changed)
     job = (await api.get(f"/jobs/{job['id']}")).json
@@ -336,14 +338,14 @@ def jsonable(value: Any) -> Any:
     return [jsonable(item) for item in value] if isinstance(value, list) else value
 
 
-async def test_a_get_result_sent_back_whole_changes_nothing(api: Api) -> None:
+async def test_a_get_result_sent_back_whole_changes_nothing(api: ApiClient) -> None:
     job = await api.create(referenceId="A-1")
     api.clock.forward(days=1)
     answer = await api.put(f"/jobs/{job['id']}", jsonable(job))
     assert (answer.status, answer.json) == (200, job)
 
 
-async def test_the_id_in_a_body_has_to_be_the_one_in_the_path(api: Api) -> None:
+async def test_the_id_in_a_body_has_to_be_the_one_in_the_path(api: ApiClient) -> None:
     job, other = await api.create(), await api.create()
     answer = await api.put(f"/jobs/{job['id']}", {"id": other["id"], "title": "x"})
     assert answer.faults == [("/id", "read_only_mismatch")]
@@ -364,7 +366,7 @@ async def test_the_id_in_a_body_has_to_be_the_one_in_the_path(api: Api) -> None:
         ("1e11", "100000000000"),
     ],
 )
-async def test_amounts_come_back_digit_for_digit(api: Api, sent: str, shown: str) -> None:
+async def test_amounts_come_back_digit_for_digit(api: ApiClient, sent: str, shown: str) -> None:
     job = await api.create()
     raw = f'{{"salary": {{"amount": {sent}, "maxAmount": null}}}}'.encode()
     answer = await api("PUT", f"/jobs/{job['id']}", raw=raw)
@@ -373,7 +375,7 @@ async def test_amounts_come_back_digit_for_digit(api: Api, sent: str, shown: str
     assert (await api.get(f"/jobs/{job['id']}")).raw == answer.raw
 
 
-async def test_the_address_of_the_routing_type_not_in_force_is_kept_unseen(api: Api) -> None:
+async def test_the_address_of_the_routing_type_not_in_force_is_kept_unseen(api: ApiClient) -> None:
     job = await api.create(applicationUrl="https://x.example/apply")
     assert job["applicationUrl"] is None
     switched = (await api.put(f"/jobs/{job['id']}", {"applicantRoutingType": {"id": 2}})).json

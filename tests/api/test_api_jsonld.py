@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits
+from syncd.domain import Catalogue, FeedLimits
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.readers.opening import open_reader
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 LD = {"Accept": "application/ld+json"}
 
@@ -39,14 +38,14 @@ LD = {"Accept": "application/ld+json"}
         (",;,q=1,", "json"),
     ],
 )
-async def test_the_accept_header_decides_and_nothing_is_a_406(api: Api, accept: str, type: str) -> None:
+async def test_the_accept_header_decides_and_nothing_is_a_406(api: ApiClient, accept: str, type: str) -> None:
     job = await api.create()
     answer = await api.get(f"/jobs/{job['id']}", headers={"Accept": accept})
     assert (answer.status, answer.headers["Content-Type"]) == (200, f"application/{type}")
     assert answer.headers["Vary"] == "Accept"
 
 
-async def test_a_posting_has_what_search_engines_ask_for(api: Api) -> None:
+async def test_a_posting_has_what_search_engines_ask_for(api: ApiClient) -> None:
     job = await api.create(
         referenceId="R-1",
         closeDate="2026-12-24",
@@ -102,7 +101,7 @@ async def test_a_posting_has_what_search_engines_ask_for(api: Api) -> None:
     }
 
 
-async def test_a_confidential_posting_gives_nobody_away(api: Api) -> None:
+async def test_a_confidential_posting_gives_nobody_away(api: ApiClient) -> None:
     job = await api.create(confidential=True)
     answer = await api.get(f"/jobs/{job['id']}", headers=LD)
     assert answer.json["hiringOrganization"] == "confidential"
@@ -110,7 +109,7 @@ async def test_a_confidential_posting_gives_nobody_away(api: Api) -> None:
     assert b"example.com" not in answer.raw
 
 
-async def test_a_draft_says_what_it_has(api: Api) -> None:
+async def test_a_draft_says_what_it_has(api: ApiClient) -> None:
     job = await api.create(
         status="draft",
         positionType=...,
@@ -125,7 +124,7 @@ async def test_a_draft_says_what_it_has(api: Api) -> None:
     assert posting["identifier"]["value"] == str(job["id"])
 
 
-async def test_each_representation_has_a_tag_of_its_own(api: Api) -> None:
+async def test_each_representation_has_a_tag_of_its_own(api: ApiClient) -> None:
     path = f"/jobs/{(await api.create())['id']}"
     plain, posting = await api.get(path), await api.get(path, headers=LD)
     assert plain.headers["ETag"] != posting.headers["ETag"]
@@ -135,11 +134,11 @@ async def test_each_representation_has_a_tag_of_its_own(api: Api) -> None:
     assert other.status == 200
 
 
-async def test_an_error_is_a_problem_whatever_is_accepted(api: Api) -> None:
+async def test_an_error_is_a_problem_whatever_is_accepted(api: ApiClient) -> None:
     assert (await api.get("/jobs/1", headers=LD)).code == "not_found"
 
 
-async def test_the_schemaorg_preset_reads_it_back(api: Api, tmp_path: Path) -> None:
+async def test_the_schemaorg_preset_reads_it_back(api: ApiClient, tmp_path: Path) -> None:
     """What one syncd says another understands."""
     sent: dict[str, Any] = {
         "referenceId": "R-1",
@@ -150,10 +149,10 @@ async def test_the_schemaorg_preset_reads_it_back(api: Api, tmp_path: Path) -> N
         "positionType": {"id": 3},
     }
     job = await api.create(**sent)
-    feed = parse_feed("web", 'employer = "X"\npreset = "schemaorg"\n', Catalog.default(), FeedDefaults())
+    feed = parse_feed("web", 'employer = "X"\npreset = "schemaorg"\n', Catalogue.default(), FeedDefaults())
     path = tmp_path / "posting.json"
     path.write_bytes((await api.get(f"/jobs/{job['id']}", headers=LD)).raw)
-    (row,) = map(feed.mapping.row, open_reader(path, feed.read, Limits()))
+    (row,) = map(feed.mapping.row, open_reader(path, feed.read, FeedLimits()))
     assert not row.problems
     read = row.body
     for name in (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 EMAIL_50 = "a" * 38 + "@example.com"
 URL_200 = "https://x.example/" + "p" * 182
@@ -42,7 +42,7 @@ LIMITS: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
 
 @pytest.mark.parametrize(("fields", "faults"), LIMITS, ids=lambda v: str(v)[:60])
 async def test_every_limit_holds_at_its_edge(
-    api: Api, fields: dict[str, Any], faults: list[tuple[str, str]]
+    api: ApiClient, fields: dict[str, Any], faults: list[tuple[str, str]]
 ) -> None:
     answer = await api.post(api.body(**fields))
     if faults:
@@ -54,7 +54,7 @@ async def test_every_limit_holds_at_its_edge(
             assert answer.json[name] == fields[name]
 
 
-async def test_a_list_has_10_on_a_page_unless_told_and_never_more_than_100(api: Api) -> None:
+async def test_a_list_has_10_on_a_page_unless_told_and_never_more_than_100(api: ApiClient) -> None:
     for n in range(101):
         await api.create(status="draft", title=f"Job {n}", referenceId=f"R-{n}")
     sizes = {
@@ -66,7 +66,7 @@ async def test_a_list_has_10_on_a_page_unless_told_and_never_more_than_100(api: 
     assert (paging["pageSize"], paging["pages"]) == (100, 2)
 
 
-async def test_a_job_lives_60_days_unless_told(api: Api) -> None:
+async def test_a_job_lives_60_days_unless_told(api: ApiClient) -> None:
     assert (await api.create(closeDate=...))["closeDate"] == "2027-01-15"
 
 
@@ -108,7 +108,7 @@ FAULTS: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
 
 @pytest.mark.parametrize(("fields", "faults"), FAULTS, ids=lambda v: str(v)[:60])
 async def test_a_fault_is_named_by_pointer_and_code(
-    api: Api, fields: dict[str, Any], faults: list[tuple[str, str]]
+    api: ApiClient, fields: dict[str, Any], faults: list[tuple[str, str]]
 ) -> None:
     answer = await api.post(api.body(**fields))
     named = {(pointer, code) for pointer, code in answer.faults}
@@ -116,13 +116,15 @@ async def test_a_fault_is_named_by_pointer_and_code(
     assert {pointer.split("/")[1] for pointer, _ in named} == {p.split("/")[1] for p, _ in faults}
 
 
-async def test_all_faults_are_told_at_once(api: Api) -> None:
+async def test_all_faults_are_told_at_once(api: ApiClient) -> None:
     answer = await api.post(api.body(title="t" * 300, status="gone", categories=[], extra=1, closeDate="x"))
     pointers = {pointer for pointer, _ in answer.faults}
     assert pointers == {"/title", "/status", "/categories", "/extra", "/closeDate"}
 
 
-async def test_what_a_new_job_lacks_is_told_with_what_is_wrong_in_the_order_of_the_body(api: Api) -> None:
+async def test_what_a_new_job_lacks_is_told_with_what_is_wrong_in_the_order_of_the_body(
+    api: ApiClient,
+) -> None:
     sent = {"titel": "x", "title": 5, "status": "active", "salary": {"amount": 1}}
     wrong = [
         ("/titel", "unknown_field"),
@@ -139,6 +141,6 @@ async def test_what_a_new_job_lacks_is_told_with_what_is_wrong_in_the_order_of_t
     assert named.faults == wrong
 
 
-async def test_what_is_sent_is_judged_before_whether_the_job_exists(api: Api) -> None:
+async def test_what_is_sent_is_judged_before_whether_the_job_exists(api: ApiClient) -> None:
     assert (await api.put("/jobs/999", {"title": 5})).status == 422
     assert (await api.put("/jobs/999", {"title": "x"})).status == 404

@@ -14,24 +14,24 @@ import pytest
 from syncd.store import jobs, search
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 
-async def listed(api: Api, query: str = "") -> list[str]:
+async def listed(api: ApiClient, query: str = "") -> list[str]:
     """The titles on a page."""
     answer = await api.get(f"/jobs{query}")
     assert answer.status == 200, answer.raw
     return [header["title"] for header in answer.json["data"]]
 
 
-async def test_a_header_has_the_eight_fields_of_the_job(api: Api) -> None:
+async def test_a_header_has_the_eight_fields_of_the_job(api: ApiClient) -> None:
     job = await api.create(referenceId="A-1")
     (header,) = (await api.get("/jobs")).json["data"]
     names = ["id", "referenceId", "employer", "title", "publishDate", "locations", "confidential", "status"]
     assert header == {name: job[name] for name in names}
 
 
-async def test_the_latest_published_comes_first_also_within_a_day(api: Api) -> None:
+async def test_the_latest_published_comes_first_also_within_a_day(api: ApiClient) -> None:
     for title in ("first", "second", "third"):
         await api.create(title=title)
         api.clock.forward(minutes=1)
@@ -43,7 +43,7 @@ async def test_the_latest_published_comes_first_also_within_a_day(api: Api) -> N
     assert await listed(api) == ["draft", "newest", "third", "second", "first"]
 
 
-async def test_what_was_acknowledged_is_read_at_once(api: Api) -> None:
+async def test_what_was_acknowledged_is_read_at_once(api: ApiClient) -> None:
     async def edit_and_look(reference: str) -> None:
         for turn in range(10):
             body = api.body(referenceId=reference, title=f"{reference} {turn}")
@@ -55,7 +55,9 @@ async def test_what_was_acknowledged_is_read_at_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize("query", ["?q=cook", "?page=2000"])
-async def test_a_long_search_holds_nobody_up(api: Api, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+async def test_a_long_search_holds_nobody_up(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
     job = await api.create()
     searching, found = threading.Event(), threading.Event()
 
@@ -73,7 +75,7 @@ async def test_a_long_search_holds_nobody_up(api: Api, monkeypatch: pytest.Monke
     assert (await answer).status == 200
 
 
-async def test_jobs_of_one_instant_come_by_descending_id(api: Api) -> None:
+async def test_jobs_of_one_instant_come_by_descending_id(api: ApiClient) -> None:
     for n in range(12):
         await api.create(title=str(n))
     assert await listed(api, "?pageSize=100") == [str(n) for n in range(11, -1, -1)]
@@ -106,18 +108,18 @@ async def test_jobs_of_one_instant_come_by_descending_id(api: Api) -> None:
         ("😀", []),
     ],
 )
-async def test_q_is_a_literal_piece_of_title_or_reference(api: Api, q: str, titles: list[str]) -> None:
+async def test_q_is_a_literal_piece_of_title_or_reference(api: ApiClient, q: str, titles: list[str]) -> None:
     for n, title in enumerate(("CUISINIER À MONTRÉAL", 'Chef\'s "Table"', "Línea 100% _x_ \\o/"), 1):
         await api.create(title=title, referenceId=f"Ref-{n}")
     assert await listed(api, f"?q={quote(q)}") == titles
 
 
-async def test_q_may_be_as_long_as_an_address_can_be(api: Api) -> None:
+async def test_q_may_be_as_long_as_an_address_can_be(api: ApiClient) -> None:
     await api.create()
     assert await listed(api, "?q=" + "x" * 7_000) == []
 
 
-async def test_a_q_too_long_for_a_link_header_is_repeated_in_the_paging_object(api: Api) -> None:
+async def test_a_q_too_long_for_a_link_header_is_repeated_in_the_paging_object(api: ApiClient) -> None:
     title = "\U0001f680" * 256
     for _ in range(2):
         await api.create(title=title)
@@ -145,7 +147,7 @@ async def test_a_q_too_long_for_a_link_header_is_repeated_in_the_paging_object(a
     ],
 )
 async def test_filters_narrow_and_unknown_parameters_do_nothing(
-    api: Api, query: str, titles: list[str]
+    api: ApiClient, query: str, titles: list[str]
 ) -> None:
     for title, status in (("A1", "active"), ("A2", "active"), ("D", "draft"), ("X", "archived")):
         await api.create(title=title, status=status)
@@ -185,12 +187,12 @@ async def test_filters_narrow_and_unknown_parameters_do_nothing(
         "&".join(f"p{n}=1" for n in range(200)),
     ],
 )
-async def test_a_parameter_that_cannot_be_used_is_a_400(api: Api, query: str) -> None:
+async def test_a_parameter_that_cannot_be_used_is_a_400(api: ApiClient, query: str) -> None:
     answer = await api.get(f"/jobs?{query}")
     assert (answer.status, answer.code) == (400, "invalid_parameter")
 
 
-async def test_an_empty_list_has_no_pages(api: Api) -> None:
+async def test_an_empty_list_has_no_pages(api: ApiClient) -> None:
     assert (await api.get("/jobs")).json == {
         "data": [],
         "paging": {"total": 0, "page": 1, "pages": 0, "pageSize": 10, "previous": None, "next": None},
@@ -198,7 +200,7 @@ async def test_an_empty_list_has_no_pages(api: Api) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "?q=nobody", "?page=3"])
-async def test_an_empty_list_links_to_pages_that_there_are(api: Api, query: str) -> None:
+async def test_an_empty_list_links_to_pages_that_there_are(api: ApiClient, query: str) -> None:
     link = (await api.get(f"/jobs{query}")).headers["Link"]
     assert 'rel="next"' not in link
     for address in re.findall(r"<([^>]+)>", link):
@@ -206,7 +208,7 @@ async def test_an_empty_list_links_to_pages_that_there_are(api: Api, query: str)
         assert (answer.status, answer.json["paging"]["page"]) == (200, 1)
 
 
-async def test_pages_name_their_neighbours_and_the_largest_page_number_is_fine(api: Api) -> None:
+async def test_pages_name_their_neighbours_and_the_largest_page_number_is_fine(api: ApiClient) -> None:
     for n in range(5):
         await api.create(title=f"Job {n}")
 
@@ -229,7 +231,7 @@ def number(address: str | None) -> int | None:
     return None if address is None else int(parse_qs(urlsplit(address).query)["page"][0])
 
 
-async def test_following_next_visits_every_job_once_with_the_same_filters(api: Api) -> None:
+async def test_following_next_visits_every_job_once_with_the_same_filters(api: ApiClient) -> None:
     for n in range(7):
         await api.create(title=f"Job & Söhne +{n}", status="draft" if n == 3 else "active")
     root = str(api.client.make_url("/api/v1.1"))
@@ -287,7 +289,7 @@ async def test_absolute_addresses_are_those_of_the_outside(
 
 
 @pytest.mark.parametrize("host", ["a b", 'x"><script>', "x/../y", "a@b", "[::1", "a:b:c"])
-async def test_a_host_that_is_none_is_not_repeated(api: Api, host: str) -> None:
+async def test_a_host_that_is_none_is_not_repeated(api: ApiClient, host: str) -> None:
     answer = await api.post(api.body(), headers={"Host": host})
     assert (answer.status, answer.code) == (400, "malformed_request")
     assert answer.json["detail"] == "the Host header names no host"
@@ -301,7 +303,7 @@ async def test_a_host_that_a_proxy_names_wrongly_is_blamed_on_the_proxy(serve: A
 
 
 async def test_a_search_is_answered_although_its_index_is_damaged(
-    api: Api, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "FEW", 0)
     for number in range(60):
@@ -317,7 +319,7 @@ async def test_a_search_is_answered_although_its_index_is_damaged(
     assert api.store.mend_index() is not None
 
 
-async def test_what_is_wrong_with_a_query_is_named(api: Api) -> None:
+async def test_what_is_wrong_with_a_query_is_named(api: ApiClient) -> None:
     for query, words in (
         ("page=1&q=a&page=2", "page is there more than once"),
         ("q=a&q=b&status=draft&status=draft&q=c", "q, status is there more than once"),

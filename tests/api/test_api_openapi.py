@@ -11,22 +11,20 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+import syncd.domain
+from syncd.api.endpoints import ROUTES
 from syncd.api.openapi import document, schemas
 from syncd.api.openapi.operations import OPERATIONS
-from syncd.api.routes import ROUTES
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
-from syncd.domain.codes import FIELD_CODES
-from syncd.domain.job_fields import ATTRIBUTES
+from syncd.config import Api
+from syncd.domain import ATTRIBUTES, FIELD_CODES, READ_ONLY, Catalogue, FieldKind, fields_of
 from syncd.web import CODES
-from tests.settings import api_settings
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
-DOCUMENT = document(api_settings(), Catalog.default(), ROUTES)
+DOCUMENT = document(Api(), Catalogue.default(), ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]
-DOMAIN = Path(rules.__file__).parent
+DOMAIN = Path(syncd.domain.__file__).parent
 
 
 def validator(name: str) -> Draft202012Validator:
@@ -55,7 +53,7 @@ def test_every_schema_is_a_valid_schema() -> None:
         Draft202012Validator.check_schema(schema)
 
 
-async def test_it_is_served_without_a_key_and_need_not_be_sent_twice(api: Api) -> None:
+async def test_it_is_served_without_a_key_and_need_not_be_sent_twice(api: ApiClient) -> None:
     answer = await api.get("/openapi.json", headers={"API-Key": ""})
     assert answer.status == 200
     assert json.loads(answer.raw) == json.loads(json.dumps(DOCUMENT))
@@ -68,7 +66,7 @@ def test_every_route_is_an_operation_and_every_operation_a_route() -> None:
     routes = {(method, path) for path, methods in ROUTES.items() for method in methods}
     assert {(method, path) for method, path, _ in operations()} == routes
     with pytest.raises(LookupError, match="/unheard"):
-        document(api_settings(), Catalog.default(), {**ROUTES, "/unheard": ["GET"]})
+        document(Api(), Catalogue.default(), {**ROUTES, "/unheard": ["GET"]})
 
 
 def test_every_operation_has_a_name_of_its_own_a_summary_and_a_tag() -> None:
@@ -91,14 +89,18 @@ def test_every_error_code_is_told_with_an_example(code: str) -> None:
 
 
 def test_every_field_code_of_the_rules_is_told() -> None:
-    """Found in the source: the second argument of each Problem, and the faults of places."""
+    """Found in the source: the second argument of each Problem, what is given as ``code``, and the faults of places."""
     found = set()
     for path in DOMAIN.glob("*.py"):
-        if path.name in ("rows.py", "run.py", "codes.py"):  # faults of feeds, not of bodies
+        if path.name in ("feed_rows.py", "run.py", "problem_codes.py"):  # faults of feeds, not of bodies
             continue
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Problem":
                 found |= {a.value for a in node.args[1:2] if isinstance(a, ast.Constant)}
+            elif (
+                isinstance(node, ast.keyword) and node.arg == "code" and isinstance(node.value, ast.Constant)
+            ):
+                found.add(node.value.value)
             elif path.name == "places.py" and isinstance(node, ast.Tuple) and len(node.elts) == 2:
                 first = node.elts[0]
                 if isinstance(first, ast.Constant) and str(first.value).replace("_", "").islower():
@@ -143,7 +145,7 @@ def test_every_error_of_an_operation_has_its_example(method: str, path: str, ope
 
 
 def test_the_version_is_that_of_the_address_and_the_example_of_the_document_is_one() -> None:
-    assert api_settings().base_path.endswith(f"/api/v{DOCUMENT['info']['version']}")
+    assert Api().base_path.endswith(f"/api/v{DOCUMENT['info']['version']}")
     content = DOCUMENT["paths"]["/openapi.json"]["get"]["responses"]["200"]["content"]["application/json"]
     OpenAPIV31SpecValidator(content["example"]).validate()
     assert content["example"]["info"] == DOCUMENT["info"]
@@ -152,7 +154,7 @@ def test_the_version_is_that_of_the_address_and_the_example_of_the_document_is_o
 TAKES_BODY = {("PUT", "/jobs"), ("PUT", "/jobs/{id}"), ("DELETE", "/jobs")}
 
 
-async def test_the_examples_of_bodies_do_what_they_show(api: Api) -> None:
+async def test_the_examples_of_bodies_do_what_they_show(api: ApiClient) -> None:
     def example(method: str, path: str) -> Any:
         body = DOCUMENT["paths"][path][method]["requestBody"]["content"]["application/json"]
         name = body["schema"]["$ref"].rpartition("/")[2]
@@ -168,17 +170,18 @@ async def test_the_examples_of_bodies_do_what_they_show(api: Api) -> None:
 
 def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
     for name in ("JobCreate", "JobUpdate", "JobPut"):
-        assert set(SCHEMAS[name]["properties"]) == {*ATTRIBUTES, "id", *rules.READ_ONLY}
+        assert set(SCHEMAS[name]["properties"]) == {*ATTRIBUTES, *READ_ONLY}
     assert set(SCHEMAS["Job"]["properties"]) == {*ATTRIBUTES, "id", "employer", "publishDate"}
     assert SCHEMAS["Job"]["required"] == list(SCHEMAS["Job"]["properties"])
-    for name, limit in rules.LIMITS.items():
+    for field in fields_of(FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URL):
+        name, limit = field.name, field.most
         assert f"At most {limit} characters" in SCHEMAS["JobCreate"]["properties"][name]["description"]
         assert SCHEMAS["Job"]["properties"][name]["maxLength"] == limit
 
 
 def test_the_catalogue_that_is_configured_is_the_one_that_is_told() -> None:
-    catalog = Catalog.default().extended(position_types={6: "Seasonal"})
-    made = document(api_settings(base_path="/x", public_url="https://jobs.example.ca"), catalog, ROUTES)
+    catalogue = Catalogue.default().extended(position_types={6: "Seasonal"})
+    made = document(Api(base_path="/x", public_url="https://jobs.example.ca"), catalogue, ROUTES)
     assert '"Seasonal"' in json.dumps(made["paths"]["/positiontypes"])
     assert (
         6
@@ -248,7 +251,9 @@ BODIES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("change", BODIES, ids=str)
-async def test_the_document_and_the_service_judge_a_body_alike(api: Api, change: dict[str, Any]) -> None:
+async def test_the_document_and_the_service_judge_a_body_alike(
+    api: ApiClient, change: dict[str, Any]
+) -> None:
     body = api.body(**change)
     said = not list(validator("JobCreate").iter_errors(body))
     assert ((await api.post(body)).status == 201) == said
@@ -273,13 +278,13 @@ def test_what_only_the_service_writes_has_the_limits_of_section_8() -> None:
 # --- the check itself: what it would let through nobody would notice
 
 
-async def a_read(api: Api) -> Any:
+async def a_read(api: ApiClient) -> Any:
     job = await api.create()
     return await api.get(f"/jobs/{job['id']}")
 
 
 @pytest.mark.parametrize("member", ["title", "employer"])
-async def test_an_answer_without_a_member_fails_the_check(api: Api, member: str) -> None:
+async def test_an_answer_without_a_member_fails_the_check(api: ApiClient, member: str) -> None:
     answer = await a_read(api)
     answer.raw = json.dumps(
         {k: str(v) if k == "salary" else v for k, v in json.loads(answer.raw).items() if k != member}
@@ -288,7 +293,7 @@ async def test_an_answer_without_a_member_fails_the_check(api: Api, member: str)
         api.contract.check("GET", "/jobs/1", {}, answer)
 
 
-async def test_an_answer_with_a_member_too_many_fails_the_check(api: Api) -> None:
+async def test_an_answer_with_a_member_too_many_fails_the_check(api: ApiClient) -> None:
     answer = await a_read(api)
     job = json.loads(answer.raw)
     job["employer"]["secret"] = 1
@@ -308,7 +313,9 @@ async def test_an_answer_with_a_member_too_many_fails_the_check(api: Api) -> Non
         ),
     ],
 )
-async def test_an_answer_of_another_kind_fails_the_check(api: Api, change: dict[str, Any], said: str) -> None:
+async def test_an_answer_of_another_kind_fails_the_check(
+    api: ApiClient, change: dict[str, Any], said: str
+) -> None:
     answer = await a_read(api)
     for name, value in change.items():
         setattr(answer, name, value)

@@ -14,7 +14,7 @@ import structlog
 from syncd.store import Store, keys
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Answer, Api, Clock
+    from tests.api.conftest import Answer, ApiClient, Clock
 
 WRONG = {"API-Key": "syncd_" + "A" * 43}
 
@@ -25,7 +25,7 @@ def left(answer: Answer) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-async def test_without_a_limit_nothing_is_counted_or_told(api: Api) -> None:
+async def test_without_a_limit_nothing_is_counted_or_told(api: ApiClient) -> None:
     answer = await api.get("/jobs")
     assert "RateLimit" not in answer.headers
     assert "RateLimit-Policy" not in answer.headers
@@ -161,7 +161,7 @@ async def test_the_limit_on_wrong_keys_can_be_switched_off(serve: Any) -> None:
 # -- connections -----------------------------------------------------------------------------------------------
 
 
-async def ok(api: Api, wire: Any) -> bool:
+async def ok(api: ApiClient, wire: Any) -> bool:
     await wire.send(f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode())
     return (await wire.answer())[0] == 200
 
@@ -198,7 +198,7 @@ async def test_the_connections_of_a_proxy_are_those_of_many(serve: Any) -> None:
 
 
 @pytest.fixture
-def blocked(api: Api) -> Any:
+def blocked(api: ApiClient) -> Any:
     """The writer held up until the end of the block, with a queue for two more writes."""
     release, begun = threading.Event(), threading.Event()
 
@@ -218,7 +218,9 @@ def blocked(api: Api) -> Any:
     return Blocked()
 
 
-async def test_writes_beyond_the_queue_are_shed_at_once_while_reads_go_on(api: Api, blocked: Any) -> None:
+async def test_writes_beyond_the_queue_are_shed_at_once_while_reads_go_on(
+    api: ApiClient, blocked: Any
+) -> None:
     job = await api.create()
     with blocked:
         waiting = [asyncio.ensure_future(api.post(api.body(title=f"Waits {n}"))) for n in range(2)]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 URL = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://x.example/apply"}
 
 
-async def stored(api: Api, job: Any) -> Any:
+async def stored(api: ApiClient, job: Any) -> Any:
     return (await api.get(f"/jobs/{job['id']}")).json
 
 
@@ -54,7 +54,7 @@ ALONE: list[tuple[dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize("way", ["id", "reference"])
 @pytest.mark.parametrize(("sent", "shown"), ALONE, ids=lambda v: str(v)[:50])
 async def test_each_field_can_be_changed_alone(
-    api: Api, way: str, sent: dict[str, Any], shown: dict[str, Any]
+    api: ApiClient, way: str, sent: dict[str, Any], shown: dict[str, Any]
 ) -> None:
     job = await api.create(referenceId="A-1")
     path, key = (f"/jobs/{job['id']}", {}) if way == "id" else ("/jobs", {"referenceId": "A-1"})
@@ -87,7 +87,7 @@ CODES = ("required", "null_not_allowed")
 
 @pytest.mark.parametrize("name", NULLS)
 async def test_null_clears_what_can_be_empty_and_is_the_default_or_a_fault_elsewhere(
-    api: Api, name: str
+    api: ApiClient, name: str
 ) -> None:
     job = await api.create(referenceId="A-1", confidential=True, autoRefresh=True, closeDate="2027-03-01")
     answer = await api.put(f"/jobs/{job['id']}", {name: None})
@@ -100,7 +100,7 @@ async def test_null_clears_what_can_be_empty_and_is_the_default_or_a_fault_elsew
 
 
 @pytest.mark.parametrize("name", ["positionType", "description", "applicantRoutingType", "applicationEmail"])
-async def test_a_draft_may_be_cleared_of_what_only_an_active_job_needs(api: Api, name: str) -> None:
+async def test_a_draft_may_be_cleared_of_what_only_an_active_job_needs(api: ApiClient, name: str) -> None:
     job = await api.create(status="draft")
     answer = await api.put(f"/jobs/{job['id']}", {name: None})
     if name == "applicationEmail":  # needed by the routing type, whatever the status
@@ -115,7 +115,7 @@ async def test_a_draft_may_be_cleared_of_what_only_an_active_job_needs(api: Api,
 @pytest.mark.parametrize("name", ["title", "description", "applicationEmail", "location"])
 @pytest.mark.parametrize("update", [False, True])
 async def test_a_string_of_nothing_is_required_in_an_update_too(
-    api: Api, name: str, nothing: str | None, update: bool
+    api: ApiClient, name: str, nothing: str | None, update: bool
 ) -> None:
     sent = {"locations": [{"description": nothing}]} if name == "location" else {name: nothing}
     job = await api.create()
@@ -123,7 +123,7 @@ async def test_a_string_of_nothing_is_required_in_an_update_too(
     assert answer.faults == [("/locations/0/description" if name == "location" else f"/{name}", "required")]
 
 
-async def test_the_address_of_no_routing_type_is_kept_unseen(api: Api) -> None:
+async def test_the_address_of_no_routing_type_is_kept_unseen(api: ApiClient) -> None:
     sent = {"applicationEmail": "hr@example.com", "applicationUrl": "https://x.example/apply"}
     job = await api.create(status="draft", applicantRoutingType=None, **sent)
     assert (job["applicationEmail"], job["applicationUrl"]) == (None, None)
@@ -138,7 +138,7 @@ async def test_the_address_of_no_routing_type_is_kept_unseen(api: Api) -> None:
 @pytest.mark.parametrize("status", ["draft", "active", "archived"])
 @pytest.mark.parametrize(("routing", "name"), [(1, "applicationEmail"), (2, "applicationUrl")])
 async def test_a_routing_type_needs_its_address_whatever_the_status(
-    api: Api, status: str, routing: int, name: str
+    api: ApiClient, status: str, routing: int, name: str
 ) -> None:
     answer = await api.post(
         api.body(status=status, applicantRoutingType={"id": routing}, applicationEmail=...)
@@ -164,7 +164,7 @@ def with_read_only(body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def test_read_only_members_are_accepted_and_ignored_whatever_they_say(api: Api) -> None:
+async def test_read_only_members_are_accepted_and_ignored_whatever_they_say(api: ApiClient) -> None:
     plain = await api.create(referenceId="A-1")
     api.clock.forward(days=1)
     for path in (f"/jobs/{plain['id']}", "/jobs"):
@@ -178,7 +178,9 @@ async def test_read_only_members_are_accepted_and_ignored_whatever_they_say(api:
 
 
 @pytest.mark.parametrize("sent", [{"referenceId": "A-1"}, {"referenceId": "new"}])
-async def test_the_id_of_another_job_is_refused_by_reference_too(api: Api, sent: dict[str, Any]) -> None:
+async def test_the_id_of_another_job_is_refused_by_reference_too(
+    api: ApiClient, sent: dict[str, Any]
+) -> None:
     await api.create(referenceId="A-1")
     other = await api.create(referenceId="B-1")
     answer = await api.put("/jobs", {**api.body(**sent), "id": other["id"]})
@@ -199,7 +201,7 @@ UNKNOWN: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("sent", "pointer"), UNKNOWN)
 async def test_an_unknown_field_is_refused_at_every_depth(
-    api: Api, sent: dict[str, Any], pointer: str
+    api: ApiClient, sent: dict[str, Any], pointer: str
 ) -> None:
     job = await api.create(referenceId="A-1")
     answers = [
@@ -221,7 +223,7 @@ async def test_an_unknown_field_is_refused_at_every_depth(
     ("type", "good"), [("Application/JSON; charset=utf-8", True), ("text/json", False), (" ", False)]
 )
 async def test_every_body_has_a_media_type_that_begins_with_application_json(
-    api: Api, method: str, path: str, type: str, good: bool
+    api: ApiClient, method: str, path: str, type: str, good: bool
 ) -> None:
     job = await api.create(referenceId="A-1")
     sent = {"referenceId": "A-1"} if method != "POST" else api.body()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 FORMATS = Path(__file__).with_name("schemathesis_formats.py")
 PROGRAM = Path(sys.executable).with_name("schemathesis")
@@ -20,7 +20,7 @@ BOUNDS = ["--max-examples", "10", "--seed", "20261121", "--continue-on-failure"]
 
 
 @pytest.mark.slow
-async def test_no_made_up_request_surprises_the_service(api: Api, tmp_path: Path) -> None:
+async def test_no_made_up_request_surprises_the_service(api: ApiClient, tmp_path: Path) -> None:
     document = f"http://127.0.0.1:{api.port}/api/v1.1/openapi.json"
     process = await asyncio.create_subprocess_exec(
         str(PROGRAM), "--config-file", str(Path(__file__).with_name("schemathesis.toml")),

@@ -15,13 +15,13 @@ from aiohttp.test_utils import TestClient, TestServer
 from syncd.api import add_health, make_app
 from syncd.api import auth as auth_module
 from syncd.api.auth import TTL, KeyRing
-from syncd.domain.catalog import Catalog
+from syncd.config import Api
+from syncd.domain import Catalogue
 from syncd.store import Store, keys
 from syncd.web import Refusal
-from tests.settings import api_settings
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api, Clock
+    from tests.api.conftest import ApiClient, Clock
 
 NO_KEY: list[dict[str, str]] = [
     {"API-Key": ""},
@@ -55,48 +55,48 @@ NO_KEY: list[dict[str, str]] = [
     ],
 )
 async def test_everything_under_the_base_needs_a_good_key(
-    api: Api, method: str, path: str, headers: dict[str, str]
+    api: ApiClient, method: str, path: str, headers: dict[str, str]
 ) -> None:
     answer = await api(method, path, headers=headers)
     assert (answer.status, answer.code) == (401, "unauthenticated")
     assert answer.headers["WWW-Authenticate"].startswith("API-Key")
 
 
-async def test_head_without_a_key_is_a_401_too(api: Api) -> None:
+async def test_head_without_a_key_is_a_401_too(api: ApiClient) -> None:
     answer = await api("HEAD", "/jobs", headers={"API-Key": ""})
     assert (answer.status, answer.raw) == (401, b"")
 
 
-async def test_with_a_key_an_unknown_address_is_a_404(api: Api) -> None:
+async def test_with_a_key_an_unknown_address_is_a_404(api: ApiClient) -> None:
     for path in ("/nowhere", "", "/", "/jobs/", "/Jobs", "/jobs/1/", "/jobs//1"):
         assert (await api.get(path)).code == "not_found", path
     assert (await api("PUT", "/nowhere", {})).code == "not_found"
 
 
-async def test_outside_the_base_there_is_nothing_and_no_key_helps(api: Api) -> None:
+async def test_outside_the_base_there_is_nothing_and_no_key_helps(api: ApiClient) -> None:
     for path in ("/nowhere", "/", "/api", "/api/v1.1x/jobs", "/api/v1/jobs", "/jobs"):
         for key in (api.key, "x"):
             answer = await api.client.get(path, headers={"API-Key": key})
             assert (answer.status, (await answer.json(content_type=None))["code"]) == (404, "not_found")
 
 
-async def test_the_key_of_another_header_counts_for_nothing(api: Api) -> None:
+async def test_the_key_of_another_header_counts_for_nothing(api: ApiClient) -> None:
     for name in ("Authorization", "X-API-Key"):
         assert (await api.get("/jobs", headers={"API-Key": "", name: api.key})).status == 401
 
 
-def other_key(store: Store, api: Api, **options: Any) -> tuple[int, str]:
+def other_key(store: Store, api: ApiClient, **options: Any) -> tuple[int, str]:
     info, plain = store.write(lambda tx: keys.create(tx, api.employer.id, "other", options.get("expires")))
     return info.id, plain
 
 
-async def test_a_new_key_works_at_once_beside_the_old_one(api: Api) -> None:
+async def test_a_new_key_works_at_once_beside_the_old_one(api: ApiClient) -> None:
     _, plain = other_key(api.store, api)
     assert (await api.get("/jobs", headers={"API-Key": plain})).status == 200
     assert (await api.get("/jobs")).status == 200
 
 
-async def test_an_expired_key_is_as_good_as_none(api: Api) -> None:
+async def test_an_expired_key_is_as_good_as_none(api: ApiClient) -> None:
     _, plain = other_key(api.store, api, expires=api.clock.now + timedelta(days=1))
     assert (await api.get("/jobs", headers={"API-Key": plain})).status == 200
     api.clock.forward(days=2)
@@ -104,7 +104,7 @@ async def test_an_expired_key_is_as_good_as_none(api: Api) -> None:
     assert (await api.get("/jobs", headers={"API-Key": plain})).code == "unauthenticated"
 
 
-async def test_a_revocation_counts_within_a_second(api: Api) -> None:
+async def test_a_revocation_counts_within_a_second(api: ApiClient) -> None:
     id, plain = other_key(api.store, api)
     assert (await api.get("/jobs", headers={"API-Key": plain})).status == 200
     api.store.write(lambda tx: keys.revoke(tx, id))
@@ -113,7 +113,7 @@ async def test_a_revocation_counts_within_a_second(api: Api) -> None:
     assert (await api.get("/jobs")).status == 200
 
 
-async def test_every_key_that_is_not_good_gets_the_same_answer(api: Api) -> None:
+async def test_every_key_that_is_not_good_gets_the_same_answer(api: ApiClient) -> None:
     revoked, gone = other_key(api.store, api)
     api.store.write(lambda tx: keys.revoke(tx, revoked))
     _, late = other_key(api.store, api, expires=api.clock.now + timedelta(hours=1))
@@ -195,19 +195,19 @@ async def test_last_use_is_written_when_the_service_stops(serve: Any, store: Sto
 
 
 @pytest.mark.parametrize("sent", ["a", "7b1c-22_x.y:z/+=@", "0" * 128])
-async def test_a_sane_request_id_is_taken_over(api: Api, sent: str) -> None:
+async def test_a_sane_request_id_is_taken_over(api: ApiClient, sent: str) -> None:
     for path in ("/jobs", "/jobs/999"):
         assert (await api.get(path, headers={"X-Request-Id": sent})).headers["X-Request-Id"] == sent
 
 
 @pytest.mark.parametrize("sent", ["", "0" * 129, "a b", "a,b", "<x>", 'a"', "é"])
-async def test_any_other_is_replaced_by_a_new_one(api: Api, sent: str) -> None:
+async def test_any_other_is_replaced_by_a_new_one(api: ApiClient, sent: str) -> None:
     made = {(await api.get("/jobs", headers={"X-Request-Id": sent})).headers["X-Request-Id"] for _ in "12"}
     assert len(made) == 2
     assert all(re.fullmatch("[0-9a-f]{16}", id) for id in made)
 
 
-async def test_every_answer_says_who_may_keep_it_and_not_what_made_it(api: Api) -> None:
+async def test_every_answer_says_who_may_keep_it_and_not_what_made_it(api: ApiClient) -> None:
     for answer in (await api.get("/jobs"), await api.get("/jobs/9"), await api("OPTIONS", "/jobs")):
         assert answer.headers["Server"] == "syncd"
         assert answer.headers["Cache-Control"] == "private, no-cache"
@@ -217,7 +217,7 @@ async def test_every_answer_says_who_may_keep_it_and_not_what_made_it(api: Api) 
 # --- the log -----------------------------------------------------------------------------------------------
 
 
-async def test_a_request_is_one_line_of_the_log(api: Api) -> None:
+async def test_a_request_is_one_line_of_the_log(api: ApiClient) -> None:
     job = await api.create()
     with structlog.testing.capture_logs() as lines:
         answer = await api.get(f"/jobs/{job['id']}?secret=1")
@@ -245,7 +245,9 @@ async def test_a_request_is_one_line_of_the_log(api: Api) -> None:
     assert api.key not in repr(lines)
 
 
-async def test_other_lines_of_a_request_can_carry_its_id(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_other_lines_of_a_request_can_carry_its_id(
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[object] = []
     real = api.store.read_async
 
@@ -279,7 +281,7 @@ async def test_readyz_says_whether_and_healthz_that(
             raise state
         return state  # type: ignore[no-any-return]
 
-    app = make_app(store, api_settings(), Catalog.default())
+    app = make_app(store, Api(), Catalogue.default())
     add_health(app, readiness)
     async with TestClient(TestServer(app)) as client:
         with structlog.testing.capture_logs() as lines:
@@ -298,7 +300,7 @@ async def test_health_needs_no_key_even_when_the_base_is_the_root(store: Store) 
     async def readiness() -> dict[str, Any]:
         return {"ready": True}
 
-    app = make_app(store, api_settings(base_path=""), Catalog.default())
+    app = make_app(store, Api(base_path=""), Catalogue.default())
     add_health(app, readiness)
     async with TestClient(TestServer(app)) as client:
         assert (await client.get("/healthz")).status == 200
@@ -310,7 +312,7 @@ async def test_health_needs_no_key_even_when_the_base_is_the_root(store: Store) 
     "path",
     ["/healthz", "/readyz", "/docs", "/docs/docs.js", "/problems/not_found", "/api/v1.1/openapi.json"],
 )
-async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api: Api, path: str) -> None:
+async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api: ApiClient, path: str) -> None:
     async def ask(method: str, **headers: str) -> tuple[int, Any, bytes]:
         async with api.client.session.request(method, api.client.make_url(path), headers=headers) as answer:
             assert answer.headers["X-Request-Id"]
@@ -334,14 +336,14 @@ async def test_more_can_be_served_beside_the_api(store: Store) -> None:
     async def page(_request: web.Request) -> web.Response:
         return web.Response(text="hello")
 
-    app = make_app(store, api_settings(), Catalog.default())
+    app = make_app(store, Api(), Catalogue.default())
     app.router.add_get("/pages/{name}", page)
     async with TestClient(TestServer(app)) as client:
         assert await (await client.get("/pages/x")).text() == "hello"
         assert (await client.get("/pages")).status == 404
 
 
-async def test_whoever_has_only_the_base_address_is_told_where_the_rest_is(api: Api) -> None:
+async def test_whoever_has_only_the_base_address_is_told_where_the_rest_is(api: ApiClient) -> None:
     for path in ("", "/", "/nothing"):
         answer = await api.get(path)
         assert answer.status == 404

@@ -10,24 +10,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from syncd.api.payloads import Renderer
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import (
+from syncd.domain import (
     Actor,
     ActorKind,
     ArchivedBy,
+    Catalogue,
     CloseOrigin,
+    Create,
     Employer,
     Job,
     Location,
     Salary,
     Status,
 )
-from syncd.domain.plan import Create
 from syncd.store import Store, employers, jobs
 from syncd.store.apply import apply
 
-CATALOG = Catalog.default()
-RENDER, PERIODS = Renderer(CATALOG), sorted(CATALOG.periods)
+CATALOGUE = Catalogue.default()
+RENDER, PERIODS = Renderer(CATALOGUE), sorted(CATALOGUE.periods)
 ACTOR = Actor(ActorKind.KEY, 1)
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=40)

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from syncd.api.routes import ROUTES
-from syncd.domain.catalog import Catalog
+from syncd.api.endpoints import ROUTES
+from syncd.domain import Catalogue
 from syncd.errors import ConfigError, Invalid
 from syncd.store import employers
 from syncd.sync.calendar.refresher import Refresher
 from syncd.web import CODES
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 ROCKET = "\U0001f680"  # outside the Basic Multilingual Plane
 HAN = "\U00020000"  # a letter there
@@ -83,7 +83,7 @@ CASES = [(row, change, good) for row, cases in BODIES.items() for change, good i
 
 @pytest.mark.parametrize(("row", "change", "good"), CASES, ids=lambda value: str(value)[:40])
 async def test_a_limit_holds_below_at_and_above_it(
-    api: Api, row: str, change: dict[str, Any], good: bool
+    api: ApiClient, row: str, change: dict[str, Any], good: bool
 ) -> None:
     answer = await api.post(api.body(**change))
     assert (answer.status == 201) == good, (row, answer.raw)
@@ -102,13 +102,13 @@ async def test_a_limit_holds_below_at_and_above_it(
 
 
 @pytest.mark.parametrize(("asked", "used"), [("", 10), ("1", 1), ("99", 99), ("100", 100), ("101", 100)])
-async def test_a_page_has_at_most_100(api: Api, asked: str, used: int) -> None:
+async def test_a_page_has_at_most_100(api: ApiClient, asked: str, used: int) -> None:
     """Rows: List pageSize, List page."""
     paging = (await api.get(f"/jobs?pageSize={asked}")).json["paging"]
     assert (paging["pageSize"], paging["page"]) == (used, 1)
 
 
-async def test_the_default_lifetime_is_60_days_from_publication(api: Api) -> None:
+async def test_the_default_lifetime_is_60_days_from_publication(api: ApiClient) -> None:
     """Row: Default job lifetime. The last live day is the sixtieth after."""
     job = await api.create(closeDate=...)
     assert (job["publishDate"], job["closeDate"]) == ("2026-11-16", "2027-01-15")
@@ -120,7 +120,9 @@ async def test_the_default_lifetime_is_60_days_from_publication(api: Api) -> Non
 
 
 @pytest.mark.parametrize(("seconds", "published"), [(-1, "2026-11-16"), (0, "2026-11-23"), (1, "2026-11-23")])
-async def test_the_publish_date_is_refreshed_after_7_days(api: Api, seconds: int, published: str) -> None:
+async def test_the_publish_date_is_refreshed_after_7_days(
+    api: ApiClient, seconds: int, published: str
+) -> None:
     """Row: Auto-refresh interval."""
     job = await api.create(autoRefresh=True)
     api.clock.forward(days=7, seconds=seconds)
@@ -129,7 +131,7 @@ async def test_the_publish_date_is_refreshed_after_7_days(api: Api, seconds: int
 
 
 @pytest.mark.parametrize("letter", ["E", ROCKET])
-async def test_an_employers_name_has_at_most_128(api: Api, letter: str) -> None:
+async def test_an_employers_name_has_at_most_128(api: ApiClient, letter: str) -> None:
     """Row: employer name."""
     for length in (127, 128):
         job = await api.as_employer(letter * length).create()
@@ -147,15 +149,15 @@ async def test_names_of_catalogues_have_their_limits(
 ) -> None:
     """Rows: category name, position type name."""
     names: Any = {kind: {100: letter * (limit - 1), 101: letter * limit}}
-    async with serve(catalog=Catalog.default().extended(**names)) as api:
+    async with serve(catalogue=Catalogue.default().extended(**names)) as api:
         for id, name in names[kind].items():
             assert (await api.get(f"/{path}/{id}")).json == {"id": id, "name": name}
     too_long: Any = {kind: {102: letter * (limit + 1)}}
     with pytest.raises(ConfigError, match=f"at most {limit}"):
-        Catalog.default().extended(**too_long)
+        Catalogue.default().extended(**too_long)
 
 
-async def test_fixed_names_are_within_their_limits(api: Api) -> None:
+async def test_fixed_names_are_within_their_limits(api: ApiClient) -> None:
     """Rows: salary period name and unit, applicant routing type name, location type: what ships."""
     for kind in ("salaryperiods", "applicantroutingtypes"):
         for entry in (await api.get(f"/{kind}")).json["data"]:
@@ -170,7 +172,7 @@ NONE = ["", None]
 
 
 @pytest.mark.parametrize("none", NONE)
-async def test_both_forms_of_no_reference_are_none_everywhere(api: Api, none: str | None) -> None:
+async def test_both_forms_of_no_reference_are_none_everywhere(api: ApiClient, none: str | None) -> None:
     first, second = [await api.create(referenceId=none) for _ in range(2)]
     assert first["referenceId"] is None
     assert first["id"] != second["id"]
@@ -184,13 +186,13 @@ async def test_both_forms_of_no_reference_are_none_everywhere(api: Api, none: st
 
 
 @pytest.mark.parametrize("sent", [{"title": "Only this"}, {"status": "archived"}])
-async def test_a_body_with_one_field_is_valid_for_both_puts(api: Api, sent: dict[str, str]) -> None:
+async def test_a_body_with_one_field_is_valid_for_both_puts(api: ApiClient, sent: dict[str, str]) -> None:
     job = await api.create(referenceId="R")
     assert (await api.put(f"/jobs/{job['id']}", sent)).json == {**job, **sent}
     assert (await api.put("/jobs", {"referenceId": "R", **sent})).json == {**job, **sent}
 
 
-async def test_a_put_that_has_to_create_lists_what_lacks(api: Api) -> None:
+async def test_a_put_that_has_to_create_lists_what_lacks(api: ApiClient) -> None:
     answer = await api.put("/jobs", {"referenceId": "R", "status": "active"})
     lacking = ("title", "locations", "categories", "positionType", "description", "applicantRoutingType")
     assert sorted(answer.faults) == sorted((f"/{name}", "required") for name in lacking)
@@ -210,7 +212,7 @@ async def test_a_put_that_has_to_create_lists_what_lacks(api: Api) -> None:
     ("POST", "/jobs/1", "Delete", 204),
 ])  # fmt: skip
 async def test_the_override_is_for_post_and_for_put_and_delete_alone(
-    api: Api, method: str, path: str, wanted: str, status: int
+    api: ApiClient, method: str, path: str, wanted: str, status: int
 ) -> None:
     job = await api.create()
     body = api.body() if method in ("POST", "PUT", "PATCH") and wanted != "Delete" else None
@@ -220,7 +222,7 @@ async def test_the_override_is_for_post_and_for_put_and_delete_alone(
     assert (await api.get(f"/jobs/{job['id']}")).status == (404 if deleted else 200)
 
 
-async def test_a_refresh_moves_a_job_to_the_top(api: Api) -> None:
+async def test_a_refresh_moves_a_job_to_the_top(api: ApiClient) -> None:
     first = await api.create(autoRefresh=True)
     api.clock.forward(days=6)
     second = await api.create()
@@ -230,7 +232,7 @@ async def test_a_refresh_moves_a_job_to_the_top(api: Api) -> None:
     assert [job["id"] for job in (await api.get("/jobs")).json["data"]] == [first["id"], second["id"]]
 
 
-async def test_the_same_put_twice_leaves_the_same(api: Api) -> None:
+async def test_the_same_put_twice_leaves_the_same(api: ApiClient) -> None:
     first = await api.put("/jobs", api.body(referenceId="R"))
     api.clock.forward(days=3)
     second = await api.put("/jobs", api.body(referenceId="R"))
@@ -249,7 +251,7 @@ async def test_the_address_of_a_new_job_is_absolute_also_behind_a_proxy(serve: A
 
 
 @pytest.mark.parametrize("scheme", ["http://", "https://", "HTTP://", "hTTps://"])
-async def test_a_web_address_needs_its_scheme_in_any_case(api: Api, scheme: str) -> None:
+async def test_a_web_address_needs_its_scheme_in_any_case(api: ApiClient, scheme: str) -> None:
     sent = {**URL, "applicationUrl": f"{scheme}x.example/apply"}
     assert (await api.create(**sent))["applicationUrl"] == sent["applicationUrl"]
     bare = await api.post(api.body(**URL, applicationUrl="www.x.example/apply"))
@@ -259,7 +261,7 @@ async def test_a_web_address_needs_its_scheme_in_any_case(api: Api, scheme: str)
 @pytest.mark.parametrize(
     "path", ["/jobs", "/positiontypes", "/locations/1", "/jobs/1/history", "/unheard/of", ""]
 )
-async def test_every_address_under_the_base_asks_for_a_key(api: Api, path: str) -> None:
+async def test_every_address_under_the_base_asks_for_a_key(api: ApiClient, path: str) -> None:
     answer = await api.get(path, headers={"API-Key": ""})
     assert (answer.status, answer.code) == (401, "unauthenticated")
 
@@ -276,7 +278,9 @@ def address(path: str) -> str:
 
 
 @pytest.mark.parametrize("path", ROUTES)
-async def test_every_address_answers_options_head_and_what_it_does_not_take(api: Api, path: str) -> None:
+async def test_every_address_answers_options_head_and_what_it_does_not_take(
+    api: ApiClient, path: str
+) -> None:
     await api.create()
     here, methods = address(path), set(ROUTES[path])
     allowed = ", ".join(sorted({*methods, "OPTIONS", *({"HEAD"} if "GET" in methods else set())}))
@@ -296,7 +300,7 @@ async def test_every_address_answers_options_head_and_what_it_does_not_take(api:
 
 
 @pytest.mark.parametrize("path", ["/jobs", "/locations", "/jobs/1/history"])
-async def test_a_list_names_its_pages_in_a_link_header(api: Api, path: str) -> None:
+async def test_a_list_names_its_pages_in_a_link_header(api: ApiClient, path: str) -> None:
     job = await api.create()
     for number in range(2):
         await api.create()
@@ -317,7 +321,7 @@ async def test_a_list_names_its_pages_in_a_link_header(api: Api, path: str) -> N
 # --- every code
 
 
-async def producers(api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+async def producers(api: ApiClient, serve: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Code → what brings it about. The last ones leave the service of no more use."""
     job = await api.create(referenceId="R")
     path = f"/jobs/{job['id']}"
@@ -388,7 +392,7 @@ async def producers(api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch) -> di
     }
 
 
-async def half_a_request(api: Api) -> Any:
+async def half_a_request(api: ApiClient) -> Any:
     """A body that never comes: the answer, read from the wire."""
     reader, writer = await asyncio.open_connection("127.0.0.1", api.port)
     head = (
@@ -408,7 +412,7 @@ async def half_a_request(api: Api) -> Any:
 
 @pytest.mark.parametrize("code", CODES)
 async def test_every_code_is_brought_about_over_http(
-    api: Api, serve: Any, monkeypatch: pytest.MonkeyPatch, code: str
+    api: ApiClient, serve: Any, monkeypatch: pytest.MonkeyPatch, code: str
 ) -> None:
     answer = await (await producers(api, serve, monkeypatch))[code]()
     assert (answer.code, answer.status) == (code, CODES[code][0])
@@ -429,7 +433,7 @@ async def test_every_code_is_brought_about_over_http(
 # --- a client that is lost
 
 
-async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api: Api) -> None:
+async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api: ApiClient) -> None:
     """64 requests that each break off at another byte: of every job there is all or nothing, and the totals, the
     history and the list agree on which."""
     dice = random.Random(64)
@@ -454,7 +458,7 @@ async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api: Api) -> N
     assert made == (listed["paging"]["total"],)
 
 
-def one_request(api: Api, reference: str) -> bytes:
+def one_request(api: ApiClient, reference: str) -> bytes:
     raw = json.dumps(api.body(referenceId=reference, description="d" * 20_000)).encode()
     head = (
         f"PUT /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\nContent-Type: application/json\r\n"

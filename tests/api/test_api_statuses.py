@@ -12,19 +12,19 @@ from syncd.store import employers, keys
 from syncd.sync.calendar.refresher import Refresher
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Answer, Api
+    from tests.api.conftest import Answer, ApiClient
 
 BY_ID_AND_REFERENCE = pytest.mark.parametrize("way", ["id", "reference"])
 
 
-async def put(api: Api, way: str, job: Any, sent: dict[str, Any]) -> Answer:
+async def put(api: ApiClient, way: str, job: Any, sent: dict[str, Any]) -> Answer:
     """Update ``job``, said by its id in the path or by its referenceId in the body."""
     if way == "id":
         return await api.put(f"/jobs/{job['id']}", sent)
     return await api.put("/jobs", {"referenceId": job["referenceId"], **sent})
 
 
-def tick(api: Api) -> None:
+def tick(api: ApiClient) -> None:
     Refresher(api.store, every=timedelta(days=7), archive_closed=True).tick()
 
 
@@ -34,7 +34,7 @@ def tick(api: Api) -> None:
     [(..., "draft"), ("draft", "draft"), ("active", "active"), ("archived", "archived")],
 )
 async def test_a_new_job_is_a_draft_unless_told_and_is_published_today(
-    api: Api, method: str, sent: object, status: str
+    api: ApiClient, method: str, sent: object, status: str
 ) -> None:
     answer = await api(method, "/jobs", api.body(referenceId="A-1", status=sent))
     assert answer.status == 201, answer.raw
@@ -43,7 +43,7 @@ async def test_a_new_job_is_a_draft_unless_told_and_is_published_today(
 
 
 @BY_ID_AND_REFERENCE
-async def test_a_job_is_archived_and_comes_back_and_nothing_else_changes(api: Api, way: str) -> None:
+async def test_a_job_is_archived_and_comes_back_and_nothing_else_changes(api: ApiClient, way: str) -> None:
     job = await api.create(referenceId="A-1", closeDate="2027-03-01", autoRefresh=True)
     for status in ("archived", "active"):
         api.clock.forward(days=2)
@@ -54,7 +54,7 @@ async def test_a_job_is_archived_and_comes_back_and_nothing_else_changes(api: Ap
 
 @BY_ID_AND_REFERENCE
 @pytest.mark.parametrize("status", ["active", "archived"])
-async def test_nothing_becomes_a_draft_again(api: Api, way: str, status: str) -> None:
+async def test_nothing_becomes_a_draft_again(api: ApiClient, way: str, status: str) -> None:
     job = await api.create(referenceId="A-1", status=status)
     answer = await put(api, way, job, {"status": "draft", "title": "Never"})
     assert (answer.status, answer.code) == (409, "illegal_transition")
@@ -72,7 +72,7 @@ async def test_nothing_becomes_a_draft_again(api: Api, way: str, status: str) ->
     ],
 )
 async def test_publishing_a_draft_moves_a_close_date_that_nobody_chose(
-    api: Api, way: str, made: dict[str, Any], sent: dict[str, Any], close: str
+    api: ApiClient, way: str, made: dict[str, Any], sent: dict[str, Any], close: str
 ) -> None:
     job = await api.create(referenceId="A-1", status="draft", **made)
     api.clock.forward(days=3)
@@ -80,7 +80,7 @@ async def test_publishing_a_draft_moves_a_close_date_that_nobody_chose(
     assert published == {**job, "status": "active", "publishDate": "2026-11-19", "closeDate": close}
 
 
-async def test_archiving_a_draft_moves_no_date(api: Api) -> None:
+async def test_archiving_a_draft_moves_no_date(api: ApiClient) -> None:
     job = await api.create(status="draft")
     api.clock.forward(days=3)
     path = f"/jobs/{job['id']}"
@@ -89,7 +89,7 @@ async def test_archiving_a_draft_moves_no_date(api: Api) -> None:
 
 
 @BY_ID_AND_REFERENCE
-async def test_a_closed_job_comes_back_with_a_new_close_date_only(api: Api, way: str) -> None:
+async def test_a_closed_job_comes_back_with_a_new_close_date_only(api: ApiClient, way: str) -> None:
     job = await api.create(referenceId="A-1", closeDate="2026-11-20")
     api.clock.forward(days=100)
     tick(api)
@@ -108,7 +108,7 @@ async def test_a_closed_job_comes_back_with_a_new_close_date_only(api: Api, way:
     assert (await put(api, way, job, {"status": "active"})).json == {**job, "closeDate": "2027-04-01"}
 
 
-async def test_a_past_close_date_is_no_hindrance_to_other_changes(api: Api) -> None:
+async def test_a_past_close_date_is_no_hindrance_to_other_changes(api: ApiClient) -> None:
     """The day after, before the service came to archive it."""
     job = await api.create(closeDate="2026-11-20")
     api.clock.forward(days=10)
@@ -119,7 +119,9 @@ async def test_a_past_close_date_is_no_hindrance_to_other_changes(api: Api) -> N
     assert (await api.put(path, {"closeDate": "2026-11-21"})).json["closeDate"] == "2026-11-21"
 
 
-async def test_auto_refresh_is_stored_and_does_nothing_for_an_employer_on_another_plan(api: Api) -> None:
+async def test_auto_refresh_is_stored_and_does_nothing_for_an_employer_on_another_plan(
+    api: ApiClient,
+) -> None:
     standard = api.store.write(lambda tx: employers.add(tx, "Standard Ltd.", unlimited=False))
     _, key = api.store.write(lambda tx: keys.create(tx, standard.id, "test", None))
     theirs, ours = {"API-Key": key}, await api.create(autoRefresh=True)
@@ -132,7 +134,7 @@ async def test_auto_refresh_is_stored_and_does_nothing_for_an_employer_on_anothe
     assert refreshed == {**ours, "publishDate": "2026-11-24"}
 
 
-async def test_auto_refresh_can_be_switched_on_and_off(api: Api) -> None:
+async def test_auto_refresh_can_be_switched_on_and_off(api: ApiClient) -> None:
     job = await api.create()
     path = f"/jobs/{job['id']}"
     for switch, published in ((True, "2026-11-24"), (None, "2026-11-24"), (True, "2026-12-10")):
@@ -142,7 +144,7 @@ async def test_auto_refresh_can_be_switched_on_and_off(api: Api) -> None:
         assert (await api.get(path)).json["publishDate"] == published
 
 
-async def test_today_is_the_date_of_the_service_s_time_zone(api: Api) -> None:
+async def test_today_is_the_date_of_the_service_s_time_zone(api: ApiClient) -> None:
     """In Toronto it is half past eleven in the evening; in Greenwich, the next day."""
     api.clock.now = datetime(2026, 11, 17, 4, 30, tzinfo=UTC)
     job = await api.create()
@@ -155,7 +157,7 @@ async def test_today_is_the_date_of_the_service_s_time_zone(api: Api) -> None:
     assert (await api.post(api.body(closeDate="2026-11-16"))).faults == [("/closeDate", "date_order")]
 
 
-async def test_a_reference_is_taken_as_long_as_its_job_is_there(api: Api) -> None:
+async def test_a_reference_is_taken_as_long_as_its_job_is_there(api: ApiClient) -> None:
     job = await api.create(referenceId="A-1", status="archived")
     again = await api.post(api.body(referenceId="A-1"))
     assert (again.code, again.json["id"]) == ("duplicate_reference", job["id"])

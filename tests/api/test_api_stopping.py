@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from syncd.web import retire
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 
-def head(api: Api, *lines: str) -> bytes:
+def head(api: ApiClient, *lines: str) -> bytes:
     first = [
         "POST /api/v1.1/jobs HTTP/1.1",
         "Host: x",
@@ -22,7 +22,7 @@ def head(api: Api, *lines: str) -> bytes:
     return "\r\n".join([*first, *lines, "", ""]).encode()
 
 
-async def test_what_is_in_flight_is_finished_what_comes_is_told_and_the_door_is_shut(api: Api) -> None:
+async def test_what_is_in_flight_is_finished_what_comes_is_told_and_the_door_is_shut(api: ApiClient) -> None:
     body = json.dumps(api.body(title="In flight")).encode()
     busy, idle, halfway = [await api.wire() for _ in range(3)]
     await busy.send(head(api, f"Content-Length: {len(body)}") + body[:20])

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api
+    from tests.api.conftest import ApiClient
 
 
-async def stored(api: Api, job: Any) -> Any:
+async def stored(api: ApiClient, job: Any) -> Any:
     return (await api.get(f"/jobs/{job['id']}")).json
 
 
@@ -32,7 +32,7 @@ async def stored(api: Api, job: Any) -> Any:
     ],
 )
 async def test_a_close_date_is_kept_as_written_and_shown_as_a_date(
-    api: Api, sent: str | None, shown: str
+    api: ApiClient, sent: str | None, shown: str
 ) -> None:
     job = await api.create(closeDate=sent)
     assert job["closeDate"] == shown
@@ -41,7 +41,7 @@ async def test_a_close_date_is_kept_as_written_and_shown_as_a_date(
     assert (await stored(api, other))["closeDate"] == shown
 
 
-async def test_surrounding_white_space_is_trimmed_and_what_is_inside_stays(api: Api) -> None:
+async def test_surrounding_white_space_is_trimmed_and_what_is_inside_stays(api: ApiClient) -> None:
     plain = {
         "referenceId": "A  1",
         "title": "Line  Cook",
@@ -70,7 +70,7 @@ STRINGS = {
 @pytest.mark.parametrize("char", ["\x00", "\x0b", "\x7f", "\x85", "\ufffe", "\uffff", "\t", "\n", "\r"])
 @pytest.mark.parametrize("name", STRINGS)
 async def test_no_string_has_a_control_character_but_line_breaks_and_tabs_of_a_description(
-    api: Api, name: str, char: str
+    api: ApiClient, name: str, char: str
 ) -> None:
     text = {"applicationEmail": f"a{char}b@example.com", "applicationUrl": f"https://x.example/a{char}b"}
     value = text.get(name, f"a{char}b")
@@ -83,7 +83,7 @@ async def test_no_string_has_a_control_character_but_line_breaks_and_tabs_of_a_d
 
 
 @pytest.mark.parametrize("sent", ["a-1", "A-1\u0301", "\u00c1-1", "A\u0301-1", "A-1 ", "A--1"])
-async def test_references_compare_exactly(api: Api, sent: str) -> None:
+async def test_references_compare_exactly(api: ApiClient, sent: str) -> None:
     first = await api.create(referenceId="A-1")
     answer = await api.put("/jobs", api.body(referenceId=sent))
     same = sent.strip() == "A-1"
@@ -127,7 +127,7 @@ SALARIES: list[tuple[object, object]] = [
 
 
 @pytest.mark.parametrize(("sent", "expected"), SALARIES, ids=lambda v: str(v)[:60])
-async def test_a_salary_is_whole_or_refused(api: Api, sent: object, expected: object) -> None:
+async def test_a_salary_is_whole_or_refused(api: ApiClient, sent: object, expected: object) -> None:
     bare = await api.create(salary=...)
     assert bare["salary"] is None
     created, updated = (
@@ -155,14 +155,14 @@ async def test_a_salary_is_whole_or_refused(api: Api, sent: object, expected: ob
         "\\ \" ' / \u2028 \u2029 \ufeff",
     ],
 )
-async def test_a_description_comes_back_character_by_character(api: Api, text: str) -> None:
+async def test_a_description_comes_back_character_by_character(api: ApiClient, text: str) -> None:
     kept = None if not text.strip() else text
     job = await api.create(status="draft", description=text)
     assert job["description"] == kept
     assert (await stored(api, job))["description"] == kept
 
 
-async def test_each_offence_of_a_description_is_named_with_its_offset(api: Api) -> None:
+async def test_each_offence_of_a_description_is_named_with_its_offset(api: ApiClient) -> None:
     answer = await api.post(
         api.body(description='<p>ok</p><h1 id="x">\U0001f680<a onclick=x>y</a></p style=x>')
     )
@@ -198,7 +198,7 @@ async def test_each_offence_of_a_description_is_named_with_its_offset(api: Api) 
     ],
 )
 async def test_a_place_is_understood_and_shown_in_the_catalogues_way_and_always_the_same(
-    api: Api, sent: str, shown: str
+    api: ApiClient, sent: str, shown: str
 ) -> None:
     first, second = [(await api.create(locations=[{"description": sent}]))["locations"] for _ in range(2)]
     assert first == second
@@ -217,12 +217,12 @@ async def test_a_place_is_understood_and_shown_in_the_catalogues_way_and_always_
         ("123", "invalid_characters"),
     ],
 )
-async def test_what_is_no_place_is_refused(api: Api, text: str, code: str) -> None:
+async def test_what_is_no_place_is_refused(api: ApiClient, text: str, code: str) -> None:
     answer = await api.post(api.body(locations=[{"description": "Calgary"}, {"description": text}]))
     assert answer.faults == [("/locations/1/description", code)]
 
 
-async def test_what_is_sent_twice_counts_once_but_the_limit_counts_what_was_sent(api: Api) -> None:
+async def test_what_is_sent_twice_counts_once_but_the_limit_counts_what_was_sent(api: ApiClient) -> None:
     twice = {
         "locations": [{"description": d} for d in ("montreal", "Lac Oz", "Montréal, QC")],
         "categories": [{"id": id} for id in (3, 1, 3)],

@@ -10,12 +10,12 @@ import pytest
 import structlog
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Api, Wire
+    from tests.api.conftest import ApiClient, Wire
 
 WAIT = 8.0
 
 
-def request(api: Api, method: str = "POST", *lines: str, body: bytes = b"") -> bytes:
+def request(api: ApiClient, method: str = "POST", *lines: str, body: bytes = b"") -> bytes:
     head = [f"{method} /api/v1.1/jobs HTTP/1.1", "Host: x", f"API-Key: {api.key}", *lines]
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
 
@@ -48,7 +48,7 @@ BROKEN: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", BROKEN)
-async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api: Api, what: str) -> None:
+async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api: ApiClient, what: str) -> None:
     wire = await api.wire()
     with structlog.testing.capture_logs() as lines:
         await wire.send(BROKEN[what])
@@ -77,7 +77,7 @@ async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api: A
         b"GET /x HTTP/1.1\r\nHost: x\r\nX-Request-Id: \xff\xfe\r\n\r\n",
     ],
 )
-async def test_an_odd_request_is_answered_with_a_problem(api: Api, head: bytes) -> None:
+async def test_an_odd_request_is_answered_with_a_problem(api: ApiClient, head: bytes) -> None:
     wire = await api.wire()
     await wire.send(head)
     status, code = await wire.problem()
@@ -85,7 +85,7 @@ async def test_an_odd_request_is_answered_with_a_problem(api: Api, head: bytes) 
     await wire.close()
 
 
-async def test_http_1_0_without_a_host_gets_the_address_that_it_reached(api: Api) -> None:
+async def test_http_1_0_without_a_host_gets_the_address_that_it_reached(api: ApiClient) -> None:
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
     lines = ["POST /api/v1.1/jobs HTTP/1.0", f"API-Key: {api.key}", JSON_TYPE, f"Content-Length: {len(body)}"]
@@ -97,7 +97,7 @@ async def test_http_1_0_without_a_host_gets_the_address_that_it_reached(api: Api
     await wire.close()
 
 
-async def test_a_repeated_key_header_is_no_key(api: Api) -> None:
+async def test_a_repeated_key_header_is_no_key(api: ApiClient) -> None:
     for second in (api.key, "x"):
         wire = await api.wire()
         await wire.send(request(api, "GET", f"API-Key: {second}"))
@@ -105,14 +105,14 @@ async def test_a_repeated_key_header_is_no_key(api: Api) -> None:
         await wire.close()
 
 
-async def test_a_key_that_is_no_text_is_no_key(api: Api) -> None:
+async def test_a_key_that_is_no_text_is_no_key(api: ApiClient) -> None:
     wire = await api.wire()
     await wire.send(b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: \xff\xfe\r\n\r\n")
     assert await wire.problem() == (401, "unauthenticated")
     await wire.close()
 
 
-async def test_a_gigabyte_that_is_announced_is_refused_before_it_comes(api: Api) -> None:
+async def test_a_gigabyte_that_is_announced_is_refused_before_it_comes(api: ApiClient) -> None:
     wire = await api.wire()
     await wire.send(request(api, "POST", JSON_TYPE, "Content-Length: 1073741824", body=b"{"))
     assert await wire.problem() == (413, "body_too_large")
@@ -131,7 +131,7 @@ async def test_chunks_without_end_are_refused_at_the_limit(serve: Any) -> None:
         await wire.close()
 
 
-async def test_chunks_may_carry_a_body(api: Api) -> None:
+async def test_chunks_may_carry_a_body(api: ApiClient) -> None:
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
     await wire.send(request(api, "POST", JSON_TYPE, "Transfer-Encoding: chunked"))
@@ -145,7 +145,7 @@ async def test_chunks_may_carry_a_body(api: Api) -> None:
 
 @pytest.mark.parametrize("chunk", [b"zz\r\n{}\r\n", b"-1\r\n", b"2\r\n{}xx\r\n", b"FFFFFFFFFFFFFFFFFF\r\n"])
 @pytest.mark.parametrize("late", [False, True], ids=["with the head", "behind it"])
-async def test_broken_chunks_are_malformed(api: Api, chunk: bytes, late: bool) -> None:
+async def test_broken_chunks_are_malformed(api: ApiClient, chunk: bytes, late: bool) -> None:
     head = request(api, "POST", JSON_TYPE, "Transfer-Encoding: chunked")
     wire = await api.wire()
     with structlog.testing.capture_logs() as lines:
@@ -162,7 +162,7 @@ async def test_broken_chunks_are_malformed(api: Api, chunk: bytes, late: bool) -
     await wire.close()
 
 
-async def test_broken_chunks_that_nobody_reads_end_the_connection_without_a_trace(api: Api) -> None:
+async def test_broken_chunks_that_nobody_reads_end_the_connection_without_a_trace(api: ApiClient) -> None:
     wire = await api.wire()
     with structlog.testing.capture_logs() as lines:
         await wire.send(request(api, "GET", "Transfer-Encoding: chunked"))
@@ -188,7 +188,7 @@ async def test_broken_chunks_that_nobody_reads_end_the_connection_without_a_trac
     ],
 )
 async def test_a_request_line_is_refused_in_words_that_say_what_is_wrong(
-    api: Api, sent: bytes, detail: str
+    api: ApiClient, sent: bytes, detail: str
 ) -> None:
     wire = await api.wire()
     await wire.send(sent)
@@ -196,7 +196,7 @@ async def test_a_request_line_is_refused_in_words_that_say_what_is_wrong(
     assert (status, body["detail"]) == (400, detail)
 
 
-async def test_http_1_0_is_not_told_to_continue(api: Api) -> None:
+async def test_http_1_0_is_not_told_to_continue(api: ApiClient) -> None:
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
     whole = request(api, "POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}", body=body)
@@ -247,7 +247,7 @@ async def test_a_body_that_does_not_end_is_answered_in_time(serve: Any, framing:
         await wire.close()
 
 
-async def test_a_client_that_leaves_amid_its_body_leaves_no_trace_but_a_line(api: Api) -> None:
+async def test_a_client_that_leaves_amid_its_body_leaves_no_trace_but_a_line(api: ApiClient) -> None:
     with structlog.testing.capture_logs() as lines:
         wire = await api.wire()
         await wire.send(request(api, "POST", JSON_TYPE, "Content-Length: 100", body=b'{"title":'))
@@ -280,7 +280,7 @@ async def test_an_idle_connection_is_closed_after_its_time(serve: Any) -> None:
         await wire.close()
 
 
-async def test_pipelined_requests_are_answered_in_order(api: Api) -> None:
+async def test_pipelined_requests_are_answered_in_order(api: ApiClient) -> None:
     wire = await api.wire()
     await wire.send(b"".join(request(api, "GET", f"X-Request-Id: r{n}") for n in range(40)))
     assert [(await wire.answer())[1]["x-request-id"] for _ in range(40)] == [f"r{n}" for n in range(40)]
@@ -309,7 +309,7 @@ async def test_one_connection_too_many_is_told_so(serve: Any) -> None:
 EXPECT = "Expect: 100-continue"
 
 
-async def test_a_body_is_asked_for_only_when_it_is_wanted(api: Api) -> None:
+async def test_a_body_is_asked_for_only_when_it_is_wanted(api: ApiClient) -> None:
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
     await wire.send(request(api, "POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}"))
@@ -328,7 +328,7 @@ async def test_a_body_is_asked_for_only_when_it_is_wanted(api: Api) -> None:
     ],
 )
 async def test_a_body_that_is_not_wanted_is_not_asked_for(
-    api: Api, lines: list[str], problem: tuple[int, str]
+    api: ApiClient, lines: list[str], problem: tuple[int, str]
 ) -> None:
     wire = await api.wire()
     await wire.send(request(api, "POST", EXPECT, *lines))
@@ -337,7 +337,7 @@ async def test_a_body_that_is_not_wanted_is_not_asked_for(
     await wire.close()
 
 
-async def test_the_rest_of_a_refused_body_does_not_become_a_request(api: Api) -> None:
+async def test_the_rest_of_a_refused_body_does_not_become_a_request(api: ApiClient) -> None:
     smuggled = request(api, "GET", "X-Request-Id: smuggled")
     wire = await api.wire()
     head = request(api, "POST", "Content-Type: text/plain", f"Content-Length: {len(smuggled)}")

@@ -208,15 +208,18 @@ def test_catalogues_can_be_extended_renamed_and_retired(home):
         '[catalogues]\nposition_types = { 6 = "Seasonal" }\nretired_categories = [7]\n'
         '[catalogues.categories]\n33 = "Film & Television"\n1 = "Books"\n',
     )
-    catalog = load_settings(path, {}).catalog
-    assert catalog.position_type(6).name == "Seasonal"
-    assert (catalog.category(33).name, catalog.category(1).name) == ("Film & Television", "Books")
-    assert catalog.category(7).retired
+    catalogue = load_settings(path, {}).catalogue
+    assert catalogue.position_types.get(6).name == "Seasonal"
+    assert (catalogue.categories.get(33).name, catalogue.categories.get(1).name) == (
+        "Film & Television",
+        "Books",
+    )
+    assert catalogue.categories.get(7).retired
     named = {
         "SYNCD_CATALOGUES__CATEGORIES": '{"34": "Mining, Oil"}',
         "SYNCD_CATALOGUES__RETIRED_CATEGORIES": "[34]",
     }
-    assert load_settings(None, named).catalog.category(34).retired
+    assert load_settings(None, named).catalogue.categories.get(34).retired
 
 
 @pytest.mark.parametrize(

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from syncd.domain.catalog import Catalog
+from syncd.domain.catalogue import Catalogue
 from syncd.domain.job import Job, Salary
 from syncd.domain.job_fields import (
     ADDRESSES,
     ATTRIBUTES,
     CHANGEABLE,
     FIELDS,
-    HEADER,
+    HEADER_MEMBERS,
+    INT32_MAX,
+    JOB_MEMBERS,
     READ_ONLY,
     SALARY_MEMBERS,
-    WHOLE,
     FieldKind,
     JobField,
     Needed,
 )
 
 CHOICES = (FieldKind.CHOICE, FieldKind.CHOICES)
+LISTS = (FieldKind.CHOICES, FieldKind.PLACES)
 TEXTS = (FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URL)
 ALL = pytest.mark.parametrize("field", [*FIELDS, *SALARY_MEMBERS], ids=lambda field: field.name)
 
@@ -35,17 +37,16 @@ def test_names_are_unique() -> None:
 
 
 def test_a_whole_job_has_every_field_and_what_is_read_only() -> None:
-    assert sorted(WHOLE) == sorted([*ATTRIBUTES, *READ_ONLY])
-    assert set(HEADER) < set(WHOLE)
+    assert sorted(JOB_MEMBERS) == sorted([*ATTRIBUTES, *READ_ONLY])
+    assert set(HEADER_MEMBERS) < set(JOB_MEMBERS)
 
 
 @ALL
 def test_a_field_has_the_limits_of_its_kind(field: JobField) -> None:
-    assert (field.catalogue is not None) == (field.kind in CHOICES)
-    assert field.catalogue is None or hasattr(Catalog.default(), field.catalogue)
-    if field.kind in TEXTS:
-        assert field.most is not None
-    if field.kind in (FieldKind.CHOICES, FieldKind.PLACES):
+    assert bool(field.catalogue) == (field.kind in CHOICES)
+    assert not field.catalogue or Catalogue.default().entries(field.catalogue)
+    assert (field.most < INT32_MAX) == (field.kind in (*TEXTS, *LISTS))
+    if field.kind in LISTS:
         assert (field.least, field.most) == (1, 3)
 
 

@@ -25,16 +25,16 @@ import structlog
 
 from syncd.api import make_app
 from syncd.api.context import CONTEXT
-from syncd.domain.catalog import Catalog
+from syncd.config import Api
+from syncd.domain import Catalogue
 from syncd.store import Store
 from tests.api.conftest import Answer, contract_of
-from tests.settings import api_settings
 
 PATIENCE = 60.0  # seconds; only a hanging daemon ever waits for so long
 HEADER = ["referenceId", "title", "locations", "categories", "positionType", "description"]
 HEADER += ["applicantRoutingType", "applicationEmail"]
 EMPLOYER = "Acme Ltd."
-BASE = api_settings().base_path
+BASE = Api().base_path
 
 
 @cache
@@ -43,7 +43,7 @@ def document():
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/empty.db"
         with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
-            return make_app(store, api_settings(), Catalog.default())[CONTEXT].document
+            return make_app(store, Api(), Catalogue.default())[CONTEXT].document
 
 
 def row(reference, title="Welder", description="<p>Steel.</p>"):

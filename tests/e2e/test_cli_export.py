@@ -5,9 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Actor, ActorKind
+from syncd.domain import Actor, ActorKind, Catalogue, check_body
 from syncd.store import Store, upsert
 
 JOB = {
@@ -28,7 +26,7 @@ def acme(installation):
     url = f"sqlite:///{installation.base}/var/syncd.db"
     with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
         for extra in ({"referenceId": "A", "status": "active"}, {"referenceId": "B"}, {}):
-            sent = rules.check({**JOB, **extra}, Catalog.default())
+            sent = check_body({**JOB, **extra}, Catalogue.default())
             store.write(lambda tx, sent=sent: upsert.create(tx, 1, sent, Actor(ActorKind.KEY, 1)))
     return installation
 

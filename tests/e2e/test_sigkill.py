@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from syncd.domain.run import RunState
+from syncd.domain import RunState
 from syncd.store import Store, employers, jobs, runs
 
 pytestmark = pytest.mark.slow

@@ -9,12 +9,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Moment, Status
-from syncd.domain.lifecycle import new_job
-from syncd.domain.merged import check_merged
-from syncd.domain.policy import Limits
+from syncd.domain import Catalogue, FeedLimits, Moment, Status, check_body, check_job, new_job
 from syncd.errors import Invalid
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.drafting.preset_match import Evidence, tally
@@ -22,7 +17,7 @@ from syncd.feeds.readers.opening import open_reader
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 NOW = Moment(datetime(2026, 11, 21, tzinfo=UTC), date(2026, 11, 21))
 
 
@@ -40,11 +35,11 @@ class Sample:
 
     def feed(self):
         return parse_feed(
-            "f", f'employer = "A"\npreset = "{self.preset}"\n{self.extra}', CATALOG, FeedDefaults()
+            "f", f'employer = "A"\npreset = "{self.preset}"\n{self.extra}', CATALOGUE, FeedDefaults()
         )
 
     def records(self):
-        return open_reader(self.path, self.feed().read, Limits())
+        return open_reader(self.path, self.feed().read, FeedLimits())
 
     def outcome(self):
         """The bodies that a new job would be made of, the rejected records and the warnings, as plain data."""
@@ -75,11 +70,11 @@ def refused(body, already):
     """What the API's rules say of a body that makes a new, active job; ``already``: the mapping refuses it,
     so the job as a whole is not judged."""
     try:
-        sent = rules.check(body, CATALOG, reference_required=True)
+        sent = check_body(body, CATALOGUE, reference_required=True)
     except Invalid as invalid:
         return invalid.problems
     fields = {"status": Status.ACTIVE, **sent.fields}
-    return [] if already else check_merged(new_job(fields, NOW, 1), {}, NOW)
+    return [] if already else check_job(new_job(fields, NOW, 1), {}, NOW)
 
 
 def plain(value):

@@ -18,8 +18,9 @@ from itertools import chain, repeat
 from pathlib import Path
 from random import Random
 
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import Limits, ReadSpec, read_stream
+from syncd.feeds.readers.opening import ReadSpec, read_stream
 
 GIB = 1 << 30
 
@@ -191,7 +192,7 @@ INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
 def outcome(opener: Callable[[], io.IOBase], *, lenient: bool) -> tuple[str | int, str]:
     """The number of records, or a code with its words."""
     try:
-        return sum(1 for _ in read_stream(opener, ReadSpec(recover=lenient), Limits())), ""
+        return sum(1 for _ in read_stream(opener, ReadSpec(recover=lenient), FeedLimits())), ""
     except FeedError as error:
         return error.code, error.detail
 

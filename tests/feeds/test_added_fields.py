@@ -24,13 +24,12 @@ ATTRIBUTES = """
 START = """
 from datetime import UTC, date, datetime
 from lxml import etree
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import CloseOrigin, Employer, Job, Location, Status
+from syncd.domain import Catalogue, CloseOrigin, Employer, Job, Location, Status
 from syncd.feeds.export import EXPORTS
 from syncd.feeds.mapping import Mapping
 from syncd.feeds.readers import Record
 
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 JOB = Job(
     id=1, employer_id=1, reference_id="R-1", title="Cook", published_at=datetime(2026, 11, 1, tzinfo=UTC),
     publish_date=date(2026, 11, 1), close_date=date(2026, 12, 31), close_origin=CloseOrigin.CHOSEN, confidential=False,
@@ -39,11 +38,11 @@ JOB = Job(
     application_url=None, workplace="on site", openings=3,
 )
 
-def row(item, mapping=Mapping(CATALOG), form=None):
+def row(item, mapping=Mapping(CATALOGUE), form=None):
     return mapping.row(Record(1, 1, 0, b"", item), form)
 
 def export(name, job=JOB):
-    return "".join(EXPORTS[name].write([job], Employer(1, "Acme"), CATALOG))
+    return "".join(EXPORTS[name].write([job], Employer(1, "Acme"), CATALOGUE))
 
 def new(found):
     assert not found.problems, found.problems
@@ -101,7 +100,7 @@ print(new(row({"title": "Cook"}, form="csv")))
 
 def test_a_mapping_has_the_fields(program):
     assert program("""
-mapping = Mapping(CATALOG, {"locations": "place", "workplace": {"from": "how", "too_long": "truncate"}, "openings": "count"})
+mapping = Mapping(CATALOGUE, {"locations": "place", "workplace": {"from": "how", "too_long": "truncate"}, "openings": "count"})
 print(new(row({"place": "Laval, QC", "how": "remote", "count": "4"}, mapping, "csv")))
 print(new(row({"place": "Laval, QC", "how": "on\\nsite " * 9, "count": "a few"}, mapping, "csv")))
 print(new(row({"place": "Laval, QC", "how": "", "count": ""}, mapping, "csv")))

@@ -15,9 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Moment
-from syncd.domain.policy import Limits
+from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
 from syncd.feeds.drafting.draft import Draft, Drafter
 from syncd.feeds.drafting.value_kinds import kinds_of
@@ -29,14 +27,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 import spreadsheets
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 NOW = Moment(datetime(2026, 11, 16, 17, tzinfo=UTC), date(2026, 11, 16))
 LONG = "We look for somebody who likes the work and does it well, every day of the week but Sunday."
 
 
 def drafted(path: Path, employer: str | None = "Acme Ltd.") -> Draft:
     return Drafter(
-        path, "acme", employer=employer, catalog=CATALOG, limits=Limits(), today="2026-11-16"
+        path, "acme", employer=employer, catalogue=CATALOGUE, limits=FeedLimits(), today="2026-11-16"
     ).draft()
 
 
@@ -50,7 +48,7 @@ def draft_of(
 
 def findings(draft: Draft, path: Path) -> CheckResult:
     found = CheckResult()
-    list(Checker(draft.config, CATALOG, Limits(), NOW).check(path, found))
+    list(Checker(draft.config, CATALOGUE, FeedLimits(), NOW).check(path, found))
     return found
 
 

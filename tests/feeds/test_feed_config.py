@@ -5,18 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Policy, Threshold
+from syncd.domain import Catalogue, Policy, Threshold
 from syncd.errors import ConfigError
 from syncd.feeds.configuration.feed_files import FeedDefaults, load_feeds, parse_feed
 from syncd.feeds.mapping.presets.loading import load_preset, overridden, preset_names
 
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 EXAMPLES = Path(__file__).parents[2] / "config" / "feeds.d"
 
 
 def feed(text, defaults=None):
-    return parse_feed("acme", text, CATALOG, defaults or FeedDefaults())
+    return parse_feed("acme", text, CATALOGUE, defaults or FeedDefaults())
 
 
 def faults(text):
@@ -159,7 +158,7 @@ def test_all_faults_of_all_files_come_at_once(tmp_path):
     (tmp_path / "c.toml").write_bytes(b'employer = "\xff"')
     (tmp_path / "d e.toml").write_text('employer = "x"')
     with pytest.raises(ConfigError) as raised:
-        load_feeds(tmp_path, CATALOG, FeedDefaults())
+        load_feeds(tmp_path, CATALOGUE, FeedDefaults())
     files = [fault.split(":")[0] for fault in raised.value.faults]
     assert set(files) == {"a.toml", "b.toml", "c.toml", "d e.toml"}
     assert files.count("a.toml") == 3
@@ -171,15 +170,15 @@ def test_feeds_are_named_after_their_files_and_only_toml_counts(tmp_path):
     (tmp_path / "alum.toml").write_text('employer = "A"')
     (tmp_path / "x.toml.example").write_text("nonsense")
     (tmp_path / ".hidden.toml").write_text("nonsense")
-    assert list(load_feeds(tmp_path, CATALOG, FeedDefaults())) == ["alum", "zinc"]
-    assert load_feeds(tmp_path / "nowhere", CATALOG, FeedDefaults()) == {}
+    assert list(load_feeds(tmp_path, CATALOGUE, FeedDefaults())) == ["alum", "zinc"]
+    assert load_feeds(tmp_path / "nowhere", CATALOGUE, FeedDefaults()) == {}
 
 
 def test_two_feeds_that_differ_in_case_only_are_refused(tmp_path):
     for name in ("Acme", "acme"):
         (tmp_path / f"{name}.toml").write_text('employer = "A"')
     with pytest.raises(ConfigError, match="in case only"):
-        load_feeds(tmp_path, CATALOG, FeedDefaults())
+        load_feeds(tmp_path, CATALOGUE, FeedDefaults())
 
 
 BASE = 'employer = "A"\npreset = "indeed"\n'
@@ -204,7 +203,7 @@ def test_the_fingerprint_does_not_change_with_what_only_limits_a_run():
 
 
 def test_the_fingerprint_changes_with_the_catalogue():
-    other = CATALOG.extended(categories={900: "Falconry"})
+    other = CATALOGUE.extended(categories={900: "Falconry"})
     assert parse_feed("acme", BASE, other, FeedDefaults()).fingerprint != feed(BASE).fingerprint
 
 
@@ -278,5 +277,5 @@ def test_the_shipped_examples_are_right_and_not_active():
         "northern-csv",
     ]
     for path in examples:
-        parse_feed(path.name.partition(".")[0], path.read_text(), CATALOG, FeedDefaults())
-    assert load_feeds(EXAMPLES, CATALOG, FeedDefaults()) == {}
+        parse_feed(path.name.partition(".")[0], path.read_text(), CATALOGUE, FeedDefaults())
+    assert load_feeds(EXAMPLES, CATALOGUE, FeedDefaults()) == {}

@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncd.domain import places as domain_places
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue, check_body, parse_place
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import DATE_FORMATS, compile_dates
 from syncd.feeds.mapping.transforms.places import is_nowhere, tidy
 from syncd.feeds.mapping.transforms.positions import position_of
 
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 #: The machine that runs the tests may be busy.
 UNHURRIED = settings(deadline=None)
 
@@ -77,7 +75,7 @@ def test_what_a_date_is_read_as_is_a_date_that_the_api_takes_and_reads_the_same(
     if found is not None:
         assert compile_dates(["iso"])(found) == found
         if found >= "0001-01-01":
-            assert rules.check({"closeDate": found}, CATALOG).fields["closeDate"].isoformat() == found
+            assert check_body({"closeDate": found}, CATALOGUE).fields["closeDate"].isoformat() == found
 
 
 PLACES = [
@@ -187,8 +185,8 @@ PROVINCES = {
     ("code", "name"), [(c, n) for c, names in PROVINCES.items() for n in names.split("|")]
 )
 def test_a_province_is_known_by_all_of_its_names(code, name):
-    assert domain_places.parse(tidy(f"Somewhere, {name}")).province == code
-    assert domain_places.parse(tidy(f"Somewhere, {name}, Canada")).province == code
+    assert parse_place(tidy(f"Somewhere, {name}")).province == code
+    assert parse_place(tidy(f"Somewhere, {name}, Canada")).province == code
 
 
 _PIECES = st.sampled_from(
@@ -223,7 +221,7 @@ POSITIONS = {
 
 @pytest.mark.parametrize(("id", "text"), [(i, t) for i, texts in POSITIONS.items() for t in texts.split("|")])
 def test_a_kind_of_work_is_read_in_one_word_or_several(id, text):
-    assert (CATALOG.find_position_type(text) or position_of(text)) == id
+    assert (CATALOGUE.find("position_types", text) or position_of(text)) == id
 
 
 @pytest.mark.parametrize(
@@ -254,7 +252,7 @@ def test_a_text_with_words_that_say_nothing_known_is_no_kind_of_work(text):
 )
 def test_a_kind_of_work_is_one_of_the_catalogue_or_unknown(text):
     found = position_of(text)
-    assert found is None or found in CATALOG.position_types
+    assert found is None or found in CATALOGUE.position_types
 
 
 CATEGORIES = {
@@ -291,19 +289,19 @@ CATEGORIES = {
     ("id", "text"), [(i, t) for i, texts in CATEGORIES.items() for t in texts.split("|")]
 )
 def test_a_category_is_found_by_the_names_that_feeds_give_it(id, text):
-    assert CATALOG.find_category(text) == id
+    assert CATALOGUE.find("categories", text) == id
 
 
 def test_two_categories_in_one_text_are_not_taken_for_a_third():
-    assert CATALOG.find_category("Sales, Retail") is None
+    assert CATALOGUE.find("categories", "Sales, Retail") is None
 
 
 @UNHURRIED
-@given(st.text(max_size=40) | st.sampled_from([e.name for e in CATALOG.categories.values()]))
+@given(st.text(max_size=40) | st.sampled_from([e.name for e in CATALOGUE.categories.values()]))
 def test_the_name_of_what_is_found_finds_it_again(text):
-    found = CATALOG.find_category(text)
+    found = CATALOGUE.find("categories", text)
     if found is not None:
-        assert CATALOG.find_category(CATALOG.categories[found].name) == found
+        assert CATALOGUE.find("categories", CATALOGUE.categories[found].name) == found
 
 
 SALARIES = [
@@ -412,10 +410,10 @@ def test_a_salary_that_is_read_passes_the_rules_and_reads_the_same_again(text, l
         "maxAmount": pay.max_amount,
         "period": {"id": pay.period} if pay.period else None,
     }
-    sent = rules.check({"salary": {**body, "plusCommission": pay.plus_commission}}, CATALOG)
+    sent = check_body({"salary": {**body, "plusCommission": pay.plus_commission}}, CATALOGUE)
     assert sent.fields["salary"] is not None
     if pay.amount is not None:
-        unit = CATALOG.periods[pay.period].unit
+        unit = CATALOGUE.periods[pay.period].unit
         most = f" - ${pay.max_amount}" if pay.max_amount else ""
         again = money.parse(f"${pay.amount}{most} per {unit}")
         assert (again.amount, again.max_amount, again.period) == (pay.amount, pay.max_amount, pay.period)

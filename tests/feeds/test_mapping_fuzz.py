@@ -10,10 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
-from syncd.domain.html import check
-from syncd.domain.policy import Limits
+from syncd.domain import Catalogue, FeedLimits, check_body, html_faults
 from syncd.errors import ConfigError, Invalid, Problem
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.mapping.kinds import COMPILERS
@@ -22,7 +19,7 @@ from syncd.feeds.mapping.transforms.html import bare, clean, paragraphs
 from syncd.feeds.readers.opening import open_reader
 from syncd.feeds.readers.records import Record
 
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 BOUNDED = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -73,7 +70,7 @@ VALUES = st.recursive(
 
 @cache
 def mapping_of(preset):
-    return parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOG, FeedDefaults())
+    return parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOGUE, FeedDefaults())
 
 
 @cache
@@ -82,7 +79,7 @@ def records_of(preset, path):
     form = feed.read.format
     found = [
         etree.tostring(record.item) if form == "xml" else record.item
-        for record in open_reader(path, feed.read, Limits())
+        for record in open_reader(path, feed.read, FeedLimits())
     ]
     return form, found
 
@@ -99,9 +96,9 @@ def judged(mapping, item, form):
         return
     description = row.body.get("description")
     if isinstance(description, str):
-        assert check(description) == []
+        assert html_faults(description) == []
     try:
-        rules.check(row.body, CATALOG, reference_required=True)
+        check_body(row.body, CATALOGUE, reference_required=True)
     except Invalid as invalid:
         assert invalid.problems  # noqa: PT017
 
@@ -206,7 +203,7 @@ EXPRESSIONS = st.recursive(
 )
 def test_any_mapping_is_refused_with_its_faults_or_maps_anything(fields, form, item):
     try:
-        mapping = Mapping(CATALOG, fields, {"t": {"x": "y"}}, form)
+        mapping = Mapping(CATALOGUE, fields, {"t": {"x": "y"}}, form)
     except ConfigError as error:
         assert all(fault.startswith("mapping") for fault in error.faults)  # noqa: PT017
         return
@@ -220,7 +217,7 @@ def judged_loosely(mapping, item):
     assert isinstance(row, MappedRow)
     if row.body is not None:
         try:
-            rules.check(row.body, CATALOG)
+            check_body(row.body, CATALOGUE)
         except Invalid as invalid:
             assert invalid.problems  # noqa: PT017
 
@@ -241,6 +238,6 @@ _MARKUP = st.lists(
 @given(_MARKUP)
 def test_whatever_the_cleaner_returns_passes_the_description_rule(text):
     for result in (clean(text)[0], bare(text), paragraphs(text)):
-        assert check(result) == []
+        assert html_faults(result) == []
         again, _ = clean(result)
-        assert check(again) == []
+        assert html_faults(again) == []

@@ -6,20 +6,19 @@ from decimal import Decimal
 import pytest
 from lxml import etree
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue, check_body
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.mapping.mapping import MappedRow, Mapping
 from syncd.feeds.readers.records import Record
 
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 
 
 def row(fields, item, lookups=None, form=None):
     if isinstance(item, str):
         item, form = etree.fromstring(item), "xml"
-    return Mapping(CATALOG, fields, lookups, form).row(Record(1, 1, 0, b"", item))
+    return Mapping(CATALOGUE, fields, lookups, form).row(Record(1, 1, 0, b"", item))
 
 
 def value(source, item, field="title", **more):
@@ -368,13 +367,13 @@ def test_a_status_is_read_by_its_common_names(given, status):
 
 def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
     problem = Problem("", "ragged_row", "3 cells instead of 4")
-    mapping = Mapping(CATALOG, {"referenceId": "id"}, form="csv")
+    mapping = Mapping(CATALOGUE, {"referenceId": "id"}, form="csv")
     assert mapping.row(Record(1, 1, 0, b"", {"id": "7"}, problem)) == MappedRow(None, "7", (problem,))
     assert mapping.row(Record(1, 1, 0, b"", None, problem)) == MappedRow(None, None, (problem,))
 
 
 def test_a_record_that_is_no_object_is_a_problem():
-    found = Mapping(CATALOG, {"title": "t"}, form="json").row(Record(1, 1, 0, b"", ["x"]))
+    found = Mapping(CATALOGUE, {"title": "t"}, form="json").row(Record(1, 1, 0, b"", ["x"]))
     assert [p.code for p in found.problems] == ["wrong_type"]
 
 
@@ -405,18 +404,18 @@ def test_a_record_that_is_no_object_is_a_problem():
 )
 def test_a_wrong_mapping_is_a_fault_that_names_the_key(fields, said):
     with pytest.raises(ConfigError) as raised:
-        Mapping(CATALOG, fields, {"name": {}, "bad": {"x": "Nowhere"}}, "xml")
+        Mapping(CATALOGUE, fields, {"name": {}, "bad": {"x": "Nowhere"}}, "xml")
     assert any(said in fault for fault in raised.value.faults), raised.value.faults
 
 
 def test_a_selector_that_leaves_the_record_is_known():
-    assert Mapping(CATALOG, {"title": "../@name"}, form="xml").outside
-    assert not Mapping(CATALOG, {"title": "name"}, form="xml").outside
+    assert Mapping(CATALOGUE, {"title": "../@name"}, form="xml").outside
+    assert not Mapping(CATALOGUE, {"title": "name"}, form="xml").outside
 
 
 def test_the_format_is_told_by_the_record_where_the_mapping_does_not_say():
     feed = parse_feed(
-        "f", 'employer = "A"\n[fields]\ntitle = "a/b"\nreferenceId = "id"\n', CATALOG, FeedDefaults()
+        "f", 'employer = "A"\n[fields]\ntitle = "a/b"\nreferenceId = "id"\n', CATALOGUE, FeedDefaults()
     )
     assert (
         feed.mapping.row(Record(1, 1, 0, b"", etree.fromstring("<j><a><b>x</b></a></j>"))).body["title"]
@@ -435,11 +434,11 @@ def test_a_mapped_row_passes_the_rules():
         "salary": {"text": "s"},
     }
     body = row(fields, {"id": 7, "t": "Cook", "c": "Laval, Québec", "s": "22,50 $ de l'heure"}).body
-    assert set(rules.check(body, CATALOG).fields) == set(fields)
+    assert set(check_body(body, CATALOGUE).fields) == set(fields)
 
 
 def test_a_record_in_a_format_that_the_mapping_cannot_be_meant_for_fails_the_file():
-    mapping = Mapping(CATALOG, {"title": "a[*].b"})
+    mapping = Mapping(CATALOGUE, {"title": "a[*].b"})
     assert mapping.row(Record(1, 1, 0, b"", {"a": [{"b": "x"}]})).body == {"title": "x"}
     with pytest.raises(FeedError, match="not for xml"):
         mapping.row(Record(1, 1, 0, b"", etree.fromstring("<j/>")))

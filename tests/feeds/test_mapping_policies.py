@@ -4,18 +4,18 @@ from decimal import Decimal
 
 import pytest
 
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.errors import ConfigError
 from syncd.feeds.mapping.kinds import COMPILERS
 from syncd.feeds.mapping.mapping import Mapping
 from syncd.feeds.mapping.presets.loading import load_preset
 from syncd.feeds.readers.records import Record
 
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 
 
 def row(fields, item, lookups=None, form="json"):
-    return Mapping(CATALOG, fields, lookups, form).row(Record(1, 1, 0, b"", item))
+    return Mapping(CATALOGUE, fields, lookups, form).row(Record(1, 1, 0, b"", item))
 
 
 def codes(found):
@@ -164,7 +164,7 @@ def test_an_entry_with_a_star_holds_for_all_that_begin_so_and_the_longest_wins()
 
 def test_a_star_entry_is_checked_like_any_other():
     with pytest.raises(ConfigError, match="Nowhere"):
-        Mapping(CATALOG, {"categories": {"from": "c", "lookup": "t"}}, {"t": {"1*": "Nowhere"}}, "json")
+        Mapping(CATALOGUE, {"categories": {"from": "c", "lookup": "t"}}, {"t": {"1*": "Nowhere"}}, "json")
 
 
 def test_values_that_no_catalogue_knows_are_gathered_whether_or_not_a_default_stands_in():
@@ -250,7 +250,7 @@ def test_the_locale_holds_for_parts_too():
 )
 def test_a_wrong_policy_is_a_fault_that_names_the_key(fields, said):
     with pytest.raises(ConfigError) as raised:
-        Mapping(CATALOG, fields, None, "json")
+        Mapping(CATALOGUE, fields, None, "json")
     assert any(said in fault for fault in raised.value.faults), raised.value.faults
 
 

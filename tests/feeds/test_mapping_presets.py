@@ -9,21 +9,19 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits
+from syncd.domain import Catalogue, FeedLimits, check_body
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.readers.opening import open_reader
 from syncd.feeds.readers.records import Record
 
 ROOT = Path(__file__).parents[2]
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 
 
 def sample(name, file):
     source = (ROOT / "config" / "feeds.d" / f"{name}.toml.example").read_text()
-    feed = parse_feed(name, source, CATALOG, FeedDefaults())
-    reader = open_reader(ROOT / "feeds" / "samples" / file, feed.read, Limits())
+    feed = parse_feed(name, source, CATALOGUE, FeedDefaults())
+    reader = open_reader(ROOT / "feeds" / "samples" / file, feed.read, FeedLimits())
     return {row.reference_id: row for row in map(feed.mapping.row, reader)}
 
 
@@ -42,7 +40,7 @@ def test_a_sample_has_its_jobs_and_only_the_one_abroad_is_refused(name, file, co
     refused = {reference for reference, row in rows.items() if row.problems}
     assert refused == ({"MC-1010"} if file == "maple.xml" else set())
     for reference in rows.keys() - refused:
-        rules.check(rows[reference].body, CATALOG)
+        check_body(rows[reference].body, CATALOGUE)
 
 
 def test_the_indeed_sample_maps_field_by_field():
@@ -89,7 +87,7 @@ def test_the_json_ld_sample_maps_lists_and_single_objects_alike():
 
 
 def schemaorg(item):
-    feed = parse_feed("f", 'employer = "A"\npreset = "schemaorg"', CATALOG, FeedDefaults())
+    feed = parse_feed("f", 'employer = "A"\npreset = "schemaorg"', CATALOGUE, FeedDefaults())
     return feed.mapping.row(Record(1, 1, 0, b"", item))
 
 
@@ -119,7 +117,7 @@ def test_an_address_as_text_is_a_location():
 
 
 def test_an_indeed_feed_in_a_namespace_with_other_spellings_is_read():
-    feed = parse_feed("f", 'employer = "A"\npreset = "indeed"', CATALOG, FeedDefaults())
+    feed = parse_feed("f", 'employer = "A"\npreset = "indeed"', CATALOGUE, FeedDefaults())
     xml = '<job xmlns="urn:q"><referenceNumber>7</referenceNumber><expirationDate>2099-01-02</expirationDate></job>'
     body = feed.mapping.row(Record(1, 1, 0, b"", etree.fromstring(xml))).body
     assert (body["referenceId"], body["closeDate"]) == ("7", "2099-01-02")
@@ -128,9 +126,9 @@ def test_an_indeed_feed_in_a_namespace_with_other_spellings_is_read():
 
 def rows_of(tmp_path, preset, name, data):
     """What a preset makes of a delivery, as a run reads it."""
-    feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOG, FeedDefaults())
+    feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOGUE, FeedDefaults())
     (tmp_path / name).write_bytes(data)
-    return [feed.mapping.row(record) for record in open_reader(tmp_path / name, feed.read, Limits())]
+    return [feed.mapping.row(record) for record in open_reader(tmp_path / name, feed.read, FeedLimits())]
 
 
 def test_a_jobatus_feed_has_no_ids_and_is_read_by_the_preset_of_trovit(tmp_path):

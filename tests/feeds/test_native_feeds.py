@@ -5,15 +5,14 @@ from decimal import Decimal
 import pytest
 from lxml import etree
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue, check_body
 from syncd.errors import Invalid
 from syncd.feeds.mapping.mapping import Mapping
 from syncd.feeds.native import COLUMNS
 from syncd.feeds.readers.records import Record
 
-CATALOG = Catalog.default()
-NATIVE = Mapping(CATALOG)
+CATALOGUE = Catalogue.default()
+NATIVE = Mapping(CATALOGUE)
 
 
 def row(item):
@@ -81,7 +80,7 @@ def test_the_same_job_comes_to_the_same_body_in_every_format(item):
     assert found.body == BODY
     assert found.reference_id == "R-1"
     assert (found.problems, found.warnings) == ((), ())
-    assert set(rules.check(found.body, CATALOG).fields) == set(BODY)
+    assert set(check_body(found.body, CATALOGUE).fields) == set(BODY)
 
 
 def test_a_json_record_is_the_body_as_it_is():
@@ -192,7 +191,7 @@ def test_what_cannot_be_typed_is_refused_in_the_words_of_the_api(item, pointer, 
     found = row(item)
     assert found.problems == ()
     with pytest.raises(Invalid) as raised:
-        rules.check(found.body, CATALOG)
+        check_body(found.body, CATALOGUE)
     assert (pointer, code) in [(p.pointer, p.code) for p in raised.value.problems]
 
 
@@ -235,4 +234,4 @@ def test_read_only_members_of_a_get_answer_pass():
     assert body["id"] == 7
     assert body["employer"] == {"id": 1, "name": "A"}
     assert body["locations"][0]["id"] == 6077243
-    rules.check(body, CATALOG)
+    check_body(body, CATALOGUE)

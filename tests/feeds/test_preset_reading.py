@@ -2,14 +2,13 @@
 
 import pytest
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits
+from syncd.domain import Catalogue, FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.mapping.presets.loading import load_preset, preset_names
 from syncd.feeds.readers.opening import open_reader
 
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 EMPTY = {
     "indeed": "<source></source>",
     "ziprecruiter": "<source/>",
@@ -41,8 +40,8 @@ EMPTY = {
 def read(preset, text, folder):
     path = folder / "feed"
     path.write_text(text)
-    feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOG, FeedDefaults())
-    return list(open_reader(path, feed.read, Limits()))
+    feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOGUE, FeedDefaults())
+    return list(open_reader(path, feed.read, FeedLimits()))
 
 
 @pytest.mark.parametrize("preset", preset_names())

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import Limits, ReadSpec, read_stream
+from syncd.feeds.readers.opening import ReadSpec, read_stream
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -59,10 +60,10 @@ FILES = {
     "stored zip": zipped(zipfile.ZIP_STORED),
     "xlsx": SHEET,
 }
-LIMITS = Limits(file=1 << 22, record=200, text=4000, rows=12, depth=8, columns=8)
+LIMITS = FeedLimits(file=1 << 22, record=200, text=4000, rows=12, depth=8, columns=8)
 
 
-def read(data: bytes, spec: ReadSpec, limits: Limits) -> tuple[list[tuple[int, int | None]], str | None]:
+def read(data: bytes, spec: ReadSpec, limits: FeedLimits) -> tuple[list[tuple[int, int | None]], str | None]:
     """(number, line) of the records, and the code of the fault that ended them."""
     found: list[tuple[int, int | None]] = []
     fault: FeedError | None = None
@@ -119,7 +120,7 @@ def damaged(data: bytes, damage: list[tuple[str, float, bytes]]) -> bytes:
 
 @pytest.mark.parametrize("name", FILES)
 @settings(deadline=None, max_examples=120)
-@given(damages, st.sampled_from([Limits(), LIMITS]), st.booleans())
+@given(damages, st.sampled_from([FeedLimits(), LIMITS]), st.booleans())
 def test_a_damaged_file_gives_records_in_their_places_or_a_feed_error(name, damage, limits, told):
     data = damaged(FILES[name], damage)
     form = name if told and name in TEXTS else None
@@ -133,11 +134,11 @@ def test_a_damaged_file_gives_records_in_their_places_or_a_feed_error(name, dama
 @settings(deadline=None, max_examples=120)
 @given(damages)
 def test_damaged_xml_that_is_read_leniently_gives_records_or_a_feed_error(damage):
-    found, _ = read(damaged(FILES["xml"], damage), ReadSpec(recover=True), Limits())
+    found, _ = read(damaged(FILES["xml"], damage), ReadSpec(recover=True), FeedLimits())
     check_places(found, one_text=False, data=b"")
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_whole_file_gives_all_its_records(name):
-    found, fault = read(FILES[name], ReadSpec(), Limits())
+    found, fault = read(FILES[name], ReadSpec(), FeedLimits())
     assert (len(found), fault) == (18 if name in ("zip", "stored zip") else 9, None)

@@ -11,9 +11,10 @@ import pytest
 READ = """
 import sys
 from pathlib import Path
-from syncd.feeds.readers.opening import Limits, ReadSpec, open_reader
+from syncd.domain import FeedLimits
+from syncd.feeds.readers.opening import ReadSpec, open_reader
 known = (lambda digests: digests) if sys.argv[2] == "known" else None
-count = sum(1 for _ in open_reader(Path(sys.argv[1]), ReadSpec(), Limits(), known))
+count = sum(1 for _ in open_reader(Path(sys.argv[1]), ReadSpec(), FeedLimits(), known))
 status = Path("/proc/self/status").read_text()
 print(count, int(status.split("VmHWM:")[1].split()[0]) // 1024)
 """

@@ -9,8 +9,9 @@ import zipfile
 import pytest
 from lxml import etree
 
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import Limits, ReadSpec, open_reader, read_stream
+from syncd.feeds.readers.opening import ReadSpec, open_reader, read_stream
 
 CSV = b"id,title\n1,a\n2,b\n"
 XML = b"<jobs>\n<job><id>1</id></job><job><id>2</id></job></jobs>"
@@ -19,7 +20,7 @@ LINES = b'{"id": "1"}\n{"id": "2"}\n'
 ONE = b"<?xml version='1.0'?>\n<job><id>%d</id></job>"
 CONTENTS = {"csv": CSV, "xml": XML, "json": JSON, "jsonl": LINES}
 FOUND = ReadSpec()
-LIMITS = Limits()
+LIMITS = FeedLimits()
 
 
 def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -38,7 +39,7 @@ def encrypted(data: bytes) -> bytes:
     return bytes(marked)
 
 
-def reader_of(data: bytes, limits: Limits = LIMITS, known=None, spec: ReadSpec = FOUND):
+def reader_of(data: bytes, limits: FeedLimits = LIMITS, known=None, spec: ReadSpec = FOUND):
     return read_stream(lambda: io.BytesIO(data), spec, limits, known)
 
 
@@ -49,7 +50,7 @@ def ids(reader) -> list[str]:
     ]
 
 
-def fault(data: bytes, limits: Limits = LIMITS) -> FeedError:
+def fault(data: bytes, limits: FeedLimits = LIMITS) -> FeedError:
     with pytest.raises(FeedError) as caught:
         list(reader_of(data, limits))
     return caught.value
@@ -70,7 +71,7 @@ def test_a_compressed_feed_reads_like_the_feed_itself(form, pack):
 def test_a_compressed_file_is_known_by_its_content_not_its_name(tmp_path):
     path = tmp_path / "feed.csv"
     path.write_bytes(gzip.compress(CSV))
-    reader = open_reader(path, ReadSpec(), Limits())
+    reader = open_reader(path, ReadSpec(), FeedLimits())
     assert ids(reader) == ["1", "2"]
     assert reader.bytes_read == path.stat().st_size
 
@@ -188,15 +189,15 @@ def test_a_member_without_a_name_is_read_like_any_other():
 def test_limits_hold_for_all_members_together():
     rows = b"id,t\n" + b"1,%b\n" % (b"x" * 200) * 8_000
     data = zipped({"a.csv": rows, "b.csv": rows})
-    assert fault(data, Limits(rows=12_000)).code == "limit_exceeded"
-    assert "[limits] file" in fault(data, Limits(file=2_000_000, ratio=10_000)).detail
-    assert "[limits] ratio" in fault(data, Limits(ratio=100)).detail
-    assert len(list(reader_of(data, Limits(ratio=10_000)))) == 16_000
-    assert "[limits] ratio" in fault(gzip.compress(rows), Limits(ratio=100)).detail
-    assert "[limits] file" in fault(gzip.compress(rows), Limits(file=1_100_000, ratio=10_000)).detail
+    assert fault(data, FeedLimits(rows=12_000)).code == "limit_exceeded"
+    assert "[limits] file" in fault(data, FeedLimits(file=2_000_000, ratio=10_000)).detail
+    assert "[limits] ratio" in fault(data, FeedLimits(ratio=100)).detail
+    assert len(list(reader_of(data, FeedLimits(ratio=10_000)))) == 16_000
+    assert "[limits] ratio" in fault(gzip.compress(rows), FeedLimits(ratio=100)).detail
+    assert "[limits] file" in fault(gzip.compress(rows), FeedLimits(file=1_100_000, ratio=10_000)).detail
 
 
 def test_an_archive_with_too_long_a_list_of_members_is_refused():
     data = zipped({f"{n:0200}": b"" for n in range(5_000)}, zipfile.ZIP_STORED)
-    error = fault(data, Limits(text=1_000_000))
+    error = fault(data, FeedLimits(text=1_000_000))
     assert (error.code, "[limits] text" in error.detail) == ("limit_exceeded", True)

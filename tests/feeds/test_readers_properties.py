@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers import ReadSpec, source
 from syncd.feeds.readers.opening import read_stream
@@ -42,13 +42,13 @@ def chunk(request, monkeypatch):
 
 
 def records(data: bytes, spec: ReadSpec = FOUND, known=None):
-    return list(read_stream(lambda: io.BytesIO(data), spec, Limits(), known))
+    return list(read_stream(lambda: io.BytesIO(data), spec, FeedLimits(), known))
 
 
 def texts(data: bytes, spec: ReadSpec = FOUND, known=None) -> list[object]:
     """Every record in plain types, taken while it is valid; None for a known one."""
     found = []
-    for record in read_stream(lambda: io.BytesIO(data), spec, Limits(), known):
+    for record in read_stream(lambda: io.BytesIO(data), spec, FeedLimits(), known):
         item = record.item
         if isinstance(item, etree._Element):
             item = etree.tostring(item, with_tail=False, method="c14n")
@@ -153,7 +153,7 @@ def test_xml_reads_back_what_was_written(table, cdata, gap):
     data = f"<jobs>{gap}{''.join(jobs)}</jobs>".encode()
     got = [
         [child.text or "" for child in record.item]
-        for record in read_stream(lambda: io.BytesIO(data), ReadSpec(encoding="utf-8"), Limits())
+        for record in read_stream(lambda: io.BytesIO(data), ReadSpec(encoding="utf-8"), FeedLimits())
     ]
     assert got == table
 
@@ -182,7 +182,7 @@ def outcome(data: bytes, spec: ReadSpec, known=None):
     """All that reading comes to: the records and the error's code, if any."""
     found: list[object] = []
     try:
-        for record in read_stream(lambda: io.BytesIO(data), spec, Limits(), known):
+        for record in read_stream(lambda: io.BytesIO(data), spec, FeedLimits(), known):
             item = record.item
             if isinstance(item, etree._Element):
                 item = etree.tostring(item, with_tail=False, method="c14n")

@@ -10,14 +10,15 @@ from decimal import Decimal
 import pytest
 from lxml import etree
 
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import Limits, ReadSpec, read_stream
+from syncd.feeds.readers.opening import ReadSpec, read_stream
 from syncd.feeds.readers.records import Record
 
 X = '<?xml version="1.0" encoding="UTF-8"?>'
 MB = 1 << 20
 FOUND = ReadSpec()
-LIMITS = Limits()
+LIMITS = FeedLimits()
 
 
 def values(record: Record) -> object:
@@ -27,18 +28,18 @@ def values(record: Record) -> object:
     return record.item
 
 
-def read(data: bytes | str, spec: ReadSpec = FOUND, limits: Limits = LIMITS, known=None):
+def read(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS, known=None):
     """The reader after its last record, and (content, problem code) of each."""
     raw = data.encode() if isinstance(data, str) else data
     reader = read_stream(lambda: io.BytesIO(raw), spec, limits, known)
     return reader, [(values(r), r.problem.code if r.problem else None) for r in reader]
 
 
-def items(data: bytes | str, spec: ReadSpec = FOUND, limits: Limits = LIMITS) -> list[object]:
+def items(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS) -> list[object]:
     return [value for value, _ in read(data, spec, limits)[1]]
 
 
-def fault(data: bytes | str, spec: ReadSpec = FOUND, limits: Limits = LIMITS) -> FeedError:
+def fault(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS) -> FeedError:
     with pytest.raises(FeedError) as caught:
         read(data, spec, limits)
     return caught.value
@@ -410,9 +411,9 @@ def test_csv_cells_keep_newlines_quotes_and_delimiters():
 
 
 def test_csv_lines_are_those_of_the_record_s_start():
-    reader = read_stream(lambda: io.BytesIO(b'id,t\n1,"a\nb"\n\n2,c\n3,"5" x\n'), ReadSpec(), Limits())
+    reader = read_stream(lambda: io.BytesIO(b'id,t\n1,"a\nb"\n\n2,c\n3,"5" x\n'), ReadSpec(), FeedLimits())
     assert [(r.number, r.line) for r in reader] == [(1, 2), (2, 5), (3, 6)]
-    reader = read_stream(lambda: io.BytesIO(b"sep=;\r\nid;t\r\n1;a\r\n"), ReadSpec(), Limits())
+    reader = read_stream(lambda: io.BytesIO(b"sep=;\r\nid;t\r\n1;a\r\n"), ReadSpec(), FeedLimits())
     assert [r.line for r in reader] == [3]
 
 
@@ -427,7 +428,7 @@ def test_ragged_csv_rows_are_rejected_rows_with_the_cells_that_exist():
 
 
 def test_a_rejected_csv_row_can_be_written_again_as_it_was():
-    reader = read_stream(lambda: io.BytesIO(b"id,title\n1\n"), ReadSpec(), Limits())
+    reader = read_stream(lambda: io.BytesIO(b"id,title\n1\n"), ReadSpec(), FeedLimits())
     assert [record.raw() for record in reader] == [["1"]]
     assert reader.header == ["id", "title"]
 
@@ -653,10 +654,12 @@ def test_a_json_line_that_does_not_parse_is_a_rejected_row_and_no_more():
 
 
 def test_records_know_their_place():
-    reader = read_stream(lambda: io.BytesIO(b'[\n{"id": 1},\n{"id":\n 2},\n{"id": 3}]'), ReadSpec(), Limits())
+    reader = read_stream(
+        lambda: io.BytesIO(b'[\n{"id": 1},\n{"id":\n 2},\n{"id": 3}]'), ReadSpec(), FeedLimits()
+    )
     assert [(r.number, r.line, r.offset) for r in reader] == [(1, 2, 2), (2, 3, 13), (3, 5, 25)]
     text = b"\n<?xml version='1.0'?>\n<jobs>\n<job>\n<id>1</id></job>\n\n<job/><job>\n</job></jobs>"
-    reader = read_stream(lambda: io.BytesIO(text), ReadSpec(), Limits())
+    reader = read_stream(lambda: io.BytesIO(text), ReadSpec(), FeedLimits())
     assert [(r.number, r.line) for r in reader] == [(1, 4), (2, 7), (3, 7)]
 
 
@@ -672,7 +675,7 @@ def test_records_know_their_place():
 def test_the_marks_of_mended_rows_are_seen_even_when_the_rows_are_known(text):
     assert read(text)[0].mended
     raw = text.encode()
-    digests = {r.digest for r in read_stream(lambda: io.BytesIO(raw), ReadSpec(), Limits())}
+    digests = {r.digest for r in read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits())}
     assert read(text, known=digests.intersection)[0].mended
 
 
@@ -681,9 +684,9 @@ def test_the_marks_of_mended_rows_are_seen_even_when_the_rows_are_known(text):
     ["id,t\n1,a\n2,b\n", '[{"a":1},{"a":2}]', '{"a":1}\n{"a":2}\n', "<jobs><job>a</job><job>b</job></jobs>"],
 )
 def test_the_number_of_rows_and_the_size_of_the_file_are_limited(text):
-    assert fault(text, limits=Limits(rows=1)).code == "limit_exceeded"
-    assert fault(text, limits=Limits(file=10)).code == "limit_exceeded"
-    assert len(items(text, limits=Limits(rows=2))) == 2
+    assert fault(text, limits=FeedLimits(rows=1)).code == "limit_exceeded"
+    assert fault(text, limits=FeedLimits(file=10)).code == "limit_exceeded"
+    assert len(items(text, limits=FeedLimits(rows=2))) == 2
 
 
 @pytest.mark.parametrize(
@@ -697,9 +700,9 @@ def test_the_number_of_rows_and_the_size_of_the_file_are_limited(text):
 )
 def test_records_whose_digest_is_known_are_not_parsed_again(text):
     raw = text.encode()
-    first = list(read_stream(lambda: io.BytesIO(raw), ReadSpec(), Limits()))
+    first = list(read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits()))
     digests = {r.digest for r in first}
-    again = list(read_stream(lambda: io.BytesIO(raw), ReadSpec(), Limits(), digests.intersection))
+    again = list(read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits(), digests.intersection))
     assert [r.item for r in again] == [None] * len(first)
     assert [(r.number, r.line, r.offset, r.digest) for r in again] == [
         (r.number, r.line, r.offset, r.digest) for r in first
@@ -709,7 +712,9 @@ def test_records_whose_digest_is_known_are_not_parsed_again(text):
 def test_a_date_in_the_feed_s_header_matters_only_to_mappings_that_look_outside_the_record():
     def digests(date, outside):
         text = f"<source><lastBuildDate>{date}</lastBuildDate><job><id>1</id></job></source>".encode()
-        return [r.digest for r in read_stream(lambda: io.BytesIO(text), ReadSpec(outside=outside), Limits())]
+        return [
+            r.digest for r in read_stream(lambda: io.BytesIO(text), ReadSpec(outside=outside), FeedLimits())
+        ]
 
     assert digests("today", True) != digests("tomorrow", True)
     assert digests("today", False) == digests("tomorrow", False)
@@ -719,13 +724,15 @@ def test_the_same_record_in_another_namespace_is_another_record():
     one = b'<jobs xmlns="urn:a"><job><id>1</id></job></jobs>'
     two = b'<jobs xmlns="urn:b"><job><id>1</id></job></jobs>'
     spec = ReadSpec(outside=False)
-    digests = [[r.digest for r in read_stream(lambda d=d: io.BytesIO(d), spec, Limits())] for d in (one, two)]
+    digests = [
+        [r.digest for r in read_stream(lambda d=d: io.BytesIO(d), spec, FeedLimits())] for d in (one, two)
+    ]
     assert digests[0] != digests[1]
 
 
 def test_the_digest_of_a_csv_row_depends_on_the_header():
     one, two = (
-        [r.digest for r in read_stream(lambda t=t: io.BytesIO(t), ReadSpec(), Limits())]
+        [r.digest for r in read_stream(lambda t=t: io.BytesIO(t), ReadSpec(), FeedLimits())]
         for t in (b"id,title\n1,a\n", b"title,id\n1,a\n")
     )
     assert one != two
@@ -733,7 +740,7 @@ def test_the_digest_of_a_csv_row_depends_on_the_header():
 
 def test_progress_is_counted_in_bytes_of_the_file():
     raw = json.dumps([{"id": n, "t": "x" * 500} for n in range(6000)]).encode()
-    reader = read_stream(lambda: io.BytesIO(raw), ReadSpec(), Limits())
+    reader = read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits())
     seen = {reader.bytes_read for _ in reader}
     assert 3 < len(seen) < 50
     assert reader.bytes_read == len(raw)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import Limits, ReadSpec, read_stream
+from syncd.feeds.readers.opening import ReadSpec, read_stream
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -17,10 +18,10 @@ from spreadsheets import book, row, zipped
 
 HEAD = row("id", "title")
 FOUND = ReadSpec()
-LIMITS = Limits()
+LIMITS = FeedLimits()
 
 
-def reader_of(data: bytes, spec: ReadSpec = FOUND, limits: Limits = LIMITS, known=None):
+def reader_of(data: bytes, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS, known=None):
     return read_stream(lambda: io.BytesIO(data), spec, limits, known)
 
 
@@ -28,7 +29,7 @@ def items(data: bytes, spec: ReadSpec = FOUND) -> list[object]:
     return [record.item for record in reader_of(data, spec)]
 
 
-def fault(data: bytes, spec: ReadSpec = FOUND, limits: Limits = LIMITS) -> FeedError:
+def fault(data: bytes, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS) -> FeedError:
     with pytest.raises(FeedError) as caught:
         list(reader_of(data, spec, limits))
     return caught.value
@@ -138,7 +139,7 @@ def test_a_faulty_spreadsheet_fails_with_its_reason(name):
 
 def test_more_texts_than_rows_are_allowed_break_the_limit_and_leave_nothing_open():
     data = book({"Jobs": HEAD + row(1, "a")}, ["<t>x</t>"] * 9)
-    assert "[limits] rows" in fault(data, limits=Limits(rows=8)).detail
+    assert "[limits] rows" in fault(data, limits=FeedLimits(rows=8)).detail
 
 
 def test_a_spreadsheet_is_refused_where_the_setting_says_another_format():

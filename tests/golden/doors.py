@@ -28,14 +28,21 @@ from syncd import logs
 from syncd.api import add_health, make_app, server_limits
 from syncd.cli.entry import run as run_command
 from syncd.config import load_settings
-from syncd.domain.catalog import Catalog
-from syncd.domain.edits import digest, field_digests
-from syncd.domain.job import Employer, Location, Place, Salary, Status
-from syncd.domain.policy import Limits
+from syncd.domain import (
+    Catalogue,
+    Employer,
+    FeedLimits,
+    Location,
+    Place,
+    Salary,
+    Status,
+    field_digests,
+)
+from syncd.domain import value_digest as digest
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import ReadSpec, open_reader
 from syncd.service.housekeeping import SearchIndexing
-from syncd.service.stores import catalog_of
+from syncd.service.stores import catalogue_of
 from syncd.store import Store
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Feed
@@ -119,7 +126,7 @@ def digest_values() -> dict[str, object]:
 
 def feed_digests(name: str, toml: str) -> dict[str, str]:
     """Return, in hex, the digests that say whether a feed file still reads its records in the same way."""
-    config = parse_feed(name, toml, Catalog.default(), FeedDefaults())
+    config = parse_feed(name, toml, Catalogue.default(), FeedDefaults())
     feed = Feed(7, config, Employer(3, "Maple Kitchens"), Path("drop") / name)
     return {
         "FeedConfig.fingerprint": config.fingerprint.hex(),
@@ -131,7 +138,9 @@ def feed_digests(name: str, toml: str) -> dict[str, str]:
 def record_digests(path: Path, **read: Any) -> list[list[Any]]:
     """Return the number, line and digest (hex) of each record of a file."""
     spec = ReadSpec(**read)
-    return [[record.number, record.line, record.digest.hex()] for record in open_reader(path, spec, Limits())]
+    return [
+        [record.number, record.line, record.digest.hex()] for record in open_reader(path, spec, FeedLimits())
+    ]
 
 
 # -- an installation -------------------------------------------------------------------------------------
@@ -232,7 +241,7 @@ class Installation:
         settings = load_settings(self.config, {})
         with self._own_process(), self.store() as store:
             logs.set_up()
-            app = make_app(store, settings.api, catalog_of(store, settings, remember=True))
+            app = make_app(store, settings.api, catalogue_of(store, settings, remember=True))
 
             async def readiness() -> dict[str, Any]:
                 return {"ready": True}

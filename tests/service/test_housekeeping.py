@@ -4,8 +4,7 @@ import sqlite3
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from syncd.domain.job import Actor, ActorKind, JobInput, Place
-from syncd.domain.run import RunState
+from syncd.domain import Actor, ActorKind, JobInput, Place, RunState
 from syncd.errors import StoreOverloaded
 from syncd.service.housekeeping import Housekeeping, SearchIndexing
 from syncd.store import employers, feeds, runs, search_index, upsert

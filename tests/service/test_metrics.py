@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from syncd.domain.run import Counts, Run, RunKind, RunState
+from syncd.domain import Run, RunCounts, RunKind, RunState
 from syncd.service.metrics import Metrics
 from syncd.store import employers
 from syncd.sync.calendar.refresher import RefreshResult
@@ -41,7 +41,7 @@ def told(metrics):
 
 def a_run(state=RunState.SUCCEEDED, feed="acme", **counts):
     run = Run(1, feed, 1, "Acme Ltd.", RunKind.FILE, state, "jobs.csv", 100)
-    return replace(run, counts=Counts(**counts), phases={"read": 0.5, "apply": 2.0})
+    return replace(run, counts=RunCounts(**counts), phases={"read": 0.5, "apply": 2.0})
 
 
 def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):

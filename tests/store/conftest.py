@@ -9,9 +9,21 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
-from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Location, Status
-from syncd.domain.job_fields import ATTRIBUTES
-from syncd.domain.plan import Archive, Change, Create, Delete, Update
+from syncd.domain import (
+    ATTRIBUTES,
+    Actor,
+    ActorKind,
+    Archive,
+    Change,
+    CloseOrigin,
+    Create,
+    Delete,
+    Employer,
+    Job,
+    Location,
+    Status,
+    Update,
+)
 from syncd.store import Store, employers
 from syncd.store.apply import apply
 

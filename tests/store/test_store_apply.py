@@ -8,18 +8,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from syncd.domain.job import (
+from syncd.domain import (
     Actor,
     ActorKind,
     ArchivedBy,
     CloseOrigin,
+    Create,
+    Delete,
     Employer,
     Job,
     Location,
     Salary,
     Status,
+    Unchanged,
+    Update,
 )
-from syncd.domain.plan import Create, Delete, Unchanged, Update
 from syncd.errors import StoreError
 from syncd.store import StaleDecision, Store, employers, history, jobs, rows
 

@@ -4,8 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from syncd.domain.job import Actor, ActorKind, ArchivedBy, Employer, Status
-from syncd.domain.plan import Create, Ownership
+from syncd.domain import Actor, ActorKind, ArchivedBy, Create, Employer, Ownership, Status
 from syncd.errors import NotFound
 from syncd.store import Store, employers, feeds, runs
 from syncd.store.apply import apply

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from syncd.domain.job import ArchivedBy, Employer, Job, Salary, Status
+from syncd.domain import ArchivedBy, Employer, Job, Salary, Status
 from syncd.store import Store, employers, history, jobs
 
 CHANGES = 3 * history.WHOLE_EVERY + 5

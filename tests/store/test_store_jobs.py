@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from syncd.domain.job import Actor, ActorKind, ArchivedBy, Employer, Status
+from syncd.domain import Actor, ActorKind, ArchivedBy, Employer, Status
 from syncd.store import Store, employers, jobs
 
 

@@ -173,7 +173,7 @@ def test_a_backup_is_a_whole_store(store: Store, tmp_path: Path) -> None:
 _ACKNOWLEDGING = """
 import sys, threading
 from zoneinfo import ZoneInfo
-from syncd.domain.job import Actor, ActorKind, JobInput, Place, Status
+from syncd.domain import Actor, ActorKind, JobInput, Place, Status
 from syncd.store import Store, employers, upsert
 
 store = Store.open(sys.argv[1], timezone=ZoneInfo("UTC"), exclusive=True)

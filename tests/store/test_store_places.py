@@ -2,8 +2,7 @@
 
 import pytest
 
-from syncd.domain.job import Employer, JobInput, Place
-from syncd.domain.places import parse
+from syncd.domain import Employer, JobInput, Place, parse_place
 from syncd.store import Store, employers, gazetteer, places, upsert
 from syncd.store.apply import apply
 
@@ -45,7 +44,7 @@ FOUND = [
 
 
 def find(store: Store, employer: Employer, text: str):
-    return store.read(lambda tx: places.find(tx, employer.id, parse(text)))
+    return store.read(lambda tx: places.find(tx, employer.id, parse_place(text)))
 
 
 @pytest.mark.parametrize(("text", "description"), FOUND)
@@ -69,7 +68,7 @@ def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
 ) -> None:
     def all_of_them(tx):
         rows = tx.all("SELECT id, name, province FROM place")
-        return [(row, places.find(tx, employer.id, parse(f"{row[1]}, {row[2]}"))) for row in rows]
+        return [(row, places.find(tx, employer.id, parse_place(f"{row[1]}, {row[2]}"))) for row in rows]
 
     pairs = store.read(all_of_them)
     assert len(pairs) > 3000
@@ -80,7 +79,7 @@ def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
 
 
 def located(store: Store, employer: Employer, *texts: str) -> list[str]:
-    sent = JobInput({"title": "x", "locations": tuple(parse(text) for text in texts)})
+    sent = JobInput({"title": "x", "locations": tuple(parse_place(text) for text in texts)})
     found = store.read(lambda tx: places.locate(tx, employer.id, sent))
     assert found.fields["title"] == "x"
     return [place.description for place in found.fields["locations"]]
@@ -121,7 +120,7 @@ def test_an_added_place_keeps_its_id_and_is_its_employers(board, store: Store, e
 
 
 def test_two_jobs_of_one_batch_share_a_new_place(store: Store, employer: Employer, board) -> None:
-    from syncd.domain.plan import Create
+    from syncd.domain import Create
 
     new = find(store, employer, "Petit-Lac, QC")
     jobs = board.apply(*(Create(board.job(locations=(new,))) for _ in range(3)))
@@ -132,8 +131,7 @@ def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, boar
     new = find(store, employer, "Petit-Lac, QC")
 
     def fn(tx):
-        from syncd.domain.job import Actor, ActorKind
-        from syncd.domain.plan import Create
+        from syncd.domain import Actor, ActorKind, Create
 
         apply(tx, [Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
         raise ZeroDivisionError
@@ -172,7 +170,7 @@ def test_a_new_gazetteer_changes_names_and_removes_nothing(
 
 
 def test_an_upsert_with_an_unknown_place_twice_is_one_job_unchanged(store: Store, employer: Employer) -> None:
-    from syncd.domain.job import Actor, ActorKind
+    from syncd.domain import Actor, ActorKind
 
     sent = JobInput(
         {"title": "x", "referenceId": "A", "categories": (1,), "locations": (Place("Petit-Lac", "QC"),)}

@@ -7,8 +7,20 @@ from typing import Any
 
 import pytest
 
-from syncd.domain.job import Actor, ActorKind, ArchivedBy, Employer
-from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunKind, RunState, UnknownValues, Warning
+from syncd.domain import (
+    Actor,
+    ActorKind,
+    ArchivedBy,
+    Employer,
+    FeedWarning,
+    HoldScope,
+    RejectedRow,
+    Run,
+    RunCounts,
+    RunKind,
+    RunState,
+    UnknownValues,
+)
 from syncd.errors import NotFound, Problem
 from syncd.store import Store, feeds, keys, replies, runs
 
@@ -58,12 +70,12 @@ def test_what_is_saved_comes_back(begin, store: Store, clock) -> None:
         run,
         state=RunState.HELD,
         attempt=2,
-        holds=Holds.ARCHIVE,
+        holds=HoldScope.ARCHIVE,
         withheld="w",
         reason="r",
         sha256="ab" * 32,
         ended_at=clock() + timedelta(microseconds=1),
-        counts=Counts(*range(11)),
+        counts=RunCounts(*range(11)),
         phases={"read": 0.25, "apply": 1.5},
     )
     store.write(lambda tx: runs.save(tx, run))
@@ -121,8 +133,8 @@ STEPS_BACK = [
     ([("a", RunState.SUCCEEDED, None), ("b", RunState.PARTIAL, None)], "a", True),
     ([("a", RunState.SUCCEEDED, None), ("b", RunState.FAILED, None)], "a", False),
     ([("a", RunState.FAILED, None), ("b", RunState.SUCCEEDED, None)], "a", False),
-    ([("a", RunState.HELD, Holds.ARCHIVE), ("b", RunState.SUCCEEDED, None)], "a", True),
-    ([("a", RunState.HELD, Holds.ALL), ("b", RunState.SUCCEEDED, None)], "a", False),
+    ([("a", RunState.HELD, HoldScope.ARCHIVE), ("b", RunState.SUCCEEDED, None)], "a", True),
+    ([("a", RunState.HELD, HoldScope.ALL), ("b", RunState.SUCCEEDED, None)], "a", False),
     (
         [("a", RunState.SUCCEEDED, None), ("b", RunState.SUCCEEDED, None), ("a", RunState.SUCCEEDED, None)],
         "a",
@@ -180,7 +192,7 @@ def test_rejected_rows_and_warnings_come_back_in_order(begin, store: Store) -> N
         ),
         RejectedRow(1, None, None, (Problem("", "wrong_type", "no", 5),)),
     ]
-    warnings = [Warning("duplicate", "twice", 3, "C"), Warning("declared", "fewer")]
+    warnings = [FeedWarning("duplicate", "twice", 3, "C"), FeedWarning("declared", "fewer")]
     store.write(lambda tx: (runs.add_rejected(tx, run.id, rows), runs.add_warnings(tx, run.id, warnings)))
     assert store.read(lambda tx: list(runs.rejected_rows(tx, run.id))) == rows[::-1]
     assert store.read(lambda tx: list(runs.warnings(tx, run.id))) == warnings
@@ -202,7 +214,7 @@ def test_no_value_of_a_feed_breaks_the_log(begin, store: Store, value: object) -
     run = begin(file="\udce9.xml", claimed="\udce9")
     row = RejectedRow(1, 1, "\ud800", (Problem("/\ud800", "wrong_type", "\ud800", value),))
     store.write(lambda tx: runs.add_rejected(tx, run.id, [row]))
-    store.write(lambda tx: runs.add_warnings(tx, run.id, [Warning("x", "\ud800", 1, "\ud800")]))
+    store.write(lambda tx: runs.add_warnings(tx, run.id, [FeedWarning("x", "\ud800", 1, "\ud800")]))
     [found] = store.read(lambda tx: list(runs.rejected_rows(tx, run.id)))
     assert found.errors[0].code == "wrong_type"
 
@@ -233,10 +245,10 @@ def test_a_held_plan_is_kept_until_it_is_settled(begin, store: Store) -> None:
 
 def test_old_runs_go_but_not_what_is_still_needed(begin, end, store: Store, clock) -> None:
     old = end(begin(), RunState.SUCCEEDED)
-    store.write(lambda tx: runs.add_warnings(tx, old.id, [Warning("x", "y")]))
+    store.write(lambda tx: runs.add_warnings(tx, old.id, [FeedWarning("x", "y")]))
     newest_applied = end(begin(), RunState.PARTIAL)
     end(begin(), RunState.FAILED)
-    held = end(begin(), RunState.HELD, holds=Holds.ALL)
+    held = end(begin(), RunState.HELD, holds=HoldScope.ALL)
     open_one = begin()
     clock.advance(days=2)
     recent = end(begin(), RunState.FAILED)

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from syncd.domain.job import ArchivedBy, Employer, Job, Status
-from syncd.domain.text import fold
+from syncd.domain import ArchivedBy, Employer, Job, Status, fold
 from syncd.store import Store, employers, jobs, schema, search, search_index
 from syncd.store.engine import Database
 from syncd.store.order import Window
@@ -302,7 +301,7 @@ def test_a_store_of_the_first_schema_is_brought_up_with_its_jobs(board, path: Pa
 _BUSY = """
 import random, sys, threading
 from zoneinfo import ZoneInfo
-from syncd.domain.job import Actor, ActorKind, JobInput, Place
+from syncd.domain import Actor, ActorKind, JobInput, Place
 from syncd.errors import NotFound
 from syncd.store import Store, employers, search_index, upsert
 

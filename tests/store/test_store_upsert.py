@@ -5,9 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Actor, ActorKind, Employer, JobInput, Status
-from syncd.domain.rules import check
+from syncd.domain import Actor, ActorKind, Catalogue, Employer, JobInput, Status, check_body
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed
 from syncd.store import Store, employers, history, jobs, upsert
 
@@ -25,11 +23,11 @@ KEY = Actor(ActorKind.KEY, 1)
 
 
 def sent(**fields: object) -> JobInput:
-    return check({**BODY, **fields}, Catalog.default())
+    return check_body({**BODY, **fields}, Catalogue.default())
 
 
 def only(**fields: object) -> JobInput:
-    return check(fields, Catalog.default())
+    return check_body(fields, Catalogue.default())
 
 
 @pytest.fixture

@@ -12,10 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Actor, ActorKind, Employer, Job
-from syncd.domain.run import RejectedRow, Run, Warning
+from syncd.domain import Actor, ActorKind, Catalogue, Employer, FeedWarning, Job, RejectedRow, Run, check_body
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds, jobs, runs, upsert
 from syncd.sync.files.names import filed_name
@@ -64,7 +61,7 @@ class Board:
     store: Store
     clock: Clock
     folder: Path
-    catalog: Catalog = field(default_factory=Catalog.default)
+    catalogue: Catalogue = field(default_factory=Catalogue.default)
     employer: Employer = field(init=False)
     row = staticmethod(body)
 
@@ -73,11 +70,11 @@ class Board:
         self.importer = self.make_importer()
 
     def make_importer(self, **options: Any) -> Importer:
-        return Importer(self.store, catalog=self.catalog, scratch=self.folder, **options)
+        return Importer(self.store, catalogue=self.catalogue, scratch=self.folder, **options)
 
     def feed(self, toml: str = "", name: str = "acme") -> Feed:
         """A feed of native JSON with these settings."""
-        config = parse_feed(name, f'employer = "Acme Ltd."\n{toml}', self.catalog, FeedDefaults())
+        config = parse_feed(name, f'employer = "Acme Ltd."\n{toml}', self.catalogue, FeedDefaults())
         feed_id = self.store.write(lambda tx: feeds.feed_id(tx, name, self.employer.id))
         folder = self.folder / "drop" / name
         (folder / "done").mkdir(parents=True, exist_ok=True)
@@ -113,12 +110,12 @@ class Board:
     def rejected(self, run: Run) -> list[RejectedRow]:
         return self.store.read(lambda tx: list(runs.rejected_rows(tx, run.id)))
 
-    def warnings(self, run: Run) -> list[Warning]:
+    def warnings(self, run: Run) -> list[FeedWarning]:
         return self.store.read(lambda tx: list(runs.warnings(tx, run.id)))
 
     def put(self, sent: dict[str, Any]) -> Job:
         """What a person sends through the API."""
-        checked = rules.check(sent, self.catalog)
+        checked = check_body(sent, self.catalogue)
         return self.store.write(
             lambda tx: upsert.put(tx, self.employer.id, checked, Actor(ActorKind.KEY, 1))
         )[0]

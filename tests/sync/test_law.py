@@ -26,10 +26,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from syncd.api import make_app, server_limits
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Employer
-from syncd.domain.policy import Threshold
-from syncd.domain.run import Run
+from syncd.config import Api
+from syncd.domain import Catalogue, Employer, Run, Threshold
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds, keys, runs
 from syncd.sync.calendar.refresher import Refresher
@@ -39,12 +37,11 @@ from syncd.sync.run.feed import Feed, Stopped
 from syncd.sync.run.importer import Importer
 from syncd.sync.run.source import SourceFile
 from syncd.web import make_runner
-from tests.settings import api_settings
 
 ZONE = ZoneInfo("America/Toronto")
 START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
 NEVER = Threshold(100, 10**9)
-CATALOG = Catalog.default()
+CATALOGUE = Catalogue.default()
 #: Feed → its settings: two plain ones, one whose files are no snapshots, and one of other habits.
 FEEDS = {
     "north": "",
@@ -64,8 +61,8 @@ class Served:
         self.port = asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result()
 
     async def _serve(self) -> int:
-        settings = api_settings()
-        self._runner = make_runner(make_app(self.store, settings, CATALOG), server_limits(settings))
+        settings = Api()
+        self._runner = make_runner(make_app(self.store, settings, CATALOGUE), server_limits(settings))
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
@@ -226,11 +223,11 @@ class Fast:
 
     def __post_init__(self) -> None:
         store, employer = self.client.store, self.client.employer
-        self.importer = Importer(store, catalog=CATALOG, scratch=self.folder)
+        self.importer = Importer(store, catalogue=CATALOGUE, scratch=self.folder)
         self.feeds = {}
         for name, toml in FEEDS.items():
             name_ = f"{name}-{employer.id}"
-            config = parse_feed(name_, f'employer = "{employer.name}"\n{toml}', CATALOG, FeedDefaults())
+            config = parse_feed(name_, f'employer = "{employer.name}"\n{toml}', CATALOGUE, FeedDefaults())
             limits = dict.fromkeys(
                 ("max_archive", "max_rejected", "max_rekeyed", "max_retitled", "max_shrunk"), NEVER
             )
@@ -258,7 +255,7 @@ class Fast:
         if cut is None:
             return self.importer.run(feed, source, run)
         store, edges = self.client.store, itertools.count()
-        dying = Importer(store, catalog=CATALOG, scratch=self.folder, stop=lambda: next(edges) == cut)
+        dying = Importer(store, catalogue=CATALOGUE, scratch=self.folder, stop=lambda: next(edges) == cut)
         try:
             return dying.run(feed, source, run)
         except Stopped:

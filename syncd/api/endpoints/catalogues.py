@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from aiohttp import web
 
+from syncd.api.catalogues import CatalogueResource
 from syncd.api.context import CONTEXT
 from syncd.api.path_ids import path_id
 from syncd.errors import NotFound
@@ -17,20 +18,20 @@ from syncd.web import JSON, Handler, answer
 _HEADERS = {"Content-Type": JSON}
 
 
-def list_of(kind: str) -> Handler:
-    """The handler of ``GET /{kind}``."""
+def list_of(resource: CatalogueResource) -> Handler:
+    """The handler of its list."""
 
     async def serve(request: web.Request) -> web.Response:
-        return answer(request, request.app[CONTEXT].render.catalogue(kind), _HEADERS)
+        return answer(request, request.app[CONTEXT].render.catalogue(resource.catalogue), _HEADERS)
 
     return serve
 
 
-def entry_of(kind: str) -> Handler:
-    """The handler of ``GET /{kind}/{id}``."""
+def entry_of(resource: CatalogueResource) -> Handler:
+    """The handler of one of its entries."""
 
     async def serve(request: web.Request) -> web.Response:
-        found = request.app[CONTEXT].render.catalogue_entry(kind, path_id(request, "entry"))
+        found = request.app[CONTEXT].render.catalogue_entry(resource.catalogue, path_id(request, "entry"))
         if found is None:
             raise NotFound("entry", request.match_info["id"])
         return answer(request, found, _HEADERS)

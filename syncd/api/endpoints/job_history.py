@@ -14,16 +14,13 @@ from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.api.paging import ListQuery, links, paging
 from syncd.api.path_ids import path_id
 from syncd.api.payloads import Renderer, Shape, encode
-from syncd.domain.job import ActorKind, Employer, Job
-from syncd.domain.job_fields import ATTRIBUTES
+from syncd.domain import CHANGEABLE, ActorKind, Employer, Job
 from syncd.errors import NotFound
 from syncd.store import history
 from syncd.store.history import Step
 from syncd.web import JSON
 
 PARAMETERS = frozenset({"pageSize", "page"})
-#: What a change can be about, in the order of docs/specification.md 2.1.
-FIELDS = ("publishDate", *ATTRIBUTES)
 
 
 async def list_history(request: web.Request) -> web.Response:
@@ -37,12 +34,12 @@ async def list_history(request: web.Request) -> web.Response:
     )
     if not total:
         raise NotFound("job", job_id)
-    data = [shown(step, context.render, employer) for step in steps]
+    data = [history_entry(step, context.render, employer) for step in steps]
     body = encode({"data": data, "paging": paging(query, total, address)})
     return web.Response(body=body, headers={"Content-Type": JSON, **links(query, total, address)})
 
 
-def shown(step: Step, render: Renderer, employer: Employer) -> Shape:
+def history_entry(step: Step, render: Renderer, employer: Employer) -> Shape:
     """One entry as it is answered."""
     entry = step.entry
     return {
@@ -66,7 +63,7 @@ def _changes(step: Step, render: Renderer, employer: Employer) -> list[Shape]:
     before, after = _values(step.before, render, employer), _values(step.after, render, employer)
     return [
         {"field": name, "before": before.get(name), "after": after.get(name)}
-        for name in FIELDS
+        for name in CHANGEABLE
         if before.get(name) != after.get(name)
     ]
 
@@ -74,5 +71,5 @@ def _changes(step: Step, render: Renderer, employer: Employer) -> list[Shape]:
 def _values(job: Job | None, render: Renderer, employer: Employer) -> dict[str, Any]:
     if job is None:
         return {}
-    addresses = {"applicationEmail": job.application_email, "applicationUrl": job.application_url}
-    return {**render.shape(job, employer), **addresses}
+    shape = render.shape(job, employer)
+    return {name: getattr(shape, name) for name in CHANGEABLE}

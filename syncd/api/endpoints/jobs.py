@@ -11,8 +11,7 @@ from syncd.api import idempotency
 from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.api.paging import ListQuery, links, paging
 from syncd.api.path_ids import path_id
-from syncd.domain.job import Job, JobInput
-from syncd.domain.rules import check, check_reference
+from syncd.domain import Job, JobInput, check_body, check_reference
 from syncd.errors import NotFound
 from syncd.store import Tx, jobs, upsert
 from syncd.web import JSON, JSON_LD, UNCONDITIONAL, answer, conditions_of, read_object, tag_of, wants_json_ld
@@ -138,13 +137,15 @@ async def _sent(
 ) -> JobInput:
     """The checked body of an update: every fault that can be known without the job, at once."""
     body = await read_object(request, request.app[CONTEXT].limits)
-    return check(body, request.app[CONTEXT].catalog, reference_required=by_reference, addressed=addressed)
+    return check_body(
+        body, request.app[CONTEXT].catalogue, reference_required=by_reference, addressed=addressed
+    )
 
 
 def _new(request: web.Request, body: dict[str, object]) -> JobInput:
     """The checked body of a job that is to be made: what it lacks is told with every other fault of it."""
     context = request.app[CONTEXT]
-    return check(body, context.catalog, creating=context.store.now())
+    return check_body(body, context.catalogue, creating=context.store.now())
 
 
 def _precondition(request: web.Request) -> Callable[[Job | None], None]:

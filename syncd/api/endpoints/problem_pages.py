@@ -10,7 +10,7 @@ from html import escape
 
 from aiohttp import web
 
-from syncd.domain.codes import FIELD_CODES
+from syncd.domain import FIELD_CODES
 from syncd.errors import NotFound
 from syncd.web import CODES, answer
 

@@ -12,7 +12,7 @@ from syncd.api.openapi.operations import OPERATIONS, Answer, Operation
 from syncd.api.openapi.schemas import Schema, answers, ref
 from syncd.api.openapi.shared import ALWAYS, ERROR_HEADERS, OPTIONAL_HEADERS, headers, parameters
 from syncd.config import Api
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.web import CODES
 
 PROBLEM = "application/problem+json"
@@ -38,14 +38,14 @@ _TAGS = {
 }
 
 
-def document(settings: Api, catalog: Catalog, routes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+def document(settings: Api, catalogue: Catalogue, routes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
     """The document for ``routes`` (path under the base → methods). Raises LookupError if operations and routes are
     not the same."""
     wanted = {(method, path) for path, methods in routes.items() for method in methods}
     if wanted != set(OPERATIONS):
         raise LookupError(f"routes and operations differ: {sorted(wanted ^ set(OPERATIONS))}")
     head = _head()
-    shown = {**examples.answers(catalog), "Document": {**head, "paths": {}}}
+    shown = {**examples.answers(catalogue), "Document": {**head, "paths": {}}}
     paths: dict[str, Any] = {}
     for (method, path), operation in OPERATIONS.items():
         own = ("id",) if "{id}" in path else ()
@@ -63,7 +63,7 @@ def document(settings: Api, catalog: Catalog, routes: Mapping[str, Iterable[str]
             "responses": {
                 str(status): _error(status, of_status(status, CODES)) for status in _statuses(CODES)
             },
-            "schemas": {**answers(catalog), **bodies(catalog), "Document": {"type": "object"}},
+            "schemas": {**answers(catalogue), **bodies(catalogue), "Document": {"type": "object"}},
         },
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -10,13 +10,23 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from syncd.api.endpoints.job_history import shown
+from syncd.api.catalogues import CATALOGUES
+from syncd.api.endpoints import history_entry
 from syncd.api.jsonld import JsonLd
 from syncd.api.paging import ListQuery, paging
 from syncd.api.payloads import Renderer
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Actor, ActorKind, CloseOrigin, Employer, Job, Location, Salary, Status
-from syncd.domain.job_fields import Routing
+from syncd.domain import (
+    Actor,
+    ActorKind,
+    Catalogue,
+    CloseOrigin,
+    Employer,
+    Job,
+    Location,
+    Routing,
+    Salary,
+    Status,
+)
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
 from syncd.store.history import Entry, Step
 from syncd.store.jobs import Header
@@ -103,34 +113,31 @@ def error(code: str) -> Any:
     return msgspec.json.decode(body)
 
 
-def answers(catalog: Catalog) -> dict[str, Any]:
+def answers(catalogue: Catalogue) -> dict[str, Any]:
     """An example of each shape that the service answers with, by the name of its schema."""
-    render = Renderer(catalog)
+    render = Renderer(catalogue)
     return {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
-        "JobPosting": _plain(JsonLd(catalog).job(_JOB, _EMPLOYER)),
+        "JobPosting": _plain(JsonLd(catalogue).job(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_header()], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
-            "data": [_plain(msgspec.json.encode(shown(step, render, _EMPLOYER))) for step in _steps()],
+            "data": [
+                _plain(msgspec.json.encode(history_entry(step, render, _EMPLOYER))) for step in _steps()
+            ],
             "paging": _paging("/jobs/4711/history", 2),
         },
         "Location": _plain(render.location(_CALGARY)),
         "LocationList": _plain(render.locations([_CALGARY], _paging("/locations", 1))),
-        **_catalogues(render, catalog),
+        **_catalogues(render, catalogue),
     }
 
 
-def _catalogues(render: Renderer, catalog: Catalog) -> dict[str, Any]:
-    kinds: dict[str, tuple[str, Iterable[int]]] = {
-        "PositionType": ("positiontypes", catalog.position_types),
-        "Category": ("categories", catalog.categories),
-        "SalaryPeriod": ("salaryperiods", catalog.periods),
-        "ApplicantRoutingType": ("applicantroutingtypes", catalog.routing_types),
-    }
+def _catalogues(render: Renderer, catalogue: Catalogue) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for name, (kind, ids) in kinds.items():
-        found[f"{name}List"] = _plain(render.catalogue(kind))
-        found[name] = _plain(render.catalogue_entry(kind, next(iter(ids))) or b"null")
+    for resource in CATALOGUES:
+        first = next(iter(catalogue.entries(resource.catalogue)))
+        found[f"{resource.schema}List"] = _plain(render.catalogue(resource.catalogue))
+        found[resource.schema] = _plain(render.catalogue_entry(resource.catalogue, first) or b"null")
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from syncd.api.catalogues import CATALOGUES, CatalogueResource
 from syncd.web import JSON, JSON_LD
 
 _LIST = ("Link",)
@@ -57,21 +58,22 @@ _SAME = Answer("The client has this representation already.", {}, _TAGGED)
 _CONDITIONAL = ("If-Match", "If-None-Match")
 
 
-def _catalogue(path: str, name: str, schema: str, what: str) -> dict[tuple[str, str], Operation]:
+def _catalogue(resource: CatalogueResource) -> dict[tuple[str, str], Operation]:
+    schema, about = resource.schema, resource.about
     return {
-        ("GET", f"/{path}"): Operation(
-            f"list{name}",
+        ("GET", resource.path): Operation(
+            f"list{resource.plural}",
             "catalogues",
-            f"List {what}",
+            f"List {about}",
             {200: _json(f"{schema}List", "Those that a new job may have.", _TAGGED), 304: _SAME},
             "Retired entries are left out.",
             parameters=("If-None-Match",),
             codes=("invalid_parameter",),
         ),
-        ("GET", f"/{path}/{{id}}"): Operation(
+        ("GET", f"{resource.path}/{{id}}"): Operation(
             f"get{schema}",
             "catalogues",
-            f"Read one of the {what}",
+            f"Read one of the {about}",
             {200: _json(schema, "The entry, also a retired one.", _TAGGED), 304: _SAME},
             parameters=("If-None-Match",),
             codes=("not_found", "invalid_parameter"),
@@ -155,12 +157,7 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
         parameters=("pageSize", "page"),
         codes=("not_found", "invalid_parameter"),
     ),
-    **_catalogue("positiontypes", "PositionTypes", "PositionType", "position types"),
-    **_catalogue("categories", "Categories", "Category", "job categories"),
-    **_catalogue("salaryperiods", "SalaryPeriods", "SalaryPeriod", "salary periods"),
-    **_catalogue(
-        "applicantroutingtypes", "ApplicantRoutingTypes", "ApplicantRoutingType", "applicant routing types"
-    ),
+    **{key: operation for resource in CATALOGUES for key, operation in _catalogue(resource).items()},
     ("GET", "/locations"): Operation(
         "listLocations",
         "catalogues",

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from syncd.domain import places
-from syncd.domain.catalog import MAX_CATEGORY_NAME, MAX_POSITION_NAME, Catalog
-from syncd.domain.codes import FIELD_CODES
-from syncd.domain.fields import INT32_MAX, INT32_MIN
-from syncd.domain.job import ActorKind, Status
-from syncd.domain.job_fields import ATTRIBUTES
-from syncd.domain.members import FEWEST, MOST
-from syncd.domain.rules import LIMITS
+from syncd.api.catalogues import SCHEMAS
+from syncd.domain import (
+    CHANGEABLE,
+    FIELD,
+    FIELD_CODES,
+    HEADER_MEMBERS,
+    INT32_MAX,
+    INT32_MIN,
+    JOB_MEMBERS,
+    MAX_CATEGORY_NAME,
+    MAX_PLACE_DESCRIPTION,
+    MAX_PLACE_NAME,
+    MAX_POSITION_NAME,
+    SALARY_MEMBERS,
+    ActorKind,
+    Catalogue,
+    FieldKind,
+    JobField,
+    Needed,
+    Status,
+)
 from syncd.store.employers import MAX_NAME as MAX_EMPLOYER_NAME
 from syncd.web import CODES
 
@@ -53,36 +67,28 @@ def listed(schema: Schema, fewest: int | None = None, most: int | None = None) -
     return {"type": "array", "items": schema, **{k: v for k, v in bounds.items() if v is not None}}
 
 
-def answers(catalog: Catalog) -> dict[str, Schema]:
+def answers(catalogue: Catalogue) -> dict[str, Schema]:
     """Every shape that the service answers with, by name."""
-    job = _job()
+    job = {name: _READ_ONLY.get(name) or _value(FIELD[name]) for name in JOB_MEMBERS}
+    entries = _entries(catalogue)
     return {
         "Employer": whole({"id": INT32, "name": text(MAX_EMPLOYER_NAME)}),
         "Location": whole(
             {
                 "id": INT32,
-                "name": text(places.MAX_NAME),
-                "description": text(places.MAX_DESCRIPTION, description='"City, ProvinceCode", or "City"'),
+                "name": text(MAX_PLACE_NAME),
+                "description": text(MAX_PLACE_DESCRIPTION, description='"City, ProvinceCode", or "City"'),
                 "type": text(MAX_TYPE),
             }
         ),
-        "Category": whole({"id": INT32, "name": text(MAX_CATEGORY_NAME)}),
-        "PositionType": whole({"id": INT32, "name": text(MAX_POSITION_NAME)}),
-        "SalaryPeriod": whole(
-            {
-                "id": {"type": "integer", "enum": list(catalog.periods)},
-                "name": text(MAX_PERIOD_NAME),
-                "unit": text(MAX_PERIOD_NAME),
-            }
+        **entries,
+        "Salary": whole(
+            {member.name: _value(member) for member in SALARY_MEMBERS}, "Amounts are exact decimals."
         ),
-        "ApplicantRoutingType": whole(
-            {"id": {"type": "integer", "enum": list(catalog.routing_types)}, "name": text(MAX_ROUTING_NAME)}
-        ),
-        "Salary": _salary(),
         "Job": whole(job, "A whole job posting. The address that its routing type does not use is null."),
-        "JobHeader": whole({name: job[name] for name in HEADER}, "A job as lists show it."),
+        "JobHeader": whole({name: job[name] for name in HEADER_MEMBERS}, "A job as lists show it."),
         "Paging": _paging(),
-        **{f"{name}List": whole({"data": listed(ref(name))}) for name in _FIXED_LISTS},
+        **{f"{name}List": whole({"data": listed(ref(name))}) for name in entries},
         **{f"{name}List": whole({"data": listed(ref(name)), "paging": ref("Paging")}) for name in _PAGED},
         "HistoryEntry": _history(),
         "JobPosting": _posting(),
@@ -106,51 +112,60 @@ def answers(catalog: Catalog) -> dict[str, Schema]:
     }
 
 
-#: The members of a job header (docs/specification.md 2.7), in its order.
-HEADER = ("id", "referenceId", "employer", "title", "publishDate", "locations", "confidential", "status")
-_FIXED_LISTS = ("Category", "PositionType", "SalaryPeriod", "ApplicantRoutingType")
 _PAGED = ("JobHeader", "Location", "HistoryEntry")
 
 
-def _job() -> dict[str, Schema]:
-    members: dict[str, Schema] = {
-        "referenceId": nullable(text(LIMITS["referenceId"])),
-        "title": text(LIMITS["title"], minLength=1),
-        "closeDate": DATE,
-        "confidential": {"type": "boolean"},
-        "autoRefresh": {"type": "boolean"},
-        "status": STATUS,
-        "locations": listed(ref("Location"), FEWEST, MOST),
-        "categories": listed(ref("Category"), FEWEST, MOST),
-        "positionType": nullable(ref("PositionType")),
-        "salary": nullable(ref("Salary")),
-        "description": nullable(text(contentMediaType="text/html")),
-        "applicantRoutingType": nullable(ref("ApplicantRoutingType")),
-        "applicationEmail": nullable(text(LIMITS["applicationEmail"])),
-        "applicationUrl": nullable(text(LIMITS["applicationUrl"])),
-    }
-    fields = {name: members[name] for name in ATTRIBUTES}
-    reference, title = fields.pop("referenceId"), fields.pop("title")
+def _entries(catalogue: Catalogue) -> dict[str, Schema]:
+    """The entries of the catalogues."""
     return {
-        "id": INT32,
-        "referenceId": reference,
-        "employer": ref("Employer"),
-        "title": title,
-        "publishDate": DATE,
-        **fields,
+        "Category": whole({"id": INT32, "name": text(MAX_CATEGORY_NAME)}),
+        "PositionType": whole({"id": INT32, "name": text(MAX_POSITION_NAME)}),
+        "SalaryPeriod": whole(
+            {
+                "id": {"type": "integer", "enum": list(catalogue.periods)},
+                "name": text(MAX_PERIOD_NAME),
+                "unit": text(MAX_PERIOD_NAME),
+            }
+        ),
+        "ApplicantRoutingType": whole(
+            {"id": {"type": "integer", "enum": list(catalogue.routing_types)}, "name": text(MAX_ROUTING_NAME)}
+        ),
     }
 
 
-def _salary() -> Schema:
-    return whole(
-        {
-            "amount": {"type": ["number", "null"], "description": "null: commission only"},
-            "maxAmount": {"type": ["number", "null"]},
-            "period": nullable(ref("SalaryPeriod")),
-            "plusCommission": {"type": "boolean"},
-        },
-        "Amounts are exact decimals.",
-    )
+def number(field: JobField) -> Schema:
+    """A whole number."""
+    bounds = {"minimum": field.least, "maximum": field.most}
+    whole_number = {"type": "integer", **{name: at for name, at in bounds.items() if at is not None}}
+    return nullable(whole_number) if field.nullable else whole_number
+
+
+def _text(field: JobField) -> Schema:
+    return text(field.most, **({"minLength": 1} if field.needed is Needed.ALWAYS else {}))
+
+
+#: A value that is there; ``_value`` adds null where a job may lack it.
+_BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
+    FieldKind.TEXT: _text,
+    FieldKind.EMAIL: _text,
+    FieldKind.URL: _text,
+    FieldKind.HTML: lambda _field: text(contentMediaType="text/html"),
+    FieldKind.NUMBER: number,
+    FieldKind.AMOUNT: lambda _field: {"type": "number"},
+    FieldKind.FLAG: lambda _field: {"type": "boolean"},
+    FieldKind.DATE: lambda _field: DATE,
+    FieldKind.STATUS: lambda _field: STATUS,
+    FieldKind.CHOICE: lambda field: ref(SCHEMAS[field.catalogue or ""]),
+    FieldKind.CHOICES: lambda field: listed(ref(SCHEMAS[field.catalogue or ""]), field.least, field.most),
+    FieldKind.PLACES: lambda field: listed(ref("Location"), field.least, field.most),
+    FieldKind.SALARY: lambda _field: ref("Salary"),
+}
+_READ_ONLY: Mapping[str, Schema] = {"id": INT32, "employer": ref("Employer"), "publishDate": DATE}
+
+
+def _value(field: JobField) -> Schema:
+    schema = _BY_KIND[field.kind](field)
+    return {**(nullable(schema) if field.nullable else schema), "description": field.about}
 
 
 def _paging() -> Schema:
@@ -179,7 +194,7 @@ def _history() -> Schema:
     )
     change = whole(
         {
-            "field": {"type": "string", "enum": ["publishDate", *ATTRIBUTES]},
+            "field": {"type": "string", "enum": list(CHANGEABLE)},
             "before": {"description": "as in a Job; null: there was none"},
             "after": {"description": "as in a Job; null: there is none"},
         }

@@ -6,8 +6,7 @@ from syncd.api.idempotency import HEADER as IDEMPOTENCY_KEY
 from syncd.api.idempotency import MAX_KEY, REPLAYED
 from syncd.api.openapi.schemas import INT32, Schema, text
 from syncd.api.paging import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
-from syncd.domain.fields import INT32_MAX
-from syncd.domain.job import Status
+from syncd.domain import INT32_MAX, Status
 
 _TAG = r'(W/)?"[!#-~]*"'
 #: Any, or one entity tag or more; empty elements of the list do not count.

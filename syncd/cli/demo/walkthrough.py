@@ -17,7 +17,7 @@ from syncd.cli.demo.installation import add_employers, install
 from syncd.cli.demo.story import EMPLOYERS, STORY, Step, described
 from syncd.cli.output import bold, remark
 from syncd.config import Settings
-from syncd.domain.run import Run
+from syncd.domain import Run
 from syncd.errors import SyncdError
 from syncd.service import stores
 from syncd.store import Store, runs

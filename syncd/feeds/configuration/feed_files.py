@@ -23,10 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from syncd import __version__
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Policy
-from syncd.domain.rules import LIMITS
-from syncd.domain.values import duration, filled_text
+from syncd.domain import Catalogue, FieldKind, Policy, fields_of
+from syncd.domain.settings import duration, filled_text
 from syncd.errors import ConfigError
 from syncd.feeds.configuration.options import POLICY_KEYS, member, policy_of, read_spec
 from syncd.feeds.faults import Scope, nearest
@@ -74,7 +72,7 @@ class FeedConfig:
     own_lookups: frozenset[str]
 
 
-def load_feeds(folder: Path, catalog: Catalog, defaults: FeedDefaults) -> dict[str, FeedConfig]:
+def load_feeds(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) -> dict[str, FeedConfig]:
     """Every ``*.toml`` in ``folder``, by feed name in alphabetical order; no folder, no feeds. Raises
     ConfigError with all faults of all files."""
     feeds: dict[str, FeedConfig] = {}
@@ -83,7 +81,7 @@ def load_feeds(folder: Path, catalog: Catalog, defaults: FeedDefaults) -> dict[s
         if path.name.startswith("."):
             continue
         scope = Scope(path.name)
-        feed = _load(path, catalog, defaults, scope)
+        feed = _load(path, catalogue, defaults, scope)
         faults.extend(scope.faults)
         if feed:
             feeds[feed.name] = feed
@@ -99,27 +97,27 @@ def check_name(name: str) -> None:
         raise ConfigError([f"{name!r}: {_NAMES}"])
 
 
-def parse_feed(name: str, source: str, catalog: Catalog, defaults: FeedDefaults) -> FeedConfig:
+def parse_feed(name: str, source: str, catalogue: Catalogue, defaults: FeedDefaults) -> FeedConfig:
     """One feed out of the text of its file. Raises ConfigError with all of its faults."""
     scope = Scope(f"{name}.toml")
-    feed = _parse(name, source, catalog, defaults, scope)
+    feed = _parse(name, source, catalogue, defaults, scope)
     if scope.faults or feed is None:
         raise ConfigError(scope.faults)
     return feed
 
 
-def _load(path: Path, catalog: Catalog, defaults: FeedDefaults, scope: Scope) -> FeedConfig | None:
+def _load(path: Path, catalogue: Catalogue, defaults: FeedDefaults, scope: Scope) -> FeedConfig | None:
     try:
         source = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         scope.fault(f"cannot be read: {reason}")
         return None
-    return _parse(path.stem, source, catalog, defaults, scope)
+    return _parse(path.stem, source, catalogue, defaults, scope)
 
 
 def _parse(
-    name: str, source: str, catalog: Catalog, defaults: FeedDefaults, scope: Scope
+    name: str, source: str, catalogue: Catalogue, defaults: FeedDefaults, scope: Scope
 ) -> FeedConfig | None:
     try:
         values = tomllib.loads(source)
@@ -128,11 +126,11 @@ def _parse(
         return None
     if not _NAME.match(name):
         scope.fault(_NAMES)
-    return _build(name, values, catalog, defaults, scope)
+    return _build(name, values, catalogue, defaults, scope)
 
 
 def _build(
-    name: str, values: dict[str, Any], catalog: Catalog, defaults: FeedDefaults, scope: Scope
+    name: str, values: dict[str, Any], catalogue: Catalogue, defaults: FeedDefaults, scope: Scope
 ) -> FeedConfig:
     scope.keys({key: values[key] for key in values if key not in _SERVICE}, KEYS)
     for key in sorted(_SERVICE & values.keys()):
@@ -141,7 +139,7 @@ def _build(
         )
     merged = _merged(values, scope)
     spec = read_spec(merged.read, scope.at("read"))
-    mapping = Mapping(catalog, merged.fields, merged.lookups, spec.format, scope)
+    mapping = Mapping(catalogue, merged.fields, merged.lookups, spec.format, scope)
     every = member(values, "expect_every", duration, None, scope)
     settle = member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
     return FeedConfig(
@@ -155,7 +153,7 @@ def _build(
         expect_every=every,
         read=replace(spec, outside=mapping.outside),
         mapping=mapping,
-        fingerprint=_fingerprint(merged, catalog),
+        fingerprint=_fingerprint(merged, catalogue),
         settings_digest=hashlib.sha256(_canonical(values)).hexdigest(),
         own_lookups=frozenset(_table(values, "lookup", Scope(""))),
     )
@@ -236,14 +234,16 @@ def _alike(feeds: Map[str, FeedConfig]) -> list[str]:
     return faults
 
 
-def _fingerprint(merged: _Merged, catalog: Catalog) -> bytes:
+def _fingerprint(merged: _Merged, catalogue: Catalogue) -> bytes:
     """Field order does not count, lookup and alternative order do where they decide."""
     parts = {
         "fields": merged.fields,
         "lookups": merged.lookups,
         "read": merged.read,
-        "catalog": catalog.digest().hex(),
-        "limits": dict(LIMITS),
+        "catalog": catalogue.digest().hex(),
+        "limits": {
+            field.name: field.most for field in fields_of(FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URL)
+        },
         "transforms": transforms.VERSION,
         "program": __version__,
     }

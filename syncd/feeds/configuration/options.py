@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from syncd.domain.policy import Policy, Threshold
-from syncd.domain.values import ValueFault, choice, count, filled_text, flag, percent, shown
+from syncd.domain import Policy, Threshold
+from syncd.domain.settings import ValueFault, count, filled_text, flag, one_of, percent, shown
 from syncd.feeds.faults import Scope
 from syncd.feeds.readers import ReadSpec, element_path, member_path
 
@@ -62,7 +62,7 @@ def _threshold(value: object, base: Threshold, counted: str, scope: Scope) -> Th
 def read_spec(table: Mapping[str, Any], scope: Scope) -> ReadSpec:
     """The ``[read]`` section."""
     scope.keys(table, READ_KEYS)
-    form: Any = member(table, "format", choice(*FORMATS), None, scope)
+    form: Any = member(table, "format", one_of(*FORMATS), None, scope)
     records = member(table, "records", filled_text, None, scope)
     recover = member(table, "recover", flag, False, scope) or False
     if records is not None:

@@ -13,9 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.job_fields import FIELD
-from syncd.domain.policy import Limits
+from syncd.domain import FIELD, Catalogue, FeedLimits
 from syncd.errors import ConfigError, FeedError
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.feeds.drafting.draft_text import Parts, render
@@ -75,14 +73,21 @@ class Drafter:
     has it), ``today`` stands in the first line."""
 
     def __init__(
-        self, path: Path, name: str, *, employer: str | None, catalog: Catalog, limits: Limits, today: str
+        self,
+        path: Path,
+        name: str,
+        *,
+        employer: str | None,
+        catalogue: Catalogue,
+        limits: FeedLimits,
+        today: str,
     ) -> None:
-        self._path, self._name, self._catalog, self._limits = path, name, catalog, limits
+        self._path, self._name, self._catalogue, self._limits = path, name, catalogue, limits
         self._survey = survey(path, limits)
         guesser = Guesser(self._survey)
         self._guesses = guesser.guesses()
         self._employer = employer or guesser.company() or f"Employer of {name}"
-        self._parts = Parts(name, self._employer, path.name, today, self._survey, self._guesses, catalog)
+        self._parts = Parts(name, self._employer, path.name, today, self._survey, self._guesses, catalogue)
         self._parts.near = guesser.near_addresses()
 
     def draft(self) -> Draft:
@@ -198,7 +203,7 @@ class Drafter:
         return trial
 
     def _load(self, text: str) -> FeedConfig:
-        return parse_feed(self._name, text, self._catalog, FeedDefaults())
+        return parse_feed(self._name, text, self._catalogue, FeedDefaults())
 
     def _try(self, trial: Trial, config: FeedConfig, most: int) -> None:
         reader = open_reader(self._path, config.read, self._limits)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from syncd.domain.catalog import Catalog
+from syncd.domain import Catalogue
 from syncd.feeds.drafting.guessing import Guess
 from syncd.feeds.drafting.survey import Column, Survey
 from syncd.feeds.mapping import EMAIL_FIELD, MOST_LISTED, ROUTING_FIELD, URL_FIELD, USUAL, suggestions
@@ -30,7 +30,7 @@ class Parts:
     today: str
     survey: Survey
     guesses: Mapping[str, Guess]
-    catalog: Catalog
+    catalogue: Catalogue
     presets: list[tuple[str, float]] = field(default_factory=list)
     near: list[Column] = field(default_factory=list)
 
@@ -186,7 +186,7 @@ def _lookups(
     for name, lookup in names:
         yield f"[lookup.{key(lookup)}]"
         values = unknown.get(name, Counter())
-        for line in lookup_lines(values, suggestions(values, name, parts.catalog), MOST_LISTED):
+        for line in lookup_lines(values, suggestions(values, name, parts.catalogue), MOST_LISTED):
             yield line if line.startswith("#") else f"# {line}"
         yield ""
 

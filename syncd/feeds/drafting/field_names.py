@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from syncd.domain.text import key
+from syncd.domain import name_key
 
 Names = tuple[str, ...]
 
@@ -17,7 +17,7 @@ _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split(
 
 
 def blind(name: str) -> str:
-    words = key(name.replace("#", " number ")).split()
+    words = name_key(name.replace("#", " number ")).split()
     return "".join(word for word in words if word not in _EMPTY) or "".join(words)
 
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as attribute
 
-from syncd.domain.rules import LIMITS
-from syncd.domain.text import key
+from syncd.domain import FIELD, name_key
 from syncd.feeds.drafting.column_facts import city_and_province, is_data_type, lacks_province
 from syncd.feeds.drafting.column_search import MOST, Columns
 from syncd.feeds.drafting.field_names import ID_LIKE, PERIODS, SURELY_DESCRIPTION
@@ -81,7 +80,7 @@ class Guesser:
     def _reference(self) -> Guess | None:
         def usable(column: Column) -> bool:
             return (
-                column.longest <= LIMITS["referenceId"]
+                column.longest <= FIELD["referenceId"].most
                 and self._unique(column)
                 and not column.kinds["url"]
                 and not column.kinds["html"]
@@ -124,7 +123,9 @@ class Guesser:
         ]
         if long:
             long.sort(key=lambda c: (self._columns.rank(c, "referenceId"), c.selector))
-            why = f"by its name; longer than {LIMITS['referenceId']} characters, so a digest stands for it"
+            why = (
+                f"by its name; longer than {FIELD['referenceId'].most} characters, so a digest stands for it"
+            )
             return self._made("referenceId", long[:1], {"from": long[0].selector, "too_long": "hash"}, why)
         columns = [c for c in self._columns.all if c.share("url") > 0.9 and self._unique(c)]
         columns = [c for c in columns if not self._columns.against(c, "applicationUrl")][:1]
@@ -161,7 +162,7 @@ class Guesser:
             why = "by its values: short, different texts"
         if not found:
             return None
-        cut = any(column.longest > LIMITS["title"] for column in found)
+        cut = any(column.longest > FIELD["title"].most for column in found)
         source = _one_or_list(found)
         return self._made("title", found, {"from": source, "too_long": "truncate"} if cut else source, why)
 
@@ -333,7 +334,9 @@ class Guesser:
         """Only where every value seen is known to be one."""
 
         def fits(column: Column) -> bool:
-            return column.different <= SAMPLED and all(key(sample) in STATUSES for sample in column.samples)
+            return column.different <= SAMPLED and all(
+                name_key(sample) in STATUSES for sample in column.samples
+            )
 
         found = self._columns.named("status", lambda c: c.values > 0 and fits(c))[:1]
         if not found or found[0].filled < self._records * 0.9:
@@ -389,7 +392,7 @@ def _pay_text(columns: list[Column]) -> object:
 
 def _period_in(column: Column) -> str | None:
     """What the column's name says that its amounts are for: "Hourly Rate"."""
-    words = key(column.selector).split()
+    words = name_key(column.selector).split()
     return next((PERIODS[word] for word in words if word in PERIODS), None)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from syncd.domain.job_fields import ATTRIBUTES
+from syncd.domain import ATTRIBUTES
 from syncd.feeds.mapping.presets import load_preset, preset_names
 from syncd.feeds.native import COLUMNS
 from syncd.feeds.readers import EACH, Format

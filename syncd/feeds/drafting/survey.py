@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.drafting.preset_match import Evidence, RecordSet, field_names, find_preset
 from syncd.feeds.drafting.record_paths import json_paths, xml_paths
@@ -106,7 +106,7 @@ class Survey:
         return self.columns.get(selector)
 
 
-def survey(path: Path, limits: Limits, spec: ReadSpec | None = None, most: int = RECORDS) -> Survey:
+def survey(path: Path, limits: FeedLimits, spec: ReadSpec | None = None, most: int = RECORDS) -> Survey:
     """Raises FeedError for a file in which no records are found, OSError."""
     asked = _with_sheet(path, limits, spec or ReadSpec())
     try:
@@ -124,7 +124,7 @@ def survey(path: Path, limits: Limits, spec: ReadSpec | None = None, most: int =
         return found
 
 
-def _with_sheet(path: Path, limits: Limits, asked: ReadSpec) -> ReadSpec:
+def _with_sheet(path: Path, limits: FeedLimits, asked: ReadSpec) -> ReadSpec:
     """Of a spreadsheet with several sheets, the one with the most records and columns where that is not the
     first."""
     if asked.sheet is not None or asked.format not in (None, "csv"):
@@ -143,7 +143,7 @@ def _with_sheet(path: Path, limits: Limits, asked: ReadSpec) -> ReadSpec:
     return best
 
 
-def _leniently(path: Path, limits: Limits, asked: ReadSpec, most: int, error: FeedError) -> Survey:
+def _leniently(path: Path, limits: FeedLimits, asked: ReadSpec, most: int, error: FeedError) -> Survey:
     """XML that is broken before its first record ends: what a lenient reading gives. Raises ``error`` where
     that gives nothing either."""
     try:
@@ -156,7 +156,7 @@ def _leniently(path: Path, limits: Limits, asked: ReadSpec, most: int, error: Fe
     return found
 
 
-def _elsewhere(path: Path, limits: Limits, error: FeedError) -> Survey | None:
+def _elsewhere(path: Path, limits: FeedLimits, error: FeedError) -> Survey | None:
     """The records are where no known format has them: the likeliest place that can be read, one of which a
     preset speaks first."""
     head = _head(path)
@@ -182,12 +182,12 @@ def _elsewhere(path: Path, limits: Limits, error: FeedError) -> Survey | None:
 
 def _head(path: Path) -> bytes:
     """The first megabyte in UTF-8, whatever the file's encoding, unpacked if it is packed."""
-    probe: Any = open_reader(path, ReadSpec(format="jsonl"), Limits())
+    probe: Any = open_reader(path, ReadSpec(format="jsonl"), FeedLimits())
     head: bytes = probe.source.head
     return head
 
 
-def _read(path: Path, limits: Limits, spec: ReadSpec, most: int) -> Survey:
+def _read(path: Path, limits: FeedLimits, spec: ReadSpec, most: int) -> Survey:
     reader: Any = open_reader(path, spec, limits)
     found = Survey(
         reader.format, spec, spec.records or "", reader.source.encoding, getattr(reader, "delimiter", None)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from syncd.domain.places import province_code
+from syncd.domain import province_code
 from syncd.feeds.mapping.transforms import DATE_FORMATS, compile_dates
 from syncd.feeds.text import HOST
 

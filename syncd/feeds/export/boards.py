@@ -11,10 +11,7 @@ from typing import Any
 
 import msgspec
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.fields import exact
-from syncd.domain.job import Employer, Job, Location, Salary
-from syncd.domain.job_fields import Routing
+from syncd.domain import Catalogue, Employer, Job, Location, Routing, Salary, exact
 
 _JSON = msgspec.json.Encoder(decimal_format="number")
 
@@ -36,17 +33,17 @@ _UNITS = {
 }
 
 
-def jsonld(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterator[str]:
+def jsonld(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
     """One object whose ``@graph`` has a JobPosting for each job."""
     lead = '{"@context": "https://schema.org", "@graph": [\n'
     start = lead
     for job in jobs:
-        yield lead + _JSON.encode(_posting(job, employer, catalog)).decode()
+        yield lead + _JSON.encode(_posting(job, employer, catalogue)).decode()
         lead = ",\n"
     yield start + "]}\n" if lead is start else "\n]}\n"
 
 
-def _posting(job: Job, employer: Employer, catalog: Catalog) -> dict[str, Any]:
+def _posting(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, Any]:
     identifier = {"@type": "PropertyValue", "value": job.reference_id}
     posting: dict[str, Any] = {
         "@type": "JobPosting",
@@ -55,10 +52,10 @@ def _posting(job: Job, employer: Employer, catalog: Catalog) -> dict[str, Any]:
         "description": job.description,
         "datePosted": job.publish_date.isoformat(),
         "validThrough": job.close_date.isoformat(),
-        "employmentType": _type(job, catalog, 0, "OTHER"),
+        "employmentType": _type(job, catalogue, 0, "OTHER"),
         "hiringOrganization": "confidential" if job.confidential else _organization(employer),
         "jobLocation": [_place(location) for location in job.locations],
-        "occupationalCategory": _categories(job, catalog),
+        "occupationalCategory": _categories(job, catalogue),
         "baseSalary": None if job.salary is None or job.salary.amount is None else _base_salary(job.salary),
         "incentiveCompensation": "commission" if job.salary and job.salary.plus_commission else None,
     }
@@ -91,14 +88,14 @@ def _base_salary(salary: Salary) -> dict[str, Any]:
     return {"@type": "MonetaryAmount", "currency": "CAD", "value": value}
 
 
-def indeed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterator[str]:
+def indeed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
     """``<source><job>``: one for each location, as the format wants it. The first has the job's own
     referenceId as ``referencenumber``, the others ``REFERENCE~2`` and ``~3``; all have it as
     ``requisitionid``."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<source>\n'
     yield f"<publisher>{_cdata(employer.name)}</publisher>\n"
     for job in jobs:
-        common = _common(job, employer, catalog)
+        common = _common(job, employer, catalogue)
         for number, location in enumerate(job.locations, 1):
             reference = f"{job.reference_id}~{number}" if number > 1 else str(job.reference_id)
             city, province = _city_and_province(location)
@@ -108,15 +105,15 @@ def indeed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterato
     yield "</source>\n"
 
 
-def _common(job: Job, employer: Employer, catalog: Catalog) -> dict[str, str]:
+def _common(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, str]:
     by_url, by_mail = job.routing == Routing.URL, job.routing == Routing.EMAIL
     return {
         "requisitionid": str(job.reference_id),
         "date": job.publish_date.isoformat(),
         "expirationdate": job.close_date.isoformat(),
         "company": "" if job.confidential else employer.name,
-        "jobtype": _type(job, catalog, 1, "") or "",
-        "category": ", ".join(_categories(job, catalog)),
+        "jobtype": _type(job, catalogue, 1, "") or "",
+        "category": ", ".join(_categories(job, catalogue)),
         "salary": _pay(job.salary),
         "url": (job.application_url or "") if by_url else "",
         "email": (job.application_email or "") if by_mail else "",
@@ -144,18 +141,18 @@ def _dollars(amount: Decimal) -> str:
     return f"${number}"
 
 
-def _type(job: Job, catalog: Catalog, column: int, other: str) -> str | None:
+def _type(job: Job, catalogue: Catalogue, column: int, other: str) -> str | None:
     """The word for a shipped position type; for one of the operator's own ``other``, or its name."""
     if job.position_type is None:
         return None
     if job.position_type in _TYPES:
         return _TYPES[job.position_type][column]
-    entry = catalog.position_types.get(job.position_type)
+    entry = catalogue.position_types.get(job.position_type)
     return other or (entry.name if entry else None)
 
 
-def _categories(job: Job, catalog: Catalog) -> list[str]:
-    return [catalog.categories[id].name for id in job.categories if id in catalog.categories]
+def _categories(job: Job, catalogue: Catalogue) -> list[str]:
+    return [catalogue.categories[id].name for id in job.categories if id in catalogue.categories]
 
 
 def _city_and_province(location: Location) -> tuple[str, str | None]:

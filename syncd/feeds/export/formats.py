@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Employer, Job
+from syncd.domain import Catalogue, Employer, Job
 from syncd.feeds.export.boards import indeed, jsonld
 from syncd.feeds.native import csv_feed, json_feed, xml_feed
 
-Write = Callable[[Iterable[Job], Employer, Catalog], Iterator[str]]
+Write = Callable[[Iterable[Job], Employer, Catalogue], Iterator[str]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from syncd.domain.job_fields import JobField
-from syncd.domain.text import key as name_key
+from syncd.domain import JobField, name_key
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import Scope

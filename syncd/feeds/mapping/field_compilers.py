@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from syncd.domain.job_fields import JobField
+from syncd.domain import JobField
 from syncd.feeds.faults import Scope
 from syncd.feeds.mapping.lookups import constants
 from syncd.feeds.mapping.sources import (

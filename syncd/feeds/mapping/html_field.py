@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from syncd.domain.job_fields import JobField
+from syncd.domain import JobField
 from syncd.feeds.mapping.field_compilers import FieldCompiler, FieldExpression, FieldFunction
 from syncd.feeds.mapping.sources import MappingContext
 from syncd.feeds.mapping.transforms import clean, paragraphs

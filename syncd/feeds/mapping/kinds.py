@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from syncd.domain.job_fields import FIELDS, FieldKind
+from syncd.domain import FIELDS, FieldKind
 from syncd.feeds.mapping import catalogue_fields, text_fields
 from syncd.feeds.mapping.field_compilers import FieldCompiler
 from syncd.feeds.mapping.html_field import HTML

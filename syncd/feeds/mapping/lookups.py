@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from syncd.domain.text import key as name_key
+from syncd.domain import name_key
 from syncd.feeds.faults import Scope
 
 Values = list[object]

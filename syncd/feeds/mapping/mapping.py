@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from msgspec import Struct
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.job_fields import FIELDS, FieldKind
+from syncd.domain import FIELDS, Catalogue, FieldKind
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.faults import Scope, nearest
@@ -69,7 +68,7 @@ class Mapping:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalogue: Catalogue,
         fields: Map[str, object] | None = None,
         lookups: Map[str, Map[str, object]] | None = None,
         form: Format | None = None,
@@ -77,9 +76,9 @@ class Mapping:
     ) -> None:
         """Raise ConfigError with every fault, unless a ``scope`` is given to collect them."""
         faults = scope or Scope("mapping")
-        self._made_of = catalog, fields, lookups, form
-        self._finders = finders(catalog)
-        self._native = NativeBodies(catalog)
+        self._made_of = catalogue, fields, lookups, form
+        self._finders = finders(catalogue)
+        self._native = NativeBodies(catalogue)
         self._fields = fields
         self._form: Format | None = "json" if form == "jsonl" else form
         self._lookups = lookup_tables(lookups or {}, faults.at("lookup"))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from syncd.domain.job_fields import ADDRESSES, Routing
+from syncd.domain import ADDRESSES, Routing
 from syncd.feeds.faults import Scope
 
 #: Name of an address → the routing type that uses it.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
 
-from syncd.domain.job_fields import SALARY_MEMBERS
+from syncd.domain import SALARY_MEMBERS
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import Scope
 from syncd.feeds.mapping.field_compilers import FieldCompiler, FieldExpression, FieldFunction

@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Any
 
-from syncd.domain.text import key as name_key
+from syncd.domain import name_key
 from syncd.errors import Problem
 from syncd.feeds.faults import Scope
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
@@ -22,7 +22,7 @@ _MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
 def _reference(given: FieldExpression) -> FieldFunction:
     if "derive" in given.options:
         return _derived(given)
-    first, name, most = given.source.first, given.field.name, given.field.most or 0
+    first, name, most = given.source.first, given.field.name, given.field.most
     hashed = given.choice("too_long", "reject", "hash") == "hash"
 
     def reference(node: Any, log: RowLog) -> object:
@@ -66,7 +66,7 @@ def _digest(text: str) -> str:
 
 def _text(given: FieldExpression) -> FieldFunction:
     """One line without control characters; ``too_long = "truncate"`` cuts what is longer than the field may be."""
-    first, name, most = given.source.first, given.field.name, given.field.most or 0
+    first, name, most = given.source.first, given.field.name, given.field.most
     cut = given.choice("too_long", "reject", "truncate") == "truncate"
 
     def text(node: Any, log: RowLog) -> object:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.run import UnknownValues
+from syncd.domain import Catalogue, UnknownValues
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.mapping.mapping import Mapping
@@ -31,12 +30,12 @@ class UnknownCounter:
             if value in counts or len(counts) < MOST_VALUES:
                 counts[value] += 1
 
-    def listed(self, mapping: Mapping, existing: Collection[str], catalog: Catalog) -> UnknownValues:
+    def listed(self, mapping: Mapping, existing: Collection[str], catalogue: Catalogue) -> UnknownValues:
         """The most frequent. ``existing``: the tables that the feed's own file has already."""
         found = {name: counts.most_common(MOST_LISTED) for name, counts in self.fields.items()}
-        return UnknownValues(found, "\n".join(self.lines(mapping, existing, catalog)))
+        return UnknownValues(found, "\n".join(self.lines(mapping, existing, catalogue)))
 
-    def lines(self, mapping: Mapping, existing: Collection[str], catalog: Catalog) -> list[str]:
+    def lines(self, mapping: Mapping, existing: Collection[str], catalogue: Catalogue) -> list[str]:
         """TOML for ``[lookup.…]``; for tables that exist no heading is given, since TOML forbids a second
         one."""
         lines: list[str] = []
@@ -48,7 +47,7 @@ class UnknownCounter:
                 lines.append(f'# {field} has no lookup yet: add lookup = "{name}" to it in [fields]')
             heading = f"[lookup.{key(name)}]"
             lines.append(f"# these go into {heading}, which the file has" if name in existing else heading)
-            lines += lookup_lines(values, suggestions(values, field, catalog), MOST_LISTED)
+            lines += lookup_lines(values, suggestions(values, field, catalogue), MOST_LISTED)
         return lines
 
 
@@ -63,9 +62,9 @@ def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:
     )
 
 
-def suggestions(values: Counter[str], field: str, catalog: Catalog) -> dict[str, str]:
+def suggestions(values: Counter[str], field: str, catalogue: Catalogue) -> dict[str, str]:
     """Value → the name in the catalogue that it may be a misspelling of."""
-    find = next((f for f in finders(catalog).values() if f.pointer == f"/{field}"), None)
+    find = next((f for f in finders(catalogue).values() if f.pointer == f"/{field}"), None)
     if find is None:
         return {}
     hints = {value: find.hint(value) for value, _ in values.most_common(MOST_LISTED) if len(value) <= LONGEST}

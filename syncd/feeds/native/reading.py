@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.job_fields import SALARY_MEMBERS, FieldKind, JobField, fields_of
+from syncd.domain import SALARY_MEMBERS, Catalogue, FieldKind, JobField, fields_of
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder, finders
 from syncd.feeds.faults import nearest
@@ -26,8 +25,8 @@ _BY_KEY = {name.casefold(): (column, column.kind) for name, column in COLUMNS.it
 class NativeBodies:
     """Makes the bodies of native records, with the ids of one catalogue."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._finders = finders(catalog)
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._finders = finders(catalogue)
 
     def body(self, item: Any, form: Format, log: RowLog) -> Body:
         """Return the body of one record. Problems (an unknown column, an unknown name of an entry) go to ``log``."""

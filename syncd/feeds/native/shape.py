@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from syncd.domain.fields import exact
-from syncd.domain.job_fields import FIELDS, SALARY_MEMBERS, FieldKind, JobField
+from syncd.domain import FIELDS, SALARY_MEMBERS, FieldKind, JobField, exact
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.native.elements import (
     READ_ONLY_ELEMENTS,

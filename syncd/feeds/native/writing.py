@@ -13,9 +13,7 @@ from xml.sax.saxutils import escape
 
 import msgspec
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Employer, Job
-from syncd.domain.job_fields import SALARY_MEMBERS, FieldKind, JobField
+from syncd.domain import SALARY_MEMBERS, Catalogue, Employer, FieldKind, Job, JobField
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.native.shape import COLUMNS, KINDS, NATIVE_FIELDS, item_name
 
@@ -26,9 +24,9 @@ _XML_SAFE = {"\r": "&#13;"}
 Body = dict[str, Any]
 
 
-def json_feed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterator[str]:
+def json_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
     """Yield one array, with one job a line."""
-    writer = _NativeWriter(catalog)
+    writer = _NativeWriter(catalogue)
     lead = "[\n"
     for job in jobs:
         yield lead + _JSON.encode(writer.body(job)).decode()
@@ -36,18 +34,18 @@ def json_feed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iter
     yield "[]\n" if lead == "[\n" else "\n]\n"
 
 
-def xml_feed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterator[str]:
+def xml_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
     """Yield ``<jobs><job>…``. An empty element is a null."""
-    writer = _NativeWriter(catalog)
+    writer = _NativeWriter(catalogue)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<jobs>\n'
     for job in jobs:
         yield "<job>" + _elements(writer.body(job)) + "</job>\n"
     yield "</jobs>\n"
 
 
-def csv_feed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Iterator[str]:
+def csv_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
     """Yield a CSV with commas, line ends as in RFC 4180, and a byte order mark (spreadsheets need it to see UTF-8)."""
-    writer = _NativeWriter(catalog)
+    writer = _NativeWriter(catalogue)
     line = csv.writer(_Line(), lineterminator="\r\n").writerow
     yield "\ufeff" + line(COLUMNS)
     for job in jobs:
@@ -57,8 +55,8 @@ def csv_feed(jobs: Iterable[Job], employer: Employer, catalog: Catalog) -> Itera
 class _NativeWriter:
     """Writes jobs as bodies and as rows of a CSV, with the names of one catalogue."""
 
-    def __init__(self, catalog: Catalog) -> None:
-        self._finders = finders(catalog)
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._finders = finders(catalogue)
 
     def body(self, job: Job) -> Body:
         """Return what a client would send to make this job (docs/specification.md 4.2).

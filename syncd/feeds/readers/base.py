@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.records import Format, Known, Record
 from syncd.feeds.readers.source import Utf8Source
@@ -16,7 +16,7 @@ class BaseReader(ABC):
 
     format: Format
 
-    def __init__(self, source: Utf8Source, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, limits: FeedLimits, known: Known | None) -> None:
         self.declared: int | None = None
         self.header: list[str] | None = None
         self.mended = False
@@ -72,7 +72,7 @@ class BaseReader(ABC):
         return self._number
 
 
-def too_long(size: int, limits: Limits) -> Problem | None:
+def too_long(size: int, limits: FeedLimits) -> Problem | None:
     """Return the problem of a record of ``size`` bytes, if that is more than a record may have."""
     if size <= limits.record:
         return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.spec import header_key
 
 
-def check_header(cells: list[str], limits: Limits, line: int) -> None:
+def check_header(cells: list[str], limits: FeedLimits, line: int) -> None:
     """Raises FeedError ``limit_exceeded``, and ``bad_header`` for columns without a name or with the same."""
     if len(cells) > limits.columns:
         detail = f"{len(cells)} columns, more than {limits.columns} ([limits] columns)"

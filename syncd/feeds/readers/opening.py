@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.csv import CsvReader
 from syncd.feeds.readers.detect import detect, refuse_foreign, refuse_page
@@ -24,9 +24,17 @@ from syncd.feeds.readers.xlsx import XlsxReader, is_spreadsheet
 from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
 from syncd.feeds.readers.zip_archive import ZIP, Archive, ZipReader
 
-__all__ = ["Limits", "ReadSpec", "element_path", "header_key", "member_path", "open_reader", "read_stream"]
+__all__ = [
+    "FeedLimits",
+    "ReadSpec",
+    "element_path",
+    "header_key",
+    "member_path",
+    "open_reader",
+    "read_stream",
+]
 
-_Reader = Callable[[Utf8Source, ReadSpec, Limits, Known | None], BaseReader]
+_Reader = Callable[[Utf8Source, ReadSpec, FeedLimits, Known | None], BaseReader]
 _READERS: dict[Format, _Reader] = {
     "csv": CsvReader,
     "xml": XmlReader,
@@ -37,7 +45,7 @@ _READERS: dict[Format, _Reader] = {
 _START = 512
 
 
-def open_reader(path: Path, spec: ReadSpec, limits: Limits, known: Known | None = None) -> FeedReader:
+def open_reader(path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | None = None) -> FeedReader:
     """A reader of the file at ``path``. Raises FeedError for what its start shows already; OSError as it
     comes.
     """
@@ -48,7 +56,7 @@ def open_reader(path: Path, spec: ReadSpec, limits: Limits, known: Known | None 
     return read_stream(opener, spec, limits, known)
 
 
-def read_stream(opener: Opener, spec: ReadSpec, limits: Limits, known: Known | None = None) -> FeedReader:
+def read_stream(opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None = None) -> FeedReader:
     """The same over anything that can be opened from its start more than once."""
 
     def member(content: Callable[[], Stream], number: int = 0, like: Format | None = None) -> BaseReader:
@@ -70,7 +78,7 @@ def read_stream(opener: Opener, spec: ReadSpec, limits: Limits, known: Known | N
 def _read_plain(
     opener: Callable[[], Stream],
     spec: ReadSpec,
-    limits: Limits,
+    limits: FeedLimits,
     known: Known | None,
     like: Format | None = None,
 ) -> BaseReader:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, Protocol
 from zipfile import BadZipFile
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 
 #: Opens the file from its start; what comes can be sought in.
@@ -42,7 +42,7 @@ class Unpacked:
         self,
         content: Stream,
         place: Callable[[], int],
-        limits: Limits,
+        limits: FeedLimits,
         *,
         before: int = 0,
     ) -> None:
@@ -80,7 +80,7 @@ class Unpacked:
         self._closing = closing
 
 
-def check_expansion(expanded: int, packed: int, limits: Limits) -> None:
+def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:
     """Raises FeedError ``limit_exceeded`` where ``packed`` bytes became more than they may."""
     if expanded > limits.file:
         detail = f"the archive expands to more than {limits.file} bytes"
@@ -90,7 +90,7 @@ def check_expansion(expanded: int, packed: int, limits: Limits) -> None:
         raise FeedError("limit_exceeded", f"{detail} ([limits] ratio)")
 
 
-def gunzip(opener: Opener, limits: Limits) -> Callable[[], Unpacked]:
+def gunzip(opener: Opener, limits: FeedLimits) -> Callable[[], Unpacked]:
     """Opens the content of the gzip file that ``opener`` opens."""
 
     def open_content() -> Unpacked:

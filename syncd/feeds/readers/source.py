@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.packed import Stream, Unpacked
 
@@ -36,7 +36,7 @@ class Utf8Source:
     where it is compressed. Raises FeedError (``empty_file``, ``bad_encoding``, ``limit_exceeded``).
     """
 
-    def __init__(self, opener: Callable[[], Stream], encoding: str | None, limits: Limits) -> None:
+    def __init__(self, opener: Callable[[], Stream], encoding: str | None, limits: FeedLimits) -> None:
         self._open = opener
         self._limit = limits.file
         self.bytes_read = self.size = 0

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import BinaryIO
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.packed import Opener, Stream, Unpacked, unpacking
@@ -33,7 +33,7 @@ class Archive:
     directory shows.
     """
 
-    def __init__(self, raw: BinaryIO, limits: Limits) -> None:
+    def __init__(self, raw: BinaryIO, limits: FeedLimits) -> None:
         self._raw, self._limits = raw, limits
         bounded = _Bounded(raw, limits.text)
         try:
@@ -93,7 +93,7 @@ class ZipReader(BaseReader):
     FeedError ``bad_archive``, ``bad_header``.
     """
 
-    def __init__(self, opener: Opener, limits: Limits, member: Member, archive: Archive) -> None:
+    def __init__(self, opener: Opener, limits: FeedLimits, member: Member, archive: Archive) -> None:
         self._opener, self._member = opener, member
         info, *others = archive.members()
         self._several = bool(others)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import structlog
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, runs

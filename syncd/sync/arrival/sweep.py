@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import NotFound
 from syncd.store import Store, Tx, runs
 from syncd.sync.arrival.inbox import Inbox

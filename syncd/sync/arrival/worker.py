@@ -17,7 +17,7 @@ from pathlib import Path
 
 import structlog
 
-from syncd.domain.run import Run
+from syncd.domain import Run
 from syncd.errors import FeedError, StoreClosed, SyncdError
 from syncd.logs import Event
 from syncd.store import Store

@@ -11,9 +11,7 @@ from datetime import timedelta
 
 import structlog
 
-from syncd.domain.job import Actor, ActorKind
-from syncd.domain.lifecycle import REFRESH_EVERY, close, refresh
-from syncd.domain.plan import Archive, Update
+from syncd.domain import REFRESH_EVERY, Actor, ActorKind, Archive, Update, decide_close, decide_refresh
 from syncd.logs import Event
 from syncd.store import Store, Tx, jobs
 from syncd.store.apply import apply
@@ -64,11 +62,11 @@ class Refresher:
 
     def _refresh(self, tx: Tx) -> int:
         due = jobs.due_refresh(tx, tx.now.instant - self._every, BATCH)
-        decided = (refresh(job, tx.now, unlimited=True, every=self._every) for job in due)
+        decided = (decide_refresh(job, tx.now, unlimited=True, every=self._every) for job in due)
         changes = [change for change in decided if isinstance(change, Update)]
         return len(apply(tx, changes, Actor(ActorKind.REFRESH)))
 
     def _close(self, tx: Tx) -> int:
         due = jobs.due_close(tx, tx.now.today, BATCH)
-        changes = [change for job in due if isinstance(change := close(job, tx.now), Archive)]
+        changes = [change for job in due if isinstance(change := decide_close(job, tx.now), Archive)]
         return len(apply(tx, changes, Actor(ActorKind.CLOSE)))

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from syncd.domain.run import RejectedRow, Run, RunState, UnknownValues, Warning
+from syncd.domain import FeedWarning, RejectedRow, Run, RunState, UnknownValues
 from syncd.errors import Problem
 from syncd.store import Store, Tx, history, jobs, runs
 from syncd.sync.files import DONE, FAILED, by_fd, opened_within, parse_filed
@@ -156,7 +156,7 @@ def _problem(problem: Problem) -> dict[str, Any]:
     }
 
 
-def warning_json(warning: Warning) -> dict[str, Any]:
+def warning_json(warning: FeedWarning) -> dict[str, Any]:
     """A warning as reports and ``--json`` have it."""
     return {
         "code": warning.code,

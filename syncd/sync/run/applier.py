@@ -17,9 +17,22 @@ from typing import NamedTuple, cast
 
 import structlog
 
+from syncd.domain import (
+    Actor,
+    ActorKind,
+    Archive,
+    Change,
+    Hold,
+    Job,
+    JobInput,
+    Ownership,
+    Reject,
+    RowAction,
+    RowDecision,
+    Status,
+    decide_missing,
+)
 from syncd.domain.flat import NewJob
-from syncd.domain.job import Actor, ActorKind, Job, JobInput, Status
-from syncd.domain.plan import Archive, Change, Hold, Ownership, Reject, RowAction, RowDecision, decide_missing
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import Tx, feeds, jobs, runs
@@ -219,7 +232,7 @@ def _archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: in
     found = jobs.by_ids(tx, ids)
     owners = feeds.ownership(tx, feed.id, list(found))
     own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NO_OWNER)))
-    changes = [change for job in own if isinstance(change := decide_missing(job, tx.now), Archive)]
+    changes = [change for job in own if isinstance(change := decide_missing(job), Archive)]
     apply(tx, changes, actor, run_id=run_id)
     feeds.release(tx, [change.job.id for change in changes])
     return len(changes)

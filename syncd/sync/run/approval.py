@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Store, Tx, runs
 from syncd.sync.files import CLAIMED, DONE, parse_filed

@@ -11,11 +11,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.job import Job, JobInput, Moment
-from syncd.domain.plan import Ownership, Reject, RowAction, decide_row
-from syncd.domain.policy import Limits
-from syncd.domain.run import RejectedRow
+from syncd.domain import (
+    Catalogue,
+    FeedLimits,
+    Job,
+    JobInput,
+    Moment,
+    Ownership,
+    Reject,
+    RejectedRow,
+    RowAction,
+    decide_row,
+)
 from syncd.errors import Problem
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
@@ -69,8 +76,8 @@ class Checker:
     (None: all)."""
 
     config: FeedConfig
-    catalog: Catalog
-    limits: Limits
+    catalogue: Catalogue
+    limits: FeedLimits
     now: Moment
     current: Callable[[str], Job | None] = lambda reference: None
     most: int | None = None
@@ -97,7 +104,7 @@ class Checker:
     def _row(
         self, record: Record, reader: FeedReader, result: CheckResult
     ) -> tuple[str | None, tuple[Problem, ...]]:
-        row = check_record(self.config.mapping, self.catalog, record, reader.format)
+        row = check_record(self.config.mapping, self.catalogue, record, reader.format)
         for code, detail in row.warnings:
             result.warnings[code] += 1
             result.examples.setdefault(code, detail)

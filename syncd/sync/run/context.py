@@ -8,9 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits
-from syncd.domain.run import Holds, Run, RunState
+from syncd.domain import Catalogue, FeedLimits, HoldScope, Run, RunState
 from syncd.store import Store, runs
 from syncd.sync.run.feed import Feed, Stopped
 from syncd.sync.run.rejects import RejectsWriter
@@ -27,8 +25,8 @@ class RunContext:
     scratch files (None: the system's own). ``processes``: the most worker processes that validate a large file."""
 
     store: Store
-    catalog: Catalog
-    limits: Limits
+    catalogue: Catalogue
+    limits: FeedLimits
     stop: Callable[[], bool]
     progress: Progress | None = None
     scratch: Path | None = None
@@ -79,7 +77,7 @@ class FileRun:
     def reports_rows(self) -> bool:
         """Whether the run reports what it finds in the file. It does not where its rows were applied before it was
         approved: then what was found at that time is its report."""
-        return not self.approved or self.run.holds is Holds.ALL
+        return not self.approved or self.run.holds is HoldScope.ALL
 
     @property
     def store(self) -> Store:

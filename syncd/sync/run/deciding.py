@@ -6,9 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 
-from syncd.domain.edits import field_digests
-from syncd.domain.job import Job, JobInput, Moment
-from syncd.domain.plan import Ownership, Reject, RowAction, RowDecision, decide_row, due
+from syncd.domain import (
+    Job,
+    JobInput,
+    Moment,
+    Ownership,
+    Reject,
+    RowAction,
+    RowDecision,
+    decide_row,
+    field_digests,
+    row_due,
+)
 from syncd.errors import Problem
 from syncd.store import Tx, feeds, jobs, places
 from syncd.sync.run.feed import Feed
@@ -78,7 +87,7 @@ def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -
         fingerprint=feed.fingerprint,
         job_version=job.version,
         sent=sent_digests(feed, sent),
-        due=due(sent, job, feed.config.policy, now),
+        due=row_due(sent, job, feed.config.policy, now),
     )
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from syncd.domain.plan import Hold
-from syncd.domain.run import Counts, Holds, RejectedRow, Run, RunState
+from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FeedError
 from syncd.store import Tx, feeds, runs
 from syncd.sync.run import events
@@ -22,9 +21,9 @@ from syncd.sync.run.stage import Stage
 _BATCH = 500
 
 
-def certain_counts(plan: Plan) -> Counts:
+def certain_counts(plan: Plan) -> RunCounts:
     """Return what is counted before a row is written; the applier counts the rest."""
-    return Counts(
+    return RunCounts(
         read=plan.summary.read,
         rejected=plan.counts.rejected,
         unchanged=plan.summary.known,
@@ -50,7 +49,7 @@ def held(run: Run, hold: Hold | None) -> Run:
     """Return the run with what is held and why."""
     if hold is None:
         return replace(run, holds=None, reason=None)
-    return replace(run, holds=Holds.ALL if hold.all else Holds.ARCHIVE, reason=hold.reason)
+    return replace(run, holds=HoldScope.ALL if hold.all else HoldScope.ARCHIVE, reason=hold.reason)
 
 
 def end_unchanged(this: FileRun, run: Run) -> Run:
@@ -108,7 +107,7 @@ def end_failed(this: FileRun, run: Run, error: FeedError) -> Run:
     run = replace(
         run,
         state=RunState.FAILED,
-        counts=Counts(warnings=this.warnings.total),
+        counts=RunCounts(warnings=this.warnings.total),
         holds=None,
         withheld=None,
         reason="; ".join(part for part in parts if part),
@@ -169,6 +168,6 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
 
 def _store_warnings(tx: Tx, this: FileRun) -> None:
     config = this.feed.config
-    unknown = this.warnings.unknown.listed(config.mapping, config.own_lookups, this.ctx.catalog)
+    unknown = this.warnings.unknown.listed(config.mapping, config.own_lookups, this.ctx.catalogue)
     runs.add_warnings(tx, this.run.id, this.warnings.all())
     runs.set_unknown(tx, this.run.id, unknown)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import structlog
 
-from syncd.domain.run import RejectedRow, Run, RunState
+from syncd.domain import RejectedRow, Run, RunState
 from syncd.logs import Event
 
 log = structlog.get_logger("syncd.sync")

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from syncd.domain.job import Employer
+from syncd.domain import Employer
 from syncd.errors import SyncdError
 from syncd.feeds.configuration import FeedConfig
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.store import Tx, runs
 
 #: A held run is among the feed's latest runs: every later run that did not fail has superseded it.

@@ -9,10 +9,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.plan import Hold, guard
-from syncd.domain.policy import Limits
-from syncd.domain.run import Holds, RejectedRow, Run, RunKind, RunState, Warning
+from syncd.domain import (
+    Catalogue,
+    FeedLimits,
+    FeedWarning,
+    Hold,
+    HoldScope,
+    RejectedRow,
+    Run,
+    RunKind,
+    RunState,
+    guard,
+)
 from syncd.errors import FeedError
 from syncd.store import Store, Tx, feeds, runs
 from syncd.sync.run import approval
@@ -46,7 +54,7 @@ class Planned:
     run: Run
     changes: list[PlannedChange] = field(default_factory=list)
     rejected: list[RejectedRow] = field(default_factory=list)
-    warnings: list[Warning] = field(default_factory=list)
+    warnings: list[FeedWarning] = field(default_factory=list)
     unchanged: bool = False
 
     @property
@@ -62,8 +70,8 @@ class Importer:
         self,
         store: Store,
         *,
-        catalog: Catalog,
-        limits: Limits | None = None,
+        catalogue: Catalogue,
+        limits: FeedLimits | None = None,
         stop: Callable[[], bool] = lambda: False,
         progress: Progress | None = None,
         scratch: Path | None = None,
@@ -73,7 +81,7 @@ class Importer:
         """``stop`` is asked between two batches. ``scratch``: a folder with room for the largest file (default: the
         system's temporary folder). ``feeds``: the configured feeds, for ``approve``. ``helpers``: the most worker
         processes for a large file (the setting ``sync.helpers``)."""
-        self._ctx = RunContext(store, catalog, limits or Limits(), stop, progress, scratch, helpers)
+        self._ctx = RunContext(store, catalogue, limits or FeedLimits(), stop, progress, scratch, helpers)
         self._feeds: Mapping[str, Feed] = feeds if feeds is not None else {}
 
     def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None = None) -> Run:
@@ -181,7 +189,7 @@ def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | N
 
 def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownPlan) -> Run:
     """Apply what a person approved: all of it, or, where the other rows were applied before, what archives."""
-    everything = run.holds is Holds.ALL
+    everything = run.holds is HoldScope.ALL
     moved = shown.differs(shown_plan(this, stage, plan, shown.reason), everything=everything)
     if moved is not None:
         hold = Hold(everything, "moved", shown.reason)

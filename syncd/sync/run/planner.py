@@ -14,11 +14,22 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 
-from syncd.domain.job import Job, JobInput, Moment, Status
-from syncd.domain.job_fields import CHANGEABLE
-from syncd.domain.plan import Create, Ownership, Reject, RowAction, RowDecision, Tally, Update
-from syncd.domain.run import Counts
-from syncd.domain.text import fold
+from syncd.domain import (
+    CHANGEABLE,
+    Create,
+    Job,
+    JobInput,
+    Moment,
+    Ownership,
+    PlanCounts,
+    Reject,
+    RowAction,
+    RowDecision,
+    RunCounts,
+    Status,
+    Update,
+    fold,
+)
 from syncd.store import Tx, feeds, jobs, runs
 from syncd.sync.run.context import FileRun
 from syncd.sync.run.deciding import Found, decide, located, look_up, problems_of, sent_digests
@@ -58,8 +69,8 @@ class Plan:
     that it names again. The jobs that would be archived are in the stage."""
 
     summary: Summary
-    tally: Tally
-    counts: Counts
+    tally: PlanCounts
+    counts: RunCounts
     digest: str
     waiting: Sequence[int]
     back: Sequence[int]
@@ -70,14 +81,14 @@ def make_plan(
 ) -> Plan:
     """Plan the whole stage. ``on_change`` gets each change, in order. Raises Stopped."""
     with this.phases.measured("plan"):
-        progress = _Progress(Tally(read=summary.read, rejected=summary.rejected))
+        progress = _Progress(PlanCounts(read=summary.read, rejected=summary.rejected))
         _RowPlanner(this, stage, summary, progress, on_change).plan()
         _name_rejected(this, stage, progress)
         missing = _MissingPlanner(this, stage, summary, progress, on_change)
         missing.plan()
         tally = this.store.read(partial(_with_history, this=this, tally=progress.tally, sha256=sha256))
         _warn_of_repeats(this, stage, summary)
-        counts = Counts(
+        counts = RunCounts(
             read=summary.read,
             rejected=summary.rejected,
             unchanged=summary.known,
@@ -87,7 +98,7 @@ def make_plan(
         return Plan(summary, tally, counts, progress.digest.hexdigest(), missing.waiting, missing.back)
 
 
-def _with_history(tx: Tx, *, this: FileRun, tally: Tally, sha256: str | None) -> Tally:
+def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | None) -> PlanCounts:
     """Return the tally with what earlier runs of the feed add to it."""
     feed = this.feed
     before = feeds.settings_digest(tx, feed.id)
@@ -118,7 +129,7 @@ def _warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
 class _Progress:
     """What the plan has so far."""
 
-    tally: Tally
+    tally: PlanCounts
     actions: Counter[str] = field(default_factory=Counter)
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.readers import FeedReader, Format, Known, Record, open_reader
 from syncd.store.feeds import KnownRow
@@ -83,7 +83,7 @@ class _Reading:
         self._known_records = KnownRecords(this.store, this.feed)
         config = this.feed.config
         self._validator = RowValidator(
-            config.mapping, this.ctx.catalog, config.policy, this.feed.id, this.feed.employer.id
+            config.mapping, this.ctx.catalogue, config.policy, this.feed.id, this.feed.employer.id
         )
         self._now = this.store.now()
         self._last_good: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from syncd.domain.run import Warning
+from syncd.domain import FeedWarning
 from syncd.feeds.mapping import UnknownCounter
 
 #: The most warnings of one code that are kept one by one; the others are reported as a number.
@@ -17,7 +17,7 @@ class Warnings:
     """``total`` counts every warning. ``unknown``: values that no catalogue and no lookup has."""
 
     def __init__(self) -> None:
-        self._kept: list[Warning] = []
+        self._kept: list[FeedWarning] = []
         self._seen: Counter[str] = Counter()
         self.total = 0
         self.unknown = UnknownCounter()
@@ -35,11 +35,11 @@ class Warnings:
         self.total += 1
         self._seen[code] += 1
         if self._seen[code] <= EACH:
-            self._kept.append(Warning(code, detail, record, reference, member))
+            self._kept.append(FeedWarning(code, detail, record, reference, member))
 
     def add_many(self, code: str, detail: str, number: int) -> None:
         """Add one warning about the whole file that counts for ``number`` of its records."""
-        self._kept.append(Warning(code, detail))
+        self._kept.append(FeedWarning(code, detail))
         self.total += number
 
     def clear(self) -> None:
@@ -49,10 +49,10 @@ class Warnings:
         self.unknown = UnknownCounter()
         self.total = 0
 
-    def all(self) -> list[Warning]:
+    def all(self) -> list[FeedWarning]:
         """Return the kept warnings, and one line for each code that has more."""
         more = [
-            Warning(code, f"{seen - EACH} more of {code}, {seen} in all")
+            FeedWarning(code, f"{seen - EACH} more of {code}, {seen} in all")
             for code, seen in sorted(self._seen.items())
             if seen > EACH
         ]

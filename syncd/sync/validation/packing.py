@@ -10,8 +10,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
+from syncd.domain import JobInput, Location, Place, Status
 from syncd.domain.flat import FLAT, NewJob
-from syncd.domain.job import JobInput, Location, Place, Status
 from syncd.errors import Problem
 
 _DESCRIPTION = FLAT.index("description")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from syncd.domain.job import Moment
+from syncd.domain import Moment
 from syncd.feeds.readers import Record, Slice
 from syncd.logs import Event
 from syncd.sync.validation.rows import ValidatedRow

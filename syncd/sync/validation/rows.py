@@ -8,12 +8,20 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, TypeGuard
 
-from syncd.domain import rules
-from syncd.domain.catalog import Catalog
+from syncd.domain import (
+    Catalogue,
+    Create,
+    JobInput,
+    Moment,
+    Ownership,
+    Place,
+    Policy,
+    check_body,
+    check_reference,
+    decide_row,
+    row_due,
+)
 from syncd.domain.flat import NewJob, flat
-from syncd.domain.job import JobInput, Moment, Place
-from syncd.domain.plan import Create, Ownership, decide_row, due
-from syncd.domain.policy import Policy
 from syncd.errors import Invalid, Problem
 from syncd.feeds.mapping import MappedRow, Mapping, unknown_places
 from syncd.feeds.readers import Format, Record
@@ -62,7 +70,7 @@ class RowValidator:
     store's."""
 
     mapping: Mapping
-    catalog: Catalog
+    catalogue: Catalogue
     policy: Policy
     feed_id: int
     employer_id: int
@@ -76,7 +84,7 @@ class RowValidator:
         for record in records:
             mapped.append(self.mapping.row(record, form))
             ragged.append(record.problem is not None)
-        checked = [_checked(row, self.catalog) for row in mapped]
+        checked = [_checked(row, self.catalogue) for row in mapped]
         creations = [self._creation(row.sent, now) if row.sent is not None else None for row in checked]
         return [_validated(*row, now) for row in zip(checked, creations, ragged, strict=True)]
 
@@ -97,7 +105,7 @@ class RowValidator:
         ).decision
         if not isinstance(decision, Create):
             return None
-        return Creation(NewJob(flat(decision.job), places), due(sent, decision.job, self.policy, now))
+        return Creation(NewJob(flat(decision.job), places), row_due(sent, decision.job, self.policy, now))
 
 
 def _unlocated(places: object) -> TypeGuard[tuple[Place, ...]]:
@@ -114,18 +122,18 @@ def _validated(row: CheckedRow, creation: Creation | None, ragged: bool, now: Mo
     return ValidatedRow(RowKind.VALID, row.reference, body, day, row.warnings, row.unknown)
 
 
-def check_record(mapping: Mapping, catalog: Catalog, record: Record, form: Format | None) -> CheckedRow:
+def check_record(mapping: Mapping, catalogue: Catalogue, record: Record, form: Format | None) -> CheckedRow:
     """Map a record and check the resulting body by the API's own rules."""
-    return _checked(mapping.row(record, form), catalog)
+    return _checked(mapping.row(record, form), catalogue)
 
 
-def _checked(mapped: MappedRow, catalog: Catalog) -> CheckedRow:
+def _checked(mapped: MappedRow, catalogue: Catalogue) -> CheckedRow:
     problems = mapped.problems
     if mapped.body is None:
         reference = _readable(mapped.reference_id)
         return CheckedRow(reference, None, problems or (_NOT_AN_OBJECT,), mapped.warnings, mapped.unknown)
     try:
-        sent = rules.check(mapped.body, catalog, reference_required=True)
+        sent = check_body(mapped.body, catalogue, reference_required=True)
     except Invalid as invalid:
         problems = _joined(problems, invalid.problems)
     if problems:
@@ -137,7 +145,7 @@ def _checked(mapped: MappedRow, catalog: Catalog) -> CheckedRow:
 def _readable(reference: str | None) -> str | None:
     """Return the referenceId of a rejected row if a job could have it."""
     try:
-        return rules.check_reference({"referenceId": reference})
+        return check_reference({"referenceId": reference})
     except Invalid:
         return None
 

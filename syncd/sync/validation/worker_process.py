@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from syncd.domain.job import Moment
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits, Moment
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers import Format, ReadSpec, Record, Slice, open_reader
 from syncd.sync.validation.rows import RowKind, RowValidator, ValidatedRow
@@ -41,7 +40,7 @@ class ValidationTask:
     validator: RowValidator
     path: Path
     read: ReadSpec
-    limits: Limits
+    limits: FeedLimits
     form: Format | None
 
 

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from structlog.testing import capture_logs
 
-from syncd.domain.run import Run, RunState
+from syncd.domain import Run, RunState
 from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
 from syncd.sync.arrival import feed_queue
@@ -471,7 +471,7 @@ def test_sigkill_after_any_step_leads_to_the_same_end(yard: Yard, step: str) -> 
 import os, signal, sys
 from pathlib import Path
 from zoneinfo import ZoneInfo
-from syncd.domain.catalog import Catalog
+from syncd.domain.catalogue import Catalogue
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds
 from syncd.sync.run.feed import Feed
@@ -479,14 +479,14 @@ from syncd.sync.run.importer import Importer
 from syncd.sync.arrival.worker import Worker
 base, step = Path(sys.argv[1]), sys.argv[2]
 store = Store.open(f"sqlite:///{base}/syncd.db", timezone=ZoneInfo("America/Toronto"))
-catalog = Catalog.default()
-config = parse_feed("acme", 'employer = "Acme Ltd."', catalog, FeedDefaults())
+catalogue = Catalogue.default()
+config = parse_feed("acme", 'employer = "Acme Ltd."', catalogue, FeedDefaults())
 employer = store.read(lambda tx: employers.find(tx, "Acme Ltd."))
 number = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
 feed = Feed(number, config, employer, base / "drop" / "acme")
 now = [0.0]
 die = lambda at: os.kill(os.getpid(), signal.SIGKILL) if at == step else None
-worker = Worker(store, {"acme": feed}, Importer(store, catalog=catalog), monotonic=lambda: now[0], at=die)
+worker = Worker(store, {"acme": feed}, Importer(store, catalogue=catalogue), monotonic=lambda: now[0], at=die)
 for _ in range(3):
     worker.tick()
     now[0] += 100

@@ -11,8 +11,7 @@ import pytest
 import structlog
 from msgspec.structs import replace
 
-from syncd.domain import rules
-from syncd.domain.job import Actor, ActorKind, ArchivedBy, Employer
+from syncd.domain import Actor, ActorKind, ArchivedBy, Employer, check_body
 from syncd.store import Store, employers, history, jobs, upsert
 from syncd.sync.calendar.refresher import BATCH, Refresher, RefreshResult
 
@@ -26,7 +25,7 @@ def tick(board: Any, **options: Any) -> tuple[int, int]:
 
 
 def put(board: Any, employer: Employer, sent: dict[str, Any]) -> Any:
-    checked = rules.check(sent, board.catalog)
+    checked = check_body(sent, board.catalogue)
     return board.store.write(lambda tx: upsert.put(tx, employer.id, checked, Actor(ActorKind.KEY, 1)))[0]
 
 
@@ -180,7 +179,7 @@ def test_a_posting_is_live_on_its_close_date_and_closed_at_the_midnight_after_it
     path = board.folder / "elsewhere.db"
     with Store.open(f"sqlite:///{path}", clock=clock, timezone=ZoneInfo(zone)) as store:
         employer = store.write(lambda tx: employers.add(tx, "Elsewhere Ltd."))
-        checked = rules.check(board.row("a", status="active", closeDate=close_date), board.catalog)
+        checked = check_body(board.row("a", status="active", closeDate=close_date), board.catalogue)
         store.write(lambda tx: upsert.put(tx, employer.id, checked, Actor(ActorKind.KEY, 1)))
         clock.now = last_instant - SECOND
         assert Refresher(store).tick() == RefreshResult(0, 0)

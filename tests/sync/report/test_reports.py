@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from syncd.domain.run import Holds, RejectedRow, RunState, Warning
+from syncd.domain import FeedWarning, HoldScope, RejectedRow, RunState
 from syncd.errors import NotFound, Problem
 from syncd.store import runs
 from syncd.sync.report.html import LISTED, render_html
@@ -126,7 +126,7 @@ def test_the_page_shows_what_was_wrong_grouped_and_escaped(board: Any, feed: Any
             tx, run.id, [RejectedRow(9, 77, evil, (Problem("/locations/2/description", evil, evil, evil),))]
         )
     )
-    board.store.write(lambda tx: runs.add_warnings(tx, run.id, [Warning(evil, evil, 4, evil)]))
+    board.store.write(lambda tx: runs.add_warnings(tx, run.id, [FeedWarning(evil, evil, 4, evil)]))
     html = render_html(
         report(board.store, run.id) | {"reason": evil, "file": evil, "feed": evil, "employer": evil}
     )
@@ -152,8 +152,8 @@ def test_the_page_needs_nothing_from_elsewhere(board: Any, feed: Any) -> None:
 
 
 @pytest.mark.parametrize("state", list(RunState))
-@pytest.mark.parametrize("holds", [None, Holds.ARCHIVE, Holds.ALL])
-def test_every_state_has_its_page(board: Any, feed: Any, state: RunState, holds: Holds | None) -> None:
+@pytest.mark.parametrize("holds", [None, HoldScope.ARCHIVE, HoldScope.ALL])
+def test_every_state_has_its_page(board: Any, feed: Any, state: RunState, holds: HoldScope | None) -> None:
     run = board.begin(feed, board.file([]))
     run = replace(run, state=state, holds=holds)
     board.store.write(lambda tx: runs.save(tx, run))
@@ -248,11 +248,11 @@ def test_what_would_go_is_listed_anew_when_a_run_is_shown_again(board: Any, feed
 def test_a_run_that_waits_with_everything_lists_what_would_go_too(board: Any, feed: Any) -> None:
     board.drop(feed, [board.row(f"r{n}") for n in range(12)])
     run = board.drop(feed, [board.row(f"x{n}", title=f"Cook r{n}") for n in range(12)])
-    assert run.holds is Holds.ALL
+    assert run.holds is HoldScope.ALL
     assert report(board.store, run.id)["wouldArchive"]["total"] == 12
     kept = [board.row(f"r{n}", title="Montréal") for n in range(12)]
     run = board.drop(feed, kept)
-    assert run.holds is Holds.ALL
+    assert run.holds is HoldScope.ALL
     assert report(board.store, run.id)["wouldArchive"] == {"total": 0, "jobs": []}
     assert "Jobs that would be archived" not in page(board, run).words
 

@@ -13,7 +13,7 @@ import pytest
 import structlog
 from msgspec import structs
 
-from syncd.domain.job import ActorKind
+from syncd.domain import ActorKind
 from syncd.errors import NotFound
 from syncd.store import Store, history, runs
 from syncd.sync.run.approval import NotHeld
@@ -400,7 +400,7 @@ def test_a_run_waits_across_a_restart(board: Board, name: str) -> None:
         f"sqlite:///{board.folder}/syncd.db", clock=board.clock, timezone=board.store.now().instant.tzinfo
     ) as store:
         board.store = store
-        board.importer = Importer(store, catalog=board.catalog, scratch=board.folder)
+        board.importer = Importer(store, catalogue=board.catalogue, scratch=board.folder)
         assert board.importer.approve(made.run.id, made.feed).state == "succeeded"
         assert_done(board, made)
 

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from lxml import etree
 from msgspec.structs import replace
 
-from syncd.domain.html import check as html_check
-from syncd.domain.job import Job
-from syncd.domain.run import RunState
+from syncd.domain import Job, RunState
+from syncd.domain import html_faults as html_check
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.export.formats import EXPORTS
 from syncd.feeds.native import COLUMNS
@@ -163,12 +162,12 @@ def exported(board: Any, form: str) -> bytes:
         found = board.store.read(lambda tx: jobs.after(tx, board.employer.id, 0, 10_000))
         return (job for job in found if job.reference_id is not None)
 
-    return "".join(EXPORTS[form].write(all_jobs(), board.employer, board.catalog)).encode()
+    return "".join(EXPORTS[form].write(all_jobs(), board.employer, board.catalogue)).encode()
 
 
 def feed_of(board: Any, toml: str = "") -> Feed:
     name = f"feed{next(NUMBERS)}"
-    config = parse_feed(name, f'employer = "x"\n{toml}', board.catalog, FeedDefaults())
+    config = parse_feed(name, f'employer = "x"\n{toml}', board.catalogue, FeedDefaults())
     feed_id = board.store.write(lambda tx: feeds.feed_id(tx, name, board.employer.id))
     folder = board.folder / "drop" / name
     (folder / "done").mkdir(parents=True)

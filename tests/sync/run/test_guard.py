@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 
 TEXT = "<p>" + "We look for somebody who cooks well and likes to do so every day. " * 4 + "</p>"
 
@@ -90,7 +90,7 @@ def test_a_file_that_cannot_be_used_fails_and_there_is_nothing_to_approve(
 
 
 def test_a_broken_limit_fails_the_file_with_its_name_and_one_below_it_goes_in(board: Any) -> None:
-    feed, importer = board.feed(), board.make_importer(limits=Limits(rows=3))
+    feed, importer = board.feed(), board.make_importer(limits=FeedLimits(rows=3))
     run = board.drop(feed, rows(board, 1, 4), importer=importer)
     assert ended(run) == ("failed", None)
     assert "rows" in run.reason

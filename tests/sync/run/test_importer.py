@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import structlog
 
-from syncd.domain import rules
-from syncd.domain.job import Actor, ActorKind, ArchivedBy
+from syncd.domain import Actor, ActorKind, ArchivedBy, check_body
 from syncd.errors import FeedError, StoreBusy
 from syncd.store import feeds, jobs, runs, upsert
 from syncd.sync.run import known_records
@@ -560,7 +559,7 @@ def test_a_missing_job_that_is_given_a_named_reference_between_plan_and_write_st
     def rename(phase: str, done: int, total: int) -> None:
         phases.append(phase)
         if phases.count("planning") == 2:  # rows and missing ones are planned
-            checked = rules.check({"referenceId": "new"}, board.catalog)
+            checked = check_body({"referenceId": "new"}, board.catalogue)
             board.store.write(
                 lambda tx: upsert.update(tx, board.employer.id, old, checked, Actor(ActorKind.KEY, 1))
             )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import Problem
 from syncd.feeds.readers.opening import ReadSpec, open_reader
 from syncd.feeds.readers.records import Record
@@ -23,7 +23,7 @@ def reject(tmp_path: Path, content: bytes, spec: ReadSpec, pick: set[int] | None
     """Writes the records of ``content`` with these numbers (all) as rejected ones."""
     source = tmp_path / "source"
     source.write_bytes(content)
-    reader = open_reader(source, spec, Limits())
+    reader = open_reader(source, spec, FeedLimits())
     writer = RejectsWriter(
         tmp_path / ".r.rejected", encoding=spec.encoding, records=spec.records, delimiter=spec.delimiter
     )
@@ -36,7 +36,7 @@ def reject(tmp_path: Path, content: bytes, spec: ReadSpec, pick: set[int] | None
 
 
 def back(path: Path, spec: ReadSpec) -> tuple[bool, list[Record]]:
-    reader = open_reader(path, spec, Limits())
+    reader = open_reader(path, spec, FeedLimits())
     found = []
     for record in reader:
         if not isinstance(record.item, dict | None.__class__):
@@ -117,7 +117,7 @@ def test_xml_keeps_its_root_path_its_namespaces_and_what_stands_above(tmp_path: 
     spec = ReadSpec(records="/feed/jobs/job")
     path = reject(tmp_path, content, spec, {2, 3})
     assert path is not None
-    reader = open_reader(path, spec, Limits())
+    reader = open_reader(path, spec, FeedLimits())
     seen = []
     for record in reader:
         element: Any = record.item
@@ -136,7 +136,7 @@ def test_xml_keeps_its_root_path_its_namespaces_and_what_stands_above(tmp_path: 
 def test_xml_reasons_are_escaped(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_bytes(b"<jobs><job>x > y</job></jobs>")
-    reader = open_reader(source, ReadSpec(), Limits())
+    reader = open_reader(source, ReadSpec(), FeedLimits())
     writer = RejectsWriter(tmp_path / "r")
     writer.start(reader)
     for record in reader:
@@ -181,7 +181,7 @@ def test_starting_again_drops_what_was_written(tmp_path: Path) -> None:
     source.write_bytes(b"a,b\n1,2\n3,4\n")
     writer = RejectsWriter(tmp_path / "r")
     for _ in range(2):
-        reader = open_reader(source, ReadSpec(), Limits())
+        reader = open_reader(source, ReadSpec(), FeedLimits())
         writer.start(reader)
         for record in reader:
             writer.add(record, None, WRONG)

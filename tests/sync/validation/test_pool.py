@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from structlog.testing import capture_logs
 
-from syncd.domain.run import Run
+from syncd.domain import Run
 from syncd.store import Store, runs
 from syncd.sync.run import reading
 from syncd.sync.run.feed import Stopped

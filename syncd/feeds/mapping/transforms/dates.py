@@ -20,7 +20,7 @@ from decimal import Decimal
 from email.utils import parsedate
 from functools import lru_cache
 
-from syncd.domain.text import fold
+from syncd.domain import fold
 from syncd.feeds.text import spelled
 
 Parse = Callable[[str], date | None]

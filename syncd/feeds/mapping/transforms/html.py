@@ -13,7 +13,7 @@ from itertools import groupby
 
 import nh3
 
-from syncd.domain.html import check
+from syncd.domain import html_faults
 from syncd.feeds.text import has_controls, without_controls
 
 _ALLOWED = frozenset(("strong", "b", "em", "i", "br", "p", "div", "ul", "ol", "li", "a"))
@@ -167,7 +167,7 @@ def clean(text: str) -> tuple[str, tuple[str, ...]]:
         result, done = clean(without_controls(text))
         return result, ("control characters removed", *done)
     if _TAG.search(text):
-        return (text, ()) if not check(text) else _cleaned(text, [])
+        return (text, ()) if not html_faults(text) else _cleaned(text, [])
     return _without_tags(text)
 
 
@@ -180,8 +180,8 @@ def _without_tags(text: str) -> tuple[str, tuple[str, ...]]:
         done.append("escaped HTML unescaped")
         if _TAG.search(text):
             done = done[:1]
-            return (text, tuple(done)) if not check(text) else _cleaned(text, done)
-    if "\n" not in text.strip() and "\r" not in text.strip() and not check(text):
+            return (text, tuple(done)) if not html_faults(text) else _cleaned(text, done)
+    if "\n" not in text.strip() and "\r" not in text.strip() and not html_faults(text):
         return text, tuple(done)
     return paragraphs(html.unescape(text)), (*done, "plain text made into paragraphs")
 
@@ -198,7 +198,7 @@ def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
     result = _CLEANER.clean(_BLOCK.sub(_mapped, source)).replace("&nbsp;", "\u00a0")
     result = _with_lists(_DEAD_LINK.sub(r"\1", result))
     result = _without_empties(_CELL_END.sub("", result)).strip()
-    if len(result) <= 4 * len(text) + 1000 and not check(result):
+    if len(result) <= 4 * len(text) + 1000 and not html_faults(result):
         return result, tuple(done)
     return bare(text), (*done, "reduced to plain text")
 

@@ -7,8 +7,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from syncd.domain.places import PROVINCES, province_code
-from syncd.domain.text import fold
+from syncd.domain import PROVINCES, fold, province_code
 
 #: What is longer is no location that the API takes.
 _LONGEST = 400

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from syncd.domain.text import key
+from syncd.domain import name_key
 
 FULL, PART, CONTRACT, TEMP, VOLUNTEER = 1, 2, 3, 4, 5
 _LONGEST = 100
@@ -45,7 +45,7 @@ def position_of(text: str) -> int | None:
 
 
 def _read(text: str) -> int | None:
-    rest, found = key(text[:_LONGEST]), list[int]()
+    rest, found = name_key(text[:_LONGEST]), list[int]()
     while rest:
         match = _WORD.match(rest)
         if match is None:

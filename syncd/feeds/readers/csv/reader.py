@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader, too_long
 from syncd.feeds.readers.csv.dialect import Dialect, find_dialect
@@ -35,7 +35,7 @@ class CsvReader(BaseReader):
 
     format: Format = "csv"
 
-    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         super().__init__(source, limits, known)
         self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self._newline = self._dialect.line_end[-1:]

@@ -7,7 +7,7 @@ from typing import Any
 
 import ijson
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.detect import ARRAYS
 from syncd.feeds.readers.json.places import CLOSING, KINDS, keyed_objects, scout
@@ -27,7 +27,7 @@ class Envelope:
     ``truncated``, ``no_records_path``, ``limit_exceeded``.
     """
 
-    def __init__(self, records: str | None, limits: Limits, head: bytes) -> None:
+    def __init__(self, records: str | None, limits: FeedLimits, head: bytes) -> None:
         self._depth, self._text = limits.depth, limits.text
         self._since = 0
         self._path = asked_path(records, member_path) if records is not None else None

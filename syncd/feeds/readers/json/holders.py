@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import Problem
 from syncd.feeds.readers.json.values import Refused, objects, record_value, refuse_surrogate, scan
 
@@ -46,11 +46,11 @@ class Holder(ABC):
         """Where the piece that begins at ``at`` ends. Raises ValueError (or RecursionError) if it is not whole."""
 
     @abstractmethod
-    def values(self, pieces: list[bytes], limits: Limits) -> list[dict[str, Any]] | None:
+    def values(self, pieces: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
         """The records, decoded in one go; None if any of them needs the care of ``value``."""
 
     @abstractmethod
-    def value(self, piece: bytes, limits: Limits) -> tuple[dict[str, Any] | None, Problem | None]:
+    def value(self, piece: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None, Problem | None]:
         """The record, or what is wrong with it. Raises ValueError where it is not JSON at all."""
 
 
@@ -65,10 +65,10 @@ class Array(Holder):
     def end_of_piece(self, text: str, at: int) -> int:
         return scan(text, at)[1]
 
-    def values(self, pieces: list[bytes], limits: Limits) -> list[dict[str, Any]] | None:
+    def values(self, pieces: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
         return objects(pieces, limits)
 
-    def value(self, piece: bytes, limits: Limits) -> tuple[dict[str, Any] | None, Problem | None]:
+    def value(self, piece: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None, Problem | None]:
         return record_value(piece, limits)
 
 
@@ -96,7 +96,7 @@ class Members(Holder):
             raise ValueError("no name of a member")
         return scan(text, name.end())[1]
 
-    def values(self, pieces: list[bytes], limits: Limits) -> list[dict[str, Any]] | None:
+    def values(self, pieces: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
         named = list(map(_split, pieces))
         found = objects([value for _, value in named], limits)
         if found is None:
@@ -106,7 +106,7 @@ class Members(Holder):
         except ValueError:
             return None
 
-    def value(self, piece: bytes, limits: Limits) -> tuple[dict[str, Any] | None, Problem | None]:
+    def value(self, piece: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None, Problem | None]:
         name, raw = _split(piece)
         value, problem = record_value(raw, limits)
         if value is None:

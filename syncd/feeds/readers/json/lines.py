@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from functools import partial
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
@@ -23,7 +23,7 @@ class JsonLinesReader(BaseReader):
 
     format: Format = "jsonl"
 
-    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         super().__init__(source, limits, known)
         self._digest = seeded("json")
 

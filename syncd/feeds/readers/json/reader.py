@@ -16,7 +16,7 @@ from typing import Any
 import ijson
 import msgspec
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
@@ -42,7 +42,7 @@ class JsonReader(BaseReader):
 
     format: Format = "json"
 
-    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         if ijson.backend != "yajl2_c":
             raise RuntimeError("ijson has fallen back to a slow parser; install its yajl2_c backend")
         super().__init__(source, limits, known)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import too_long
 from syncd.feeds.readers.records import ERRORS
@@ -64,7 +64,7 @@ _strict = json.JSONDecoder(
 scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=str, parse_float=str).raw_decode
 
 
-def objects(raws: list[bytes], limits: Limits) -> list[dict[str, Any]] | None:
+def objects(raws: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
     """All of ``raws``, each the text of one JSON value, decoded in one go; None if any of them needs the
     care of ``record_value``.
     """
@@ -100,7 +100,7 @@ def _count_names(text: bytes) -> int:
     return len(_name_ends(text))
 
 
-def record_value(raw: bytes, limits: Limits) -> tuple[dict[str, Any] | None, Problem | None]:
+def record_value(raw: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None, Problem | None]:
     """The object that ``raw`` holds, or what is wrong with it as a record. Raises ValueError where it is
     not JSON at all.
     """

@@ -16,7 +16,7 @@ from typing import NamedTuple, cast
 
 from lxml import etree
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.xml import Event, local, new_parser, refuse_dtd
 from syncd.feeds.readers.zip_archive import Archive
@@ -60,7 +60,7 @@ class Book:
     there. Raises FeedError ``bad_archive`` and what ``elements`` raises.
     """
 
-    def __init__(self, archive: Archive, limits: Limits) -> None:
+    def __init__(self, archive: Archive, limits: FeedLimits) -> None:
         self._archive, self._limits = archive, limits
         self._expanded = 0
         main = next(
@@ -203,7 +203,7 @@ def _char(code: int) -> str:
 
 
 def _elements(
-    chunks: Iterator[bytes], part: str, wanted: tuple[str, ...], limits: Limits
+    chunks: Iterator[bytes], part: str, wanted: tuple[str, ...], limits: FeedLimits
 ) -> Iterator[etree._Element]:
     parser = new_parser(tuple(f"{{*}}{name}" for name in wanted))
     events = cast(Iterator[Event], parser.read_events())

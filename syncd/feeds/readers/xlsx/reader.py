@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader, too_long
 from syncd.feeds.readers.digest import seeded
@@ -39,7 +39,7 @@ class XlsxReader(BaseReader):
     format: Format = "csv"
 
     def __init__(
-        self, opener: Opener, spec: ReadSpec, limits: Limits, known: Known | None, archive: Archive
+        self, opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None, archive: Archive
     ) -> None:
         if spec.format not in (None, "csv"):
             detail = f"this is a spreadsheet, which is read like CSV, but [read] format is {spec.format!r}"

@@ -14,7 +14,7 @@ from typing import cast
 
 from lxml import etree
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.detect import banner
 from syncd.feeds.readers.records import Known, Record
@@ -42,7 +42,7 @@ class LenientXmlReader(XmlReader):
     _parser: LenientXmlParser
     _tree: LenientRecordTree
 
-    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         super().__init__(source, spec, limits, known)
         self.withheld = "read leniently ([read] recover = true)"
         self._opening = None  # there are no slices

@@ -9,7 +9,7 @@ from typing import cast
 
 from lxml import etree
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml.discovery import FoundRecords, is_known
@@ -32,7 +32,7 @@ class LenientXmlParser(XmlParser):
 
     recover = True
 
-    def __init__(self, found: FoundRecords, limits: Limits, line: int) -> None:
+    def __init__(self, found: FoundRecords, limits: FeedLimits, line: int) -> None:
         super().__init__(found, limits, line)
         self._token = re.compile(_TOKEN % re.escape(self._record_name.encode()))
         self._skip_to: bytes | None = None

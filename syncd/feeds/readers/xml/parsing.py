@@ -7,7 +7,7 @@ from typing import cast
 
 from lxml import etree
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.xml.discovery import FoundRecords
 from syncd.feeds.readers.xml.elements import Event, new_parser
@@ -35,7 +35,7 @@ class XmlParser:
 
     recover = False
 
-    def __init__(self, found: FoundRecords, limits: Limits, line: int) -> None:
+    def __init__(self, found: FoundRecords, limits: FeedLimits, line: int) -> None:
         self._limits, self._record_name = limits, found.path[-1]
         self._entities = EntityTranslator()
         self._since = self._tags = 0

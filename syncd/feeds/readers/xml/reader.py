@@ -24,7 +24,7 @@ from typing import NamedTuple, cast
 
 from lxml import etree
 
-from syncd.domain.policy import Limits
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.base import BaseReader, too_long
 from syncd.feeds.readers.digest import seeded
@@ -65,7 +65,7 @@ class XmlReader(BaseReader):
     parser_type = XmlParser
     tree_type = RecordTree
 
-    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: Limits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         super().__init__(source, limits, known)
         self._blank, found = self._find_records(source, spec)
         self._line = 1 + source.head.count(b"\n", 0, self._blank)

@@ -24,14 +24,12 @@ from syncd.api.endpoints.problem_pages import EXPLANATIONS
 from syncd.api.openapi import examples
 from syncd.api.openapi.operations import OPERATIONS
 from syncd.api.openapi.schemas import ACTIONS
-from syncd.domain.catalog import Catalog
-from syncd.domain.codes import FIELD_CODES
-from syncd.domain.job import ActorKind
+from syncd.config import Api
+from syncd.domain import FIELD_CODES, ActorKind, Catalogue
 from syncd.store import Store, employers, keys
 from syncd.web import CODES, Refusal, effective_method, make_runner
-from tests.settings import api_settings
 
-GUIDE = Path(__file__).parents[1] / "docs" / "api.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "api.md"
 TEXT = GUIDE.read_text(encoding="utf-8")
 BASE = "/api/v1.1"
 #: Ten in the morning in Toronto; the dates in the guide follow from it.
@@ -98,8 +96,8 @@ def curl(program: Callable[..., str]) -> str:
 async def serving(store: Store) -> AsyncIterator[Served]:
     employer = store.write(lambda tx: employers.add(tx, "Harbour Clinics"))
     _, key = store.write(lambda tx: keys.create(tx, employer.id, "hr-system", None))
-    served, settings = Served(key=key), api_settings()
-    app = make_app(store, settings, Catalog.default())
+    served, settings = Served(key=key), Api()
+    app = make_app(store, settings, Catalogue.default())
     app.middlewares.append(served.refuse)
     app.on_response_prepare.append(served.note)
     runner = make_runner(app, server_limits(settings), handler_cancellation=False)

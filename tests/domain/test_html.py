@@ -1,4 +1,4 @@
-"""Description HTML, judged as a browser reads it."""
+"""Description HTML, checked as a browser reads it."""
 
 import time
 
@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from syncd.domain import html
-from syncd.domain.html import SCHEMES, TAGS, check, decode
+from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, decode, html_faults
 
 GOOD = [
     "",
@@ -50,7 +50,7 @@ GOOD = [
 
 @pytest.mark.parametrize("text", GOOD)
 def test_what_a_browser_reads_as_allowed_passes(text):
-    assert check(text) == []
+    assert html_faults(text) == []
 
 
 @pytest.mark.parametrize(
@@ -150,14 +150,14 @@ def test_what_a_browser_reads_as_allowed_passes(text):
     ],
 )
 def test_what_a_browser_reads_as_more_is_named_with_its_offset(text, found):
-    faults = check(text)
+    faults = html_faults(text)
     assert [fault.offset for fault in faults] == [offset for offset, _ in found]
     for fault, (_, words) in zip(faults, found, strict=True):
         assert words in fault.detail
 
 
 def test_a_long_name_is_cut_in_the_message():
-    (fault,) = check("<" + "x" * 5000 + ">")
+    (fault,) = html_faults("<" + "x" * 5000 + ">")
     assert len(fault.detail) < 100
 
 
@@ -222,7 +222,7 @@ HOSTILE = [
 def test_a_hostile_megabyte_takes_linear_time(head, piece):
     text = head + piece * (1_000_000 // len(piece))
     started = time.perf_counter()
-    check(text)
+    html_faults(text)
     # Linear is under a second or two on a slow machine; quadratic would be hours.
     assert time.perf_counter() - started < 20
 
@@ -300,7 +300,7 @@ pieces = st.sampled_from(
 )
 texts = st.lists(pieces | st.text(max_size=3), max_size=14).map("".join)
 
-EVERY_TAG = set(TAGS) | {
+EVERY_TAG = set(HTML_TAGS) | {
     *(
         "script",
         "style",
@@ -338,14 +338,14 @@ EVERY_ATTRIBUTE = {chr(c) for c in range(0x21, 0x3000) if chr(c) not in "/>"}
 
 
 def browser(text, *, strict):
-    """What an HTML5 parser makes of ``text``: with the allowed tags and attributes, or with all it can be
-    told of."""
+    """Return what an HTML5 parser makes of ``text``, with the allowed tags and attributes only, or with all that it can
+    allow."""
     if strict:
         return nh3.clean(
             text,
-            tags=set(TAGS),
+            tags=set(HTML_TAGS),
             attributes={"a": {"href", "target"}},
-            url_schemes=set(SCHEMES),
+            url_schemes=set(HTML_SCHEMES),
             link_rel=None,
             clean_content_tags=set(),
         )
@@ -354,7 +354,7 @@ def browser(text, *, strict):
         tags=EVERY_TAG,
         attributes={},
         generic_attribute_prefixes=EVERY_ATTRIBUTE,
-        url_schemes={*SCHEMES, "javascript", "data"},
+        url_schemes={*HTML_SCHEMES, "javascript", "data"},
         link_rel=None,
         strip_comments=False,
         clean_content_tags=set(),
@@ -376,8 +376,8 @@ def test_the_loose_browser_shows_what_the_strict_one_hides():
 @given(texts)
 @example('<a href="https://x.ca"<b>')
 @example("<p><<b>")
-def test_whatever_passes_has_no_other_tag_or_attribute_in_a_browser(text):
-    if not check(text):
+def test_what_passes_has_no_other_tag_or_attribute_in_a_browser(text):
+    if not html_faults(text):
         assert browser(text, strict=True) == browser(text, strict=False)
 
 
@@ -392,7 +392,7 @@ def test_the_fast_path_accepts_nothing_that_the_tokenizer_refuses(text):
 @given(texts | st.text())
 @example("<a onclick=x>")
 def test_the_check_never_raises_and_every_offset_lies_in_the_text(text):
-    offsets = [fault.offset for fault in check(text)]
+    offsets = [fault.offset for fault in html_faults(text)]
     assert offsets == sorted(offsets)
     assert all(0 <= offset < len(text) for offset in offsets)
 
@@ -400,4 +400,4 @@ def test_the_check_never_raises_and_every_offset_lies_in_the_text(text):
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(GOOD[:-2]), max_size=6))
 def test_good_texts_side_by_side_are_good(parts):
-    assert check(" ".join(part for part in parts if not part.endswith("<"))) == []
+    assert html_faults(" ".join(part for part in parts if not part.endswith("<"))) == []

@@ -92,7 +92,7 @@ def flag(value: object) -> bool:
     return value
 
 
-def choice(*choices: str) -> Callable[[object], str]:
+def one_of(*choices: str) -> Callable[[object], str]:
     """Return the parser of a text that is one of ``choices``."""
 
     def parse(value: object) -> str:

@@ -1,5 +1,5 @@
-"""One valid feed row against the job that it names (docs/reconciliation.md "The law"): what status and close
-date the row stands for, who may write, what a person's edit keeps, what the row counts as."""
+"""One valid feed row against the job that it names (docs/reconciliation.md "The law"): which status and close date the row
+implies, which feed may write, which edits of people stay, and what the row counts as."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from msgspec import Struct
 
 from syncd.domain.decisions import Create, Decision, Ownership, Reject, RowAction, RowDecision, Update
-from syncd.domain.edits import digest
+from syncd.domain.field_digests import value_digest
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Moment, Status
 from syncd.domain.job_fields import ATTRIBUTES
 from syncd.domain.lifecycle import decide, default_close_date
@@ -22,8 +22,7 @@ _DAY = timedelta(days=1)
 
 
 class _Row(Struct, frozen=True):
-    """The fields as they go to ``decide``, and with which notes. ``expired``: the row's own date has
-    passed."""
+    """The fields for ``decide``. ``expired``: the row's own date has passed. ``renewed``: the close date is a renewal."""
 
     fields: dict[str, object]
     expired: bool = False
@@ -40,10 +39,10 @@ def decide_row(
     ownership: Ownership,
     policy: Policy,
 ) -> RowDecision:
-    """What a valid row, already located, comes to: the status that is implied, expiry, renewal, ownership,
-    on_api_edit.
+    """Return what a valid row, already located, results in, by the implied status, expiry, renewal, ownership and
+    ``on_api_edit``.
 
-    ``decision`` is None only for an expired row that names no job: there is nothing to write."""
+    The decision is None only for an expired row that names no job: there is nothing to write."""
     if current is not None and ownership.owner not in (None, feed_id) and not policy.take_over:
         return RowDecision(RowAction.REJECTED, Reject((_foreign(sent),)), owns=False)
     fields = dict(sent.fields)
@@ -60,19 +59,14 @@ def decide_row(
         by=ArchivedBy.EXPIRED if row.expired else ArchivedBy.PERSON,
         chosen=CloseOrigin.RENEWED if row.renewed else CloseOrigin.CHOSEN,
     )
-    archives = isinstance(decision, Update) and _went(decision)
+    archives = isinstance(decision, Update) and _archives(decision)
     return RowDecision(_action(current, row, decision), decision, not isinstance(decision, Reject), archives)
 
 
-def renewed_close_date(now: Moment) -> date:
-    """Today + 60 days: what a renewal sends."""
-    return default_close_date(now.today)
-
-
 def next_due(job: Job, sent: JobInput, policy: Policy) -> date | None:
-    """The first day on which the same row would change ``job`` (as it is after the row), though neither is
-    touched: the day after the row's own date, or the day on which a date that nobody chose is renewed. None:
-    never."""
+    """Return the first day on which the same row would change ``job``, the job after the row, or None if it never would.
+
+    It is the day after the row's own date, or the day on which a date that nobody chose is renewed."""
     if job.status is not Status.ACTIVE:
         return None
     if sent.fields.get("closeDate") is not None:
@@ -82,16 +76,16 @@ def next_due(job: Job, sent: JobInput, policy: Policy) -> date | None:
     return job.close_date - RENEW_BELOW + _DAY
 
 
-def due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
-    """The first day on which the same row would come to something else, though neither is touched: its own
-    date has passed, or the date that nobody chose is renewed. None: never."""
+def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
+    """Return the first day on which the same row would result in something else for an unchanged job: its own date has
+    passed, or the date that nobody chose is renewed. None: never."""
     own = sent.fields.get("closeDate")
     if not isinstance(own, date):
         return next_due(job, sent, policy)
     if own >= now.today:
         return own + _DAY if own < date.max else None
     fields = {name: value for name, value in sent.fields.items() if name != "closeDate"}
-    return next_due(job, JobInput(fields), policy)  # ``expired = "ignore"``: as one without a date
+    return next_due(job, JobInput(fields), policy)  # ``expired = "ignore"``: as a row without a date
 
 
 def _foreign(sent: JobInput) -> Problem:
@@ -100,19 +94,19 @@ def _foreign(sent: JobInput) -> Problem:
 
 
 def _keep_edits(fields: dict[str, object], current: Job, known: Ownership) -> None:
-    """Drops the fields for which the feed sends what it sent last time, and which are something else now:
-    whoever made them so was not this feed. Where it is not known what was sent, what people changed stays."""
+    """Remove the fields for which the feed sends the same as last time and whose values differ now: something other than
+    this feed has changed them. If what was sent is not known, the fields that people have changed stay."""
     for name, value in list(fields.items()):
-        sent = digest(value)
+        sent = value_digest(value)
         same = name in known.edited if known.sent is None else known.sent.get(name) == sent
-        if not same or sent == digest(getattr(current, ATTRIBUTES[name])):
+        if not same or sent == value_digest(getattr(current, ATTRIBUTES[name])):
             continue
         if not (name == "status" and _by_service(current)):
             del fields[name]
 
 
 def _by_service(current: Job) -> bool:
-    """Whether the service itself, and no person, set the status that the job has."""
+    """Whether the service, and not a person, set the status of the job."""
     return current.status is Status.ARCHIVED and current.archived_by not in (None, ArchivedBy.PERSON)
 
 
@@ -135,27 +129,26 @@ def _row(current: Job | None, fields: dict[str, object], now: Moment, policy: Po
 
 def _undated(current: Job, fields: dict[str, object], now: Moment, policy: Policy) -> _Row:
     """A row without a close date of its own, for a job that exists."""
-    close_date, origin = _standing_date(current, fields)
+    close_date, origin = _date_without_renewal(current, fields)
     renewable = policy.renew and origin is not CloseOrigin.CHOSEN and close_date - now.today < RENEW_BELOW
     closed = current.status is Status.ARCHIVED and current.archived_by is ArchivedBy.CLOSED
     if "status" not in fields and _returns(current, dated=closed and renewable):
         fields["status"] = Status.ACTIVE
     target = fields.get("status", current.status)
     back = target is Status.ACTIVE and current.status is not Status.ACTIVE
-    # A draft's defaulted date moves with its publication: only one that somebody chose can be late.
+    # The defaulted date of a draft moves with its publication: only a date that somebody chose can be late.
     moves = current.status is Status.DRAFT and origin is not CloseOrigin.CHOSEN
     late = policy.renew and back and close_date < now.today and not moves
     live = target is Status.ACTIVE and current.status is not Status.DRAFT
     if late or (renewable and live):
-        fields["closeDate"] = renewed_close_date(now)
+        fields["closeDate"] = default_close_date(now.today)
         return _Row(fields, renewed=True)
     return _Row(fields)
 
 
-def _standing_date(current: Job, fields: dict[str, object]) -> tuple[date, CloseOrigin]:
-    """The date that the job would have without a renewal. A null asks for the default; where nobody chose the
-    present date there is nothing to take back, and a renewed one would otherwise be undone and renewed at
-    every run."""
+def _date_without_renewal(current: Job, fields: dict[str, object]) -> tuple[date, CloseOrigin]:
+    """Return the date that the job would have without a renewal. A null asks for the default, unless nobody chose the
+    present date: then the null is dropped, or a renewed date would be undone and renewed in every run."""
     if "closeDate" in fields:
         if current.close_origin is CloseOrigin.CHOSEN:
             return default_close_date(current.publish_date), CloseOrigin.DEFAULT
@@ -164,8 +157,7 @@ def _standing_date(current: Job, fields: dict[str, object]) -> tuple[date, Close
 
 
 def _returns(current: Job, *, dated: bool) -> bool:
-    """Whether an archived job is active again because its feed lists it; ``dated``: with a date of today or
-    later."""
+    """Whether an archived job becomes active because its feed lists it. ``dated``: with a date of today or later."""
     if current.status is not Status.ARCHIVED:
         return False
     if current.archived_by is ArchivedBy.MISSING:
@@ -173,7 +165,7 @@ def _returns(current: Job, *, dated: bool) -> bool:
     return dated and current.archived_by in (ArchivedBy.CLOSED, ArchivedBy.EXPIRED)
 
 
-def _went(decision: Update) -> bool:
+def _archives(decision: Update) -> bool:
     return decision.before.status is Status.ACTIVE and decision.job.status is Status.ARCHIVED
 
 
@@ -195,6 +187,6 @@ def _action(current: Job | None, row: _Row, decision: Decision) -> RowAction:
 
 
 def _suppressed(current: Job, after: Job, fields: Mapping[str, object]) -> bool:
-    """A job that a person archived, listed by its feed as if it were live, that stays archived."""
+    """Whether the job stays archived because a person archived it, although its feed lists it as live."""
     archived = current.status is Status.ARCHIVED and after.status is Status.ARCHIVED
     return archived and not _by_service(current) and "status" not in fields

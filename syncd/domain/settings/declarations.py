@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from syncd.domain import values
-from syncd.domain.values import ValueFault, shown
+from syncd.domain.settings import values
+from syncd.domain.settings.values import ValueFault, shown
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class SettingKind:
     """What a value may be: its ``name`` in words and its ``unit`` in the documentation. ``parse`` takes the value as
     TOML gives it and raises ValueFault. ``from_text`` makes a value for ``parse`` from a text of the environment."""
 
@@ -36,7 +36,7 @@ class Setting:
     ``per_feed``: a feed's own file may override it."""
 
     key: str
-    kind: Kind
+    kind: SettingKind
     default: object
     doc: str
     secret: bool = False
@@ -48,7 +48,9 @@ class Setting:
         return "SYNCD_" + self.key.upper().replace(".", "__")
 
 
-def setting(kind: Kind, default: object, doc: str, *, secret: bool = False, per_feed: bool = False) -> Any:
+def setting(
+    kind: SettingKind, default: object, doc: str, *, secret: bool = False, per_feed: bool = False
+) -> Any:
     """Declare a setting that has the name of its field."""
     return settings_field(
         (Setting("", kind, default, doc, secret, per_feed),), lambda value: value, kind=kind
@@ -110,24 +112,24 @@ def _flag_in(text: str) -> object:
     return {"true": True, "false": False}.get(text.lower(), text)
 
 
-DURATION = Kind("duration", "ms, s, m, h, d or w", values.duration)
+DURATION = SettingKind("duration", "ms, s, m, h, d or w", values.duration)
 #: A duration whose value is a number of seconds.
 SECONDS = replace(DURATION, parse=lambda value: values.duration(value).total_seconds())
-SIZE = Kind("size", "bytes, or KiB, MiB, GiB", values.size)
-PERCENT = Kind("percentage", "percent", values.percent, _number_in)
-FLAG = Kind("true or false", "", values.flag, _flag_in)
-TEXT = Kind("text", "", values.text)
+SIZE = SettingKind("size", "bytes, or KiB, MiB, GiB", values.size)
+PERCENT = SettingKind("percentage", "percent", values.percent, _number_in)
+FLAG = SettingKind("true or false", "", values.flag, _flag_in)
+TEXT = SettingKind("text", "", values.text)
 
 
-def number(low: int, high: int, unit: str = "") -> Kind:
-    return Kind("whole number", unit, values.whole(low, high), _number_in)
+def number(low: int, high: int, unit: str = "") -> SettingKind:
+    return SettingKind("whole number", unit, values.whole(low, high), _number_in)
 
 
-def choice(*choices: str) -> Kind:
-    return Kind(" or ".join(choices), "", values.choice(*choices))
+def choice(*choices: str) -> SettingKind:
+    return SettingKind(" or ".join(choices), "", values.one_of(*choices))
 
 
-def positive(kind: Kind) -> Kind:
+def positive(kind: SettingKind) -> SettingKind:
     """Return ``kind`` without zero."""
 
     def parse(value: object) -> object:

@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from syncd.domain.values import (
+from syncd.domain.settings.values import (
     ValueFault,
-    choice,
     count,
     duration,
     filled_text,
     flag,
+    one_of,
     percent,
     shown,
     size,
@@ -41,7 +41,7 @@ def test_durations(value, seconds):
 @pytest.mark.parametrize(
     "value", ["2 moons", "2", "", "-1s", "s", 0, 2, True, None, ["2s"], "1.2.3s", "36601d", "9" * 13 + "s"]
 )
-def test_no_durations(value):
+def test_what_is_not_a_duration(value):
     with pytest.raises(ValueFault, match="must be"):
         duration(value)
 
@@ -75,7 +75,7 @@ def test_sizes(value, bytes_):
 
 
 @pytest.mark.parametrize("value", [-1, True, "-1", "1 parsec", "", None, 1.5, "KiB"])
-def test_no_sizes(value):
+def test_what_is_not_a_size(value):
     with pytest.raises(ValueFault, match="must"):
         size(value)
 
@@ -93,7 +93,7 @@ def test_no_sizes(value):
         ),
         (flag, [True, False], ["true", 1, 0, None], "must be true or false"),
         (
-            choice("archive", "ignore"),
+            one_of("archive", "ignore"),
             ["archive", "ignore"],
             ["Archive", "", 1, ["archive"]],
             "must be archive or ignore",

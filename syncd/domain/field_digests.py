@@ -1,6 +1,5 @@
-"""Three-way edits for ``on_api_edit = "keep"`` (docs/reconciliation.md "Edits through the API"): short
-digests of values, to tell what a person changed since a feed last wrote, and whether the feed's own value has
-changed since."""
+"""Digests of field values for ``on_api_edit = "keep"`` (docs/reconciliation.md "Edits through the API"): they show which
+fields a person has changed since a feed last wrote them, and whether the feed's own value has changed since."""
 
 from __future__ import annotations
 
@@ -10,25 +9,21 @@ from decimal import Decimal
 from hashlib import blake2b
 
 from syncd.domain.job import Location, Place, Salary
+from syncd.domain.job_fields import SALARY_ATTRIBUTES
 
+#: A longer text is hashed, a shorter one is its own digest.
 _LITERAL = 16
-_SALARY = (
-    ("amount", "amount"),
-    ("maxAmount", "max_amount"),
-    ("period", "period"),
-    ("plusCommission", "plus_commission"),
-)
 
 
 def field_digests(sent_fields: Mapping[str, object]) -> dict[str, str]:
-    """Wire name → digest of what was sent (the fields of a JobInput, locations already located).
+    """Return wire name → digest of what was sent: the fields of a JobInput, locations already located.
 
     Stable between processes and versions of Python; equal for equal values."""
-    return {name: digest(value) for name, value in sent_fields.items()}
+    return {name: value_digest(value) for name, value in sent_fields.items()}
 
 
-def digest(value: object) -> str:
-    """A short text that is the same exactly when the value is (trailing zeros of a decimal do not count)."""
+def value_digest(value: object) -> str:
+    """Return a short text that is the same exactly if the value is; trailing zeros of a decimal do not count."""
     text = _canonical(value)
     if len(text) <= _LITERAL:
         return "=" + text
@@ -36,7 +31,7 @@ def digest(value: object) -> str:
 
 
 def _canonical(value: object) -> str:
-    """``value`` as text with its kind before it, so that no two kinds meet."""
+    """Return ``value`` as a text that begins with its kind, so that values of two kinds never have the same text."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -50,7 +45,7 @@ def _canonical(value: object) -> str:
     if isinstance(value, Place | Location):
         return "p" + value.description
     if isinstance(value, Salary):
-        value = {name: getattr(value, attribute) for name, attribute in _SALARY}
+        value = {name: getattr(value, attribute) for name, attribute in SALARY_ATTRIBUTES.items()}
     if isinstance(value, Mapping):
         return "{" + "\x1f".join(f"{name}:{_canonical(value[name])}" for name in sorted(value)) + "}"
     if isinstance(value, tuple):

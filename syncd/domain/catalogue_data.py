@@ -1,7 +1,7 @@
-"""The shipped catalogue entries and the names by which feeds call them. Ids are for ever; names are at most
-40 (10) long.
+"""The shipped catalogue entries and the names that feeds use for them. An id never changes its meaning. Names have at
+most 40 characters, those of position types at most 10.
 
-Synonyms are compared by ``text.key``: case, accents, underscores and dashes do not count."""
+Synonyms are compared by ``name_key``: case, accents, underscores and dashes do not count."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from syncd.domain.catalog import Catalog
-from syncd.domain.policy import Limits
+from syncd.domain import Catalogue, FeedLimits
 from syncd.feeds.configuration.feed_files import KEYS, FeedDefaults, parse_feed
 from syncd.feeds.configuration.options import FORMATS, READ_KEYS
 from syncd.feeds.mapping.kinds import COMPILERS
@@ -15,7 +14,7 @@ from syncd.feeds.mapping.sources import SOURCE_KEYS
 from syncd.feeds.mapping.transforms.dates import DATE_FORMATS
 from syncd.feeds.native import COLUMNS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOC = (ROOT / "docs" / "feeds.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```toml\n(.*?)```", DOC, re.S)
 WHOLE_FILE = EXAMPLES[0]
@@ -74,7 +73,7 @@ def test_every_format_of_a_date_is_explained(name: str) -> None:
     assert f"`{name}`" in paragraph
 
 
-@pytest.mark.parametrize("limit", Limits.__slots__)
+@pytest.mark.parametrize("limit", FeedLimits.__slots__)
 def test_every_limit_has_its_row(limit: str) -> None:
     assert all(cell.strip() for cell in row("Formats and limits", limit))
 
@@ -98,7 +97,7 @@ def test_every_option_of_a_field_stands_in_an_example(option: str) -> None:
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_every_example_loads(number: int) -> None:
-    assert parse_feed("acme", EXAMPLES[number], Catalog.default(), FeedDefaults()).employer == "Acme Ltd."
+    assert parse_feed("acme", EXAMPLES[number], Catalogue.default(), FeedDefaults()).employer == "Acme Ltd."
 
 
 def test_the_examples_show_each_form_of_a_selector() -> None:

@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from syncd.config import SETTINGS
-from syncd.domain.run import Run, RunKind, RunState
+from syncd.domain import Run, RunKind, RunState
 from syncd.logs import Event
 from syncd.store import Store, employers
 from syncd.sync.run.events import figures
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "operations.md").read_text()
 LEVELS = ("debug", "info", "warning", "error", "exception")
 

@@ -1,55 +1,16 @@
-"""The life of a job: creation, merge, transitions, close dates, refresh; and the laws that every merge
-keeps."""
+"""The life of a job: creation, merge, transitions, close dates, refresh."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from syncd.domain.decisions import Archive, Create, Reject, Unchanged, Update
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
-from syncd.domain.lifecycle import close, decide_missing, refresh
-from syncd.domain.plan import Archive, Create, Reject, Unchanged, Update, decide
-from syncd.domain.rules import check_merged
-
-TODAY = date(2026, 11, 21)
-NOW = Moment(datetime(2026, 11, 21, 15, 0, tzinfo=UTC), TODAY)
-LATER = Moment(datetime(2026, 12, 1, 15, 0, tzinfo=UTC), date(2026, 12, 1))
-LAVAL = Location(1, "Laval", "Laval, QC")
-REGINA = Location(2, "Regina", "Regina, SK")
-FIELDS = {
-    "referenceId": "A-1",
-    "title": "Welder",
-    "status": Status.ACTIVE,
-    "locations": (LAVAL,),
-    "categories": (28,),
-    "positionType": 1,
-    "salary": {"amount": Decimal("25.5"), "period": 5},
-    "description": "<p>Weld.</p>",
-    "applicantRoutingType": 1,
-    "applicationEmail": "jobs@example.com",
-    "applicationUrl": "https://example.com",
-}
-
-
-def put(current, now=NOW, **fields):
-    return decide(current, JobInput(fields), now, employer_id=9)
-
-
-def stored(decision):
-    """The job as it stands once the decision is applied."""
-    if isinstance(decision, Create):
-        return replace(decision.job, id=1, version=1)
-    if isinstance(decision, Update):
-        return replace(decision.job, version=decision.job.version + 1)
-    assert isinstance(decision, Unchanged)
-    return decision.job
-
-
-def job(**changes) -> Job:
-    return replace(stored(put(None, **FIELDS)), **changes)
+from syncd.domain.job_rules import check_job
+from syncd.domain.lifecycle import decide, decide_close, decide_missing, decide_refresh
+from tests.domain.jobs import FIELDS, LATER, LAVAL, NOW, REGINA, TODAY, job, put
 
 
 def codes(decision):
@@ -103,7 +64,7 @@ def test_the_default_close_date_does_not_fall_off_the_calendar():
     assert put(None, last, **FIELDS).job.close_date == date.max
 
 
-def test_a_new_job_is_told_all_that_it_lacks_in_the_order_of_the_specification():
+def test_a_new_job_has_a_problem_for_all_that_it_lacks_in_the_order_of_the_specification():
     assert codes(put(None)) == [
         ("/title", "required"),
         ("/locations", "required"),
@@ -158,7 +119,7 @@ def test_transitions(before, after, allowed):
         assert decision.problems == ()
 
 
-def test_a_status_that_cannot_be_is_told_beside_what_else_is_wrong():
+def test_a_status_that_is_not_allowed_is_reported_beside_other_problems():
     decision = put(job(salary=None), status=Status.DRAFT, salary={})
     assert codes(decision) == [("/salary/amount", "required")]
     assert decision.conflict.target == "draft"
@@ -197,7 +158,7 @@ def test_publishing_a_draft_leaves_a_chosen_close_date():
     assert put(draft, LATER, status=Status.ACTIVE).job.close_date == date(2027, 5, 1)
 
 
-def test_a_close_date_sent_with_the_publication_stands_even_if_it_was_the_default():
+def test_a_close_date_sent_with_the_publication_is_kept_even_if_it_was_the_default():
     draft = job(status=Status.DRAFT)
     published = put(draft, LATER, status=Status.ACTIVE, closeDate=draft.close_date).job
     assert (published.close_date, published.close_origin) == (draft.close_date, CloseOrigin.CHOSEN)
@@ -354,7 +315,7 @@ def test_locations_are_replaced_as_a_list_and_known_by_their_id():
     assert put(job(), locations=(LAVAL, Location(1, "Laval", "Laval"))) == Unchanged(job())
 
 
-def test_places_that_the_store_has_yet_to_add_are_told_apart_by_their_name():
+def test_places_that_the_store_has_yet_to_add_differ_by_their_name():
     new, other = Location(0, "Oz", "Oz, SK"), Location(0, "Ur", "Ur, SK")
     assert put(None, **FIELDS | {"locations": (new, other, new)}).job.locations == (new, other)
     assert isinstance(put(job(), locations=(new,)), Update)
@@ -365,14 +326,14 @@ def test_the_reference_can_be_changed_and_cleared():
     assert put(job(), referenceId=None).job.reference_id is None
 
 
-def test_check_merged_finds_nothing_wrong_with_a_good_job():
-    assert check_merged(job(), {"status": 1, "closeDate": 1}, NOW) == []
+def test_check_job_finds_nothing_wrong_with_a_good_job():
+    assert check_job(job(), {"status": 1, "closeDate": 1}, NOW) == []
 
 
 @pytest.mark.parametrize("status", list(Status))
 def test_a_missing_job_is_archived_if_it_is_active(status):
     current = job(status=status)
-    decision = decide_missing(current, NOW)
+    decision = decide_missing(current)
     if status is Status.ACTIVE:
         after = job(status=Status.ARCHIVED, archived_by=ArchivedBy.MISSING)
         assert decision == Archive(current, after, ArchivedBy.MISSING)
@@ -392,7 +353,7 @@ def test_a_missing_job_is_archived_if_it_is_active(status):
 )
 def test_a_job_is_closed_on_the_day_after_its_last(days, status, closes):
     current = job(status=Status(status), close_date=TODAY + timedelta(days=days))
-    decision = close(current, NOW)
+    decision = decide_close(current, NOW)
     assert isinstance(decision, Archive) == closes
     assert not closes or decision.job.archived_by is ArchivedBy.CLOSED
 
@@ -410,143 +371,12 @@ def test_a_job_is_closed_on_the_day_after_its_last(days, status, closes):
         ({"close_date": TODAY - timedelta(days=1)}, False),
     ],
 )
-def test_auto_refresh_publishes_afresh_what_is_due(changes, due):
+def test_auto_refresh_publishes_again_what_is_due(changes, due):
     current = job(**{"auto_refresh": True, "published_at": NOW.instant - timedelta(days=7)} | changes)
-    decision = refresh(current, NOW, unlimited=True)
+    decision = decide_refresh(current, NOW, unlimited=True)
     assert isinstance(decision, Update) == due
     if due:
         assert decision.job == replace(current, published_at=NOW.instant, publish_date=TODAY)
         assert decision.changed == ("publishDate",)
-        assert refresh(decision.job, NOW, unlimited=True) == Unchanged(decision.job)
-    assert refresh(current, NOW, unlimited=False) == Unchanged(current)
-
-
-# --- the laws of every merge -------------------------------------------------------------------------------
-
-days = st.dates(TODAY - timedelta(days=100), TODAY + timedelta(days=200))
-amounts = st.sampled_from([None, Decimal(0), Decimal("1.5"), Decimal(20)])
-salaries = st.none() | st.fixed_dictionaries(
-    {},
-    optional={
-        "amount": amounts,
-        "maxAmount": amounts,
-        "period": st.sampled_from([None, 1, 5]),
-        "plusCommission": st.booleans(),
-    },
-)
-bodies = st.fixed_dictionaries(
-    {},
-    optional={
-        "referenceId": st.sampled_from([None, "A-1", "B"]),
-        "title": st.sampled_from(["Welder", "Fitter"]),
-        "closeDate": st.none() | days,
-        "confidential": st.booleans(),
-        "autoRefresh": st.booleans(),
-        "status": st.sampled_from(list(Status)),
-        "locations": st.lists(st.sampled_from([LAVAL, REGINA]), min_size=1, max_size=3).map(tuple),
-        "categories": st.sampled_from([(1,), (1, 2)]),
-        "positionType": st.sampled_from([None, 1, 2]),
-        "salary": salaries,
-        "description": st.sampled_from([None, "<p>x</p>", "y"]),
-        "applicantRoutingType": st.sampled_from([None, 1, 2]),
-        "applicationEmail": st.sampled_from([None, "a@example.com"]),
-        "applicationUrl": st.sampled_from([None, "https://example.com"]),
-    },
-)
-
-
-@st.composite
-def jobs(draw):
-    """A job that came about by creating and updating, at moments that pass."""
-    body = FIELDS | draw(bodies)
-    decision = put(None, **body)
-    current = job() if isinstance(decision, Reject) else stored(decision)
-    for n in range(draw(st.integers(0, 3))):
-        now = Moment(NOW.instant + timedelta(days=9 * n), TODAY + timedelta(days=9 * n))
-        decision = put(current, now, **draw(bodies))
-        current = current if isinstance(decision, Reject) else stored(decision)
-    return current
-
-
-@given(jobs(), bodies)
-def test_deciding_again_after_applying_changes_nothing(current, body):
-    decision = put(current, LATER, **body)
-    if not isinstance(decision, Reject):
-        after = stored(decision)
-        assert put(after, LATER, **body) == Unchanged(after)
-
-
-@given(jobs(), bodies)
-def test_an_update_changes_only_what_it_says_and_only_what_was_sent(current, body):
-    from syncd.domain.job_fields import ATTRIBUTES
-
-    decision = put(current, LATER, **body)
-    if isinstance(decision, Reject):
-        return
-    changed = {n for n, a in ATTRIBUTES.items() if getattr(current, a) != getattr(decision.job, a)}
-    if decision.job.published_at != current.published_at:
-        changed.add("publishDate")
-        assert current.status is Status.DRAFT
-        assert decision.job.status is Status.ACTIVE
-    assert set(getattr(decision, "changed", ())) == changed
-    extra = changed - set(body)
-    assert extra <= ({"publishDate", "closeDate"} if "publishDate" in changed else set())
-    assert isinstance(decision, Unchanged) == (not changed)
-
-
-@given(jobs(), bodies)
-def test_what_is_accepted_echoes_what_was_sent_and_keeps_every_rule(current, body):
-    decision = put(current, LATER, **body)
-    if isinstance(decision, Reject):
-        assert decision.problems or decision.conflict
-        return
-    after = decision.job
-    assert check_merged(after, body, LATER) == []
-    for name, attribute in (("title", "title"), ("status", "status"), ("description", "description")):
-        assert name not in body or getattr(after, attribute) == body[name]
-    if body.get("closeDate"):
-        assert after.close_date == body["closeDate"]
-
-
-@given(jobs(), bodies, bodies)
-def test_two_updates_of_different_fields_can_be_sent_as_one(current, one, two):
-    # Close date, status and the routing group belong together; all else is independent.
-    tied = {"closeDate", "status", "applicantRoutingType", "applicationEmail", "applicationUrl"}
-    two = {name: value for name, value in two.items() if name not in one and name not in tied}
-    first = put(current, LATER, **one)
-    if isinstance(first, Reject):
-        return
-    second = put(stored(first), LATER, **two)
-    if isinstance(second, Reject):
-        return
-    together = put(current, LATER, **one, **two)
-    if not isinstance(together, Reject):
-        assert replace(stored(together), version=0) == replace(stored(second), version=0)
-
-
-@given(jobs())
-def test_a_job_sent_back_as_it_was_read_changes_nothing(current):
-    body = {
-        "referenceId": current.reference_id,
-        "title": current.title,
-        "closeDate": current.close_date,
-        "confidential": current.confidential,
-        "autoRefresh": current.auto_refresh,
-        "status": current.status,
-        "locations": current.locations,
-        "categories": current.categories,
-        "positionType": current.position_type,
-        "salary": current.salary
-        and {
-            "amount": current.salary.amount,
-            "maxAmount": current.salary.max_amount,
-            "period": current.salary.period,
-            "plusCommission": current.salary.plus_commission,
-        },
-        "description": current.description,
-        "applicantRoutingType": current.routing,
-        "applicationEmail": current.application_email if current.routing == 1 else None,
-        "applicationUrl": current.application_url if current.routing == 2 else None,
-    }
-    now = Moment(NOW.instant, min(TODAY, current.close_date))
-    assert put(current, now, **body) == Unchanged(current)
+        assert decide_refresh(decision.job, NOW, unlimited=True) == Unchanged(decision.job)
+    assert decide_refresh(current, NOW, unlimited=False) == Unchanged(current)

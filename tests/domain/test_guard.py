@@ -1,16 +1,17 @@
-"""When a run stops short: each threshold at its limit, below and above."""
+"""The guard: each threshold at its limit, below and above (docs/reconciliation.md "When a run stops short")."""
 
 import pytest
 
-from syncd.domain.plan import Hold, Tally, guard
+from syncd.domain.decisions import Hold, PlanCounts
+from syncd.domain.guard import guard
 from syncd.domain.policy import Policy, Threshold
 
 
 def stop(policy=Policy(), archives=True, **counts):  # noqa: B008
-    return guard(Tally(**{"read": 100, "active": 100} | counts), policy, archives=archives)
+    return guard(PlanCounts(**{"read": 100, "active": 100} | counts), policy, archives=archives)
 
 
-def test_nothing_to_fear_is_no_hold():
+def test_a_plan_below_every_limit_is_not_held():
     assert stop() is None
     assert stop(missing=3) is None
 
@@ -99,7 +100,7 @@ def test_what_is_missing_is_not_re_keyed_below_the_limits(counts):
     assert held is None or held.code == "max_archive"
 
 
-def test_a_hold_on_everything_wins_and_several_reasons_are_told_together():
+def test_a_hold_on_everything_wins_and_several_reasons_are_given_together():
     held = stop(missing=90, rejected=50, older_bytes=True)
     assert (held.all, held.code) == (True, "max_rejected")
     assert "byte for byte" in held.reason
@@ -110,7 +111,7 @@ def test_a_hold_on_everything_wins_and_several_reasons_are_told_together():
     assert "25 %" in both.reason
 
 
-def test_a_run_that_may_not_archive_is_only_judged_by_its_rows():
+def test_a_run_that_may_not_archive_is_only_checked_by_its_rows():
     assert stop(archives=False, missing=100, without_reference=5, feed_changed=True) is None
     assert stop(archives=False, read=0, missing=100) is None
     assert stop(archives=False, missing=90, rekeyed=90) is None

@@ -1,0 +1,54 @@
+"""Which address takes which method: one table, from which routing, 405, Allow and OPTIONS all follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from syncd.api.catalogues import CATALOGUES
+from syncd.api.context import CONTEXT
+from syncd.api.endpoints import catalogues, documentation, job_history, jobs, locations, problem_pages
+from syncd.web import Handler, add_endpoint, add_nothing_else
+
+#: Path under the base → method → handler. HEAD follows from GET, OPTIONS from the row.
+ROUTES: Mapping[str, Mapping[str, Handler]] = {
+    "/jobs/{id}": {
+        "GET": jobs.get_job,
+        "PUT": jobs.update_job,
+        "DELETE": jobs.delete_job,
+    },
+    "/jobs": {
+        "GET": jobs.list_jobs,
+        "POST": jobs.create_job,
+        "PUT": jobs.put_job_by_reference,
+        "DELETE": jobs.delete_job_by_reference,
+    },
+    "/jobs/{id}/history": {"GET": job_history.list_history},
+    **{resource.path: {"GET": catalogues.list_of(resource)} for resource in CATALOGUES},
+    **{f"{resource.path}/{{id}}": {"GET": catalogues.entry_of(resource)} for resource in CATALOGUES},
+    "/locations": {"GET": locations.list_locations},
+    "/locations/{id}": {"GET": locations.get_location},
+    "/openapi.json": {"GET": documentation.openapi},
+}
+
+
+def add_routes(app: web.Application, base_path: str) -> None:
+    """Serve the pages of documentation, the whole table under ``base_path``, and an answer at every other address."""
+    _add_documentation(app, base_path)
+    for path, methods in ROUTES.items():
+        add_endpoint(app, base_path + path, methods)
+    add_nothing_else(app, f"{base_path}/openapi.json")
+
+
+def _add_documentation(app: web.Application, base_path: str) -> None:
+    """Serve the page at ``/docs``, and those to which the ``type`` of a problem leads. They and the document that
+    ``/docs`` shows need no key."""
+    add_endpoint(app, "/docs", {"GET": documentation.page})
+    add_endpoint(app, "/docs/{file}", {"GET": documentation.asset})
+    add_endpoint(app, "/problems/{code}", {"GET": problem_pages.page})
+    app[CONTEXT].open_paths.update(
+        (f"{base_path}/openapi.json", "/docs"),
+        (f"/docs/{name}" for name in documentation.FILES),
+        (f"/problems/{code}" for code in problem_pages.EXPLANATIONS),
+    )

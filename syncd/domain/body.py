@@ -1,0 +1,113 @@
+"""The rules for a body that is sent, by itself (docs/specification.md 2, 4.2 and 8; docs/api.md "Reading a body").
+
+Handlers of requests and runs of feeds use the same ``check_body``: there is no second place for a rule. The rules that
+only the merged job can break are in ``job_rules``, and asked by ``decide``."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from syncd.domain.catalogue import Catalogue
+from syncd.domain.field_readers import MAX_PROBLEMS, READERS, unknown_field
+from syncd.domain.job import JobInput, Moment
+from syncd.domain.job_fields import FIELD, READ_ONLY
+from syncd.domain.job_rules import check_job, in_body_order, member_of
+from syncd.domain.lifecycle import new_job
+from syncd.domain.scalar_readers import FAULT, Problems, read_line, wrong_type
+from syncd.errors import Invalid, Problem
+
+_MOST_REFERENCE = FIELD["referenceId"].most
+_NO_REFERENCE = Problem("/referenceId", "required", "a referenceId is needed to say which job is meant")
+
+
+def check_body(
+    body: object,
+    catalogue: Catalogue,
+    *,
+    creating: Moment | None = None,
+    reference_required: bool = False,
+    addressed: int | None = None,
+) -> JobInput:
+    """Return the fields that ``body`` sends, checked and typed. Raise Invalid with every problem, in the order of the body.
+
+    ``creating``: the body is to make a new job now; if anything is wrong with it, what it lacks is a problem too (if
+    nothing is wrong, ``decide`` finds what it lacks). ``reference_required``: it must have a usable referenceId
+    (docs/specification.md 4.4). ``addressed``: the id of the job that it is to update. Locations are returned as
+    Places: whether a place exists is not checked here."""
+    if not isinstance(body, dict):
+        raise Invalid([Problem("", "wrong_type", "the body must be a JSON object")])
+    problems: Problems = []
+    fields: dict[str, object] = {}
+    for name, value in body.items():
+        reader = READERS.get(name)
+        if reader is not None:
+            read = reader(value, catalogue, problems)
+            if read is not FAULT:
+                fields[name] = read
+        elif name not in READ_ONLY:
+            problems.append(unknown_field("", name, READERS))
+        if len(problems) > MAX_PROBLEMS:
+            raise Invalid(_capped(problems))
+    job_id = _job_id(body["id"], problems) if "id" in body else None
+    if addressed is not None and (mismatch := other_job(job_id, addressed)):
+        problems.append(mismatch)
+    if reference_required and fields.get("referenceId") is None:
+        _add_missing_reference(problems)
+    if problems:
+        if creating is not None:
+            _add_missing_fields(problems, fields, creating)
+        raise Invalid(_capped(in_body_order(problems, body)))
+    return JobInput(fields, job_id)
+
+
+def check_reference(body: object) -> str:
+    """Return the referenceId of the body of ``DELETE {base_url}/jobs``. Raise Invalid with every problem.
+
+    The other fields of a job are ignored, so that a GET result may be sent back whole; unknown ones are problems."""
+    if not isinstance(body, dict):
+        raise Invalid([Problem("", "wrong_type", "the body must be a JSON object")])
+    problems: Problems = []
+    reference = read_line("/referenceId", body.get("referenceId"), _MOST_REFERENCE, problems)
+    if reference is None:
+        problems.append(_NO_REFERENCE)
+    unknown = (name for name in body if name not in READERS and name not in READ_ONLY)
+    problems += [unknown_field("", name, READERS) for name in islice(unknown, MAX_PROBLEMS + 1)]
+    if not isinstance(reference, str) or problems:
+        raise Invalid(_capped(in_body_order(problems, body)))
+    return reference
+
+
+def other_job(sent_id: int | None, job_id: int | None) -> Problem | None:
+    """Return the problem of an id in a body that is not ``job_id``, that of the job addressed (None: one to be created)."""
+    if sent_id is None or sent_id == job_id:
+        return None
+    addressed = "a new one" if job_id is None else f"job {job_id}"
+    detail = f"the body is about job {sent_id}, the request about {addressed}"
+    return Problem("/id", "read_only_mismatch", detail, sent_id)
+
+
+def _job_id(value: object, problems: Problems) -> int | None:
+    if value is None or type(value) is int:
+        return value
+    wrong_type("/id", value, "a whole number", problems)
+    return None
+
+
+def _add_missing_reference(problems: Problems) -> None:
+    if all(member_of(problem) != "referenceId" for problem in problems):
+        problems.append(_NO_REFERENCE)
+
+
+def _add_missing_fields(problems: Problems, fields: dict[str, object], creating: Moment) -> None:
+    """Add what the new job would break, but nothing about a member that has a problem already."""
+    faulty = {member_of(problem) for problem in problems}
+    merged = check_job(new_job(fields, creating, 0), fields, creating)
+    problems += [problem for problem in merged if member_of(problem) not in faulty]
+
+
+def _capped(problems: Problems) -> Problems:
+    if len(problems) <= MAX_PROBLEMS:
+        return problems
+    next_one = problems[MAX_PROBLEMS]
+    detail = f"and more: only the first {MAX_PROBLEMS} problems are listed"
+    return [*problems[:MAX_PROBLEMS], Problem(next_one.pointer, next_one.code, detail)]

@@ -1,0 +1,224 @@
+"""The catalogues: position types, categories, salary periods, routing types (docs/specification.md 2.3 to 2.6.1).
+
+A value: made once from the shipped entries and the configuration, then passed on. Retired entries stay valid in
+what is sent, so that a job that has one can be sent back as it was read; they are only no longer found by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+from syncd.domain.catalogue_data import (
+    CATEGORIES,
+    CATEGORY_SYNONYMS,
+    PERIOD_SYNONYMS,
+    PERIODS,
+    POSITION_SYNONYMS,
+    POSITION_TYPES,
+    ROUTING_SYNONYMS,
+    ROUTING_TYPES,
+)
+from syncd.domain.job_fields import INT32_MAX
+from syncd.domain.text import name_key
+from syncd.errors import ConfigError
+
+MAX_CATEGORY_NAME = 40
+MAX_POSITION_NAME = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """A position type, category or routing type. ``retired``: valid on old jobs, no longer offered."""
+
+    id: int
+    name: str
+    retired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SalaryPeriod:
+    """A salary period; ``unit`` is the time that one amount pays for (Year … Hour)."""
+
+    id: int
+    name: str
+    unit: str
+    retired: bool = False
+
+
+#: Catalogue → what answers show of an entry beside its id; in a body it is accepted and ignored.
+SHOWN_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "position_types": ("name",),
+    "categories": ("name",),
+    "periods": ("name", "unit"),
+    "routing_types": ("name",),
+}
+_SYNONYMS: Mapping[str, Mapping[int, tuple[str, ...]]] = {
+    "position_types": POSITION_SYNONYMS,
+    "categories": CATEGORY_SYNONYMS,
+    "periods": PERIOD_SYNONYMS,
+    "routing_types": ROUTING_SYNONYMS,
+}
+Entries = Mapping[int, CatalogueEntry] | Mapping[int, SalaryPeriod]
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All four, by id, in the order of ids. Two catalogues are equal if their digests are."""
+
+    position_types: Mapping[int, CatalogueEntry]
+    categories: Mapping[int, CatalogueEntry]
+    periods: Mapping[int, SalaryPeriod]
+    routing_types: Mapping[int, CatalogueEntry]
+    _by_name: Mapping[str, Mapping[str, int]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = {name: _names(self.entries(name), synonyms) for name, synonyms in _SYNONYMS.items()}
+        object.__setattr__(self, "_by_name", names)
+
+    @classmethod
+    def default(cls) -> Catalogue:
+        """Return the catalogues that are shipped (docs/api.md "Catalogues")."""
+        return cls(
+            position_types={id: CatalogueEntry(id, name) for id, name in POSITION_TYPES.items()},
+            categories={id: CatalogueEntry(id, name) for id, name in CATEGORIES.items()},
+            periods={id: SalaryPeriod(id, name, unit) for id, (name, unit) in PERIODS.items()},
+            routing_types={id: CatalogueEntry(id, name) for id, name in ROUTING_TYPES.items()},
+        )
+
+    def extended(
+        self,
+        *,
+        categories: Mapping[int, str] | None = None,
+        position_types: Mapping[int, str] | None = None,
+        retired_categories: Iterable[int] = (),
+        retired_position_types: Iterable[int] = (),
+    ) -> Catalogue:
+        """Return this catalogue with entries added or renamed (id → name), and others retired; none is ever removed.
+
+        Raise ConfigError with every fault: an id beyond Int32, a name that is too long, empty or used twice, an unknown
+        id to retire."""
+        faults: list[str] = []
+        changed = Catalogue(
+            _changed(
+                "position_types",
+                self.position_types,
+                position_types or {},
+                retired_position_types,
+                limit=MAX_POSITION_NAME,
+                faults=faults,
+            ),
+            _changed(
+                "categories",
+                self.categories,
+                categories or {},
+                retired_categories,
+                limit=MAX_CATEGORY_NAME,
+                faults=faults,
+            ),
+            self.periods,
+            self.routing_types,
+        )
+        if faults:
+            raise ConfigError(faults)
+        return changed
+
+    def entries(self, name: str) -> Entries:
+        """Return the catalogue of this name (``JobField.catalogue``): id → entry."""
+        found: Entries = getattr(self, name)
+        return found
+
+    def find(self, name: str, text: str) -> int | None:
+        """Return the id of the entry that ``text`` names in the catalogue ``name``, or None.
+
+        A name, a unit or a known synonym counts (``FULL_TIME``, ``temps plein``, ``HOUR``, ``courriel``), without case,
+        accents and "and"."""
+        names, wanted = self._by_name[name], name_key(text)
+        found, bare = names.get(wanted), _bare(wanted)
+        if found is None and ("&" in text or bare != wanted):
+            return names.get(f"& {bare}")
+        return found
+
+    def digest(self) -> bytes:
+        """Return 16 bytes over every id, name, unit and retirement: equal for equal catalogues, in any process.
+
+        Feeds keep it as a part of the digest of their settings, so what is hashed never changes."""
+        parts: list[tuple[str, Entries]] = [
+            ("position", self.position_types),
+            ("category", self.categories),
+            ("period", self.periods),
+            ("routing", self.routing_types),
+        ]
+        shown = ", ".join(f"({kind!r}, {_tuple_text(entries)})" for kind, entries in parts)
+        return blake2b(f"[{shown}]".encode(), digest_size=16).digest()
+
+
+def _tuple_text(entries: Entries) -> str:
+    texts = [
+        f"Period(id={entry.id}, name={entry.name!r}, unit={entry.unit!r}, retired={entry.retired})"
+        if isinstance(entry, SalaryPeriod)
+        else f"Entry(id={entry.id}, name={entry.name!r}, retired={entry.retired})"
+        for entry in entries.values()
+    ]
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+
+def _names(entries: Entries, synonyms: Mapping[int, tuple[str, ...]]) -> dict[str, int]:
+    """Return key of a name → id. A proper name wins over a synonym, and neither belongs to a retired entry. After "& "
+    follow the same keys without "and": no other key has such a sign."""
+    live = [entry for entry in entries.values() if not entry.retired]
+    found = {name_key(name): entry.id for entry in live for name in synonyms.get(entry.id, ())}
+    found.update({name_key(entry.name): entry.id for entry in live})
+    for name, id in tuple(found.items()):
+        found.setdefault(f"& {_bare(name)}", id)
+    return found
+
+
+def _bare(key: str) -> str:
+    """Return ``key`` without "and": "Oil & Gas", "Oil and Gas" and "Oil, Gas" are one name."""
+    return " ".join(word for word in key.split() if word not in ("and", "et"))
+
+
+def _changed(
+    kind: str,
+    entries: Mapping[int, CatalogueEntry],
+    names: Mapping[int, str],
+    retired: Iterable[int],
+    *,
+    limit: int,
+    faults: list[str],
+) -> dict[int, CatalogueEntry]:
+    changed = dict(entries)
+    for id, name in names.items():
+        faults.extend(f"{kind}.{id}: {fault}" for fault in _entry_faults(id, name, limit))
+        changed[id] = CatalogueEntry(id, name.strip())
+    for id in retired:
+        if id in changed:
+            changed[id] = CatalogueEntry(id, changed[id].name, retired=True)
+        else:
+            faults.append(f"{kind}: {id} cannot be retired, there is no such id")
+    faults.extend(_doubled(kind, changed.values()))
+    return {id: changed[id] for id in sorted(changed)}
+
+
+def _entry_faults(id: int, name: str, limit: int) -> list[str]:
+    faults = []
+    if not 1 <= id <= INT32_MAX:
+        faults.append(f"an id must be 1 to {INT32_MAX}")
+    if not name.strip():
+        faults.append("a name must not be empty")
+    if len(name.strip()) > limit:
+        faults.append(f"{name!r} has {len(name.strip())} characters; at most {limit} are allowed")
+    return faults
+
+
+def _doubled(kind: str, entries: Iterable[CatalogueEntry]) -> list[str]:
+    """Return a fault for each name that two entries have."""
+    seen: dict[str, CatalogueEntry] = {}
+    faults = []
+    for entry in entries:
+        if entry.retired:
+            continue
+        if (other := seen.setdefault(name_key(entry.name), entry)) is not entry:
+            faults.append(f"{kind}: {entry.name!r} is the name of both {other.id} and {entry.id}")
+    return faults

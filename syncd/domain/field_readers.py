@@ -1,0 +1,293 @@
+"""Readers of the fields of a job, one for each kind of field (docs/api.md "Reading a body").
+
+A reader takes a value as it was sent, and returns it typed, or FAULT after it has added what is wrong to the problems.
+``READERS`` has the reader of each field, made from the table of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache, partial
+from typing import Any
+
+from syncd.domain.addresses import email_fault, url_fault
+from syncd.domain.catalogue import SHOWN_MEMBERS, Catalogue
+from syncd.domain.html import html_faults
+from syncd.domain.job import Place, Status
+from syncd.domain.job_fields import FIELDS, INT32_MAX, INT32_MIN, SALARY_MEMBERS, FieldKind, JobField
+from syncd.domain.job_rules import needed_value
+from syncd.domain.places import MAX_PLACE_DESCRIPTION, PlaceError, parse_place, place_identity
+from syncd.domain.scalar_readers import (
+    FAULT,
+    Fault,
+    Problems,
+    read_amount,
+    read_date,
+    read_flag,
+    read_line,
+    read_text,
+    read_whole,
+    shown_value,
+    wrong_type,
+)
+from syncd.domain.text import fold
+from syncd.errors import Problem
+
+Reader = Callable[[object, Catalogue, Problems], object]
+
+#: A body with more problems than this gets this many, and one that says that there are more. Reading stops there, so
+#: that a hostile body costs no more than an honest one.
+MAX_PROBLEMS = 500
+#: The members of a location that the service sets: they are accepted and ignored.
+LOCATION_READ_ONLY = frozenset({"id", "name", "type"})
+#: A list that is too long is read as far as this.
+_READ_ENTRIES = 100
+_STATUSES = {status.value: status for status in Status}
+
+
+def unknown_field(parent: str, name: str, known: Collection[str]) -> Problem:
+    """Return the problem of a member that is not ``known``: a typing error must not lose data silently. If a known one
+    differs only in its writing, the problem names it."""
+    pointer = f"{parent}/{name.replace('~', '~0').replace('/', '~1')}"
+    detail = "there is no such field"
+    if len(name) <= 64 and (meant := _SPELLINGS.get(_spelling(name))) in known:
+        detail += f"; {meant} is meant?"
+    return Problem(pointer, "unknown_field", detail)
+
+
+def _spelling(name: str) -> str:
+    return fold(name).replace("_", "").replace("-", "").replace(" ", "")
+
+
+_SPELLINGS = {
+    _spelling(name): name
+    for name in (*(field.name for field in (*FIELDS, *SALARY_MEMBERS)), "description", "id")
+}
+
+
+def _line(
+    field: JobField, pointer: str, code: str = "", fault_of: Callable[[str], str | None] | None = None
+) -> Reader:
+    """A text of one line; ``fault_of`` says what is wrong with it beyond that, reported as ``code``."""
+    most, nullable = field.most, field.nullable
+    needed = Problem(pointer, "required", needed_value(field))
+
+    def read(value: object, _: Catalogue, problems: Problems) -> object:
+        text = read_line(pointer, value, most, problems)
+        if text is None and not nullable:
+            problems.append(needed)
+            return FAULT
+        if fault_of is not None and isinstance(text, str) and (fault := fault_of(text)):
+            problems.append(Problem(pointer, code, fault, text))
+            return FAULT
+        return text
+
+    return read
+
+
+def _html(field: JobField, pointer: str) -> Reader:
+    def read(value: object, _: Catalogue, problems: Problems) -> object:
+        text = read_text(pointer, value, problems)
+        if not isinstance(text, str):
+            return text
+        faults = html_faults(text, MAX_PROBLEMS + 1)
+        if not faults:
+            return text
+        problems += [
+            Problem(pointer, "disallowed_html", f"offset {fault.offset}: {fault.detail}") for fault in faults
+        ]
+        return FAULT
+
+    return read
+
+
+def _number(field: JobField, pointer: str) -> Reader:
+    def read(value: object, _: Catalogue, problems: Problems) -> object:
+        if value is None and field.nullable:
+            return None
+        return read_whole(pointer, value, field.least, field.most, problems)
+
+    return read
+
+
+def _scalar(read: Callable[[str, object, Problems], object], _: JobField, pointer: str) -> Reader:
+    return lambda value, _, problems: read(pointer, value, problems)
+
+
+def _status(field: JobField, pointer: str) -> Reader:
+    def read(value: object, _: Catalogue, problems: Problems) -> object:
+        if not isinstance(value, str):
+            return wrong_type(pointer, value, "a status", problems)
+        status = _STATUSES.get(value)
+        if status is not None:
+            return status
+        if not value:
+            return wrong_type(pointer, None, "a status", problems)
+        problems.append(
+            Problem(pointer, "unknown_value", "a status is active, archived or draft", shown_value(value))
+        )
+        return FAULT
+
+    return read
+
+
+def _choice(field: JobField, pointer: str) -> Reader:
+    name, nullable = field.catalogue, field.nullable
+    shown = SHOWN_MEMBERS[name]
+
+    def read(value: object, catalogue: Catalogue, problems: Problems) -> object:
+        if value is None and nullable:
+            return None
+        return _entry_id(pointer, value, catalogue.entries(name), shown, problems)
+
+    return read
+
+
+def _choices(field: JobField, pointer: str) -> Reader:
+    name, items_of = field.catalogue, _list(field, pointer)
+    shown = SHOWN_MEMBERS[name]
+
+    def read(value: object, catalogue: Catalogue, problems: Problems) -> object:
+        before, known = len(problems), catalogue.entries(name)
+        ids = [
+            _entry_id(f"{pointer}/{index}", item, known, shown, problems)
+            for index, item in enumerate(items_of(value, problems))
+        ]
+        return tuple(dict.fromkeys(ids)) if len(problems) == before else FAULT
+
+    return read
+
+
+def _entry_id(
+    pointer: str, value: object, known: Mapping[int, object], shown: Collection[str], problems: Problems
+) -> int | Fault:
+    """Return the id of an object that names an entry of a catalogue by it; what answers show beside the id is ignored."""
+    if not isinstance(value, dict):
+        return wrong_type(pointer, value, "an object with an id", problems)
+    before = len(problems)
+    for name in value:
+        if name != "id" and name not in shown:
+            problems.append(unknown_field(pointer, name, ("id",)))
+    if "id" not in value:
+        problems.append(Problem(f"{pointer}/id", "required", "the id is needed"))
+        return FAULT
+    id = read_whole(f"{pointer}/id", value["id"], INT32_MIN, INT32_MAX, problems)
+    if isinstance(id, int) and id not in known:
+        problems.append(Problem(f"{pointer}/id", "unknown_value", f"there is no entry with the id {id}", id))
+    return id if len(problems) == before else FAULT
+
+
+def _list(field: JobField, pointer: str) -> Callable[[object, Problems], list[Any]]:
+    """Return the reader of an array: its entries, those to be read of one that is too long, none of what is not an array."""
+    what, least, most = field.name, field.least, field.most
+
+    def items_of(value: object, problems: Problems) -> list[Any]:
+        if not isinstance(value, list):
+            wrong_type(pointer, value, f"an array of {what}", problems)
+            return []
+        if least <= len(value) <= most:
+            return value
+        if len(value) < least:
+            problems.append(Problem(pointer, "too_few", f"{least} to {most} {what} are needed"))
+        else:
+            detail = f"{len(value)} {what}; at most {most} are allowed"
+            problems.append(Problem(pointer, "too_many", detail))
+        return value[:_READ_ENTRIES]
+
+    return items_of
+
+
+_Identified = tuple[Place, tuple[str, str | None]]
+
+
+def _places(field: JobField, pointer: str) -> Reader:
+    items_of = _list(field, pointer)
+
+    def read(value: object, _: Catalogue, problems: Problems) -> object:
+        before = len(problems)
+        found: dict[tuple[str, str | None], Place] = {}
+        for index, item in enumerate(items_of(value, problems)):
+            place = _place(f"{pointer}/{index}", item, problems)
+            if place is not None:
+                found.setdefault(place[1], place[0])
+        return tuple(found.values()) if len(problems) == before else FAULT
+
+    return read
+
+
+def _place(pointer: str, item: object, problems: Problems) -> _Identified | None:
+    if not isinstance(item, dict):
+        wrong_type(pointer, item, "an object with a description", problems)
+        return None
+    if len(item) > 1 or "description" not in item:
+        for name in item:
+            if name != "description" and name not in LOCATION_READ_ONLY:
+                problems.append(unknown_field(pointer, name, ("description",)))
+    text = item.get("description")
+    # A longer text is either wrong or padded; remembering it would let a client fill the memory.
+    known = _known_place(text) if type(text) is str and len(text) <= MAX_PLACE_DESCRIPTION else None
+    return known or _read_place(f"{pointer}/description", text, problems)
+
+
+@lru_cache(maxsize=16384)
+def _known_place(text: str) -> _Identified | None:
+    """Return the place that a text without any fault names, remembered, since feeds repeat their cities; else None."""
+    return _read_place("", text, [])
+
+
+def _read_place(pointer: str, value: object, problems: Problems) -> _Identified | None:
+    text = read_line(pointer, value, MAX_PLACE_DESCRIPTION, problems)
+    if text is None:
+        problems.append(Problem(pointer, "required", 'a location needs a description: "City, ProvinceCode"'))
+    if not isinstance(text, str):
+        return None
+    try:
+        place = parse_place(text)
+    except PlaceError as error:
+        problems += [Problem(pointer, code, detail, shown_value(text)) for code, detail in error.faults]
+        return None
+    return place, place_identity(place)
+
+
+def _salary(field: JobField, pointer: str) -> Reader:
+    """A salary as a dict of the members that were sent."""
+    readers = {member.name: _reader(member, pointer) for member in SALARY_MEMBERS}
+
+    def read(value: object, catalogue: Catalogue, problems: Problems) -> object:
+        if not isinstance(value, dict):
+            return None if value is None else wrong_type(pointer, value, "an object", problems)
+        before = len(problems)
+        members: dict[str, object] = {}
+        for name, member in value.items():
+            reader = readers.get(name)
+            if reader is None:
+                problems.append(unknown_field(pointer, name, readers))
+            else:
+                members[name] = reader(member, catalogue, problems)
+        return members if len(problems) == before else FAULT
+
+    return read
+
+
+_BY_KIND: Mapping[FieldKind, Callable[[JobField, str], Reader]] = {
+    FieldKind.TEXT: _line,
+    FieldKind.EMAIL: partial(_line, code="invalid_email", fault_of=email_fault),
+    FieldKind.URL: partial(_line, code="invalid_url", fault_of=url_fault),
+    FieldKind.HTML: _html,
+    FieldKind.NUMBER: _number,
+    FieldKind.AMOUNT: partial(_scalar, read_amount),
+    FieldKind.FLAG: partial(_scalar, read_flag),
+    FieldKind.DATE: partial(_scalar, read_date),
+    FieldKind.STATUS: _status,
+    FieldKind.CHOICE: _choice,
+    FieldKind.CHOICES: _choices,
+    FieldKind.PLACES: _places,
+    FieldKind.SALARY: _salary,
+}
+
+
+def _reader(field: JobField, parent: str = "") -> Reader:
+    return _BY_KIND[field.kind](field, f"{parent}/{field.name}")
+
+
+#: Wire name → reader.
+READERS: Mapping[str, Reader] = {field.name: _reader(field) for field in FIELDS}

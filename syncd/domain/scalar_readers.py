@@ -1,0 +1,195 @@
+"""Readers of single values: from what a JSON parser or a feed's mapping gives to typed values.
+
+A reader returns the typed value, or FAULT after it has added what is wrong to ``problems``. Numbers arrive as
+int or Decimal; a float is refused, because it has lost digits already."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import date
+from decimal import Context, Decimal
+from functools import lru_cache
+from typing import Final
+
+from syncd.errors import Problem
+
+
+class Fault:
+    """The type of FAULT."""
+
+
+FAULT: Final = Fault()
+Problems = list[Problem]
+
+AMOUNT_BELOW = Decimal(10**12)
+AMOUNT_DECIMALS = 4
+
+_SHOWN = 200
+_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_FORBIDDEN_IN_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_CONTROL_BYTES = bytes(c for c in range(0x20) if c not in b"\t\n\r") + b"\x7f"
+_CONTROL_LATIN = _CONTROL_BYTES + bytes(range(0x80, 0xA0))
+_C1 = re.compile(b"\xc2[\x80-\x9f]")
+_STEP = Decimal(1).scaleb(-AMOUNT_DECIMALS)
+_EXACT = Context(prec=40, traps=[])
+
+_LONGEST_DATE = 64
+_DATE = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+    r"(?:[Tt](?:[01][0-9]|2[0-3]):[0-5][0-9](?::(?:[0-5][0-9]|60)(?:[.,][0-9]{1,12})?)?"
+    r"(?:[Zz]|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?)?)?"
+)
+
+
+def shown_value(value: object) -> object:
+    """Return ``value`` as a report shows it: long text is cut, a list or an object is left out."""
+    if isinstance(value, str):
+        return value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+    return value if isinstance(value, int | Decimal) else None
+
+
+def wrong_type(pointer: str, value: object, expected: str, problems: Problems) -> Fault:
+    """Add ``wrong_type``, or ``null_not_allowed`` for a null, and return FAULT."""
+    if value is None:
+        problems.append(Problem(pointer, "null_not_allowed", f"null is not allowed; {expected} is needed"))
+    else:
+        detail = f"{expected} is needed, not {_json_type(value)}"
+        problems.append(Problem(pointer, "wrong_type", detail, shown_value(value)))
+    return FAULT
+
+
+def _json_type(value: object) -> str:
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | Decimal | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "an array" if isinstance(value, list | tuple) else "an object"
+
+
+def read_line(pointer: str, value: object, most: int, problems: Problems) -> str | Fault | None:
+    """Return a trimmed string of 1 to ``most`` code points without control characters; None for null and for a string
+    of white space."""
+    if type(value) is not str:
+        return None if value is None else wrong_type(pointer, value, "a string", problems)
+    text = value.strip()
+    if not text:
+        return None
+    if len(text) > most:
+        detail = f"{len(text)} characters; at most {most} are allowed"
+        problems.append(Problem(pointer, "too_long", detail, shown_value(text)))
+        return FAULT
+    if not text.isprintable() and (found := _FORBIDDEN.search(text)):
+        problems.append(_invalid_character(pointer, text, found.start()))
+        return FAULT
+    return text
+
+
+def read_text(pointer: str, value: object, problems: Problems) -> str | Fault | None:
+    """Return a text of any length as it is; None for null and for white space. The only control characters that it may
+    have are tab, LF and CR."""
+    if type(value) is not str:
+        return None if value is None else wrong_type(pointer, value, "a string", problems)
+    if not value or value.isspace():
+        return None
+    if not _is_clean(value) and (found := _FORBIDDEN_IN_TEXT.search(value)):
+        problems.append(_invalid_character(pointer, value, found.start()))
+        return FAULT
+    return value
+
+
+def _is_clean(text: str) -> bool:
+    """Whether ``text`` has no forbidden character. Searching bytes is several times faster than searching code points."""
+    with suppress(UnicodeEncodeError):
+        raw = text.encode("latin-1")  # one byte a character: three times as fast as what follows
+        return len(raw.translate(None, _CONTROL_LATIN)) == len(raw)
+    try:
+        raw = text.encode()
+    except UnicodeEncodeError:
+        return False
+    if len(raw.translate(None, _CONTROL_BYTES)) != len(raw):
+        return False
+    return not (_C1.search(raw) or "\ufffe" in text or "\uffff" in text)
+
+
+def _invalid_character(pointer: str, text: str, offset: int) -> Problem:
+    detail = f"offset {offset}: the character U+{ord(text[offset]):04X} is not allowed"
+    return Problem(pointer, "invalid_characters", detail)
+
+
+def read_flag(pointer: str, value: object, problems: Problems) -> bool | Fault:
+    """Return true or false; null is the default, which is false for every flag of a job."""
+    if value is True:
+        return True
+    if value is False or value is None:
+        return False
+    return wrong_type(pointer, value, "true or false", problems)
+
+
+def read_whole(pointer: str, value: object, least: int, most: int, problems: Problems) -> int | Fault:
+    """Return a whole number from ``least`` to ``most``."""
+    if type(value) is not int:
+        return wrong_type(pointer, value, "a whole number", problems)
+    if not least <= value <= most:
+        problems.append(Problem(pointer, "out_of_range", f"the number is not in {least} to {most}"))
+        return FAULT
+    return value
+
+
+def read_amount(pointer: str, value: object, problems: Problems) -> Decimal | Fault | None:
+    """Return an exact amount, 0 <= amount < 10^12, of at most 4 decimals, without trailing zeros; None for null."""
+    if type(value) is int:
+        if 0 <= value < 10**12:
+            return Decimal(value)
+    elif isinstance(value, Decimal):
+        if value.is_finite() and 0 <= value < AMOUNT_BELOW:
+            plain = _plain_amount(value)
+            if plain is not None:
+                return plain
+            detail = f"an amount has at most {AMOUNT_DECIMALS} decimals"
+            problems.append(Problem(pointer, "out_of_range", detail))
+            return FAULT
+    else:
+        return None if value is None else wrong_type(pointer, value, "a number", problems)
+    problems.append(Problem(pointer, "out_of_range", "an amount is at least 0 and less than 10^12"))
+    return FAULT
+
+
+@lru_cache(maxsize=4096)
+def _plain_amount(value: Decimal) -> Decimal | None:
+    """Return ``value`` without trailing zeros and without an exponent; None if it has too many decimals."""
+    rounded = value.quantize(_STEP, context=_EXACT)
+    if rounded != value:
+        return None
+    plain = rounded.normalize(_EXACT)
+    if not plain:
+        return Decimal(0)
+    exponent = plain.as_tuple().exponent
+    return plain.quantize(Decimal(1), context=_EXACT) if isinstance(exponent, int) and exponent > 0 else plain
+
+
+def read_date(pointer: str, value: object, problems: Problems) -> date | Fault | None:
+    """Return the calendar date of an ISO 8601 date or date-time, as written; None for null and the empty string."""
+    if type(value) is not str:
+        return None if value is None else wrong_type(pointer, value, "a date as a string", problems)
+    if not value:
+        return None
+    parsed = _parse_date(value) if len(value) <= _LONGEST_DATE else None
+    if parsed is None:
+        detail = "not an ISO 8601 date (YYYY-MM-DD) or date-time"
+        problems.append(Problem(pointer, "invalid_date", detail, shown_value(value)))
+        return FAULT
+    return parsed
+
+
+@lru_cache(maxsize=4096)
+def _parse_date(text: str) -> date | None:
+    found = _DATE.fullmatch(text)
+    if found is None:
+        return None
+    try:
+        return date(int(found[1]), int(found[2]), int(found[3]))
+    except ValueError:
+        return None

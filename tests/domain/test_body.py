@@ -1,0 +1,212 @@
+"""Whole bodies: what is read of them, and all their problems at once."""
+
+from copy import deepcopy
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from syncd.domain.body import check_body, check_reference
+from syncd.domain.field_readers import MAX_PROBLEMS
+from syncd.domain.job import Moment, Place, Status
+from syncd.errors import Invalid
+from tests.domain.bodies import BODY, CATALOGUE, faults
+
+NOW = Moment(datetime(2026, 11, 21, 15, 0, tzinfo=UTC), date(2026, 11, 21))
+
+
+def test_a_full_body_comes_back_typed_and_in_its_own_order():
+    fields = check_body(BODY, CATALOGUE).fields
+    assert list(fields) == list(BODY)
+    assert fields == {
+        "referenceId": "ACME-1",
+        "title": "Welder",
+        "closeDate": date(2027, 1, 15),
+        "confidential": False,
+        "autoRefresh": True,
+        "status": Status.ACTIVE,
+        "locations": (Place("Montréal", "QC"),),
+        "categories": (28,),
+        "positionType": 1,
+        "salary": {"amount": Decimal("25.5"), "maxAmount": Decimal(30), "period": 5, "plusCommission": False},
+        "description": "<p>Weld.</p>",
+        "applicantRoutingType": 1,
+        "applicationEmail": "jobs@example.com",
+        "applicationUrl": "https://example.com/jobs",
+    }
+
+
+def test_an_empty_body_is_valid_input_and_sends_nothing():
+    assert check_body({}, CATALOGUE).fields == {}
+
+
+def test_a_get_result_is_a_valid_body():
+    body = deepcopy(BODY) | {
+        "id": 7,
+        "employer": {"id": 1, "name": "Acme", "anything": "goes"},
+        "publishDate": "2026-11-01",
+        "locations": [
+            {"id": 6077243, "name": "Montréal", "description": "Montréal, QC", "type": "city"},
+        ],
+        "categories": [{"id": 28, "name": "Skilled Trades"}],
+        "positionType": {"id": 1, "name": "Full Time"},
+        "salary": {
+            "amount": 1,
+            "maxAmount": None,
+            "period": {"id": 5, "name": "Hourly", "unit": "Hour"},
+            "plusCommission": False,
+        },
+        "applicantRoutingType": {"id": 1, "name": "Email"},
+        "applicationUrl": None,
+    }
+    read = check_body(body, CATALOGUE)
+    assert read.id == 7
+    assert read.fields["locations"] == (Place("Montréal", "QC"),)
+    assert "employer" not in read.fields
+    assert "publishDate" not in read.fields
+
+
+def test_a_get_result_of_a_bare_draft_is_a_valid_body():
+    nulls = ("positionType", "salary", "description", "applicantRoutingType", "applicationEmail")
+    read = check_body(BODY | dict.fromkeys((*nulls, "applicationUrl", "referenceId")), CATALOGUE)
+    assert all(read.fields[name] is None for name in nulls)
+
+
+@pytest.mark.parametrize("body", [None, [], "x", 5, True, [{"title": "x"}]])
+def test_a_body_that_is_not_an_object_is_refused(body):
+    assert faults(body) == [("", "wrong_type")]
+
+
+def test_the_id_of_the_body_is_read_for_comparison():
+    assert check_body({"id": 5}, CATALOGUE).id == 5
+    assert check_body({"id": None}, CATALOGUE).id is None
+    assert check_body({}, CATALOGUE).id is None
+    assert faults({"id": "5"}) == [("/id", "wrong_type")]
+
+
+def test_all_problems_come_at_once_in_the_order_of_the_body():
+    body = {
+        "status": "open",
+        "zip/code": 1,
+        "salary": {"amount": "a lot", "period": {"id": 9}},
+        "title": "",
+        "id": "x",
+        "categories": [{"id": 1}, {"id": "x"}, {}],
+        "locations": [{"description": "x, YY"}],
+        "applicationUrl": "www.example.com",
+    }
+    assert faults(body) == [
+        ("/status", "unknown_value"),
+        ("/zip~1code", "unknown_field"),
+        ("/salary/amount", "wrong_type"),
+        ("/salary/period/id", "unknown_value"),
+        ("/title", "required"),
+        ("/id", "wrong_type"),
+        ("/categories/1/id", "wrong_type"),
+        ("/categories/2/id", "required"),
+        ("/locations/0/description", "unknown_province"),
+        ("/applicationUrl", "invalid_url"),
+    ]
+
+
+def test_problems_of_a_body_for_a_new_job_include_what_it_lacks():
+    body = {"title": 5, "status": "active", "salary": {"amount": 1}, "applicantRoutingType": {"id": 2}}
+    assert faults(body) == [("/title", "wrong_type")]
+    assert faults(body, creating=NOW) == [
+        ("/title", "wrong_type"),
+        ("/salary/period", "required"),
+        ("/locations", "required"),
+        ("/categories", "required"),
+        ("/positionType", "required"),
+        ("/description", "required"),
+        ("/applicationUrl", "required"),
+    ]
+
+
+def test_a_faulty_field_of_a_new_job_is_not_called_missing_as_well():
+    body = BODY | {"description": "<x>", "applicationEmail": "x", "locations": [], "closeDate": "2020-01-01"}
+    assert faults(body, creating=NOW) == [
+        ("/closeDate", "date_order"),
+        ("/locations", "too_few"),
+        ("/description", "disallowed_html"),
+        ("/applicationEmail", "invalid_email"),
+    ]
+
+
+@pytest.mark.parametrize("body", [{}, {"referenceId": None}, {"referenceId": " "}])
+def test_a_body_that_must_say_which_job_needs_a_reference(body):
+    assert faults(body | {"title": ""}, reference_required=True)[-1 if not body else 0] == (
+        "/referenceId",
+        "required",
+    )
+    with pytest.raises(Invalid) as caught:
+        check_reference(body)
+    assert [(p.pointer, p.code) for p in caught.value.problems] == [("/referenceId", "required")]
+
+
+def test_a_faulty_reference_is_not_called_missing():
+    assert faults({"referenceId": 5}, reference_required=True) == [("/referenceId", "wrong_type")]
+
+
+def test_check_reference_reads_the_body_of_a_delete():
+    assert check_reference({"referenceId": " A-1 "}) == "A-1"
+    assert check_reference(BODY | {"id": 1, "employer": {}, "publishDate": "x"}) == "ACME-1"
+    with pytest.raises(Invalid) as caught:
+        check_reference({"reference_id": "x", "referenceId": "y" * 51})
+    assert [(p.pointer, p.code) for p in caught.value.problems] == [
+        ("/reference_id", "unknown_field"),
+        ("/referenceId", "too_long"),
+    ]
+    with pytest.raises(Invalid):
+        check_reference(["A-1"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {f"x{n}": 1 for n in range(MAX_PROBLEMS + 41)},
+        {"description": "<u>" * (MAX_PROBLEMS + 41)},
+        {"a": 1, "description": "<u>" * MAX_PROBLEMS, "title": ""},
+    ],
+)
+@pytest.mark.parametrize("creating", [None, NOW])
+def test_only_the_first_problems_are_listed(body, creating):
+    with pytest.raises(Invalid) as caught:
+        check_body(body, CATALOGUE, creating=creating)
+    problems = caught.value.problems
+    assert len(problems) == MAX_PROBLEMS + 1
+    assert "and more" in problems[-1].detail
+    assert "and more" not in problems[-2].detail
+
+
+def test_as_many_problems_as_are_listed_are_not_cut():
+    assert len(faults({"description": "<u>" * MAX_PROBLEMS})) == MAX_PROBLEMS
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.decimals() | st.text() | st.floats(),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["id", "description"]), inner)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*BODY, "id", "employer", "other"]) | st.text(), json_values))
+def test_any_body_is_read_or_refused_with_problems_of_that_body(body):
+    known = {"required", "null_not_allowed", "wrong_type", "too_long", "out_of_range", "too_few", "too_many"}
+    known |= {"unknown_value", "unknown_province", "unknown_field", "invalid_date", "invalid_email"}
+    known |= {"invalid_url", "disallowed_html", "invalid_characters"}
+    try:
+        read = check_body(body, CATALOGUE)
+    except Invalid as error:
+        problems = error.problems
+        assert problems
+    else:
+        problems = ()
+        assert list(read.fields) == [name for name in body if name in BODY]
+    for problem in problems:
+        assert problem.pointer.split("/")[1].replace("~1", "/").replace("~0", "~") in body
+        assert problem.code in known

@@ -1,0 +1,149 @@
+"""Catalogues: what is shipped, how entries are found by name, and how a configuration changes them."""
+
+import pytest
+
+from syncd.domain.catalogue import Catalogue, CatalogueEntry, SalaryPeriod
+from syncd.domain.text import name_key
+from syncd.errors import ConfigError
+
+CATALOGUE = Catalogue.default()
+
+
+def test_the_shipped_catalogue_is_that_of_the_contract():
+    assert {e.id: e.name for e in CATALOGUE.position_types.values()} == {
+        1: "Full Time",
+        2: "Part Time",
+        3: "Contract",
+        4: "Temp",
+        5: "Volunteer",
+    }
+    assert CATALOGUE.periods.get(1) == SalaryPeriod(1, "Yearly", "Year")
+    assert [p.name for p in CATALOGUE.periods.values()] == ["Yearly", "Monthly", "Weekly", "Daily", "Hourly"]
+    assert [r.name for r in CATALOGUE.routing_types.values()] == ["Email", "URL"]
+    assert list(CATALOGUE.categories) == list(range(1, len(CATALOGUE.categories) + 1))
+    assert 28 <= len(CATALOGUE.categories) <= 34
+    assert max(len(e.name) for e in CATALOGUE.categories.values()) <= 40
+    assert max(len(e.name) for e in CATALOGUE.position_types.values()) <= 10
+
+
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [
+        *(
+            ("FULL_TIME", 1),
+            ("full time", 1),
+            ("Temps plein", 1),
+            ("FullTime", 1),
+            ("Permanent", 1),
+            ("cdi", 1),
+        ),
+        *(("PART_TIME", 2), ("temps partiel", 2), ("Part-Time", 2), ("CONTRACTOR", 3), ("Freelance", 3)),
+        *(
+            ("TEMPORARY", 4),
+            ("seasonal", 4),
+            ("INTERN", 4),
+            ("Temporaire", 4),
+            ("bénévole", 5),
+            ("VOLUNTEER", 5),
+        ),
+        *(("nonsense", None), ("", None), ("OTHER", None)),
+    ],
+)
+def test_position_types_are_found_by_their_names(name, id):
+    assert CATALOGUE.find("position_types", name) == id
+
+
+def test_every_entry_is_found_by_its_own_name():
+    for entry in CATALOGUE.categories.values():
+        assert CATALOGUE.find("categories", entry.name.upper()) == entry.id
+        assert CATALOGUE.find("categories", entry.name.replace(" & ", " and ")) == entry.id, entry
+    for period in CATALOGUE.periods.values():
+        assert (
+            CATALOGUE.find("periods", period.name)
+            == CATALOGUE.find("periods", period.unit.lower())
+            == period.id
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [
+        ("Information Technology", "IT & Software"),
+        ("Comptabilité", "Accounting & Finance"),
+        ("ressources humaines", "Human Resources"),
+        ("Construction/Skilled Trade", "Skilled Trades"),
+        ("autre", "Other"),
+        ("Nursing", "Healthcare"),
+    ],
+)
+def test_categories_are_found_by_synonyms(name, category):
+    assert CATALOGUE.categories.get(CATALOGUE.find("categories", name)).name == category
+
+
+def test_no_synonym_belongs_to_two_entries():
+    from syncd.domain import catalogue_data as data
+
+    for table in (
+        data.CATEGORY_SYNONYMS,
+        data.POSITION_SYNONYMS,
+        data.PERIOD_SYNONYMS,
+        data.ROUTING_SYNONYMS,
+    ):
+        seen = {}
+        for id, names in table.items():
+            for name in names:
+                assert seen.setdefault(name_key(name), id) == id, name
+
+
+def test_find_routing_type():
+    assert CATALOGUE.find("routing_types", "e-mail") == CATALOGUE.find("routing_types", "Courriel") == 1
+    assert CATALOGUE.find("routing_types", "url") == 2
+    assert CATALOGUE.routing_types.get(3) is None
+
+
+def test_a_catalogue_can_be_extended_and_renamed_and_entries_retired():
+    catalogue = CATALOGUE.extended(
+        categories={100: " Fisheries ", 32: "Everything else"},
+        position_types={6: "On Call"},
+        retired_categories=[30],
+        retired_position_types=[5],
+    )
+    assert catalogue.categories.get(100) == CatalogueEntry(100, "Fisheries")
+    assert catalogue.find("categories", "everything ELSE") == 32
+    assert catalogue.find("categories", "autre") == 32
+    assert catalogue.categories.get(30).retired
+    assert catalogue.find("categories", "Sports & Recreation") is None
+    assert catalogue.find("categories", "fitness") is None
+    assert catalogue.find("position_types", "on call") == 6
+    assert catalogue.position_types.get(5).retired
+    assert CATALOGUE.categories.get(100) is None
+
+
+def test_every_fault_of_an_extension_is_reported():
+    with pytest.raises(ConfigError) as caught:
+        CATALOGUE.extended(
+            categories={0: "Zero", 2**31: "Big", 50: "x" * 41, 51: " ", 52: "legal"},
+            position_types={7: "Eleven char"},
+            retired_categories=[99],
+        )
+    faults = "\n".join(caught.value.faults)
+    for words in ("categories.0", f"categories.{2**31}", "41 characters", "must not be empty", "19 and 52"):
+        assert words in faults
+    assert "position_types.7" in faults
+    assert "99 cannot be retired" in faults
+
+
+def test_names_at_their_limit_are_taken():
+    catalogue = CATALOGUE.extended(categories={50: "😀" * 40}, position_types={7: "x" * 10})
+    assert catalogue.categories.get(50).name == "😀" * 40
+
+
+def test_different_catalogues_have_different_digests():
+    assert CATALOGUE.digest() == Catalogue.default().digest()
+    assert len(CATALOGUE.digest()) == 16
+    others = [
+        CATALOGUE.extended(categories={32: "Misc"}),
+        CATALOGUE.extended(retired_categories=[32]),
+        CATALOGUE.extended(position_types={6: "On Call"}),
+    ]
+    assert len({CATALOGUE.digest(), *(c.digest() for c in others)}) == 4

@@ -1,0 +1,190 @@
+"""Fields by their kind: status, lists, places, entries of catalogues, salary, HTML."""
+
+from decimal import Decimal
+
+import pytest
+
+from syncd.domain.body import check_body
+from syncd.domain.job import Place, Status
+from syncd.errors import Invalid
+from tests.domain.bodies import CATALOGUE, faults, sent
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ("open", "unknown_value"),
+        ("Active", "unknown_value"),
+        (" active", "unknown_value"),
+        ("x" * 5000, "unknown_value"),
+        (None, "null_not_allowed"),
+        ("", "null_not_allowed"),
+        (1, "wrong_type"),
+        (["active"], "wrong_type"),
+    ],
+)
+def test_a_status_is_one_of_three(value, code):
+    assert faults({"status": value}) == [("/status", code)]
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_each_status_is_read(status):
+    assert sent(status=status.value)["status"] is status
+
+
+@pytest.mark.parametrize("name", ["locations", "categories"])
+def test_lists_have_one_to_three_items(name):
+    items = {
+        "locations": [{"description": city} for city in ("Laval", "Toronto", "Regina", "Calgary")],
+        "categories": [{"id": id} for id in (1, 2, 3, 4)],
+    }[name]
+    assert faults({name: []}) == [(f"/{name}", "too_few")]
+    assert len(sent(**{name: items[:1]})[name]) == 1
+    assert len(sent(**{name: items[:3]})[name]) == 3
+    assert faults({name: items}) == [(f"/{name}", "too_many")]
+    assert faults({name: None}) == [(f"/{name}", "null_not_allowed")]
+    for wrong in ("Laval", {}, 5, True, ""):
+        assert faults({name: wrong}) == [(f"/{name}", "wrong_type")]
+
+
+def test_the_same_item_twice_counts_once_but_the_limit_counts_what_was_sent():
+    same = [
+        {"description": "Montréal, QC"},
+        {"description": "montreal , quebec"},
+        {"description": "Montréal"},
+    ]
+    assert sent(locations=same)["locations"] == (Place("Montréal", "QC"), Place("Montréal"))
+    assert faults({"locations": [{"description": "Laval"}] * 4}) == [("/locations", "too_many")]
+    assert sent(categories=[{"id": 3}, {"id": 1}, {"id": 3}])["categories"] == (3, 1)
+    assert faults({"categories": [{"id": 3}] * 4}) == [("/categories", "too_many")]
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ("Laval", [("/locations/0", "wrong_type")]),
+        (None, [("/locations/0", "null_not_allowed")]),
+        ({}, [("/locations/0/description", "required")]),
+        ({"description": None}, [("/locations/0/description", "required")]),
+        ({"description": " "}, [("/locations/0/description", "required")]),
+        ({"description": 5}, [("/locations/0/description", "wrong_type")]),
+        ({"description": "Laval", "city": "x"}, [("/locations/0/city", "unknown_field")]),
+        ({"description": "Laval, XX"}, [("/locations/0/description", "unknown_province")]),
+        ({"description": "Laval?"}, [("/locations/0/description", "invalid_characters")]),
+        ({"description": "La\tval"}, [("/locations/0/description", "invalid_characters")]),
+        ({"description": "x" * 301}, [("/locations/0/description", "too_long")]),
+        (
+            {"description": "L@val, XX"},
+            [
+                ("/locations/0/description", "invalid_characters"),
+                ("/locations/0/description", "unknown_province"),
+            ],
+        ),
+    ],
+)
+def test_a_location_is_an_object_with_a_description(item, expected):
+    assert faults({"locations": [item]}) == expected
+    # The same text again: what was remembered must not change the answer.
+    assert faults({"locations": [item]}) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (0, "unknown_value"),
+        (999, "unknown_value"),
+        (-1, "unknown_value"),
+        (2**31 - 1, "unknown_value"),
+        (-(2**31), "unknown_value"),
+        (2**31, "out_of_range"),
+        (-(2**31) - 1, "out_of_range"),
+        (10**4000, "out_of_range"),
+        ("1", "wrong_type"),
+        (True, "wrong_type"),
+        (1.0, "wrong_type"),
+        (Decimal("1.0"), "wrong_type"),
+        (None, "null_not_allowed"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        (lambda v: {"categories": [{"id": 1}, {"id": v}]}, "/categories/1/id"),
+        (lambda v: {"positionType": {"id": v}}, "/positionType/id"),
+        (lambda v: {"applicantRoutingType": {"id": v}}, "/applicantRoutingType/id"),
+        (lambda v: {"salary": {"amount": 1, "period": {"id": v}}}, "/salary/period/id"),
+    ],
+)
+def test_ids_are_strict_int32_of_the_catalogue(body, pointer, value, code):
+    assert faults(body(value)) == [(pointer, code)]
+
+
+@pytest.mark.parametrize("name", ["positionType", "applicantRoutingType"])
+def test_an_object_without_id_lacks_it(name):
+    assert faults({name: {}}) == [(f"/{name}/id", "required")]
+    assert faults({name: {"name": "x"}}) == [(f"/{name}/id", "required")]
+    assert faults({name: {"id": 1, "title": 1}}) == [(f"/{name}/title", "unknown_field")]
+    assert faults({name: 1}) == [(f"/{name}", "wrong_type")]
+    assert sent(**{name: None}) == {name: None}
+
+
+def test_a_retired_category_is_still_valid_input():
+    catalogue = CATALOGUE.extended(retired_categories=[28])
+    assert check_body({"categories": [{"id": 28}]}, catalogue).fields["categories"] == (28,)
+
+
+@pytest.mark.parametrize(
+    ("salary", "expected"),
+    [
+        (5, [("/salary", "wrong_type")]),
+        ([], [("/salary", "wrong_type")]),
+        ("", [("/salary", "wrong_type")]),
+        ({"period": {}}, [("/salary/period/id", "required")]),
+        ({"period": 0}, [("/salary/period", "wrong_type")]),
+        ({"period": ""}, [("/salary/period", "wrong_type")]),
+        ({"period": {"id": 6}}, [("/salary/period/id", "unknown_value")]),
+        ({"period": {"id": 1, "per": 1}}, [("/salary/period/per", "unknown_field")]),
+        ({"plusCommission": "yes"}, [("/salary/plusCommission", "wrong_type")]),
+        ({"max_amount": 1}, [("/salary/max_amount", "unknown_field")]),
+    ],
+)
+def test_salary_members_are_checked_in_place(salary, expected):
+    assert faults({"salary": salary}) == expected
+
+
+def test_salary_nulls_are_read_as_such():
+    assert sent(salary=None) == {"salary": None}
+    assert sent(salary={"amount": None, "maxAmount": None, "period": None, "plusCommission": None}) == {
+        "salary": {"amount": None, "maxAmount": None, "period": None, "plusCommission": False}
+    }
+
+
+def test_disallowed_html_names_each_offence_with_its_offset():
+    with pytest.raises(Invalid) as caught:
+        check_body({"description": '<p class="x">a</p><script>'}, CATALOGUE)
+    first, second = caught.value.problems
+    assert (first.pointer, first.code) == ("/description", "disallowed_html")
+    assert first.detail.startswith("offset 3: ")
+    assert "class" in first.detail
+    assert second.detail.startswith("offset 18: ")
+    assert "<script>" in second.detail
+
+
+@pytest.mark.parametrize(
+    ("name", "pointer", "hint"),
+    [
+        ("reference_id", "/reference_id", "referenceId"),
+        ("Title", "/Title", "title"),
+        ("close date", "/close date", "closeDate"),
+        ("a/b~c", "/a~1b~0c", None),
+        ("", "/", None),
+        ("publishdate", "/publishdate", None),
+    ],
+)
+def test_unknown_fields_are_reported_with_an_escaped_pointer(name, pointer, hint):
+    with pytest.raises(Invalid) as caught:
+        check_body({name: 1}, CATALOGUE)
+    (problem,) = caught.value.problems
+    assert (problem.pointer, problem.code) == (pointer, "unknown_field")
+    assert (hint is None) == ("is meant" not in problem.detail)
+    assert hint is None or hint in problem.detail

@@ -1,0 +1,190 @@
+"""Texts, flags, dates and amounts: every rule at its limit, below and above it."""
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from tests.domain.bodies import BODY, GRIN, faults, sent
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("title", 256), ("referenceId", 50), ("applicationEmail", 50), ("applicationUrl", 200)],
+)
+@pytest.mark.parametrize("letter", ["x", "é", GRIN])
+def test_lengths_count_code_points(name, limit, letter):
+    head = {"applicationEmail": "", "applicationUrl": "https://example.com/"}.get(name, "")
+    tail = "@example.com" if name == "applicationEmail" else ""
+    if name == "applicationEmail" and letter == GRIN:
+        tail = "@e.ca"
+
+    def text(length):
+        return head + letter * (length - len(head) - len(tail)) + tail
+
+    assert len(text(limit)) == limit
+    assert sent(**{name: text(limit)})[name] == text(limit)
+    assert sent(**{name: "  " + text(limit) + "\n"})[name] == text(limit)
+    assert faults({name: text(limit + 1)}) == [(f"/{name}", "too_long")]
+
+
+@pytest.mark.parametrize("name", ["title", "referenceId", "applicationEmail", "applicationUrl"])
+def test_surrounding_white_space_is_trimmed(name):
+    assert sent(**{name: f" \t{BODY[name]}\u00a0\n"})[name] == BODY[name]
+
+
+@pytest.mark.parametrize("nothing", [None, "", "   ", "\n\t"])
+def test_a_title_of_nothing_is_required(nothing):
+    assert faults({"title": nothing}) == [("/title", "required")]
+
+
+@pytest.mark.parametrize("nothing", [None, "", "   "])
+@pytest.mark.parametrize("name", ["referenceId", "description", "applicationEmail", "applicationUrl"])
+def test_an_empty_string_is_null(name, nothing):
+    assert sent(**{name: nothing}) == {name: None}
+
+
+@pytest.mark.parametrize(
+    "name", ["title", "referenceId", "description", "applicationEmail", "applicationUrl"]
+)
+@pytest.mark.parametrize("value", [5, True, Decimal("1.5"), ["x"], {"x": 1}])
+def test_what_is_not_a_string_has_the_wrong_type(name, value):
+    assert faults({name: value}) == [(f"/{name}", "wrong_type")]
+
+
+@pytest.mark.parametrize(
+    "char", ["\x00", "\x07", "\x1b", "\x7f", "\x85", "\x9f", "\ufffe", "\uffff", "\ud800"]
+)
+@pytest.mark.parametrize("name", ["title", "referenceId", "description"])
+def test_control_characters_are_refused(name, char):
+    assert faults({name: f"a{char}b"}) == [(f"/{name}", "invalid_characters")]
+
+
+@pytest.mark.parametrize("char", ["\t", "\n", "\r"])
+def test_line_breaks_and_tabs_are_allowed_in_descriptions_only(char):
+    assert sent(description=f"a{char}b")["description"] == f"a{char}b"
+    assert faults({"title": f"a{char}b"}) == [("/title", "invalid_characters")]
+
+
+@pytest.mark.parametrize(
+    "text", ["\u00a0x", "a\u200bb", "naïve – “x”", GRIN, "\U0010fffd", "\ufffd", " « é » "]
+)
+def test_any_other_character_passes_and_descriptions_are_kept_byte_for_byte(text):
+    assert sent(description=f" {text} ")["description"] == f" {text} "
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("2027-01-15", date(2027, 1, 15)),
+        ("2027-01-15T23:30:00-05:00", date(2027, 1, 15)),
+        ("2027-01-15T00:00:00Z", date(2027, 1, 15)),
+        ("2027-01-15t23:59:60.123z", date(2027, 1, 15)),
+        ("2027-01-15T23:30", date(2027, 1, 15)),
+        ("2027-01-15T23:30:00,5+0530", date(2027, 1, 15)),
+        ("2028-02-29", date(2028, 2, 29)),
+        ("0001-01-01", date(1, 1, 1)),
+        ("9999-12-31", date(9999, 12, 31)),
+        (None, None),
+        ("", None),
+    ],
+)
+def test_close_dates_are_iso_8601_and_kept_as_written(written, day):
+    assert sent(closeDate=written) == {"closeDate": day}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "20260102",
+        "2026-W01-1",
+        "2026-001",
+        "2026-1-2",
+        "2027-02-29",
+        "2026-13-01",
+        "2026-00-10",
+        "0000-01-01",
+        "2026-01-02T24:00:00",
+        "2026-01-02T10:60:00",
+        "2026-01-02T10",
+        "2026-01-02 10:00:00",
+        "2026-01-02T10:00:00+25:00",
+        "2026-01-02T",
+        "2026-01-02Z",
+        " 2026-01-02",
+        "2026-01-02\n",
+        "٢٠٢٦-٠١-٠٢",
+        "02/01/2026",
+        "tomorrow",
+        "2026-01-02" + "0" * 1000,
+    ],
+)
+def test_other_dates_are_invalid(written):
+    assert faults({"closeDate": written}) == [("/closeDate", "invalid_date")]
+
+
+@pytest.mark.parametrize("value", [20270115, True, {"date": "2027-01-15"}, Decimal("1.5")])
+def test_a_date_is_a_string(value):
+    assert faults({"closeDate": value}) == [("/closeDate", "wrong_type")]
+
+
+@pytest.mark.parametrize("name", ["confidential", "autoRefresh"])
+def test_booleans_are_strict_and_null_is_the_default(name):
+    assert sent(**{name: True}) == {name: True}
+    assert sent(**{name: None}) == {name: False}
+    for value in (1, 0, "true", "", [], Decimal(1)):
+        assert faults({name: value}) == [(f"/{name}", "wrong_type")]
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (0, "0"),
+        (Decimal("0"), "0"),
+        (Decimal("-0.0"), "0"),
+        (Decimal("0.1"), "0.1"),
+        (Decimal("1234567890.12"), "1234567890.12"),
+        (Decimal("999999999999.9999"), "999999999999.9999"),
+        (10**12 - 1, "999999999999"),
+        (Decimal("25.50"), "25.5"),
+        (Decimal("1.50000000000000000000000000000000000000000000000"), "1.5"),
+        (Decimal("1E+3"), "1000"),
+        (Decimal("1000.00"), "1000"),
+        (Decimal("0E-400"), "0"),
+        (Decimal("0.0001"), "0.0001"),
+    ],
+)
+@pytest.mark.parametrize("name", ["amount", "maxAmount"])
+def test_amounts_are_exact(name, written, read):
+    value = sent(salary={name: written})["salary"][name]
+    assert isinstance(value, Decimal)
+    assert str(value) == read
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        -1,
+        10**12,
+        10**4000,
+        Decimal("-0.01"),
+        Decimal("1E+12"),
+        Decimal("1E+999999"),
+        Decimal("1E-999999"),
+        Decimal("0.00001"),
+        Decimal("1.00000000000000000000000000000000000000000000001"),
+        Decimal("999999999999.99999"),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        Decimal("Infinity"),
+        Decimal("-Infinity"),
+    ],
+)
+@pytest.mark.parametrize("name", ["amount", "maxAmount"])
+def test_other_amounts_are_out_of_range(name, value):
+    assert faults({"salary": {name: value}}) == [(f"/salary/{name}", "out_of_range")]
+
+
+@pytest.mark.parametrize("value", [True, False, "5", "", 1.5, 0.0, [], {}])
+def test_an_amount_is_a_number_and_never_a_binary_float(value):
+    assert faults({"salary": {"amount": value}}) == [("/salary/amount", "wrong_type")]
