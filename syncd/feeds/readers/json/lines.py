@@ -1,6 +1,5 @@
-"""JSON Lines, streamed: one object a line. A line that does not parse is a rejected row, or the end of a
-truncated file.
-"""
+"""JSON Lines, streamed: one object a line. A line that does not parse is a rejected row, or the end of a truncated
+file."""
 
 from __future__ import annotations
 
@@ -12,14 +11,14 @@ from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, record_value
+from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, record_value, unchanged
 from syncd.feeds.readers.records import ERRORS, Format, Known, Record
 from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec
 
 
 class JsonLinesReader(BaseReader):
-    """See FeedReader. Raises FeedError ``truncated``, ``bad_encoding``, ``limit_exceeded``."""
+    """See FeedReader. Raise FeedError ``truncated``, ``bad_encoding``, ``limit_exceeded``."""
 
     format: Format = "jsonl"
 
@@ -71,16 +70,12 @@ class JsonLinesReader(BaseReader):
             item, problem = None, Problem("", "invalid_json", f"the line is not JSON: {_words(error)}")
         if item is not None and ERRORS in item:
             self.mended = True
-        raw_value = partial(_same, raw.decode("utf-8", "replace") if item is None else item)
+        raw_value = partial(unchanged, raw.decode("utf-8", "replace") if item is None else item)
         return Record(self._number, self._line, None, digest, item, problem, raw_value)
 
 
 def _words(error: ValueError) -> str:
-    """What is wrong within the line; a decoder that saw nothing but the line calls it line 1."""
+    """What is wrong within the line. The decoder calls it line 1: it has seen nothing else."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at column {error.colno}"
     return str(error)
-
-
-def _same(value: object) -> object:
-    return value

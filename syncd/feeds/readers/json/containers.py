@@ -1,8 +1,7 @@
-"""What holds the records of a JSON file: an array of them, or an object of which each member is one.
+"""What contains the records of a JSON file: an array of them, or an object in which each member is one.
 
-The names of such members are often ids (``{"jobs": {"123": {…}, "456": {…}}}``), so a record has its own as
-``@key``. What is cut out of a file, an element or a name with its value, is called a piece here.
-"""
+The names of such members are often ids (``{"jobs": {"123": {…}, "456": {…}}}``), so a record has its name as ``@key``. A
+*piece* is what is cut out of the file for one record: an element, or a name with its value."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ import msgspec
 
 from syncd.domain import FeedLimits
 from syncd.errors import Problem
-from syncd.feeds.readers.json.values import Refused, objects, record_value, refuse_surrogate, scan
+from syncd.feeds.readers.json.values import RefusedValue, objects, record_value, refuse_surrogate, scan
 
 #: The name under which a record that was a member of an object has its key.
 KEY = "@key"
@@ -28,9 +27,9 @@ _elements: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgs
 _members: Callable[[bytes], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-class Holder(ABC):
-    """``called``: what it is, in a word; ``ends``: how it begins and ends; ``first``: how a piece of it begins, if its
-    value is an object."""
+class RecordContainer(ABC):
+    """One of the two forms. ``called`` is its word for messages, ``ends`` how it begins and ends, ``first`` how a piece
+    begins whose value is an object."""
 
     called: str
     ends: tuple[bytes, bytes]
@@ -38,23 +37,23 @@ class Holder(ABC):
 
     @abstractmethod
     def pieces(self, data: bytes, end: int) -> list[bytes] | None:
-        """All pieces of ``data[:end]``, which ends with one; None where they cannot be told apart at once. Raises
-        MsgspecError, RecursionError where that is no sequence of pieces."""
+        """Return all pieces of ``data[:end]``, which ends with one; None where they cannot be separated in one go. Raise
+        MsgspecError, RecursionError where it is not a sequence of pieces."""
 
     @abstractmethod
     def end_of_piece(self, text: str, at: int) -> int:
-        """Where the piece that begins at ``at`` ends. Raises ValueError (or RecursionError) if it is not whole."""
+        """Return where the piece that begins at ``at`` ends. Raise ValueError or RecursionError if it is not whole."""
 
     @abstractmethod
     def values(self, pieces: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
-        """The records, decoded in one go; None if any of them needs the care of ``value``."""
+        """Return the records, decoded in one go; None if any of them needs the care of ``value``."""
 
     @abstractmethod
     def value(self, piece: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None, Problem | None]:
-        """The record, or what is wrong with it. Raises ValueError where it is not JSON at all."""
+        """Return the record, or what is wrong with it. Raise ValueError where it is not JSON at all."""
 
 
-class Array(Holder):
+class ArrayContainer(RecordContainer):
     called = "array"
     ends = (b"[", b"]")
     first = "{"
@@ -72,13 +71,13 @@ class Array(Holder):
         return record_value(piece, limits)
 
 
-class Members(Holder):
+class ObjectContainer(RecordContainer):
     called = "object"
     ends = (b"{", b"}")
     first = '"'
 
     def pieces(self, data: bytes, end: int) -> list[bytes] | None:
-        """None where a name stands there twice, for the parser keeps only one of the two."""
+        """None where a name occurs twice: the parser keeps only one of the two."""
         found: list[bytes] = []
         at = 0
         for raw in map(bytes, _members(b"".join((b"{", memoryview(data)[:end], b"}"))).values()):
@@ -113,7 +112,7 @@ class Members(Holder):
             return None, problem
         try:
             return _keyed(name, value), None
-        except Refused as refusal:
+        except RefusedValue as refusal:
             return None, Problem("", refusal.code, refusal.detail)
 
 
@@ -131,7 +130,7 @@ def _split(piece: bytes) -> tuple[bytes, bytes]:
 
 
 def _keyed(name: bytes, value: dict[str, Any]) -> dict[str, Any]:
-    """With its key, unless it brings one (a mended record does). Raises Refused, ValueError."""
+    """The record with its key, unless it has one (a corrected record does). Raise RefusedValue, ValueError."""
     if KEY not in value:
         key = json.loads(name.decode())
         if b"\\u" in name:

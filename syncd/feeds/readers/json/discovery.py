@@ -1,4 +1,4 @@
-"""Where the records of a JSON file may stand, as its start shows it."""
+"""Where the records of a JSON file may be: found in the start of the file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,12 @@ from syncd.feeds.readers.spec import EACH
 KINDS = {"start_array": "array", "start_map": "object"}
 CLOSING = ("end_array", "end_map")
 _STEP = 1 << 14
-#: Deeper there is nothing sensible, and so many objects are kept apart.
+#: Objects are looked for down to this depth, and this many are kept apart.
 _DEEPEST, _MOST = 64, 2000
 
 
-def scout(head: bytes) -> tuple[str, ...] | None:
-    """The likeliest path of the records in a file that begins with ``head``; None if any known one may
-    still come.
-    """
+def likely_path(head: bytes) -> tuple[str, ...] | None:
+    """Return the likeliest path of the records in a file that begins with ``head``; None if any known one may still come."""
     seen, keyed = _top_level(head)
     for name in ARRAYS:
         if seen.get(name) == "start_array":
@@ -35,9 +33,8 @@ def scout(head: bytes) -> tuple[str, ...] | None:
 
 
 def _top_level(head: bytes) -> tuple[dict[str, Any], set[str]]:
-    """Root member → the kind of its value, or the value itself where it is text; and which of the members hold
-    objects only. (A job has a title or an id at least, which are none.)
-    """
+    """Root member → the kind of its value, or the value itself where it is text; and the members whose values are objects that
+    have nothing but objects in them. (A job has at least a title or an id, which are not objects.)"""
     found: dict[str, Any] = {}
     parts: dict[str, set[bool]] = {}
     depth, key = 0, ""
@@ -58,7 +55,7 @@ def _top_level(head: bytes) -> tuple[dict[str, Any], set[str]]:
 
 
 def events(head: bytes) -> Iterator[tuple[str, Any]]:
-    """What stands in ``head`` up to its end or its first fault, of which the reading itself will tell."""
+    """Yield the events of ``head`` up to its end or its first fault, which the reader will report."""
     events = ijson.sendable_list()
     parser = ijson.basic_parse_coro(events)
     for at in range(0, len(head), _STEP):
@@ -69,23 +66,23 @@ def events(head: bytes) -> Iterator[tuple[str, Any]]:
 
 
 @dataclass(slots=True)
-class Keyed:
-    """An object that has nothing but objects in it: how many, and in how many of these each name is."""
+class ObjectOfObjects:
+    """An object that has nothing but objects in it: how many there are, and in how many of these each name is."""
 
     objects: int = 0
     names: Counter[str] = field(default_factory=Counter)
 
     @property
     def alike(self) -> bool:
-        """Whether most of them share a name, so that they may be records."""
+        """Whether most of the objects share a name, so that they may be records."""
         return self.objects > 1 and any(count * 3 >= self.objects * 2 for count in self.names.values())
 
 
-def keyed_objects(head: bytes) -> dict[tuple[str, ...], Keyed]:
-    """Objects that look like records by key, by their paths, outside of arrays."""
-    found: dict[tuple[str, ...], Keyed] = {}
+def keyed_objects(head: bytes) -> dict[tuple[str, ...], ObjectOfObjects]:
+    """Return the objects outside of arrays whose members look like records, by path."""
+    found: dict[tuple[str, ...], ObjectOfObjects] = {}
     plain: set[tuple[str, ...]] = set()
-    path: list[str] = []  # of each object around this place the last member
+    path: list[str] = []  # the last member of each object around this place
     arrays = 0
     for event, value in events(head):
         if event in ("start_array", "end_array"):
@@ -100,7 +97,7 @@ def keyed_objects(head: bytes) -> dict[tuple[str, ...], Keyed]:
                 holder.names[value] += 1
         elif event == "start_map":
             if path and (tuple(path[:-1]) in found or len(found) < _MOST):
-                found.setdefault(tuple(path[:-1]), Keyed()).objects += 1
+                found.setdefault(tuple(path[:-1]), ObjectOfObjects()).objects += 1
             path.append("")
             if len(path) > _DEEPEST:
                 break
