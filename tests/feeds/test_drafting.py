@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
 from syncd.feeds.drafting.draft import Draft, Drafter
-from syncd.feeds.drafting.value_kinds import kinds_of
+from syncd.feeds.drafting.value_looks import kinds_of
 from syncd.feeds.mapping.presets.loading import preset_names
 from syncd.sync.run.checking import Checker, CheckResult
 

@@ -26,7 +26,7 @@ from syncd.feeds.xml_node import local_name
 
 #: Records are looked into so deep, and for so many names.
 _DEEPEST, _MOST = 6, 2000
-_BLIND = re.compile(r"[\s_\-]+|\b[^\W\d][\w.]*:(?=\w)")
+_IGNORED = re.compile(r"[\s_\-]+|\b[^\W\d][\w.]*:(?=\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,24 +97,24 @@ def best_set(preset: Mapping[str, Any], evidence: Evidence) -> tuple[float, Reco
 def is_native(evidence: Evidence) -> bool:
     """Whether the records look like the service's own shape: a referenceId or a title, and no name that the
     API does not know."""
-    known = {blind(name) for name in (*ATTRIBUTES, *COLUMNS)}
+    known = {plain_name(name) for name in (*ATTRIBUTES, *COLUMNS)}
     for found in evidence.sets[:1]:
-        heads = {blind(re.split(r"[./]", name, maxsplit=1)[0]) for name in found.fields}
+        heads = {plain_name(re.split(r"[./]", name, maxsplit=1)[0]) for name in found.fields}
         return heads <= known | {"id"} and len(heads) > 2 and bool(heads & {"referenceid", "title"})
     return False
 
 
 @lru_cache(maxsize=4096)
-def blind(name: str) -> str:
+def plain_name(name: str) -> str:
     """``name`` as it is compared."""
-    return _BLIND.sub("", name.strip()).casefold()
+    return _IGNORED.sub("", name.strip()).casefold()
 
 
 def _score(detect: Mapping[str, Any], found: RecordSet) -> float:
     where = _path_fit(detect.get("records", ()), found.path)
-    have = {blind(name) for name in found.fields}
+    have = {plain_name(name) for name in found.fields}
     needs, marks = detect.get("needs", ()), detect.get("marks", ())
-    if not where or any(blind(name) in have for name in detect.get("lacks", ())):
+    if not where or any(plain_name(name) in have for name in detect.get("lacks", ())):
         return 0.0
     if not all(_has(need, have) for need in needs):
         return 0.0
@@ -123,7 +123,7 @@ def _score(detect: Mapping[str, Any], found: RecordSet) -> float:
 
 
 def _has(names: str, have: set[str]) -> bool:
-    return any(blind(name) in have for name in names.split("|"))
+    return any(plain_name(name) in have for name in names.split("|"))
 
 
 def _path_fit(patterns: Iterable[str], path: str) -> float:
@@ -146,7 +146,7 @@ def _fit(pattern: tuple[str, ...], steps: tuple[str, ...]) -> float:
 
 
 def _steps(path: str) -> tuple[str, ...]:
-    return tuple(blind(step) for step in re.split(r"[./]", path.strip("/.$")))
+    return tuple(plain_name(step) for step in re.split(r"[./]", path.strip("/.$")))
 
 
 def _json_names(value: object, path: str, depth: int) -> Iterator[str]:

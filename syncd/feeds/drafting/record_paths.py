@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from lxml import etree
 
-from syncd.feeds.drafting.field_names import NAMES, blind
+from syncd.feeds.drafting.field_names import NAMES, comparable
 from syncd.feeds.readers import EACH
 from syncd.feeds.readers.json import events, keyed_objects
 from syncd.feeds.readers.xml import local, names, new_parser
@@ -50,7 +50,7 @@ def _alone(parts: dict[tuple[str, ...], set[str]], seen: Counter[tuple[str, ...]
     texts = {name for name in parts.get(root, ()) if (*root, name) not in parts}
     most = max((len(members) for path, members in parts.items() if len(path) > 1), default=0)
     repeated = any(len(path) == 2 and path in parts and seen[path] > 1 for path in seen)
-    titled = any(blind(name) in NAMES["title"] for name in texts)
+    titled = any(comparable(name) in NAMES["title"] for name in texts)
     return [root] if titled and not repeated and len(texts) > max(most, _FEW_TEXTS) else []
 
 

@@ -16,7 +16,7 @@ from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.drafting.preset_match import Evidence, RecordSet, field_names, find_preset
 from syncd.feeds.drafting.record_paths import json_paths, xml_paths
-from syncd.feeds.drafting.value_kinds import kinds_of
+from syncd.feeds.drafting.value_looks import kinds_of
 from syncd.feeds.readers import FeedReader, Format, ReadSpec, Record, header_key, open_reader
 from syncd.feeds.readers.xml import names
 from syncd.feeds.text import meant, spelled

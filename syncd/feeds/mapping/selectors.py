@@ -48,34 +48,34 @@ class CsvRow:
         self.header = _header(tuple(cells))
 
 
-class Header:
+class CsvHeader:
     """The columns of a file, by name and by name without blanks and dashes. The same file, the same object."""
 
-    __slots__ = ("blind", "names")
+    __slots__ = ("_by_plain_name", "names")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = frozenset(names)
-        self.blind: dict[str, str] = {}
+        self._by_plain_name: dict[str, str] = {}
         for name in names:
-            self.blind.setdefault(blind(name), name)
+            self._by_plain_name.setdefault(plain_name(name), name)
 
     def find(self, name: str) -> str | None:
         key = header_key(name)
-        return key if key in self.names else self.blind.get(blind(name))
+        return key if key in self.names else self._by_plain_name.get(plain_name(name))
 
 
 @lru_cache(maxsize=64)
-def _header(names: tuple[str, ...]) -> Header:
-    return Header(names)
+def _header(names: tuple[str, ...]) -> CsvHeader:
+    return CsvHeader(names)
 
 
 @lru_cache(maxsize=8192)
-def blind(name: str) -> str:
+def plain_name(name: str) -> str:
     """A column's name without case, blanks, dashes, underscores and dots."""
-    return _BLIND.sub("", name).casefold()
+    return _IGNORED.sub("", name).casefold()
 
 
-_BLIND = re.compile(r"[\s_\-.:]+")
+_IGNORED = re.compile(r"[\s_\-.:]+")
 
 
 def open_record(item: object, form: Format) -> Node:
@@ -99,7 +99,7 @@ def compile_selector(text: str, form: Format, *, markup: bool = False) -> Select
 
 def compile_columns(names: Sequence[str]) -> Selector:
     """The first of some columns that has a value. Which of them a file has is found out once a file."""
-    known: tuple[Header | None, tuple[str, ...]] = (None, ())
+    known: tuple[CsvHeader | None, tuple[str, ...]] = (None, ())
 
     def present(row: CsvRow) -> tuple[str, ...]:
         nonlocal known
