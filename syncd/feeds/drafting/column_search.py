@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from syncd.feeds.drafting.columns import Column, Survey
 from syncd.feeds.drafting.field_names import AGAINST, NAMES, comparable
 from syncd.feeds.drafting.guess import Guess
-from syncd.feeds.drafting.survey import Column, Survey
 from syncd.feeds.mapping import compile_selector
 from syncd.feeds.readers import Format
 

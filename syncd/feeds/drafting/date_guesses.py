@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from syncd.feeds.drafting.column_search import ColumnSearch
+from syncd.feeds.drafting.columns import Column
 from syncd.feeds.drafting.guess import Guess
-from syncd.feeds.drafting.survey import Column
 from syncd.feeds.drafting.value_looks import DATE_NAMES
 
 

@@ -14,12 +14,13 @@ from typing import Any
 from syncd.domain import Catalogue, FeedLimits
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.drafting.column_search import ColumnSearch
+from syncd.feeds.drafting.columns import Survey
 from syncd.feeds.drafting.draft_text import DraftPlan, Findings, render
 from syncd.feeds.drafting.field_names import comparable
 from syncd.feeds.drafting.guess import Guess
 from syncd.feeds.drafting.guessing import guess_company, guess_fields, near_addresses
 from syncd.feeds.drafting.preset_match import find_preset, is_native
-from syncd.feeds.drafting.survey import Survey, survey
+from syncd.feeds.drafting.survey import survey
 from syncd.feeds.drafting.trial import NEEDED, DraftTrials, Trial
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD
 from syncd.feeds.mapping.presets import load_preset

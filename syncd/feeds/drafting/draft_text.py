@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from dataclasses import field as attribute
 
 from syncd.domain import Catalogue
+from syncd.feeds.drafting.columns import Column, Survey
 from syncd.feeds.drafting.guess import Guess
-from syncd.feeds.drafting.survey import Column, Survey
 from syncd.feeds.mapping import EMAIL_FIELD, MOST_LISTED, ROUTING_FIELD, URL_FIELD, USUAL, suggestions
 from syncd.feeds.toml_text import comment, key, lookup_lines, plain, shown, text, value
 

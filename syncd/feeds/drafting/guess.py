@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as attribute
 
-from syncd.feeds.drafting.survey import Column
+from syncd.feeds.drafting.columns import Column
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from syncd.domain import name_key
 from syncd.feeds.drafting.column_search import ColumnSearch
+from syncd.feeds.drafting.columns import SAMPLES, Column
 from syncd.feeds.drafting.date_guesses import guess_close_date
 from syncd.feeds.drafting.guess import Guess, one_or_list
 from syncd.feeds.drafting.place_guesses import guess_locations
 from syncd.feeds.drafting.salary_guesses import guess_salary
-from syncd.feeds.drafting.survey import SAMPLES, Column
 from syncd.feeds.drafting.text_guesses import guess_description, guess_reference, guess_title
 from syncd.feeds.mapping import EMAIL_FIELD, STATUSES, URL_FIELD
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from syncd.feeds.drafting.column_search import ColumnSearch
+from syncd.feeds.drafting.columns import Column
 from syncd.feeds.drafting.guess import Guess
-from syncd.feeds.drafting.survey import Column
 
 _LONGEST = 200
 

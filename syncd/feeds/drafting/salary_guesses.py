@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from syncd.domain import name_key
 from syncd.feeds.drafting.column_search import ColumnSearch
+from syncd.feeds.drafting.columns import Column
 from syncd.feeds.drafting.field_names import PERIODS
 from syncd.feeds.drafting.guess import Guess, one_or_list
-from syncd.feeds.drafting.survey import Column
 from syncd.feeds.mapping.transforms import parse
 
 _LONGEST = 200

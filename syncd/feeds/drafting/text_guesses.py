@@ -6,11 +6,11 @@ import re
 
 from syncd.domain import FIELD
 from syncd.feeds.drafting.column_search import ColumnSearch
+from syncd.feeds.drafting.columns import Column
 from syncd.feeds.drafting.date_guesses import date_share
 from syncd.feeds.drafting.field_names import ID_LIKE, SURELY_DESCRIPTION
 from syncd.feeds.drafting.guess import Guess, one_or_list
 from syncd.feeds.drafting.place_guesses import guess_locations
-from syncd.feeds.drafting.survey import Column
 from syncd.feeds.mapping import URL_FIELD
 
 #: A longer text is not a title.

@@ -13,8 +13,9 @@ from typing import Any
 from syncd.domain import FIELD, Catalogue, FeedLimits
 from syncd.errors import ConfigError, FeedError
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
+from syncd.feeds.drafting.columns import Survey
 from syncd.feeds.drafting.draft_text import DraftPlan, Findings, render
-from syncd.feeds.drafting.survey import RECORDS, Survey
+from syncd.feeds.drafting.survey import RECORDS
 from syncd.feeds.mapping import ROUTING_FIELD, UnknownCounter
 from syncd.feeds.readers import open_reader
 

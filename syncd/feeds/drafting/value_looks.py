@@ -1,5 +1,4 @@
-"""What a value looks like: a date and in which order, an address, HTML, money, a place. Only looks: a
-mapping decides."""
+"""What a value looks like: a date and in which order, an address, HTML, money, a place. The mapping decides what it is."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ _MONEY = re.compile(
 )
 _CITY_PROVINCE = re.compile(r"[^\d<>@,]{2,80},\s*([^,]{2,40})(?:,\s*(?:CA|Canada))?\Z")
 _NOT_A_DATE = re.compile(r"\d+(?:\.\d+)?\Z")
-#: Readable without knowing the feed, the surest first. ``dmy`` and ``mdy`` together: the order is unknown.
+#: Formats that can be read without knowing the feed, the surest first. ``dmy`` and ``mdy`` together: the order is unknown.
 DATE_NAMES = tuple(name for name in ("iso", "rfc822", "ymd", "dmy", "mdy", "words") if name in DATE_FORMATS)
 #: For whole numbers, by their length.
 _SERIALS = {5: "excel", 10: "epoch", 13: "epoch_ms"}
@@ -34,8 +33,8 @@ _PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoc
 
 @lru_cache(maxsize=8192)
 def kinds_of(text: str) -> frozenset[str]:
-    """Of ``email url host html number money province place date:NAME serial:NAME``, those that ``text`` looks
-    like; none of them is plain text. ``serial`` is a number that a date column could have."""
+    """Return those of ``email url host html number money province place date:NAME serial:NAME`` that ``text`` looks like;
+    none: it is plain text. ``serial`` is a number that a date column could have."""
     if len(text) > 300:
         return frozenset({"html"}) if _HTML.search(text[:20_000]) else frozenset()
     found = set()
