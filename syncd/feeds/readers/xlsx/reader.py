@@ -1,7 +1,7 @@
 """Spreadsheets (.xlsx): the rows of one sheet, as if they had been saved as CSV.
 
-Dates come as ISO 8601, whole numbers without ``.0``, formulas as the value that was saved with them. Of
-merged cells the first has the value and the others are empty, as in a CSV that Excel writes."""
+Dates are ISO 8601, whole numbers have no ``.0``, formulas are the value that was saved with them. Of merged cells the
+first has the value and the others are empty, as in a CSV that Excel writes."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ _Row = tuple[int, list[str]]
 
 
 class XlsxReader(BaseReader):
-    """See FeedReader; its format is "csv", and its lines are the sheet's rows. Raises FeedError
-    ``bad_header``, ``empty_file``, ``no_records_path`` (no such sheet), ``bad_archive``, ``not_well_formed``,
-    ``limit_exceeded``, ``forbidden_dtd``. ``sheets``: the names of those that are not hidden.
-    """
+    """See FeedReader; its format is "csv", and its lines are the rows of the sheet. ``sheets`` has the names of those
+    that are not hidden. Raise FeedError ``bad_header``, ``empty_file``, ``no_records_path`` (no such sheet),
+    ``bad_archive``, ``not_well_formed``, ``limit_exceeded``, ``forbidden_dtd``."""
 
     format: Format = "csv"
 
@@ -48,7 +47,7 @@ class XlsxReader(BaseReader):
             book = Book(archive, limits)
             sheet = book.sheet(spec.sheet)
         self.sheets = [other.name for other in book.sheets if other.visible]
-        # a spreadsheet has no text of its own: the sheet's name stands for it
+        # a spreadsheet has no text of its own; the sheet's name takes its place
         super().__init__(
             Utf8Source(lambda: io.BytesIO(f"{sheet.name}\n".encode()), "utf-8", limits), limits, known
         )
@@ -96,7 +95,7 @@ class XlsxReader(BaseReader):
 
     def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes], packed: int) -> Iterator[Record]:
         raws = [repr(cells).encode("utf-8", "surrogatepass") for _, cells in batch]
-        # one text may stand for the cells of a million rows, and costs each of them its whole length
+        # one text may be shared by the cells of a million rows, and each of them has its whole length
         self.size += sum(map(len, raws))
         check_expansion(self.size, packed, self._limits)
         digests = list(map(digest, raws))
@@ -120,7 +119,8 @@ class XlsxReader(BaseReader):
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """A cell or style that refers to what is not there, or is no number."""
+    """Raise what a cell or style that refers to what does not exist, or is not a number, causes as FeedError
+    ``not_well_formed``."""
     try:
         yield
     except (ValueError, IndexError, OverflowError) as error:
