@@ -1,4 +1,4 @@
-"""Mappings: from a record of a feed to the body of a job, as the ``[fields]`` of a feed file describe it."""
+"""Mappings: from a record of a feed to the body of a job, as ``[fields]`` of a feed file describes it."""
 
 from syncd.feeds.mapping.lookups import lookups_in
 from syncd.feeds.mapping.mapping import MappedRow, Mapping

@@ -1,5 +1,5 @@
-"""Small grammars from what employers write to what the API takes. Pure functions; each says what it guessed
-or dropped."""
+"""Small grammars from what employers write to what the API takes. Pure functions; each reports what it guessed or
+dropped."""
 
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.amounts import Locale
