@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import io
-import sys
-from pathlib import Path
 
 import pytest
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.opening import ReadSpec, read_stream
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from spreadsheets import book, row, zipped
+from tests.feeds.spreadsheets import book, row, zipped
 
 HEAD = row("id", "title")
 FOUND = ReadSpec()

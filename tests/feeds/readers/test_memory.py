@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[3]
 READ = """
 import sys
 from pathlib import Path
@@ -51,7 +52,7 @@ SHEET = """
 import sys, zipfile
 from pathlib import Path
 sys.path.insert(0, sys.argv[3])
-from spreadsheets import book, row
+from tests.feeds.spreadsheets import book, row
 data = book({"Jobs": row("id", "t") + "".join(
     f'<row><c><v>{n}</v></c><c t="s"><v>{n}</v></c></row>' for n in range(int(sys.argv[2])))},
     [f"<t>{n} {hash(str(n))} {'word ' * 60}</t>" for n in range(int(sys.argv[2]))])
@@ -82,7 +83,7 @@ def test_a_spreadsheet_takes_little_more_memory_for_ten_times_the_rows(tmp_path)
     found = {}
     for rows in (2_000, 20_000):
         path = tmp_path / f"{rows}.xlsx"
-        command = [sys.executable, "-c", SHEET, str(path), str(rows), str(Path(__file__).parent)]
+        command = [sys.executable, "-c", SHEET, str(path), str(rows), str(ROOT)]
         subprocess.run(command, check=True)
         found[rows] = read(path)
     assert (found[2_000][0], found[20_000][0]) == (2_000, 20_000)

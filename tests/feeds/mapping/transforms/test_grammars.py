@@ -1,5 +1,5 @@
 """The grammars of feeds, in English and French: dates, places, kinds of work, categories, and salary texts beyond those
-of test_transforms_money. Each as a table of cases, then as laws."""
+of test_money. Each as a table of cases, then as laws."""
 
 from decimal import Decimal
 

@@ -1,5 +1,5 @@
-"""Every preset against its sample: the exact jobs, rejected records and warnings (tests/feeds/golden,
-reviewed by hand against docs/feeds.md "Presets"), and that the sample finds its preset by itself."""
+"""Every preset against its sample: the exact jobs, rejected records and warnings (the files in
+``golden``, reviewed by a person against docs/feeds.md "Presets"), and that the sample finds its preset by itself."""
 
 import tomllib
 from pathlib import Path
@@ -13,7 +13,7 @@ NAMES = (
     "indeed ziprecruiter talent jora linkedin jooble careerjet adzuna trovit jobrapido directemployers hrxml personio rss"
     " schemaorg greenhouse lever workable smartrecruiters recruitee teamtailor ashby jobbank csv"
 ).split()
-PRESETS = Path(__file__).parents[2] / "syncd" / "feeds" / "mapping" / "presets"
+PRESETS = Path(__file__).parents[4] / "syncd" / "feeds" / "mapping" / "presets"
 
 
 def test_the_documented_presets_are_shipped():

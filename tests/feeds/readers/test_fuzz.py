@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
-import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,10 +13,7 @@ from hypothesis import strategies as st
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.opening import ReadSpec, read_stream
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from spreadsheets import book, row
+from tests.feeds.spreadsheets import book, row
 
 CSV = "sep=;\r\nid;title;city\r\n" + "".join(f'{n};"a;\r\n""b""";Québec\r\n' for n in range(9))
 XML = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 import tomllib
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -21,12 +20,9 @@ from syncd.feeds.drafting.draft import Draft, Drafter
 from syncd.feeds.drafting.value_looks import kinds_of
 from syncd.feeds.mapping.presets.loading import preset_names
 from syncd.sync.run.checking import Checker, CheckResult
+from tests.feeds import spreadsheets
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import spreadsheets
-
-SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
+SAMPLES = Path(__file__).parents[3] / "feeds" / "samples"
 CATALOGUE = Catalogue.default()
 NOW = Moment(datetime(2026, 11, 16, 17, tzinfo=UTC), date(2026, 11, 16))
 LONG = "We look for somebody who likes the work and does it well, every day of the week but Sunday."

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).with_name("hostile_inputs.py")
-ROOT = SCRIPT.parents[2]
+ROOT = SCRIPT.parents[3]
 
 
 def names() -> list[str]:

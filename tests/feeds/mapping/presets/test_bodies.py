@@ -14,7 +14,7 @@ from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.readers.opening import open_reader
 from syncd.feeds.readers.records import Record
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 CATALOGUE = Catalogue.default()
 
 

@@ -11,7 +11,7 @@ from syncd.feeds.configuration.feed_files import FeedDefaults, load_feeds, parse
 from syncd.feeds.mapping.presets.loading import load_preset, overridden, preset_names
 
 CATALOGUE = Catalogue.default()
-EXAMPLES = Path(__file__).parents[2] / "config" / "feeds.d"
+EXAMPLES = Path(__file__).parents[3] / "config" / "feeds.d"
 
 
 def feed(text, defaults=None):
