@@ -56,6 +56,11 @@ class EntryFinder:
         near = nearest(spelled(value), [entry.name for entry in self.entries.values()])
         return near if near.startswith("; did") else ""
 
+    def unknown(self, value: object) -> str:
+        """Return the message that ``value`` names no entry, with a similar name if there is one."""
+        article = "an" if self.what.startswith("a") else "a"
+        return f"{spelled(value)[:100]!r} is not {article} {self.what} of the catalogue{self.hint(value)}"
+
     def _known(self, id: int) -> int | None:
         return id if id in self.entries else None
 

@@ -175,7 +175,7 @@ def _xpath(text: str) -> Callable[[Any], list[Any]]:
         compiled = etree.XPath(namespace_blind(text), smart_strings=False)
         compiled(etree.Element("record"))  # an unknown function or prefix shows only now
     except etree.XPathError as error:
-        raise ValueError(f"is no XPath: {error}") from None
+        raise ValueError(f"is not an XPath: {error}") from None
 
     def find(element: Any) -> list[Any]:
         found = compiled(element)
@@ -230,7 +230,7 @@ def _tokens(text: str) -> list[re.Match[str]]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ValueError(f"is no XPath: {text[at:]!r} is not understood")
+            raise ValueError(f"is not an XPath: {text[at:]!r} is not understood")
         found.append(match)
         at = match.end()
     return found

@@ -19,7 +19,7 @@ def guess_close_date(columns: ColumnSearch) -> Guess | None:
     formats = _formats(found[0], columns)
     why = f"by its name; dates as {', '.join(formats)}"
     if "numbers" in formats:
-        why += ": day or month may come first, nothing tells; dmy or mdy in place of numbers says it"
+        why += ": day or month may come first, and the file does not show which; write dmy or mdy in place of numbers"
     expression: dict[str, object] = {"from": found[0].selector}
     if formats != ["iso"]:
         expression["date"] = formats

@@ -87,7 +87,7 @@ def _head(findings: Findings, plan: DraftPlan) -> Lines:
 def _top(findings: Findings, preset: str | None) -> Lines:
     yield f"employer = {text(findings.employer[:128])}  # the employer's name: `syncd employer list`"
     if preset:
-        yield f"preset = {text(preset)}  # what stands below overrides it, field by field"
+        yield f"preset = {text(preset)}  # what follows overrides it, field by field"
     yield 'mode = "snapshot"  # what a file lacks is archived; "delta": a file only adds and updates'
 
 

@@ -50,7 +50,7 @@ def _guess_derived(columns: ColumnSearch) -> Guess | None:
     if long:
         long.sort(key=lambda c: (columns.rank(c, "referenceId"), c.selector))
         most = FIELD["referenceId"].most
-        why = f"by its name; longer than {most} characters, so a digest stands for it"
+        why = f"by its name; longer than {most} characters, so it is replaced by a digest"
         return columns.guess("referenceId", long[:1], {"from": long[0].selector, "too_long": "hash"}, why)
     used = [c for c in columns.all if c.share("url") > 0.9 and columns.is_unique(c)]
     used = [c for c in used if not columns.against(c, URL_FIELD)][:1]

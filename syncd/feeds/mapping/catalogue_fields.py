@@ -91,9 +91,7 @@ def _constant_ids(given: FieldExpression) -> list[int]:
     for values in given.context.lookups.get(name, {}).values() if isinstance(name, str) else ():
         for value in values:
             if find.id_of(value) is None:
-                given.scope.at("lookup").fault(
-                    f"[lookup.{name}] has {value!r}, which is no {find.what} of the catalogue{find.hint(value)}"
-                )
+                given.scope.at("lookup").fault(f"[lookup.{name}]: {find.unknown(value)}")
     return default
 
 
@@ -102,7 +100,7 @@ def _ids(constant: object, find: EntryFinder, scope: Scope) -> list[int]:
     ids = [(value, find.id_of(value)) for value in values]
     for value, id in ids:
         if id is None:
-            scope.fault(f"{value!r} is no {find.what} of the catalogue{find.hint(value)}")
+            scope.fault(find.unknown(value))
     return [id for _, id in ids if id is not None]
 
 
@@ -116,8 +114,7 @@ def _note_unknown(values: list[object], find: EntryFinder, log: RowLog) -> None:
 
 
 def _unknown(value: object, find: EntryFinder, log: RowLog) -> object:
-    detail = f"{spelled(value)[:100]!r} is no {find.what} of the catalogue{find.hint(value)}"
-    log.problems.append(Problem(find.pointer, "unknown_value", detail, value))
+    log.problems.append(Problem(find.pointer, "unknown_value", find.unknown(value), value))
     return DROPPED
 
 

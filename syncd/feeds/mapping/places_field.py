@@ -52,7 +52,7 @@ def _places(given: FieldExpression) -> FieldFunction:
         if nowhere is not None:
             log.note("location_nowhere", f"no place: {nowhere[:100]}")
         if not items and nowhere is not None and not default:
-            detail = f"{nowhere[:100]!r} is no place; give [fields] {name} a default"
+            detail = f"{nowhere[:100]!r} names no place; give [fields] {name} a default"
             log.problems.append(Problem(f"/{name}", "required", detail, nowhere))
             return DROPPED
         return first_few(items or _distinct(default), name, most, log) or None

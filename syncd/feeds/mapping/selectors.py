@@ -170,7 +170,7 @@ def _steps(text: str) -> list[Step]:
     while at < len(text):
         match = _SEGMENT.match(text, at)
         if match is None or (match["name"] and bool(match["dot"]) == (at == 0)):
-            raise ValueError(f"is no JSON path: {text[at:]!r} is not understood")
+            raise ValueError(f"is not a JSON path: {text[at:]!r} is not understood")
         steps.append(_step(match))
         at = match.end()
     return steps

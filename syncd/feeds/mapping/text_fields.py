@@ -31,7 +31,7 @@ def _reference(given: FieldExpression) -> FieldFunction:
             return None
         text = spelled(value)
         if hashed and len(text) > most:
-            log.note("reference_hashed", f"the id has {len(text)} characters; its SHA-256 stands for it")
+            log.note("reference_hashed", f"the id has {len(text)} characters; it is replaced by its SHA-256")
             return _digest(text)
         if not _SCIENTIFIC.match(text):
             return text
@@ -178,7 +178,7 @@ def _date(given: FieldExpression) -> FieldFunction:
         found = None if value is None else parse(value)
         if value is None or found is not None or formats == ["iso"]:
             return found or (None if value is None else spelled(value))
-        detail = f"{spelled(value)[:60]!r} is no date in any of the ways that this feed reads: {', '.join(formats)}"
+        detail = f"{spelled(value)[:60]!r} is not a date in any format of this feed: {', '.join(formats)}"
         log.problems.append(Problem(f"/{name}", "invalid_date", detail, value))
         return DROPPED
 

@@ -105,9 +105,8 @@ def _with_id(value: object, find: EntryFinder, pointer: str, log: RowLog) -> obj
         return value
     id = find.id_by_name(name)
     if id is None:
-        detail = f"{name[:100]!r} is no {find.what} of the catalogue{find.hint(name)}"
         log.unknown.append((find.pointer.strip("/"), name[:200]))
-        log.problems.append(Problem(pointer, "unknown_value", detail, name))
+        log.problems.append(Problem(pointer, "unknown_value", find.unknown(name), name))
         return None
     return {"id": id}
 

@@ -107,7 +107,7 @@ def _strptime(form: str) -> Parse:
     except DeprecationWarning:
         whole = False
     except ValueError as error:
-        raise ValueError(f"is no date format: {error}") from None
+        raise ValueError(f"is not a date format: {error}") from None
     if not whole:
         raise ValueError("does not give a whole date (year, month and day)")
 

@@ -129,7 +129,7 @@ class OuterParser:
         else:
             here_it_is = here == self._place
         if here_it_is and self._found:
-            raise FeedError("not_well_formed", "the records stand there twice", offset=self._offset)
+            raise FeedError("not_well_formed", "the records occur twice", offset=self._offset)
         self._found = self._found or here_it_is
         return here_it_is
 

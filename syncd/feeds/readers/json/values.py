@@ -38,7 +38,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise RefusedValue("invalid_json", f"the member {twice!r} stands there twice")
+        raise RefusedValue("invalid_json", f"the member {twice!r} occurs twice")
     return found
 
 

@@ -29,7 +29,7 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
          FORBIDDEN),
         (r"Opening and ending tag mismatch: (.+) line \d+ and (.+)", "<{0}> is ended by </{1}>"),
         (r"Premature end of data in tag (\S+)", "the file ends inside <{0}>"),
-        (r"Extra content at the end of the document", "there is something behind the end of the document"
+        (r"Extra content at the end of the document", "there is something after the end of the document"
          " ([read] recover = true would read a second root)"),
     )
 )  # fmt: skip
