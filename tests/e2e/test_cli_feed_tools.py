@@ -5,16 +5,13 @@ import gzip
 import io
 import json
 import re
-import sys
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "feeds"))
-
-import spreadsheets
+from tests.feeds import spreadsheets
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from syncd.domain import RunState, html_faults
 from syncd.feeds.export.formats import EXPORTS
-from syncd.feeds.native.reading import COLUMNS
+from syncd.feeds.native import COLUMNS
 from syncd.store import employers, history
 from syncd.sync.run import Feed
 from tests.sync.board import Board, Row
