@@ -24,7 +24,7 @@ NO_FOLDER = "it, or something above it, is not a folder"
 
 def check(config: Path | None, as_json: bool) -> int:
     """Print what is wrong, and return 1 if anything is, else 0. Creates nothing."""
-    import syncd.service.wiring  # noqa: F401 - before the user changes
+    from syncd.service import wiring  # noqa: F401 - before the user changes
 
     found: list[str] = []
     settings = None
