@@ -74,7 +74,7 @@ def new_feed(
 def _check_free(target: Path, force: bool) -> None:
     alike = [p.name for p in target.parent.glob("*.toml") if p.name.casefold() == target.name.casefold()]
     if target.name in alike and not force:
-        raise Conflict(f"{target} exists and was left as it is; --force writes it anew")
+        raise Conflict(f"{target} exists and is left unchanged; --force replaces it")
     if alike and target.name not in alike:
         raise Conflict(f"there is {alike[0]} already; two feeds must differ in more than case")
 
