@@ -10,15 +10,15 @@ from typing import IO, Any
 
 import msgspec
 
-from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.imports import FileUnusable
 from syncd.cli.output import bold, clean, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
+from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.domain import Job, Moment, UnknownValues
 from syncd.errors import FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig
-from syncd.service import stores, wiring
+from syncd.service import configured_feeds, stores
 from syncd.store import Store, employers, jobs
 from syncd.sync.report import rejected_json, unknown_json
 from syncd.sync.run import Checker, CheckResult
@@ -32,7 +32,7 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
     settings = quiet_settings(config)
     with opened_store(settings, make=True) as store:
         catalogue = stores.catalogue_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_files(settings, catalogue), name).usable()
+        found = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name).usable()
         checker = Checker(found, catalogue, settings.limits, _now(store), _current(store, found))
         return report_check(checker, file, as_json)
 

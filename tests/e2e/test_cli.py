@@ -324,7 +324,7 @@ def test_root_becomes_the_owner_of_the_stores_folder(acme):
     pid = os.fork()
     if pid == 0:
         try:
-            from syncd.cli.context import become_owner
+            from syncd.cli.store_access import become_owner
             from syncd.config import load_settings
 
             become_owner(load_settings(acme.config, {}))
