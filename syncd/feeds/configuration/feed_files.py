@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Collection
@@ -72,23 +73,46 @@ class FeedConfig:
     own_lookups: frozenset[str]
 
 
-def load_feeds(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) -> dict[str, FeedConfig]:
-    """Return every feed of ``folder``, by name in alphabetical order; none if there is no folder. Raise ConfigError
-    with all faults of all files."""
-    feeds: dict[str, FeedConfig] = {}
-    faults: list[str] = []
-    for path in sorted(folder.glob("*.toml")) if folder.is_dir() else ():
-        if path.name.startswith("."):
-            continue
+@dataclass(frozen=True, slots=True)
+class FeedFile:
+    """The file of one feed. ``config`` is what could be read of it, None if nothing could; it may be used only if there
+    are no ``faults``."""
+
+    name: str
+    config: FeedConfig | None
+    faults: tuple[str, ...]
+
+    def usable(self) -> FeedConfig:
+        """Return ``config``. Raises ConfigError with all faults of the file."""
+        if self.faults or self.config is None:
+            raise ConfigError(self.faults)
+        return self.config
+
+
+def read_feed_files(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) -> dict[str, FeedFile]:
+    """Return every ``*.toml`` in ``folder`` by the name of its feed, in alphabetical order; none if there is no folder.
+    Raises ConfigError for a folder that cannot be read."""
+    found: dict[str, FeedFile] = {}
+    by_folded: dict[str, str] = {}
+    for name in _names(folder):
+        path = folder / name
         scope = Scope(path.name)
-        feed = _load(path, catalogue, defaults, scope)
-        faults.extend(scope.faults)
-        if feed:
-            feeds[feed.name] = feed
-    faults.extend(_alike(feeds))
-    if faults:
-        raise ConfigError(faults)
-    return feeds
+        config = _load(path, catalogue, defaults, scope)
+        other = by_folded.setdefault(path.stem.casefold(), path.stem)
+        if other != path.stem:  # they would share a folder on some file systems
+            scope.fault(f"differs from {other}.toml in case only")
+        found[path.stem] = FeedFile(path.stem, config, tuple(scope.faults))
+    return found
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ConfigError([f"{folder}: cannot be read: {error.strerror}"]) from error
+    return sorted(name for name in names if name.endswith(".toml") and not name.startswith("."))
 
 
 def check_name(name: str) -> None:
@@ -221,17 +245,6 @@ def _marker(values: Map[str, Any], scope: Scope) -> str | None:
     if marker is not None and not re.fullmatch(r"\.[A-Za-z0-9._-]{1,20}", marker):
         scope.at("marker").fault('must be an ending such as ".done"')
     return marker
-
-
-def _alike(feeds: Map[str, FeedConfig]) -> list[str]:
-    """Names that differ only in case: they would share a folder on some file systems."""
-    by_folded: dict[str, str] = {}
-    faults = []
-    for name in feeds:
-        other = by_folded.setdefault(name.casefold(), name)
-        if other != name:
-            faults.append(f"{name}.toml: differs from {other}.toml in case only")
-    return faults
 
 
 def _fingerprint(merged: _Merged, catalogue: Catalogue) -> bytes:

@@ -46,19 +46,17 @@ class Draft:
     fields: Mapping[str, Guess]
 
 
+def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
+    """Return the employer that most records of the file name, None if there is none. Raises FeedError."""
+    return guess_company(ColumnSearch(survey(path, limits)))
+
+
 class Drafter:
-    """Drafts one feed. ``name`` is the feed's, ``employer`` the owner of the jobs (None: as the file has it); ``today`` is
-    written into the first line."""
+    """Drafts one feed. ``name`` is the feed's, ``employer`` the owner of the jobs; ``today`` is written into the first
+    line."""
 
     def __init__(
-        self,
-        path: Path,
-        name: str,
-        *,
-        employer: str | None,
-        catalogue: Catalogue,
-        limits: FeedLimits,
-        today: str,
+        self, path: Path, name: str, *, employer: str, catalogue: Catalogue, limits: FeedLimits, today: str
     ) -> None:
         self._survey = survey(path, limits)
         columns = ColumnSearch(self._survey)
@@ -66,7 +64,7 @@ class Drafter:
         scores = find_preset(self._survey.evidence())
         self._findings = Findings(
             name=name,
-            employer=employer or guess_company(columns) or f"Employer of {name}",
+            employer=employer,
             file=path.name,
             today=today,
             survey=self._survey,

@@ -7,7 +7,7 @@ import pytest
 
 from syncd.domain import Catalogue, Policy, Threshold
 from syncd.errors import ConfigError
-from syncd.feeds.configuration.feed_files import FeedDefaults, load_feeds, parse_feed
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed, read_feed_files
 from syncd.feeds.mapping.presets.loading import load_preset, overridden, preset_names
 
 CATALOGUE = Catalogue.default()
@@ -157,9 +157,9 @@ def test_all_faults_of_all_files_come_at_once(tmp_path):
     )
     (tmp_path / "c.toml").write_bytes(b'employer = "\xff"')
     (tmp_path / "d e.toml").write_text('employer = "x"')
-    with pytest.raises(ConfigError) as raised:
-        load_feeds(tmp_path, CATALOGUE, FeedDefaults())
-    files = [fault.split(":")[0] for fault in raised.value.faults]
+    found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
+    assert list(found) == ["a", "b", "c", "d e"]
+    files = [fault.split(":")[0] for file in found.values() for fault in file.faults]
     assert set(files) == {"a.toml", "b.toml", "c.toml", "d e.toml"}
     assert files.count("a.toml") == 3
     assert files.count("b.toml") >= 2
@@ -170,15 +170,32 @@ def test_feeds_are_named_after_their_files_and_only_toml_counts(tmp_path):
     (tmp_path / "alum.toml").write_text('employer = "A"')
     (tmp_path / "x.toml.example").write_text("nonsense")
     (tmp_path / ".hidden.toml").write_text("nonsense")
-    assert list(load_feeds(tmp_path, CATALOGUE, FeedDefaults())) == ["alum", "zinc"]
-    assert load_feeds(tmp_path / "nowhere", CATALOGUE, FeedDefaults()) == {}
+    assert list(read_feed_files(tmp_path, CATALOGUE, FeedDefaults())) == ["alum", "zinc"]
+    assert read_feed_files(tmp_path / "nowhere", CATALOGUE, FeedDefaults()) == {}
+
+
+def test_a_file_with_a_fault_takes_no_other_with_it(tmp_path):
+    (tmp_path / "bad.toml").write_text("employer =")
+    (tmp_path / "good.toml").write_text('employer = "A"')
+    found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
+    assert found["good"].usable().employer == "A"
+    with pytest.raises(ConfigError, match=r"bad\.toml: is not TOML"):
+        found["bad"].usable()
+
+
+def test_a_folder_that_cannot_be_read_is_not_one_without_feeds(tmp_path):
+    (tmp_path / "feeds.d").write_text("a file")
+    with pytest.raises(ConfigError, match=r"feeds\.d: cannot be read: Not a directory"):
+        read_feed_files(tmp_path / "feeds.d", CATALOGUE, FeedDefaults())
 
 
 def test_two_feeds_that_differ_in_case_only_are_refused(tmp_path):
     for name in ("Acme", "acme"):
         (tmp_path / f"{name}.toml").write_text('employer = "A"')
+    found = read_feed_files(tmp_path, CATALOGUE, FeedDefaults())
+    assert found["Acme"].faults == ()
     with pytest.raises(ConfigError, match="in case only"):
-        load_feeds(tmp_path, CATALOGUE, FeedDefaults())
+        found["acme"].usable()
 
 
 BASE = 'employer = "A"\npreset = "indeed"\n'
@@ -278,4 +295,4 @@ def test_the_shipped_examples_are_right_and_not_active():
     ]
     for path in examples:
         parse_feed(path.name.partition(".")[0], path.read_text(), CATALOGUE, FeedDefaults())
-    assert load_feeds(EXAMPLES, CATALOGUE, FeedDefaults()) == {}
+    assert read_feed_files(EXAMPLES, CATALOGUE, FeedDefaults()) == {}

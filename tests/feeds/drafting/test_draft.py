@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
-from syncd.feeds.drafting.draft import Draft, Drafter
+from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
 from syncd.feeds.drafting.value_looks import kinds_of
 from syncd.feeds.mapping.presets.loading import preset_names
 from syncd.sync.run.checking import Checker, CheckResult
@@ -28,15 +28,13 @@ NOW = Moment(datetime(2026, 11, 16, 17, tzinfo=UTC), date(2026, 11, 16))
 LONG = "We look for somebody who likes the work and does it well, every day of the week but Sunday."
 
 
-def drafted(path: Path, employer: str | None = "Acme Ltd.") -> Draft:
+def drafted(path: Path, employer: str = "Acme Ltd.") -> Draft:
     return Drafter(
         path, "acme", employer=employer, catalogue=CATALOGUE, limits=FeedLimits(), today="2026-11-16"
     ).draft()
 
 
-def draft_of(
-    tmp_path: Path, content: str | bytes, name: str = "feed", employer: str | None = "Acme Ltd."
-) -> Draft:
+def draft_of(tmp_path: Path, content: str | bytes, name: str = "feed", employer: str = "Acme Ltd.") -> Draft:
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return drafted(path, employer)
@@ -260,12 +258,12 @@ def test_unknown_values_stand_in_the_draft_with_their_counts_as_comments(tmp_pat
     assert tomllib.loads(filled)["lookup"]["category"] == {"Zythologie": "Hospitality & Tourism"}
 
 
-def test_the_employer_is_the_one_given_or_the_one_that_the_file_names(tmp_path: Path) -> None:
+def test_the_employer_is_the_one_given_and_the_one_that_the_file_names_is_told(tmp_path: Path) -> None:
     text = sheet(
         ["title", "company", "city"], ["Cook", 'Harbour & "Co"', "Laval"], ["Nurse", 'Harbour & "Co"', "Hull"]
     )
     assert draft_of(tmp_path, text).config.employer == "Acme Ltd."
-    assert draft_of(tmp_path, text, employer=None).config.employer == 'Harbour & "Co"'
+    assert employer_named_in(tmp_path / "feed", FeedLimits()) == 'Harbour & "Co"'
 
 
 def test_a_file_that_is_cut_off_gives_a_draft_that_says_where(tmp_path: Path) -> None:
