@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from typing import Any
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
@@ -115,7 +114,7 @@ class CsvReader(TableReader):
         end = self._dialect.line_end
         newline = self._newline
         texts = list(map(self._decode, pieces))
-        reader = self._reader([*texts, _SENTINEL])
+        reader = csv.reader([*texts, _SENTINEL], delimiter=self.delimiter)
         done = 0
         try:
             for row in reader:
@@ -136,7 +135,7 @@ class CsvReader(TableReader):
         lines = [line for line in _LINE.findall(text) if line]
         assert self._digest is not None
         end, done = self._dialect.line_end, 0
-        reader = self._reader([*lines, _SENTINEL])
+        reader = csv.reader([*lines, _SENTINEL], delimiter=self.delimiter)
         try:
             for row in reader:
                 if reader.line_num > len(lines):
@@ -159,9 +158,6 @@ class CsvReader(TableReader):
         if (yield from self._by_lines(self._decode(tail))):
             raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
 
-    def _reader(self, texts: Sequence[str]) -> Any:
-        return csv.reader(texts, delimiter=self._dialect.delimiter)
-
     def _row(self, row: list[str], raw: bytes, digest: bytes) -> Iterator[Record]:
         if not any(row) or not any(map(str.strip, row)):
             return
@@ -175,7 +171,7 @@ class CsvReader(TableReader):
     def _take_header(self, data: bytes) -> bytes:
         """The first record that is not blank names the columns. Returns what follows it, if quotes misled the joining."""
         lines = [line for line in _LINE.findall(self._decode(data)) if line] or [""]
-        reader = self._reader([*lines, _SENTINEL])
+        reader = csv.reader([*lines, _SENTINEL], delimiter=self.delimiter)
         try:
             cells: list[str] = next(reader)
         except csv.Error as error:

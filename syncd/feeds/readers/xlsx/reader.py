@@ -22,7 +22,7 @@ from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.table import TableReader
 from syncd.feeds.readers.xlsx.book import Book
 from syncd.feeds.readers.xlsx.cells import Cells
-from syncd.feeds.readers.zip_archive import Archive
+from syncd.feeds.readers.zip_archive import ZipArchive
 
 #: A sheet has no more rows than this in any program.
 _LAST_ROW = 1_048_576
@@ -36,7 +36,7 @@ class XlsxReader(TableReader):
     ``bad_archive``, ``not_well_formed``, ``limit_exceeded``, ``forbidden_dtd``."""
 
     def __init__(
-        self, opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None, archive: Archive
+        self, opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None, archive: ZipArchive
     ) -> None:
         if spec.format not in (None, "csv"):
             detail = f"this is a spreadsheet, which is read like CSV, but [read] format is {spec.format!r}"
@@ -53,7 +53,7 @@ class XlsxReader(TableReader):
         self.size = 0
 
     def __iter__(self) -> Iterator[Record]:
-        with closing(Archive(self._opener(), self._limits)) as archive, _reading():
+        with closing(ZipArchive(self._opener(), self._limits)) as archive, _reading():
             book = Book(archive, self._limits)
             with closing(book.texts()) as texts:
                 cells = Cells(texts.__getitem__, book.dates, self._limits.columns, since_1904=book.since_1904)

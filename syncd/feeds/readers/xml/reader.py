@@ -32,7 +32,7 @@ from syncd.feeds.readers.records import ERRORS, Format, Known, Record, Slice
 from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml.discovery import FoundRecords, find_records
-from syncd.feeds.readers.xml.elements import Event, depth_of, is_one_element, local
+from syncd.feeds.readers.xml.elements import Event, is_one_element, local
 from syncd.feeds.readers.xml.entities import SUSPICIOUS, safe_cut, whole_text
 from syncd.feeds.readers.xml.parsing import COUNT_TAG, XmlParser
 from syncd.feeds.readers.xml.tree import RecordTree
@@ -202,8 +202,8 @@ class XmlReader(BaseReader):
         whole = tail[cut:] if self._parser.in_section else whole_text(tail[cut:])
         if whole:
             yield from self._loose(whole)
-        fault = self._parser.end(self._line, cut_off=len(whole) < len(tail) - cut)
-        yield from self._records(self._parser.last_events())
+        fault, events = self._parser.end(self._line, cut_off=len(whole) < len(tail) - cut)
+        yield from self._records(events)
         if fault is not None:
             raise fault
 
@@ -224,14 +224,9 @@ class XmlReader(BaseReader):
             self.mended = True
         problem = too_long(len(raw), self._limits)
         if problem is None and any(map(len, element)):
-            self._check_depth(element)
+            self._tree.check_depth(element, self._limits, self._line)
         item = None if known else element
         return Record(self._next(), line, None, digest, item, problem, partial(bytes, raw))
-
-    def _check_depth(self, element: etree._Element) -> None:
-        if depth_of(element) > self._limits.depth - len(self._tree.path) + 1:
-            detail = f"nested deeper than {self._limits.depth} ([limits] depth)"
-            raise FeedError("limit_exceeded", detail, line=self._line)
 
 
 def _cuts(buf: bytes, opening: bytes) -> list[_Cut]:
