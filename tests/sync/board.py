@@ -5,11 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
-from zoneinfo import ZoneInfo
 
 from syncd.domain import (
     Actor,
@@ -24,35 +21,16 @@ from syncd.domain import (
     check_body,
 )
 from syncd.feeds.configuration import FeedDefaults, parse_feed
-from syncd.store import Store, employers, feeds, jobs, runs, upsert
+from syncd.store import Store, employers, feeds, jobs, results, runs, upsert
 from syncd.sync.files.names import filed_name
 from syncd.sync.run import Feed, Importer, Progress, RejectsWriter, SourceFile
+from tests.clock import Clock
 
 T = TypeVar("T")
 Row = dict[str, Any]
 
-ZONE = ZoneInfo("America/Toronto")
-#: Noon in Toronto on 16 November 2026.
-START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
 #: A description that is long enough to lose half of its text.
 LONG_TEXT = "<p>" + "We look for somebody who cooks well and likes to do so every day. " * 4 + "</p>"
-
-
-@dataclass
-class Clock:
-    """A clock that moves only when the test moves it."""
-
-    now: datetime = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
-
-    @property
-    def today(self) -> date:
-        return self.now.astimezone(ZONE).date()
 
 
 class Board:
@@ -138,10 +116,10 @@ class Board:
         return self.store.read(lambda tx: runs.get(tx, run_id))
 
     def rejected(self, run: Run) -> list[RejectedRow]:
-        return self.store.read(lambda tx: list(runs.rejected_rows(tx, run.id)))
+        return self.store.read(lambda tx: list(results.rejected_rows(tx, run.id)))
 
     def warnings(self, run: Run) -> list[FeedWarning]:
-        return self.store.read(lambda tx: list(runs.warnings(tx, run.id)))
+        return self.store.read(lambda tx: list(results.warnings(tx, run.id)))
 
     # -- jobs ----------------------------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from syncd.store import Store
-from tests.sync.board import ZONE, Board, Clock
+from tests.clock import ZONE, Clock
+from tests.sync.board import Board
 
 
 @pytest.fixture

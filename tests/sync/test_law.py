@@ -24,7 +24,7 @@ from aiohttp import web
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from syncd.api import make_app, server_limits
+from syncd.api import make_app
 from syncd.config import Api
 from syncd.domain import Catalogue, Employer, Run, Threshold
 from syncd.store import Store, employers, keys, runs
@@ -32,7 +32,8 @@ from syncd.sync.calendar import Refresher
 from syncd.sync.files.names import filed_name
 from syncd.sync.run import Feed, SourceFile, Stopped, applier, ending, known_records, planner, reading
 from syncd.web import make_runner
-from tests.sync.board import START, ZONE, Board, Clock, counted_rows
+from tests.clock import START, ZONE, Clock
+from tests.sync.board import Board, counted_rows
 
 NEVER = Threshold(100, 10**9)
 #: The settings of each feed: two feeds of snapshots, one whose files archive nothing, and one with other settings.
@@ -56,7 +57,7 @@ class ServedStore:
     async def _serve(self) -> int:
         settings = Api()
         app = make_app(self.store, settings, Catalogue.default())
-        self._runner = make_runner(app, server_limits(settings))
+        self._runner = make_runner(app, settings)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()

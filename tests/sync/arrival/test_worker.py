@@ -27,7 +27,8 @@ from tests.sync.arrival.arrivals import (
     partly_rejected,
     run_worker_program,
 )
-from tests.sync.board import ZONE, not_none
+from tests.clock import ZONE
+from tests.sync.board import not_none
 
 STEPS = ["claimed", "begun", "run", "reported", "filed"]
 

@@ -17,7 +17,8 @@ from syncd.domain import Actor, ActorKind, ArchivedBy
 from syncd.store import Store, employers, history, jobs
 from syncd.sync.calendar import Refresher, RefreshResult
 from syncd.sync.calendar.refresher import BATCH
-from tests.sync.board import ZONE, Board
+from tests.clock import ZONE
+from tests.sync.board import Board
 
 SECOND = timedelta(seconds=1)
 

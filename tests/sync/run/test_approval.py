@@ -17,9 +17,10 @@ from msgspec import structs
 
 from syncd.domain import ActorKind, Job, Run
 from syncd.errors import NotFound
-from syncd.store import Store, history, runs
+from syncd.store import Store, history, results
 from syncd.sync.run import Feed, NotHeld, Stopped
-from tests.sync.board import LONG_TEXT, ZONE, Board, Row, counted_rows, not_none, on_phase
+from tests.clock import ZONE
+from tests.sync.board import LONG_TEXT, Board, Row, counted_rows, not_none, on_phase
 
 Jobs = dict[str, Job]
 
@@ -217,7 +218,7 @@ def test_an_approval_does_what_was_shown_and_reports_it(board: Board, held: Held
     assert (run.id, run.ended_at) == (held.run.id, board.clock.now)
     assert run_events(logs) == ["run.approved"]
     assert replace(board.saved(run.id), phases={}) == replace(run, phases={})
-    assert board.store.read(lambda tx: runs.plan(tx, run.id)) is None
+    assert board.store.read(lambda tx: results.plan(tx, run.id)) is None
     assert run.counts.read == counted_rows(run.counts)
 
 

@@ -14,7 +14,7 @@ import structlog
 
 from syncd.domain import Run
 from syncd.sync.report import report
-from syncd.sync.report.html import render_html
+from syncd.sync.report.files.html import render_html
 from syncd.sync.run import RejectsWriter
 from tests.sync.board import Board, Row, not_none
 

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from syncd.domain import RunState, html_faults
 from syncd.feeds.export.formats import EXPORTS
-from syncd.feeds.native.reading import COLUMNS
-from syncd.store import employers, runs
+from syncd.feeds.native import COLUMNS
+from syncd.store import employers, history
 from syncd.sync.run import Feed
 from tests.sync.board import Board, Row
 
@@ -156,7 +156,7 @@ def test_importing_an_export_changes_nothing(board: Board, form: str, sent: dict
     assert not rejected, (rejected, text)
     assert board.jobs() == before
     assert run.counts.read == run.counts.unchanged == len(before)
-    changes = board.store.read(lambda tx: list(runs.changes(tx, run.id)))
+    changes = board.store.read(lambda tx: list(history.of_run(tx, run.id)))
     assert changes == []
 
 

@@ -19,7 +19,8 @@ from syncd.errors import FeedError, StoreBusy
 from syncd.store import Tx, employers, feeds, jobs, runs, upsert
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Progress, RejectsWriter, Stopped, known_records
-from tests.sync.board import Board, Clock, not_none, on_phase
+from tests.clock import Clock
+from tests.sync.board import Board, not_none, on_phase
 
 DAY = timedelta(days=1)
 OwnedRows = Sequence[tuple[feeds.FeedRow, bool]]

@@ -16,11 +16,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Run
-from syncd.store import Store, runs
+from syncd.store import Store, results
 from syncd.sync.run import RejectsWriter, Stopped, reading
 from syncd.sync.validation import ValidatedRow, pool, worker_connection
 from syncd.sync.validation.worker_process import rows_in
-from tests.sync.board import ZONE, Board, Row, not_none
+from tests.clock import ZONE
+from tests.sync.board import Board, Row, not_none
 from tests.sync.native_files import as_csv, as_xml, xml_records
 
 ROWS = 900
@@ -83,7 +84,7 @@ def result_of(board: Board, run: Run) -> Any:
         (run.state, run.holds, run.reason, run.withheld, run.counts),
         board.rejected(run),
         board.warnings(run),
-        board.store.read(lambda tx: runs.unknown(tx, run.id)),
+        board.store.read(lambda tx: results.unknown(tx, run.id)),
         board.jobs(),
     )
 
@@ -146,7 +147,7 @@ def test_a_run_has_the_same_result_with_a_worker_process(
     run = assert_same_result(board, other, FORMATS[form](mixed_rows(board)))
     assert run.counts.created > 800
     assert run.counts.rejected > 10
-    unknown = board.store.read(lambda tx: runs.unknown(tx, run.id))
+    unknown = board.store.read(lambda tx: results.unknown(tx, run.id))
     assert unknown.found == {"locations": [("Toronto, Texas", 9)]}
     assert workers.batches >= 2  # their share of the batches depends on the load of the machine
     assert workers.all_ended()
