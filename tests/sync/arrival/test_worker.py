@@ -18,6 +18,7 @@ from syncd.store import Store, runs
 from syncd.sync.arrival import Worker, feed_queue
 from syncd.sync.arrival.inbox import Inbox
 from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
+from tests.clock import ZONE
 from tests.sync.arrival.arrivals import (
     Arrival,
     Died,
@@ -27,7 +28,6 @@ from tests.sync.arrival.arrivals import (
     partly_rejected,
     run_worker_program,
 )
-from tests.clock import ZONE
 from tests.sync.board import not_none
 
 STEPS = ["claimed", "begun", "run", "reported", "filed"]
