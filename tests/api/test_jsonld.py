@@ -12,7 +12,7 @@ from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.readers.opening import open_reader
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 LD = {"Accept": "application/ld+json"}
 

@@ -14,7 +14,9 @@ import structlog
 from syncd.store import Store, keys
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Answer, ApiClient, Clock
+    from tests.api.client import ApiClient
+    from tests.api.contract import Answer
+    from tests.clock import Clock
 
 WRONG = {"API-Key": "syncd_" + "A" * 43}
 

@@ -18,7 +18,7 @@ import structlog
 from syncd.web.connections.cycle_collector import EVERY
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 BASE = "/api/v1.1"
 JSON = "Content-Type: application/json"

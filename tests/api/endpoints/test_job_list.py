@@ -14,7 +14,7 @@ import pytest
 from syncd.store import jobs, search
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 
 async def listed(api: ApiClient, query: str = "") -> list[str]:

@@ -20,7 +20,7 @@ from syncd.sync.calendar.refresher import Refresher
 from syncd.web import CODES
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 ROCKET = "\U0001f680"  # outside the Basic Multilingual Plane
 HAN = "\U00020000"  # a letter there

@@ -29,7 +29,7 @@ from syncd.errors import (
 from syncd.web import problems
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 #: Exception → status, code, and the members that this error alone has.
 TABLE: list[tuple[BaseException, int, str, dict[str, Any]]] = [
