@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import BaseTestServer
+from aiohttp.test_utils import BaseTestServer, TestClient
 from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd import config
@@ -74,7 +74,7 @@ def serve(store: Store, clock: Clock, aiohttp_client: AiohttpClient) -> Start:
             return {"ready": True}
 
         add_health(app, readiness)
-        client = await aiohttp_client(ApiServer(app, given))
+        client: TestClient[Any, Any] = await aiohttp_client(ApiServer(app, given))
         api = ApiClient(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
         try:
             yield api

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from syncd.api import auth as auth_module
 from syncd.api.auth import TTL, KeyRing
-from syncd.store import Store, keys
+from syncd.store import Store, Tx, keys
+from syncd.store.keys import KeyInfo
 from syncd.web import Refusal
 
 if TYPE_CHECKING:
@@ -123,10 +123,15 @@ async def test_every_key_that_is_not_good_gets_the_same_answer(api: ApiClient) -
 def test_a_key_is_looked_up_once_while_it_is_believed(
     store: Store, api_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked_up = []
+    looked_up: list[str] = []
     now = 100.0
     real = keys.authenticate
-    monkeypatch.setattr(auth_module.keys, "authenticate", lambda tx, p: looked_up.append(p) or real(tx, p))
+
+    def authenticate(tx: Tx, plain: str) -> KeyInfo | None:
+        looked_up.append(plain)
+        return real(tx, plain)
+
+    monkeypatch.setattr(keys, "authenticate", authenticate)
     ring = KeyRing(store, lambda: now)
     first = ring.principal([api_key])
     assert ring.principal([api_key]) is first

@@ -236,7 +236,10 @@ async def test_a_bomb_is_given_up_at_the_size_or_the_ratio_that_is_reached_first
 
         async def send(size: int) -> Answer:
             body = json.dumps(api.body(description="<p>" + "y" * size + "</p>")).encode()
-            return await api("POST", "/jobs", raw=gzip.compress(body), headers={"Content-Encoding": "gzip"})
+            answer: Answer = await api(
+                "POST", "/jobs", raw=gzip.compress(body), headers={"Content-Encoding": "gzip"}
+            )
+            return answer
 
         assert (await send(60_000)).status == 201  # more than twenty times, but no harm
         dense = await send(70_000)
