@@ -18,7 +18,7 @@ from syncd import config
 from syncd.api import add_health, make_app
 from syncd.api.context import CONTEXT
 from syncd.domain import Catalogue
-from syncd.store import Store
+from syncd.store import Store, facts
 from syncd.web import ServerLimits, make_runner
 from tests.api.client import ApiClient, new_employer
 from tests.api.contract import contract_of
@@ -70,7 +70,7 @@ def serve(store: Store, clock: Clock, aiohttp_client: AiohttpClient) -> Start:
         app = make_app(store, given, catalogue or Catalogue.default())
 
         async def readiness() -> dict[str, Any]:
-            await asyncio.to_thread(store.health)
+            await asyncio.to_thread(store.write, facts.prove_writable)
             return {"ready": True}
 
         add_health(app, readiness)

@@ -153,9 +153,9 @@ def _steps() -> list[Step]:
     first = replace(_JOB, title="Nurse")
     key, run = Actor(ActorKind.KEY, 3), Actor(ActorKind.RUN, 42)
     changed = Entry(
-        1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}, {}
+        1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}
     )
     created = Entry(
-        1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None, {}
+        1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None
     )
     return [Step(changed, first, _JOB, "hr-system"), Step(created, None, first, "harbour")]
