@@ -14,7 +14,9 @@ import structlog
 from syncd.store import Store, keys
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Answer, ApiClient, Clock
+    from tests.api.client import ApiClient
+    from tests.api.contract import Answer
+    from tests.clock import Clock
 
 WRONG = {"API-Key": "syncd_" + "A" * 43}
 
@@ -163,7 +165,8 @@ async def test_the_limit_on_wrong_keys_can_be_switched_off(serve: Any) -> None:
 
 async def ok(api: ApiClient, wire: Any) -> bool:
     await wire.send(f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode())
-    return (await wire.answer())[0] == 200
+    status, _, _ = await wire.answer()
+    return bool(status == 200)
 
 
 async def test_one_address_cannot_take_all_connections(serve: Any) -> None:
@@ -202,12 +205,14 @@ def blocked(api: ApiClient) -> Any:
     """The writer held up until the end of the block, with a queue for two more writes."""
     release, begun = threading.Event(), threading.Event()
 
+    def hold(_tx: object) -> None:
+        begun.set()
+        release.wait()
+
     class Blocked:
         def __enter__(self) -> None:
             api.store._writer._limit = 2
-            self.thread = threading.Thread(
-                target=api.store.write, args=(lambda tx: begun.set() or release.wait(),)
-            )
+            self.thread = threading.Thread(target=api.store.write, args=(hold,))
             self.thread.start()
             begun.wait()
 

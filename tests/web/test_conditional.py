@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
+    from tests.api.contract import Answer
 
 OTHER = '"0123456789abcdef01234567"'
 
@@ -92,14 +94,14 @@ async def test_if_match_lets_only_the_version_through_that_it_names(
 ) -> None:
     path, tag = await tagged(api, referenceId="R")
     headers = {"If-Match": named.format(tag=tag, gzip=tag[:-1] + '-gzip"')}
-    answer = {
+    ask: Mapping[str, Callable[[], Awaitable[Answer]]] = {
         "update": lambda: api.put(path, {"title": "New"}, headers=headers),
         "put": lambda: api.put("/jobs", {"referenceId": "R", "title": "New"}, headers=headers),
         "delete": lambda: api.delete(path, headers=headers),
         "delete by reference": lambda: api.delete("/jobs", {"referenceId": "R"}, headers=headers),
         "read": lambda: api.get(path, headers=headers),
-    }[what]
-    found = await answer()
+    }
+    found = await ask[what]()
     assert (found.status < 300) == allowed, found.raw
     if not allowed:
         assert found.code == "precondition_failed"

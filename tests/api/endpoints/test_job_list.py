@@ -15,7 +15,7 @@ from syncd.store import jobs
 from syncd.store.sqlite import search
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 
 async def listed(api: ApiClient, query: str = "") -> list[str]:

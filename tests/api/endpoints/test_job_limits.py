@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 EMAIL_50 = "a" * 38 + "@example.com"
 URL_200 = "https://x.example/" + "p" * 182

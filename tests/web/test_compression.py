@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.api import make_app
 from syncd.config import Api
@@ -21,7 +21,8 @@ from syncd.web import add_endpoint
 from syncd.web.compression import prefers_gzip
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Answer, ApiClient
+    from tests.api.client import ApiClient
+    from tests.api.contract import Answer
 
 GZIP = {"Accept-Encoding": "gzip"}
 LONG = "<p>" + "Cook well, and be kind. " * 200 + "</p>"
@@ -114,7 +115,7 @@ async def test_an_answer_beyond_all_usual_size_is_compressed_too(serve: Any) -> 
 
 
 @pytest.fixture
-async def tagged(store: Any) -> AsyncIterator[TestClient[Any, Any]]:
+async def tagged(store: Any, aiohttp_client: AiohttpClient) -> TestClient[Any, Any]:
     """An endpoint whose answer has the tag ``"v1"``, and another with a weak one."""
 
     def endpoint(tag: str) -> Any:
@@ -130,8 +131,7 @@ async def tagged(store: Any) -> AsyncIterator[TestClient[Any, Any]]:
     app.router._resources.pop()  # the one that takes every other address
     add_endpoint(app, "/strong", {"GET": endpoint('"v1"')})
     add_endpoint(app, "/weak", {"GET": endpoint('W/"v1"')})
-    async with TestClient(TestServer(app)) as client:
-        yield client
+    return await aiohttp_client(app)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,10 @@ async def test_a_bomb_is_given_up_at_the_size_or_the_ratio_that_is_reached_first
 
         async def send(size: int) -> Answer:
             body = json.dumps(api.body(description="<p>" + "y" * size + "</p>")).encode()
-            return await api("POST", "/jobs", raw=gzip.compress(body), headers={"Content-Encoding": "gzip"})
+            answer: Answer = await api(
+                "POST", "/jobs", raw=gzip.compress(body), headers={"Content-Encoding": "gzip"}
+            )
+            return answer
 
         assert (await send(60_000)).status == 201  # more than twenty times, but no harm
         dense = await send(70_000)

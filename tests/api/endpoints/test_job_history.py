@@ -10,7 +10,7 @@ from syncd.store import jobs, keys, upsert
 from syncd.sync.calendar.refresher import Refresher
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 
 def changes(entry: Any) -> dict[str, tuple[Any, Any]]:

@@ -12,7 +12,7 @@ from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.readers.opening import open_reader
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 LD = {"Accept": "application/ld+json"}
 
@@ -154,7 +154,7 @@ async def test_the_schemaorg_preset_reads_it_back(api: ApiClient, tmp_path: Path
     path.write_bytes((await api.get(f"/jobs/{job['id']}", headers=LD)).raw)
     (row,) = map(feed.mapping.row, open_reader(path, feed.read, FeedLimits()))
     assert not row.problems
-    read = row.body
+    read: Any = row.body
     for name in (
         "title",
         "referenceId",

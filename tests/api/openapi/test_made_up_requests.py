@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 FORMATS = Path(__file__).with_name("schemathesis_formats.py")
 PROGRAM = Path(sys.executable).with_name("schemathesis")

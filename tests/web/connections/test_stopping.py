@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from syncd.web import retire
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 
 def head(api: ApiClient, *lines: str) -> bytes:

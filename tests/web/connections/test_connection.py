@@ -10,7 +10,8 @@ import pytest
 import structlog
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient, Wire
+    from tests.api.client import ApiClient
+    from tests.api.wire import Wire
 
 WAIT = 8.0
 

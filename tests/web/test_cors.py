@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Answer, ApiClient
+    from tests.api.client import ApiClient
+    from tests.api.contract import Answer
 
 PAGE, OTHER = "https://app.example.ca", "http://localhost:3000"
 PREFLIGHT = {"Access-Control-Request-Method": "PUT", "API-Key": ""}

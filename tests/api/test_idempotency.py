@@ -11,7 +11,7 @@ import pytest
 from syncd.store import keys
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 KEY = {"Idempotency-Key": "order-4711"}
 

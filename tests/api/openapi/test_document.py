@@ -20,7 +20,7 @@ from syncd.domain import ATTRIBUTES, FIELD_CODES, READ_ONLY, Catalogue, FieldKin
 from syncd.web import CODES
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 DOCUMENT = document(Api(), Catalogue.default(), ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]

@@ -19,7 +19,8 @@ from syncd.domain import FIELD_CODES
 from syncd.web import problems
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient, Start
+    from tests.api.client import ApiClient
+    from tests.api.conftest import Start
 
 PATIENCE = 60.0
 OPTIONS = (

@@ -10,7 +10,7 @@ import pytest
 from syncd.domain import Catalogue
 
 if TYPE_CHECKING:
-    from tests.api.conftest import ApiClient
+    from tests.api.client import ApiClient
 
 PERIODS = [
     (1, "Yearly", "Year"),

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncd.web import Proxies
-from syncd.web.connections.connection_limit import ConnectionLimit
 from syncd.web.peers import neighbourhood_of
 
 PROXIES = Proxies(["10.0.0.0/8", "192.0.2.1", "fd00::/8"])
@@ -69,20 +68,3 @@ def test_one_site_is_one_address() -> None:
     )
     assert neighbourhood_of("::ffff:198.51.100.1") == "198.51.100.1"
     assert neighbourhood_of("/run/api.sock") == ""
-
-
-def test_doors_count_in_all_and_by_address_and_forget_who_left() -> None:
-    doors = ConnectionLimit(4, 2)
-    assert [doors.enter("a"), doors.enter("a"), doors.enter("b")] == ["", "", ""]
-    assert "from this address" in doors.enter("a")
-    assert "too many connections are open" in doors.enter("c")
-    for address in "aca":
-        doors.leave(address)
-    assert doors.enter("a") == ""
-
-
-def test_doors_without_a_cap_let_everyone_in_and_the_nameless_count_in_the_total_only() -> None:
-    open_doors = ConnectionLimit(0, 0)
-    assert {open_doors.enter("a") for _ in range(100)} == {""}
-    doors = ConnectionLimit(3, 1)
-    assert [bool(doors.enter("")) for _ in range(4)] == [False, False, False, True]

@@ -12,7 +12,8 @@ from syncd.store import employers, keys
 from syncd.sync.calendar.refresher import Refresher
 
 if TYPE_CHECKING:
-    from tests.api.conftest import Answer, ApiClient
+    from tests.api.client import ApiClient
+    from tests.api.contract import Answer
 
 BY_ID_AND_REFERENCE = pytest.mark.parametrize("way", ["id", "reference"])
 
