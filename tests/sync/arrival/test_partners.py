@@ -173,6 +173,23 @@ def test_what_lies_under_a_name_that_a_run_wants_stays_and_the_run_takes_another
     assert yard.worker.waiting is None
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_replaced_where_the_file_system_cannot_promise_it(
+    yard: Yard, victim: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from syncd.sync.files import placing
+
+    monkeypatch.setattr(placing, "_renameat2", None)  # as on NFS
+    feed = yard.feed()
+    yard.worker.tick()
+    things = [feed.folder / "done" / "1-jobs.json.report.html", feed.folder / "done" / "1.2-jobs.json"]
+    before = [plant(thing, kind, victim) for thing in things]
+    yard.drop(feed, partly_bad(yard))
+    yard.work()
+    assert [look(thing) for thing in things] == before
+    assert filed(feed, "done", 1) == ["1.3-jobs.json", ".rejected.json", ".report.html", ".report.json"]
+
+
 @pytest.mark.parametrize("kind", ["link", "FIFO", "folder"])
 def test_the_reports_of_a_file_that_failed_are_as_safe(yard: Yard, victim: Path, kind: str) -> None:
     feed = yard.feed()
