@@ -19,12 +19,12 @@ from syncd.errors import ConfigError, StoreInUse, SyncdError
 if TYPE_CHECKING:
     from syncd.store import Store
 
-NO_FOLDER = "it, or something above it, is no folder"
+NO_FOLDER = "it, or something above it, is not a folder"
 
 
 def check(config: Path | None, as_json: bool) -> int:
     """Print what is wrong, and return 1 if anything is, else 0. Creates nothing."""
-    import syncd.service.wiring  # noqa: F401 - before the user changes
+    from syncd.service import wiring  # noqa: F401 - before the user changes
 
     found: list[str] = []
     settings = None
@@ -89,13 +89,15 @@ def _cannot_be_made(folder: Path) -> str | None:
 
 def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     """Return whether a daemon runs on this store, and what is wrong with the store, feed files and folders of feeds."""
+    from syncd.store import facts
+
     store_faults: list[str] = []
     running = False
     try:
         if context.has_store(settings):
             running, store = _open(settings)
             with store:
-                store.health()
+                store.write(facts.prove_writable)
                 return running, _feed_faults(store, settings)
         store_faults.extend(_store_cannot_be_made(settings))
     except SyncdError as error:
@@ -133,12 +135,12 @@ def _feed_faults(store: Store | None, settings: Settings, *, employers: bool = T
 
 def _open(settings: Settings) -> tuple[bool, Store]:
     """Return whether a daemon owns the store, and the store."""
-    from syncd.service.stores import open_store
+    from syncd.service import stores
 
     try:
-        return False, open_store(settings, exclusive=True)
+        return False, stores.open_store(settings, exclusive=True)
     except StoreInUse:
-        return True, open_store(settings)
+        return True, stores.open_store(settings)
 
 
 def _port(key: str, address: Address) -> Iterator[str]:

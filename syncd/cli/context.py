@@ -9,8 +9,7 @@ from pathlib import Path
 
 from syncd.config import Settings, load_settings
 from syncd.errors import StoreError
-from syncd.service import stores
-from syncd.service.interpreter import end_of_imports
+from syncd.service import interpreter, stores
 from syncd.store import Store
 
 
@@ -36,7 +35,7 @@ def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
             " `syncd serve` and `syncd employer add` make one"
         )
     with stores.open_store(settings) as store:
-        end_of_imports()
+        interpreter.end_of_imports()
         yield store
 
 
@@ -69,7 +68,7 @@ def lent_store(settings: Settings) -> Iterator[Store | None]:
         os.seteuid(owner.st_uid)
     try:
         with stores.open_store(settings) as store:
-            end_of_imports()
+            interpreter.end_of_imports()
             yield store
     finally:
         os.seteuid(user)

@@ -12,7 +12,8 @@ from syncd.config import Settings
 from syncd.domain import Catalogue, Run, RunState
 from syncd.service import stores, wiring
 from syncd.store import Store, runs
-from syncd.sync.report import refresh_reports, run_json
+from syncd.sync.report import run_json
+from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import Feed
 
 

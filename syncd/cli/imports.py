@@ -14,8 +14,7 @@ from syncd.cli.plan_text import plan_json, print_plan
 from syncd.cli.run_text import counts_of, summary
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError
-from syncd.service import stores, wiring
-from syncd.service.interpreter import tune_garbage_collector
+from syncd.service import interpreter, stores, wiring
 from syncd.sync.report import run_json
 from syncd.sync.run import Planned
 
@@ -28,7 +27,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         catalogue = stores.catalogue_of(store, settings)
         found = wiring.choose_feed(wiring.feed_files(settings, catalogue), name)
         feed = wiring.resolve_dry(store, found, settings)
-        tune_garbage_collector()
+        interpreter.tune_garbage_collector()
         try:
             planned = wiring.make_importer(store, settings, catalogue, {}, progress=progress).plan(feed, file)
         except FeedError as error:
@@ -60,7 +59,7 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
         catalogue = stores.catalogue_of(store, settings, remember=True)
         chosen = wiring.choose_feed(wiring.feed_files(settings, catalogue), name)
         feed = wiring.resolve(store, chosen, settings)
-        tune_garbage_collector()
+        interpreter.tune_garbage_collector()
         worker = wiring.make_worker(store, settings, catalogue, {name: feed}, progress=progress)
         run = worker.import_file(feed, file)
     if as_json:

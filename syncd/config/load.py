@@ -231,4 +231,4 @@ def _faults_of_api(api: Api) -> Iterator[str]:
     if api.max_head < api.max_line:
         yield "api.max_head: must be at least api.max_line, which is a part of it"
     if api.rate_limit and api.rate_window < 1:
-        yield "api.rate_window: must be at least 1s; clients are told in whole seconds"
+        yield "api.rate_window: must be at least 1s; Retry-After has whole seconds"

@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from syncd.api import add_health, add_metrics, make_app, server_limits
+from syncd.api import add_health, add_metrics, make_app
 from syncd.config import Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
@@ -83,7 +83,7 @@ def _make_drop_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is no folder"
+        what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is not a folder"
         raise ConfigError(
             [f"drop.folder: {folder}: {what}; choose another place or see `syncd check`"]
         ) from error
@@ -148,17 +148,16 @@ class Daemon:
         """Open both addresses. Return their URLs."""
         settings, operator = self._settings.api, self._settings.operator
         settings = replace(settings, max_connections=allow_connections(settings.max_connections))
-        limits = server_limits(settings)
         render = self._metrics.render
         app = make_app(self._store, settings, self._catalogue, self._times)
         add_health(app, self._readiness)
         if operator.listen is None:
             add_metrics(app, render, operator.token)
-        runner = make_runner(app, limits, shutdown_timeout=REQUESTS)
+        runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
             app = make_operator_app(self._readiness, render, operator.token)
-            runner = make_runner(app, limits, shutdown_timeout=OPERATOR_REQUESTS)
+            runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
             urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
         return urls
 

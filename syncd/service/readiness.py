@@ -9,7 +9,7 @@ from typing import Any
 from syncd.errors import StoreError
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.watcher import Watcher
-from syncd.store import Store
+from syncd.store import Store, facts
 
 #: Seconds: the store has this long to answer; a loop that is later is not ready; a worker that is silent for longer
 #: is stuck.
@@ -64,7 +64,7 @@ class Readiness:
     async def _store_state(self) -> str:
         try:
             async with asyncio.timeout(ANSWER):
-                await self._store.health_async()
+                await self._store.write_async(facts.prove_writable)
         except TimeoutError:
             return f"no answer within {ANSWER:g} s"
         except StoreError as error:

@@ -81,7 +81,7 @@ class SyncThread(threading.Thread):
         """Run the worker once. Return the seconds until its next tick is due."""
         changed, self._next_feeds = self._next_feeds, None
         if changed is not None:
-            self._worker.feeds, self._worker.unusable = changed
+            self._worker.change_feeds(*changed)
         try:
             self._worker.tick()
         except Stopped:

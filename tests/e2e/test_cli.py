@@ -343,8 +343,8 @@ def test_json_is_one_line(acme):
     ("spoil", "words"),
     [
         (lambda base: (base / "feeds").write_text("x"),
-         "drop.folder: {base}/feeds/drop: it, or something above it, is no folder"),
-        (lambda base: (base / "var").write_text("x"), "store.url: {base}/var: it, or something above it, is no folder"),
+         "drop.folder: {base}/feeds/drop: it, or something above it, is not a folder"),
+        (lambda base: (base / "var").write_text("x"), "store.url: {base}/var: it, or something above it, is not a folder"),
         (lambda base: (base / "var").mkdir() or (base / "var" / "syncd.db").write_text("no database" * 999),
          "store.url: {base}/var/syncd.db: the store is damaged or is no store (file is not a database); stop syncd"),
         (lambda base: (base / "config/feeds.d/b.toml").write_text("employer ="), "b.toml: is not TOML: "),
@@ -366,7 +366,7 @@ def test_serve_does_not_begin_where_the_drop_folder_cannot_be(installation):
     result = installation.run("serve")
     assert result.code == 1
     assert result.err.splitlines() == [
-        f"syncd: drop.folder: {installation.drop_folder}: it is no folder; choose another place or see `syncd check`"
+        f"syncd: drop.folder: {installation.drop_folder}: it is not a folder; choose another place or see `syncd check`"
     ]
 
 

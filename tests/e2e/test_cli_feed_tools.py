@@ -5,16 +5,13 @@ import gzip
 import io
 import json
 import re
-import sys
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "feeds"))
-
-import spreadsheets
+from tests.feeds import spreadsheets
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
 
@@ -297,7 +294,7 @@ def test_a_run_shows_the_values_that_nothing_knows_as_check_does(acme, broken):
     assert checked["unknownValues"]["categories"][0] == {"value": "Welding things", "rows": 5}
     assert (shown["unknownValues"], shown["lookupToml"]) == (checked["unknownValues"], checked["lookupToml"])
     lines = acme.run("runs", "show", "1").out.splitlines()
-    heading = lines.index("values that nothing knows, for the feed's file:")
+    heading = lines.index("unknown values, as lines for the feed's file:")
     assert lines[heading + 1 :][: len(shown["lookupToml"].splitlines())] == shown["lookupToml"].splitlines()
 
 

@@ -35,8 +35,7 @@ ELSEWHERE = 1.0
 
 
 class Worker:
-    """One thread's work on all feeds. ``feeds`` may be replaced between ticks (a reload), and so may ``unusable``:
-    the names of feeds whose files are left alone.
+    """One thread's work on all feeds.
 
     ``monotonic`` and ``sleep`` are in seconds; ``stop`` is asked between files and feeds; ``at`` is called
     between any two steps with the name of the one just done (fault injection), ``ended`` with each run that came to
@@ -64,6 +63,11 @@ class Worker:
         self._drop = drop
         self._lanes: dict[str, Lane] = {}
         self._told: set[tuple[str, str]] = set()
+
+    def change_feeds(self, feeds: Mapping[str, Feed], unusable: Collection[str] = ()) -> None:
+        """Work on these feeds from the next tick on. ``unusable``: the names of feeds whose files are left alone. Not
+        while a tick runs."""
+        self.feeds, self.unusable = dict(feeds), unusable
 
     @property
     def waiting(self) -> str | None:
