@@ -171,6 +171,23 @@ def test_what_has_the_name_of_a_file_of_a_run_stays_and_the_run_takes_another_na
     assert arrival.worker.waiting is None
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_replaced_where_the_file_system_cannot_promise_it(
+    arrival: Arrival, private_file: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from syncd.sync.files import placing
+
+    monkeypatch.setattr(placing, "_renameat2", None)  # as on NFS
+    feed = arrival.feed()
+    arrival.worker.tick()
+    things = [feed.folder / "done" / "1-jobs.json.report.html", feed.folder / "done" / "1.2-jobs.json"]
+    before = [put_thing(thing, kind, private_file) for thing in things]
+    arrival.drop(feed, partly_rejected())
+    arrival.run_files()
+    assert [state_of(thing) for thing in things] == before
+    assert filed(feed, "done", 1) == ["1.3-jobs.json", ".rejected.json", ".report.html", ".report.json"]
+
+
 @pytest.mark.parametrize("kind", ["link", "FIFO", "folder"])
 def test_what_has_the_name_of_a_report_in_failed_stays(
     arrival: Arrival, private_file: Path, kind: str
