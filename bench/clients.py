@@ -1,8 +1,7 @@
-"""Load for a server on this machine: wrk if it is on PATH, else a client in a process of its own.
+"""Send requests to a server on this machine: with wrk if it is on PATH, else with a client in a process of its own.
 
-A request is a template with ``%d`` or ``%06d`` where a random number goes: the first is a job, the second, if
-there is one, a salt that makes each body different. ``%06d`` keeps the length, and so the Content-Length, the
-same.
+A request is a template with ``%d`` or ``%06d`` in the place of a random number. The first number is a job, the second,
+if there is one, makes each body different. ``%06d`` keeps the length, and so the Content-Length, the same.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Request:
-    """``template`` with numbers up to ``most`` in it."""
+    """A template, and the largest number of a job in it."""
 
     template: str
     most: int
@@ -45,8 +44,8 @@ def request(key: str, path: str, most: int, method: str = "GET", body: str = "")
 
 @dataclass(frozen=True)
 class Load:
-    """What came of it: answers a second, p50 and p99 in ms, and how many answers were not 2xx or never
-    came."""
+    """The result: answers a second, p50 and p99 in ms, the number of answers that were not 2xx or did not come, and
+    the number of all requests."""
 
     rate: float
     p50: float
@@ -56,13 +55,13 @@ class Load:
 
 
 def load(port: int, what: Request, connections: int, seconds: int, folder: Path) -> Load:
-    """As many requests as it will take, from ``connections`` that each ask again once answered."""
+    """Send as many requests as the server answers, from ``connections`` that each send the next one after an answer."""
     if TOOL == "wrk":
         return _wrk(port, what, connections, seconds, folder)
     command = [sys.executable, "-m", "bench.clients", str(port), str(connections), str(seconds)]
     asked = json.dumps([what.template, what.most])
-    told = subprocess.run(command, input=asked, capture_output=True, text=True, check=True, cwd=ROOT)
-    return Load(**json.loads(told.stdout))
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, check=True, cwd=ROOT)
+    return Load(**json.loads(done.stdout))
 
 
 # --- wrk ---------------------------------------------------------------------------------------------------
@@ -80,27 +79,27 @@ def _wrk(port: int, what: Request, connections: int, seconds: int, folder: Path)
     template = '"' + what.template.translate(_ESCAPES) + '"'
     script.write_text(_LUA.format(seed=random.randrange(2**31), template=template, most=what.most))
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "--latency"]
-    told = subprocess.run(
+    output = subprocess.run(
         [*command, "-s", str(script), f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True
     ).stdout
-    count = re.search(r"(\d+) requests in ([\d.]+)(ms|s|m)", told)
-    assert count, told
+    count = re.search(r"(\d+) requests in ([\d.]+)(ms|s|m)", output)
+    assert count, output
     took = float(count[2]) * {"ms": 1e-3, "s": 1.0, "m": 60.0}[count[3]]
-    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", told)
-    lost = re.search(r"connect (\d+), read (\d+), write (\d+), timeout (\d+)", told)
+    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
+    lost = re.search(r"connect (\d+), read (\d+), write (\d+), timeout (\d+)", output)
     bad = int(refused[1]) if refused else 0
     return Load(
         int(count[1]) / took,
-        _late(told, 50),
-        _late(told, 99),
+        _late(output, 50),
+        _late(output, 99),
         bad + sum(map(int, lost.groups() if lost else ())),
         int(count[1]),
     )
 
 
-def _late(told: str, percent: int) -> float:
-    found = re.search(rf"\n\s+{percent}%\s+([\d.]+)(us|ms|s)", told)
-    assert found, told
+def _late(output: str, percent: int) -> float:
+    found = re.search(rf"\n\s+{percent}%\s+([\d.]+)(us|ms|s)", output)
+    assert found, output
     return float(found[1]) * _UNITS[found[2]]
 
 
@@ -108,7 +107,7 @@ def _late(told: str, percent: int) -> float:
 
 
 class Caller(asyncio.Protocol):
-    """One connection. ``ask`` sends; ``answered`` is told the seconds and the status."""
+    """One connection, with one request at a time."""
 
     def __init__(self) -> None:
         self.buffer, self.lost = b"", False
@@ -123,7 +122,7 @@ class Caller(asyncio.Protocol):
             self.waiting.set_result(0)
 
     def ask(self, what: bytes) -> asyncio.Future[int]:
-        """The status of the answer; 0 if none came."""
+        """Send a request. Return its status when it comes; 0 if the connection ends without an answer."""
         self.buffer = b""
         self.waiting = asyncio.get_running_loop().create_future()
         self.transport.write(what)
@@ -142,7 +141,7 @@ class Caller(asyncio.Protocol):
 
 @dataclass
 class Tally:
-    """Seconds of each answer and how many were not 2xx."""
+    """The seconds of each answer, and how many answers were not 2xx."""
 
     times: list[float]
     bad: int = 0
@@ -152,7 +151,7 @@ class Tally:
         self.bad += status // 100 != 2
 
     def late(self, percent: int) -> float:
-        """The percentile in ms."""
+        """Return a percentile of the times in ms."""
         return sorted(self.times)[min(len(self.times) - 1, len(self.times) * percent // 100)] * 1e3
 
 
@@ -162,7 +161,7 @@ async def connect(port: int) -> Caller:
 
 
 async def keep_asking(port: int, what: Request, connections: int, until: asyncio.Event) -> Tally:
-    """As many requests as it will take, until told to stop."""
+    """Send as many requests as the server answers until ``until`` is set."""
     tally = Tally([])
 
     async def one() -> None:
@@ -177,8 +176,8 @@ async def keep_asking(port: int, what: Request, connections: int, until: asyncio
 
 
 async def pace(port: int, what: Request, connections: int, rate: float, until: asyncio.Event) -> Tally:
-    """``rate`` requests a second in all, each at its own time, until told to stop. The time of a request
-    counts from when it was due, so that a stalled server cannot hide behind requests that were not sent."""
+    """Send ``rate`` requests a second in all, each at its own time, until ``until`` is set. The time of a request counts
+    from when it was due, so that a server that stalls is charged for the requests that were not sent."""
     tally, callers = Tally([]), [await connect(port) for _ in range(connections)]
     first = time.perf_counter()
 

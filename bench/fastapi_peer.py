@@ -1,9 +1,8 @@
 # ruff: noqa: N803, N806, N815 - the names are the specification's, and types are made where they are needed
-"""The service to compare with: the same three operations in FastAPI + SQLModel + uvicorn, as their guides write them.
+"""The server to compare with: the same three operations in FastAPI + SQLModel + uvicorn, written as their guides do.
 
-Where it does less work than syncd, the doubt is in its favour: the keys are in memory, places are not looked
-up, no history is kept, no answer has an envelope, a list leaves the description where it is. Its database has
-the same page size, cache, journal and ``synchronous=FULL``.
+It does less work than syncd: keys are in memory, places are not looked up, there is no history and no log, and a list
+does not read the descriptions. Its database has the same page size, cache, journal and ``synchronous=FULL``.
 """
 
 import re
@@ -118,7 +117,7 @@ class JobIn(In):
         return self
 
     def columns(self) -> dict[str, Any]:
-        """The fields sent, by column."""
+        """Return the values of the fields that were sent, by column."""
         sent = self.model_dump(exclude_unset=True)
         found = {_COLUMNS[name]: value for name, value in sent.items() if name in _COLUMNS}
         if self.locations:

@@ -1,7 +1,7 @@
-"""Makes an Indeed-like XML feed that is the same at every run: ``feedgen.py ROWS FILE [--changed]``.
+"""Write a feed in the form of Indeed XML that is the same in every run: ``feedgen.py ROWS FILE [--changed]``.
 
-Every row depends on its number alone: about 3.3 KB, most of it HTML that the API allows; one row in 200 has
-HTML that it refuses. ``--changed``: 2 % of the rows have another title and text, 1 % are gone, 1 % are new.
+A row depends on its number alone. It has about 3.3 KB, most of it HTML that the API allows; one row in 200 has HTML
+that the API refuses. ``--changed``: 2 % of the rows have another title and text, 1 % are gone, 1 % are new.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ROW = (
 
 
 def row(number: int, *, changed: bool = False) -> str:
-    """The record with that number."""
+    """Return the record with this number."""
     pick = random.Random(number * 2_654_435_761)
     city, state = pick.choice(_PLACES)
     pay = pick.randint(17, 60)
@@ -67,18 +67,18 @@ def row(number: int, *, changed: bool = False) -> str:
 
 
 def _text(pick: random.Random) -> str:
-    said = pick.choices(_SENTENCES, k=25)
-    items = "".join(f"<li>{sentence}</li>" for sentence in said[6:16])
-    more = "".join(f"<li>{sentence}</li>" for sentence in said[16:22])
+    picked = pick.choices(_SENTENCES, k=25)
+    items = "".join(f"<li>{sentence}</li>" for sentence in picked[6:16])
+    more = "".join(f"<li>{sentence}</li>" for sentence in picked[16:22])
     text = (
-        f"<p><strong>{said[0]}</strong></p>\n<p>{' '.join(said[1:6])}</p>\n<ul>{items}</ul>\n<p><em>You:</em></p><ol>{more}</ol>\n"
-        f'<p>{said[22]}<br>{said[23]} &amp; more: <a href="https://careers.example.com/a?b=1&amp;c=2" target="_blank">{said[24]}</a></p>'
+        f"<p><strong>{picked[0]}</strong></p>\n<p>{' '.join(picked[1:6])}</p>\n<ul>{items}</ul>\n<p><em>You:</em></p><ol>{more}</ol>\n"
+        f'<p>{picked[22]}<br>{picked[23]} &amp; more: <a href="https://careers.example.com/a?b=1&amp;c=2" target="_blank">{picked[24]}</a></p>'
     )
     return text + (pick.choice(_REFUSED) if pick.random() < 0.005 else "")
 
 
 def write(path: Path, rows: int, *, changed: bool = False) -> Path:
-    """Writes the feed unless it is there already; gives its path."""
+    """Write the feed unless the file exists. Return its path."""
     if path.exists():
         return path
     draft = path.with_suffix(".part")

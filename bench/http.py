@@ -1,18 +1,17 @@
-"""The API over loopback: GET one job, a list of 10 with its total, a durable PUT by referenceId; 1 and 32
-connections; random ids.
+"""Measure the API over loopback: GET one job, a list of 10 with its total, a durable PUT by referenceId; with 1 and 32
+connections, for random ids.
 
     .venv/bin/python bench/http.py [--jobs 100000] [--seconds 2] [--rounds 5] [--quiet-log] [--no-peer]
 
-Beside it, in the same run: a bare aiohttp handler that returns the same bytes, and the same operations in
-FastAPI + SQLModel + uvicorn (``fastapi_peer.py``), which needs ``pip install -r bench/requirements.txt``
-first. All servers stay up and rounds take turns, so that noise hits all; medians count. The databases are read
-once before each load: the goals are those of a store that is in memory. Figures compare within one run only; where
-others use the machine too, CPU time a request ("by CPU") is the steadier measure. The load comes from wrk
-(``apt-get install wrk``) if it is there, else from a slower client of our own; either takes its share of the same
-cores.
+The same run measures two other servers: a bare aiohttp handler that returns the same bytes, and the same operations in
+FastAPI + SQLModel + uvicorn (``fastapi_peer.py``), which needs ``pip install -r bench/requirements.txt`` first. All
+servers stay up and take turns in each round, so that noise affects all of them; medians count. The databases are
+read once before each load, because the goals are those of a store in memory. Compare figures within one run only; if
+other programs use the machine, CPU time for each request ("by CPU") is the steadier measure. The load comes from wrk
+(``apt-get install wrk``) if it is installed, else from a slower client of our own; both use the same cores.
 
-``syncd serve`` runs as it is delivered, with one line in the log for each request; the others write none.
-Every write is on disk (``synchronous=FULL``) before it is answered, here and in the peer.
+``syncd serve`` runs as it is delivered, with one log line for each request; the other servers write none. Every write
+is on disk (``synchronous=FULL``) before it is answered, in syncd and in the FastAPI server.
 """
 
 from __future__ import annotations
@@ -20,7 +19,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parent.parent)  # else this file would shadow the module http
+sys.path[0] = str(
+    Path(__file__).resolve().parent.parent
+)  # instead of bench/, where this file hides the module http
 
 import argparse
 import importlib.util
@@ -38,19 +39,19 @@ CONNECTIONS = (1, 32)
 
 @dataclass
 class Row:
-    """One line of the table: what each round gave, and CPU microseconds of the server for each request."""
+    """One line of the table: the loads of all rounds, and the CPU microseconds of the server for each request."""
 
     loads: list[Load]
     cpu: list[float]
 
     def middle(self, name: str) -> float:
-        return statistics.median(getattr(load, name) for load in self.loads)
+        return statistics.median(float(getattr(load, name)) for load in self.loads)
 
 
 def main() -> None:
     options = _options()
     if not options.no_peer and importlib.util.find_spec("fastapi") is None:
-        raise SystemExit("FastAPI is not here: pip install -r bench/requirements.txt, or --no-peer")
+        raise SystemExit("FastAPI is not installed: pip install -r bench/requirements.txt, or --no-peer")
     with tempfile.TemporaryDirectory(prefix="syncd-bench-", dir=options.folder) as folder:
         _run(options, Path(folder))
 
@@ -99,7 +100,8 @@ def _prepare_peer(folder: Path, jobs: int) -> None:
 
 
 def _same_answers(ours: Server, peer: Server, key: str) -> None:
-    """Both do the same work: a job has the same members and the same text, a list the same total and ids."""
+    """Raise AssertionError unless both do the same work: the same members and texts of a job, the same total and ids of
+    a list."""
     one, other = (json.loads(server.get(key, "/jobs/77")) for server in (ours, peer))
     assert one.keys() == other.keys(), one.keys() ^ other.keys()
     for name in ("id", "referenceId", "title", "description", "salary", "applicationEmail"):
@@ -110,7 +112,7 @@ def _same_answers(ours: Server, peer: Server, key: str) -> None:
 
 
 def _requests(key: str, jobs: int) -> dict[str, Request]:
-    """A PUT in eleven names a job that does not exist yet, at first."""
+    """Return the requests by operation. At first, one PUT in eleven names a job that does not exist yet."""
     return {
         "GET one": clients.request(key, "/jobs/%d", jobs),
         "list of 10": clients.request(key, "/jobs", jobs),

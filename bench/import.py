@@ -1,11 +1,12 @@
-"""How long a feed takes from file to store, beside the least that any importer must do. ``import.py [--rows
-N] [--reps N]``
+"""Measure the import of a feed from file to store, beside the least that any importer must do.
 
-Each step runs in a process of its own: the first import, the same file again (read in full: one row in 200
-is refused, so the run is ``partial`` and no shortcut applies), the file with 2 % changed, 1 % gone and 1 %
-new. Times are without imports and without opening the store; the two take turns, so that noise hits both.
-``--memory`` compares peak memory at 10k rows and at ``--rows``. ``--profile`` prints where the first
-import's time goes.
+    .venv/bin/python bench/import.py [--rows 100000] [--reps 3] [--memory] [--profile]
+
+Each step runs in a process of its own: the first import, the same file again (read in full: one row in 200 is
+rejected, so the run is ``partial`` and no shortcut applies), the file with 2 % changed, 1 % gone and 1 % new. Times
+are without imports of modules and without opening the store. The two importers take turns, so that noise affects
+both. ``--memory`` compares the peak of memory at 10,000 rows and at ``--rows``. ``--profile`` prints where the time
+of the first import goes.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def _options() -> argparse.Namespace:
 
 
 def _series(who: str, folder: Path, rows: int, options: argparse.Namespace) -> list[dict[str, Any]]:
-    """The three steps, each in its own process, on a store that starts empty."""
+    """Run the three steps, each in its own process, on a store that is empty at first. Return their results."""
     from bench.feedgen import write
 
     feed = write(folder / f"{rows}.xml", rows)
@@ -101,7 +102,7 @@ def _work(who: str, feed: str, store: str, *, profile: bool, helpers: int) -> di
 
 
 def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str, Any]:
-    """One run through the importer, as the daemon does it."""
+    """Run the importer once, as the daemon does. Return the measured figures."""
     import structlog
 
     from syncd.domain import Catalogue
@@ -153,7 +154,7 @@ def _measured(start: tuple[float, float], more: dict[str, Any]) -> dict[str, Any
 
 
 def _cpu() -> float:
-    """Seconds of this process and of the helpers that have ended."""
+    """Return the CPU seconds of this process and of the worker processes that have ended."""
     return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, _WHO))
 
 
@@ -161,7 +162,7 @@ _WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 
 def _resident(pid: int, what: str) -> float:
-    """MiB: what a process has (VmRSS) or had at most (VmHWM); 0 if it is gone."""
+    """Return the memory of a process in MiB: now (``VmRSS``) or at most (``VmHWM``); 0 if the process has ended."""
     try:
         found = re.search(rf"{what}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
     except (FileNotFoundError, ProcessLookupError):
@@ -170,7 +171,7 @@ def _resident(pid: int, what: str) -> float:
 
 
 class _Memory(threading.Thread):
-    """Watches this process and the helpers that it starts, twenty times a second."""
+    """Measures this process and the worker processes that it starts, twenty times a second."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -186,7 +187,7 @@ class _Memory(threading.Thread):
             self._most = max(self._most, sum(_resident(pid, "VmRSS") for pid in (os.getpid(), *children)))
 
     def stop(self) -> float:
-        """The peak of all together in MiB."""
+        """Return the peak of all of them together in MiB."""
         self._over.set()
         self.join()
         return max(self._most, _resident(os.getpid(), "VmHWM"))
@@ -195,7 +196,7 @@ class _Memory(threading.Thread):
 def _table(took: dict[tuple[str, str], list[dict[str, Any]]], rows: int) -> None:
     print(f"\n{rows:,} rows, median (least to most)\n")
     print(
-        "| step | reference s | syncd s | ratio | rows/s | CPU ratio | peak RSS MiB, reference / syncd with its helper | phases |"
+        "| step | reference s | syncd s | ratio | rows/s | CPU ratio | peak RSS MiB, reference / syncd with its worker process | phases |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for step in STEPS:

@@ -1,12 +1,12 @@
-"""API writes while the daemon imports a large feed: how long a durable PUT takes idle, and during the import.
+"""Time durable PUTs while the daemon imports a large feed, beside the same PUTs while it does nothing else.
 
     .venv/bin/python bench/load.py [--rows 100000] [--rate 200] [--connections 32] [--seconds 10] [--folder DIR]
 
-``syncd serve`` runs as it is delivered. Per case: PUTs by referenceId over ``--jobs`` jobs for some seconds while
-nothing else happens, then the same PUTs while an Indeed feed of ``--rows`` new rows (about 3.5 KB each) is
-dropped and imported. First paced (``--rate`` a second in all; the time of a PUT counts from when it was due),
-then as many as will go. No PUT may fail: the script ends with 1 if one does, or if a job is missing at the end.
-The client is a Python process on the same cores.
+``syncd serve`` runs as it is delivered. Each case has two phases: PUTs by referenceId over ``--jobs`` jobs for some
+seconds while nothing else happens, then the same PUTs while an Indeed feed of ``--rows`` new rows (about 3.5 KB each)
+is dropped and imported. The first case is paced (``--rate`` a second in all; the time of a PUT counts from when it was
+due), the second sends as many as the service answers. No PUT may fail: the script ends with 1 if one does, or if a
+job is missing at the end. The client is a Python process on the same cores.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ import asyncio
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any, TypeVar
 
 from bench import clients, feedgen, servers
 from bench.clients import Request, Tally
 from bench.servers import Server
 
+T = TypeVar("T")
 Drive = Callable[[asyncio.Event], Awaitable[Tally]]
 
 
 @dataclass
 class Case:
-    """PUTs idle and during the import; seconds that each phase and the import's phases took."""
+    """The PUTs of both phases, the seconds that each took, and the log line of the run."""
 
     name: str
     idle: Tally
     idle_seconds: float
     loaded: Tally
     loaded_seconds: float
-    run: dict[str, object]
+    run: dict[str, Any]
 
 
 def main() -> None:
@@ -60,7 +61,7 @@ def _options() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--jobs", type=int, default=10_000, help="that the PUTs are about")
+    parser.add_argument("--jobs", type=int, default=10_000, help="jobs that the PUTs change")
     parser.add_argument("--rate", type=float, default=200.0, help="PUTs a second, all connections together")
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=10.0, help="of the idle phase")
@@ -92,37 +93,42 @@ async def _drive(
             return clients.pace(server.port, what, options.connections, options.rate, until)
         return clients.keep_asking(server.port, what, options.connections, until)
 
-    async with _timed(start) as idle:
-        await asyncio.sleep(options.seconds)
-    async with _timed(start) as loaded:
-        drop = folder / "feeds" / "drop" / servers.FEED
-        await asyncio.to_thread(shutil.copy, feed, drop / ".feed.tmp")
-        (drop / ".feed.tmp").rename(drop / "feed.xml")
-        began = perf_counter()
-        run = await _reconciled(folder / "log")
-        run["seconds"] = perf_counter() - began
-    return Case(name, idle[0], idle[1], loaded[0], loaded[1], run)
+    idle, idle_seconds, _ = await _drive_during(asyncio.sleep(options.seconds), start)
+    loaded, loaded_seconds, run = await _drive_during(_import(folder, feed), start)
+    return Case(name, idle, idle_seconds, loaded, loaded_seconds, run)
 
 
-@asynccontextmanager
-async def _timed(start: Drive) -> AsyncIterator[tuple[Tally, float]]:
-    """Drives while the body runs."""
-    until, found = asyncio.Event(), []
+async def _drive_during(work: Awaitable[T], start: Drive) -> tuple[Tally, float, T]:
+    """Send PUTs until ``work`` has ended. Return their times, the seconds from the first to the last, and what
+    ``work`` returned."""
+    until = asyncio.Event()
     began, task = perf_counter(), asyncio.ensure_future(start(until))
     try:
-        yield found  # type: ignore[misc]
+        result = await work
     finally:
         until.set()
-        found += [await task, perf_counter() - began]
+        tally = await task
+    return tally, perf_counter() - began, result
 
 
-async def _reconciled(log: Path) -> dict[str, object]:
-    """The log's line about the run, once it is there."""
+async def _import(folder: Path, feed: Path) -> dict[str, Any]:
+    """Drop the feed and wait for its run. Return the log line of the run, with the seconds that it took."""
+    drop = folder / "feeds" / "drop" / servers.FEED
+    await asyncio.to_thread(shutil.copy, feed, drop / ".feed.tmp")
+    (drop / ".feed.tmp").rename(drop / "feed.xml")
+    began = perf_counter()
+    run = await _reconciled(folder / "log")
+    return {**run, "seconds": perf_counter() - began}
+
+
+async def _reconciled(log: Path) -> dict[str, Any]:
+    """Wait for the log line of the run. Return it."""
     with log.open() as lines:
         while True:
             for line in lines:
                 if '"feed.reconciled"' in line:
-                    return json.loads(line)
+                    run: dict[str, Any] = json.loads(line)
+                    return run
             await asyncio.sleep(0.2)
 
 
@@ -131,13 +137,13 @@ def _show(options: argparse.Namespace, cases: list[Case]) -> None:
     print("| PUTs | while | PUT/s | p50 | p99 | longest | failed | import |")
     print("|---|---|---|---|---|---|---|---|")
     for case in cases:
-        phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in case.run["phases"].items())  # type: ignore[attr-defined]
-        told = (
+        phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in case.run["phases"].items())
+        imported = (
             f"{case.run['state']}, {case.run['created']:,} created in {case.run['seconds']:.1f} s ({phases})"
         )
         for when, tally, seconds, note in (
             ("idle", case.idle, case.idle_seconds, ""),
-            ("import", case.loaded, case.loaded_seconds, told),
+            ("import", case.loaded, case.loaded_seconds, imported),
         ):
             print(
                 f"| {case.name} | {when} | {len(tally.times) / seconds:,.0f} | {tally.late(50):.1f} | {tally.late(99):.1f} "

@@ -1,9 +1,9 @@
-"""Readers beside the bare parser of each format, in one run: first reading, reading again with all records known, memory.
+"""Measure each reader beside the bare parser of its format: a first reading, and a reading with all records known.
 
-    python bench/readers.py [--rows 10000] [--reps 3] [--memory] [xml csv json jsonl]
+    .venv/bin/python bench/readers.py [--rows 10000] [--reps 3] [--memory] [xml csv json jsonl]
 
-``--memory`` compares the peak of memory at --rows (say 1000000: 3 GB of scratch space for each format) with that
-at 10,000 rows instead. Figures compare within one run only. Each measure runs in its own child process; the median counts.
+``--memory`` instead compares the peak of memory at ``--rows`` (1000000 needs 3 GB of disk for each format) with that at
+10,000 rows. Compare figures within one run only. Each measure runs in a child process of its own; the median counts.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ WORDS = [
 
 
 def rows(count: int) -> Iterator[tuple[str, ...]]:
-    """Postings of about 3 KB, the same ones in each run."""
+    """Yield postings of about 3 KB, the same in each run."""
     sentences = [" ".join(random.Random(n).choices(WORDS, k=14)).capitalize() + "." for n in range(500)]
     for n in range(count):
         rng = random.Random(n)
@@ -109,7 +109,7 @@ def _json(row: tuple[str, ...]) -> str:
 
 
 def bare(path: Path) -> int:
-    """The usual streaming parser, doing nothing with what it reads."""
+    """Read the file with the usual streaming parser of its format. Return the number of records."""
     count = 0
     if path.suffix == ".xml":
         for _, element in etree.iterparse(str(path), tag="job"):
@@ -141,7 +141,8 @@ def again(digests: frozenset[bytes]) -> Callable[[Path], int]:
 
 
 def forked(measure: Callable[[Path], int], path: Path) -> tuple[float, float]:
-    """Seconds of processor time, and how far the peak of memory (MiB) rose above where it began."""
+    """Run ``measure`` in a child process. Return its seconds of processor time, and the growth of its peak of memory in
+    MiB."""
     receive, send = os.pipe()
     child = os.fork()
     if not child:
@@ -177,7 +178,7 @@ def report(path: Path, count: int, reps: int) -> None:
 
 
 def peak(path: Path, *, known: bool) -> float:
-    """MiB of resident memory at the most, in a process that does nothing but read ``path``."""
+    """Return the peak of resident memory in MiB of a process that only reads ``path``."""
     code = (
         "import sys; from pathlib import Path; from syncd.domain import FeedLimits; from syncd.feeds.readers.opening import ReadSpec, open_reader\n"
         "for _ in open_reader(Path(sys.argv[1]), ReadSpec(), FeedLimits(), (lambda d: d) if sys.argv[2] else None): pass\n"

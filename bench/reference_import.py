@@ -1,9 +1,9 @@
-"""The least that an importer of this feed can do: the measure for the product, not an example for anybody.
+"""The least that an importer of this feed can do. It is a floor to compare with, not an example to follow.
 
-Cuts records at their end tag, hashes the slices, skips known hashes, cuts fields at their CDATA marks, checks
-them with a few regular expressions, and upserts through sqlite3 in batches of 1,000 (synchronous=FULL, 16 KB
-pages, 64 MB of cache, a checkpoint every 80 MB). It reports nothing, merges nothing, keeps no history, and reads only feeds that look exactly
-like ``feedgen``'s.
+It cuts records at their end tag, hashes the slices, skips known hashes, cuts fields at their CDATA marks, checks them
+with a few regular expressions, and upserts through sqlite3 in batches of 1,000 (synchronous=FULL, pages of 16 KB, 64 MB
+of cache, a checkpoint every 80 MB). It writes no report, merges nothing, keeps no history, and reads only feeds that
+``feedgen`` wrote.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UPSERT = (
 
 
 def run(feed: Path, folder: Path) -> None:
-    """One delivery into ``folder/reference.db``."""
+    """Import one delivery into ``folder/reference.db``."""
     db = sqlite3.connect(folder / "reference.db", isolation_level=None)
     db.executescript(_SCHEMA)
     seen = dict.fromkeys((d for (d,) in db.execute("SELECT digest FROM job WHERE status = 'active'")), False)
@@ -74,7 +74,7 @@ def _slices(feed: Path) -> Iterator[bytes]:
 
 
 def _row(raw: bytes, digest: bytes) -> tuple[object, ...] | None:
-    """The row, or None if a check refuses it."""
+    """Return the row, or None if a check rejects it."""
     field = {}
     for piece in raw.decode().split("]]></")[:-1]:
         name, _, value = piece.partition("><![CDATA[")

@@ -1,11 +1,11 @@
-"""Lists and searches of a million jobs, of one employer and of a thousand, beside the same of 10,000.
+"""Measure lists and searches of a million jobs, of one employer and of a thousand, beside the same of 10,000.
 
     .venv/bin/python bench/scale.py [--jobs 1000000] [--runs 31] [--folder DIR]
 
-Asked over HTTP (``syncd serve`` as it is delivered, one connection), one request after another; the servers take
-turns, so that noise hits all, and medians count. The stores are made first (``scale_stores.py``): about 3.5 GB and
-three minutes each for a million jobs, gone at the end unless ``--folder`` keeps them. "Times" is what a million takes of what 10,000 take; where
-the answer is larger (``total`` of a common term), so many times larger is beside it.
+The requests go over HTTP to ``syncd serve`` as it is delivered, on one connection, one after another. The servers take
+turns, so that noise affects all of them; medians count. The stores are made first (``scale_stores.py``): about 3.5 GB
+and three minutes each for a million jobs; they are deleted at the end unless ``--folder`` keeps them. "Times" is the
+ratio of a million jobs to 10,000. The totals show where the answer is larger, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bench.scale_stores import COMMON, RARE
 from bench.servers import Server
 
 SMALL = 10_000
-#: What is asked of one employer with all the jobs, and of one of a thousand: a thousand jobs have 100 pages.
+#: The requests for an employer with all the jobs, and for one of a thousand employers: a thousand jobs have 100 pages.
 COMMON_TO_ALL = {
     "page 1": "",
     "one status, page 1": "status=active",
@@ -51,7 +51,7 @@ MANY = {**COMMON_TO_ALL, "last page": "page=100"}
 
 @dataclass
 class Site:
-    """A server with its store: milliseconds and the total by what was asked."""
+    """A server with its store: the milliseconds and the total of each request."""
 
     server: Server
     key: str

@@ -1,7 +1,7 @@
-"""Stores of many jobs, for ``scale.py``: the rows that the API would have written, written in bulk.
+"""Make the stores of ``scale.py``: the rows that the API would have written, written in bulk.
 
-The schema is the store's own and so are the rows (``job_columns.row_of``), their search column among them; the totals and
-the counter of ids are set to what ``apply`` would have kept. History is left out: nothing measured reads it.
+The schema and the rows, with their search column, are the store's own; the totals and the counter of ids are set to
+what the store would have kept. History is left out: nothing that is measured reads it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -18,9 +19,9 @@ from syncd.domain import CloseOrigin, Job, Location, Status
 from syncd.store import Store, Tx, apply, employers, job_columns, keys
 
 EMPLOYER = "Bench"
-#: In one title of 20, and in so many jobs of an employer however many it has.
+#: A word in one title of 20, and a word in seven jobs of an employer, whatever the number of its jobs.
 COMMON, RARE, RARE_JOBS = "cook", "zymurgist", 7
-#: Five titles in a hundred have COMMON in them.
+#: One title of 20 contains COMMON.
 ROLES = (
     "Line Cook",
     *(
@@ -34,29 +35,27 @@ PLACES = tuple(
     (Location(6077243 + n, name, f"{name}, {province}"),)
     for n, (name, province) in enumerate((("Calgary", "AB"), ("Montréal", "QC"), ("Halifax", "NS")))
 )
-#: Of each hundred jobs: so many archived and so many drafts, the others active.
+#: The archived jobs and the drafts of each hundred jobs; the others are active.
 ARCHIVED, DRAFTS = 15, 5
 _START = datetime(2026, 3, 1, tzinfo=UTC)
-#: The daemon archives what has closed, amid the measuring.
+#: Later than any measurement: the daemon would archive jobs that have closed.
 _NEVER = date(2999, 1, 1)
 _BATCH = 10_000
 
 
 def make(folder: Path, jobs: int, employer_count: int = 1) -> str:
-    """An installation in ``folder`` with ``jobs`` jobs shared out among the employers; a key of the first one."""
+    """Make an installation in ``folder`` whose employers share ``jobs`` jobs. Return a key of the first employer."""
     (folder / "config" / "feeds.d").mkdir(parents=True)
     (folder / "config" / "syncd.toml").write_text(
         '[api]\nlisten = "127.0.0.1:0"\n[operator]\nlisten = ""\n[log]\nformat = "json"\nlevel = "info"\n'
     )
     (folder / "var").mkdir()
     with Store.open(f"sqlite:///{folder}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
-        ids = [
-            store.write(lambda tx, n=n: employers.add(tx, f"{EMPLOYER} {n}")).id
-            for n in range(employer_count)
-        ]
+        names = [f"{EMPLOYER} {number}" for number in range(employer_count)]
+        ids = [store.write(partial(employers.add, name=name)).id for name in names]
         made = _jobs(jobs, ids)
         while some := list(islice(made, _BATCH)):
-            store.write(lambda tx, some=some: _insert(tx, some))
+            store.write(partial(_insert, some=some))
         store.write(lambda tx: tx.next_ids("job", jobs))
         while store.index_some():
             pass
@@ -70,7 +69,7 @@ def _insert(tx: Tx, some: list[Job]) -> None:
 
 
 def _jobs(count: int, employer_ids: list[int]) -> Iterator[Job]:
-    """By id. One employer after the other would be kinder to an index than feeds are: they take turns."""
+    """Yield the jobs by id. The employers take turns, as with real feeds: one after another would be faster to index."""
     each = count // len(employer_ids)
     rare = {each * n // RARE_JOBS for n in range(RARE_JOBS)}
     for number in range(count):
@@ -79,7 +78,7 @@ def _jobs(count: int, employer_ids: list[int]) -> Iterator[Job]:
 
 
 def _job(job_id: int, employer_id: int, own: int, *, rare: bool) -> Job:
-    mixed = own * 2_654_435_761 % 2**32  # spreads what would else follow the order of the ids
+    mixed = own * 2_654_435_761 % 2**32  # spreads values that would follow the order of the ids
     role = ROLES[mixed % len(ROLES)]
     part = mixed // 64 % 100
     status = (

@@ -1,5 +1,5 @@
-"""The servers of the HTTP benches, each a process of its own on 127.0.0.1: ``syncd serve`` as it is delivered,
-a bare aiohttp handler, and the FastAPI peer. They hold the same jobs."""
+"""The servers of the HTTP benches, each in a process of its own on 127.0.0.1: ``syncd serve`` as it is delivered, a bare
+aiohttp handler, and the FastAPI server. They have the same jobs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -25,7 +26,7 @@ PLACES = ("Calgary, AB", "Montréal, QC", "Halifax, NS")
 
 
 def body(number: int) -> dict[str, Any]:
-    """A whole job of about 3 KB."""
+    """Return a whole job of about 3 KB."""
     return {
         "referenceId": f"R-{number:06d}",
         "title": f"{TITLES[number % len(TITLES)]} {number}",
@@ -45,7 +46,7 @@ def bodies(count: int) -> Iterator[dict[str, Any]]:
 
 
 def put_template() -> str:
-    """A whole body for any job: ``%06d`` is its number, then a salt in the title."""
+    """Return a body for any job: the first ``%06d`` is its number, the second makes the title different each time."""
     whole = {**body(0), "referenceId": "R-@", "title": "Line Cook @"}
     return json.dumps(whole).replace("%", "%%").replace("@", "%06d", 2)
 
@@ -54,9 +55,9 @@ def put_template() -> str:
 
 
 def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
-    """An installation of syncd with ``jobs`` jobs in ``folder``; a key for them."""
-    from syncd.domain import Actor, ActorKind, Catalogue, check_body
-    from syncd.store import Store, employers, keys, upsert
+    """Make an installation of syncd with ``jobs`` jobs in ``folder``. Return a key of their employer."""
+    from syncd.domain import Actor, ActorKind, Catalogue, JobInput, check_body
+    from syncd.store import Store, Tx, employers, keys, upsert
 
     catalogue, actor, config = Catalogue.default(), Actor(ActorKind.OPERATOR), folder / "config"
     (config / "feeds.d").mkdir(parents=True)
@@ -69,15 +70,19 @@ def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
     with Store.open(f"sqlite:///{folder}/var/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
         employer = store.write(lambda tx: employers.add(tx, EMPLOYER))
         inputs = [check_body(one, catalogue) for one in bodies(jobs)]
+
+        def create(some: list[JobInput], tx: Tx) -> None:
+            for job in some:
+                upsert.create(tx, employer.id, job, actor)
+
         for start in range(0, jobs, 1_000):
-            some = inputs[start : start + 1_000]
-            store.write(lambda tx, some=some: [upsert.create(tx, employer.id, i, actor) for i in some])
+            store.write(partial(create, inputs[start : start + 1_000]))
         return store.write(lambda tx: keys.create(tx, employer.id, "bench", None))[1]
 
 
 def read_ahead(folder: Path) -> None:
-    """Read every database once, so that the load after it finds it in memory: some machines give the memory of a file
-    that nobody reads for some seconds to others, and a load would then measure the disk."""
+    """Read every database once, so that the load after it finds it in memory. Some machines soon free the memory of a
+    file that is not read, and a load would then measure the disk."""
     for path in folder.rglob("*.db"):
         with path.open("rb") as file:
             while file.read(1 << 20):
@@ -85,7 +90,7 @@ def read_ahead(folder: Path) -> None:
 
 
 def serve_bare(port: int, answers: dict[str, bytes]) -> None:
-    """aiohttp and nothing else: the bytes of one job and of one list, whatever is asked; a body is read."""
+    """Serve with aiohttp alone: the same bytes for every job and for every list. A body is read."""
     from aiohttp import web
 
     def always(content: bytes) -> Any:
@@ -108,12 +113,14 @@ def serve_bare(port: int, answers: dict[str, bytes]) -> None:
 
 @dataclass
 class Server:
+    """A running server and its port."""
+
     process: subprocess.Popen[bytes]
     port: int
 
     @classmethod
     def syncd(cls, folder: Path, port: int) -> Server:
-        """The daemon, as an operator starts it; its log goes to a file."""
+        """Start the daemon as an operator starts it, with its log in a file."""
         environ = {**os.environ, "SYNCD_API__LISTEN": f"127.0.0.1:{port}"}
         command = [sys.executable, "-m", "syncd", "serve", "--config", str(folder / "config" / "syncd.toml")]
         with (folder / "log").open("wb") as log:
@@ -122,7 +129,7 @@ class Server:
 
     @classmethod
     def of_bench(cls, what: str, folder: Path, key: str, port: int) -> Server:
-        """``bare`` or ``fastapi``."""
+        """Start the server ``bare`` or ``fastapi``."""
         command = [sys.executable, "-m", "bench.servers", what, str(folder), key, str(port)]
         with (folder / f"{what}.log").open("wb") as log:
             process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
@@ -141,7 +148,7 @@ class Server:
         raise SystemExit("a server did not start; see its log")
 
     def get(self, key: str, path: str) -> bytes:
-        """The body of a 200."""
+        """Return the body of a GET. Raise AssertionError if its status is not 200."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.request("GET", BASE + path, headers={"API-Key": key})
         answer = connection.getresponse()
@@ -151,7 +158,7 @@ class Server:
         return content
 
     def cpu(self) -> float:
-        """Seconds of CPU used so far, all threads."""
+        """Return the CPU seconds used so far by all threads."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -9,6 +9,7 @@
     │   └── IllegalTransition
     ├── PreconditionFailed   If-Match names another version                             → 412
     ├── FeedError            a feed file that cannot be used as a whole
+    ├── UnusableFolder       a folder of a feed is not as syncd needs it: a link, a FIFO, another user's
     └── StoreError           the store cannot serve now or at all
         ├── StoreBusy            locked or full: a later call may succeed
         ├── StoreOverloaded      the writer's queue is full                             → 503
@@ -120,6 +121,15 @@ class FeedError(SyncdError):
         if self.line is not None:
             return f"line {self.line}" + (f", column {self.column}" if self.column is not None else "")
         return f"byte {self.offset}" if self.offset is not None else ""
+
+
+class UnusableFolder(SyncdError):
+    """A feed's folder, or something of syncd's own inside it, is not as syncd needs it. ``place`` is its path; ``why``
+    says what it is instead and what mends it. Only that feed has to wait."""
+
+    def __init__(self, place: object, why: str) -> None:
+        self.place, self.why = place, why
+        super().__init__(f"{place} {why}")
 
 
 class StoreError(SyncdError):

@@ -19,6 +19,12 @@ FORMS = sorted(
 )
 
 
+def anchors(page: str) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page, re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_the_version_is_the_newest_of_the_changelog() -> None:
     released = re.findall(r"^## \[(\d+\.\d+\.\d+)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert PROJECT["version"] == syncd.__version__ == released[0]
@@ -26,8 +32,10 @@ def test_the_version_is_the_newest_of_the_changelog() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-        assert (page.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#:]+)(?:#([^)]*))?\)", page.read_text()):
+        found = page.parent / target
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found.read_text()), f"{target}#{anchor}"
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)

@@ -32,7 +32,8 @@ class Readiness:
         self._stopping = True
 
     async def __call__(self) -> dict[str, Any]:
-        """Return the state of each part: "ok", or what is wrong with it. ``ready``: all are "ok"."""
+        """Return the state of each part: "ok", or what is wrong with it. ``ready``: all are "ok", but for ``feeds``: the
+        service can do its work while feeds are degraded."""
         state = {
             "store": await self._store_state(),
             "sync": self._sync_state(),
@@ -41,7 +42,9 @@ class Readiness:
         }
         if self._stopping:
             state["service"] = "stopping"
-        return {"ready": all(value == "ok" for value in state.values()), **state}
+        ready = all(value == "ok" for value in state.values())
+        degraded = [f"{name}: {reason}" for name, reason in sorted(self._sync.degraded.items())]
+        return {"ready": ready, **state, "feeds": "; ".join(degraded) or "ok"}
 
     @property
     def progressing(self) -> bool:

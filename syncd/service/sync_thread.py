@@ -52,6 +52,11 @@ class SyncThread(threading.Thread):
         """What keeps files from being worked on, in one line; None if nothing does."""
         return self._fault or self._worker.waiting
 
+    @property
+    def degraded(self) -> dict[str, str]:
+        """By feed: what keeps its files, and no others, from being worked on."""
+        return self._worker.degraded
+
     def hint(self) -> None:
         """Have the worker look: something may have happened in the drop folder."""
         self._wake.set()

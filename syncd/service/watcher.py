@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
@@ -18,7 +19,7 @@ log = structlog.get_logger("syncd.service")
 
 #: Milliseconds between two looks at the folders themselves, and from the first event to the hint.
 TICK, GATHER = 300, 100
-#: Seconds before a watcher that died is started again.
+#: Seconds before a watcher that died is started again, and between two looks where it polls.
 PAUSE = 1.0
 
 #: Folders that runs make in a feed's folder.
@@ -56,18 +57,36 @@ class Watcher(threading.Thread):
 
     def _watch(self) -> None:
         """Watch until ``stop``, or until folders are added, removed or replaced."""
+        if self._poll:
+            self._look()
+        else:
+            self._listen()
+
+    def _look(self) -> None:
+        """Compare what lies there. (watchfiles follows links when it polls, and fails where one leads back.)"""
+        before = listing(self._folder)
+        self.running.set()
+        self._hint()
+        while not self._halt.wait(PAUSE):
+            now = listing(self._folder)
+            if now != before:
+                self._hint()
+            before = now
+
+    def _listen(self) -> None:
+        """Wait for events of the folders themselves: a link inside one could lead anywhere."""
         before = identity(self._folder)
         looked = time.monotonic()
         started = False
         for changes in watch(
-            self._folder,
+            *(self._folder / name for name, _device, _inode in before),
+            recursive=False,
             watch_filter=None,
             debounce=GATHER * 10,
             step=GATHER,
             rust_timeout=TICK,
             yield_on_timeout=True,
             stop_event=self._halt,
-            force_polling=self._poll or None,
             ignore_permission_denied=True,
             raise_interrupt=False,
         ):
@@ -92,6 +111,18 @@ def identity(folder: Path) -> Identity:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 found.add((entry.name, top.st_dev, entry.inode()))
+    return frozenset(found)
+
+
+def listing(folder: Path) -> frozenset[tuple[str, str, int, int, int]]:
+    """Return the entries of the drop folder and of each folder directly in it. Raises FileNotFoundError."""
+    found = set()
+    for name, _device, _inode in identity(folder):
+        with suppress(FileNotFoundError, PermissionError, NotADirectoryError):
+            for entry in os.scandir(folder / name):
+                if entry.name not in OURS:
+                    look = entry.stat(follow_symlinks=False)
+                    found.add((name, entry.name, look.st_ino, look.st_size, look.st_mtime_ns))
     return frozenset(found)
 
 

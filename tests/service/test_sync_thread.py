@@ -18,7 +18,7 @@ class Worker:
     """Counts ticks; ``faults`` are raised one after the other."""
 
     def __init__(self, *faults, due=None):
-        self.faults, self.due, self.waiting = list(faults), due, None
+        self.faults, self.due, self.waiting, self.degraded = list(faults), due, None, {}
         self.feeds, self.seen = {}, []
         self.ticked = threading.Semaphore(0)
 
@@ -113,7 +113,8 @@ def ready(store, begin):
 
 
 async def test_all_is_well(ready):
-    assert await ready[0]() == {"ready": True, "store": "ok", "sync": "ok", "watcher": "ok", "loop": "ok"}
+    parts = ("store", "sync", "watcher", "loop", "feeds")
+    assert await ready[0]() == {"ready": True} | dict.fromkeys(parts, "ok")
     assert ready[0].progressing
 
 
@@ -139,6 +140,15 @@ async def test_whatever_is_wrong_is_named(ready, store, part):
     state = await readiness()
     assert state.pop("ready") is False
     assert sum(value != "ok" for value in state.values()) == 1
+
+
+async def test_feeds_that_are_degraded_are_named_and_the_service_is_ready(ready):
+    readiness, worker, *_ = ready
+    worker.degraded = {"b": "its folder is a FIFO", "a": "no employer"}
+    state = await readiness()
+    assert state["ready"] is True
+    assert state["feeds"] == "a: no employer; b: its folder is a FIFO"
+    assert state["sync"] == "ok"
 
 
 async def test_a_worker_that_is_stuck_or_gone_starves_the_watchdog(ready):

@@ -3,6 +3,7 @@
 import os
 import shutil
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -100,6 +101,38 @@ def test_a_name_that_is_not_utf8_does_not_end_it(watched):
         if hinted.wait(1):
             return
     pytest.fail("it has died")
+
+
+@pytest.mark.parametrize("poll", [False, True], ids=["told", "polling"])
+def test_links_lead_it_nowhere(tmp_path, poll):
+    drop, outside = tmp_path / "drop" / "acme", tmp_path / "outside"
+    drop.mkdir(parents=True)
+    for number in range(50):
+        (outside / str(number)).mkdir(parents=True)
+    for name, target in (("outside", outside), ("itself", "."), ("above", "..")):
+        (drop / name).symlink_to(target)
+    before, hinted = watches(), threading.Event()
+    watcher = Watcher(drop.parent, hinted.set, poll=poll)
+    watcher.start()
+    try:
+        expect(hinted)
+        assert watcher.running.is_set()
+        assert watches() - before <= 3
+        (drop / "jobs.csv").write_text("x")
+        expect(hinted)
+        assert watcher.running.is_set()
+    finally:
+        watcher.stop()
+        watcher.join(PATIENCE)
+
+
+def watches():
+    """How many places this process has the kernel watch."""
+    count = 0
+    for info in os.listdir("/proc/self/fdinfo"):
+        with suppress(FileNotFoundError), open(f"/proc/self/fdinfo/{info}") as file:
+            count += sum(line.startswith("inotify wd") for line in file)
+    return count
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_an_added_place_keeps_its_id_and_is_its_employers(board, store: Store, e
 
 
 def test_two_jobs_of_one_batch_share_a_new_place(store: Store, employer: Employer, board) -> None:
-    from syncd.domain.plan import Create
+    from syncd.domain import Create
 
     new = find(store, employer, "Petit-Lac, QC")
     jobs = board.apply(*(Create(board.job(locations=(new,))) for _ in range(3)))
@@ -131,9 +131,7 @@ def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, boar
     new = find(store, employer, "Petit-Lac, QC")
 
     def fn(tx):
-        from syncd.domain.plan import Create
-
-        from syncd.domain.job import Actor, ActorKind
+        from syncd.domain import Actor, ActorKind, Create
 
         apply(tx, [Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
         raise ZeroDivisionError
@@ -172,7 +170,7 @@ def test_new_place_data_changes_names_and_removes_nothing(
 
 
 def test_an_upsert_with_an_unknown_place_twice_is_one_job_unchanged(store: Store, employer: Employer) -> None:
-    from syncd.domain.job import Actor, ActorKind
+    from syncd.domain import Actor, ActorKind
 
     sent = JobInput(
         {"title": "x", "referenceId": "A", "categories": (1,), "locations": (Place("Petit-Lac", "QC"),)}

@@ -1,7 +1,9 @@
 """The run log and what a crash needs of it; answers kept for idempotency keys."""
 
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -38,10 +40,8 @@ def begin(store: Store, employer: Employer, feed: int):
 
 @pytest.fixture
 def end(store: Store, clock):
-    def fn(run: Run, state: RunState, **fields: object) -> Run:
-        run.state, run.ended_at = state, clock()
-        for name, value in fields.items():
-            setattr(run, name, value)
+    def fn(run: Run, state: RunState, **fields: Any) -> Run:
+        run = replace(run, state=state, ended_at=clock(), **fields)
         store.write(lambda tx: runs.save(tx, run))
         return run
 
@@ -66,18 +66,25 @@ def test_a_run_begins_claimed(begin, clock, employer: Employer) -> None:
 
 def test_what_is_saved_comes_back(begin, store: Store, clock) -> None:
     run = begin()
-    run.state, run.attempt, run.holds = RunState.HELD, 2, HoldScope.ARCHIVE
-    run.withheld, run.reason, run.sha256 = "w", "r", "ab" * 32
-    run.ended_at = clock() + timedelta(microseconds=1)
-    run.counts = RunCounts(*range(11))
-    run.phases = {"read": 0.25, "apply": 1.5}
+    run = replace(
+        run,
+        state=RunState.HELD,
+        attempt=2,
+        holds=HoldScope.ARCHIVE,
+        withheld="w",
+        reason="r",
+        sha256="ab" * 32,
+        ended_at=clock() + timedelta(microseconds=1),
+        counts=RunCounts(*range(11)),
+        phases={"read": 0.25, "apply": 1.5},
+    )
     store.write(lambda tx: runs.save(tx, run))
     assert store.read(lambda tx: runs.get(tx, run.id)) == run
 
 
 def test_a_run_that_is_not_there_is_not_found(begin, store: Store) -> None:
     run = begin()
-    run.id = 99
+    run = replace(run, id=99)
     for call in (
         lambda tx: runs.get(tx, 99),
         lambda tx: runs.save(tx, run),
@@ -102,7 +109,7 @@ def test_the_last_run_in_a_state_and_the_unfinished_ones(begin, end, feed: int, 
     one, two, three, four = begin(), begin(), begin(), begin()
     end(one, RunState.SUCCEEDED)
     end(two, RunState.FAILED)
-    three.state = RunState.ARCHIVING
+    three = replace(three, state=RunState.ARCHIVING)
     store.write(lambda tx: runs.save(tx, three))
     last = [
         store.read(lambda tx, s=states: runs.last(tx, feed, s))

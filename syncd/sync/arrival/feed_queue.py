@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
 import structlog
@@ -15,11 +14,12 @@ from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
 from syncd.logs import Event
 from syncd.store import Store, Tx, runs
+from syncd.sync.arrival.filing import Filing
 from syncd.sync.arrival.inbox import Inbox
 from syncd.sync.arrival.retry import passing, patiently
 from syncd.sync.arrival.sweep import sweep
 from syncd.sync.files import Candidate, Claimed, Stray, shown
-from syncd.sync.report import refresh_reports, write_reports
+from syncd.sync.report import refresh_reports, written_reports
 from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
 
 log = structlog.get_logger("syncd.sync")
@@ -68,7 +68,7 @@ class Delivery:
 
 class Lane:
     """Lives from tick to tick. ``due`` is a moment of the monotonic clock; ``waiting`` says why the last
-    visit failed.
+    visit failed, ``alone`` that other feeds cannot be concerned.
 
     All that writes to the feed's folder or runs its files is only for who holds ``inbox.lock()``.
     """
@@ -84,8 +84,10 @@ class Lane:
             tools.at,
         )
         self.inbox = Inbox(feed.folder, feed.config.settle, feed.config.marker, tools.monotonic)
+        self.filing = Filing(feed.folder)
         self.due: float | None = None
         self.waiting: str | None = None
+        self.alone = False
         self.failures = 0
         self.stray: tuple[Stray, ...] = ()
         self._rest_until = 0.0
@@ -125,7 +127,7 @@ class Lane:
         waiting += [Delivery(candidate) for candidate in scan.ready]
         self._run_all(sorted(waiting, key=lambda delivery: delivery.age), ended)
         if self._monotonic() >= self._sweep_at:
-            sweep(self._store, self.feed, self.inbox)
+            sweep(self._store, self.feed, self.filing)
             self._sweep_at = self._monotonic() + SWEEP
 
     def _run_all(self, deliveries: list[Delivery], ended: list[Run]) -> None:
@@ -336,16 +338,13 @@ class Lane:
     def _file(self, claimed: Claimed, run: Run) -> None:
         """Reports first, then the file itself: one that lies in ``done/`` has them."""
 
-        def beside(filed: Path) -> None:
-            self.inbox.keep_scratch(claimed, filed)
-            write_reports(self._store, run.id, filed)
-            self._at("reported")
+        def file_away() -> None:
+            reports = written_reports(self._store, run.id)
+            failed = run.state is RunState.FAILED
+            self.filing.file_away(claimed, run.id, failed, reports, lambda: self._at("reported"))
 
         try:
-            patiently(
-                lambda: self.inbox.file_away(claimed, run.id, run.state is RunState.FAILED, beside),
-                self._sleep,
-            )
+            patiently(file_away, self._sleep)
         except FileNotFoundError:
             log.warning(Event.FEED_FILE_LOST, run=run.id, feed=run.feed, file=run.file)
         self._at("filed")

@@ -1,5 +1,4 @@
-"""One feed's folder: sees which files are complete, claims them, files them away
-(docs/reconciliation.md "When a file is taken").
+"""One feed's folder: sees which files are complete and claims them (docs/reconciliation.md "When a file is taken").
 
 Everything goes by directory descriptors and without following links, so that no rename under our feet leads
 out of the drop folder. Nothing here knows runs, feeds' settings beyond ``settle`` and ``marker``, or the
@@ -9,18 +8,21 @@ OSErrors that are not said to be handled come through.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
-from syncd.errors import FeedError
+from syncd.errors import FeedError, UnusableFolder
 from syncd.sync.arrival import lease
 from syncd.sync.arrival.lease import Lease
 from syncd.sync.files import (
     CLAIMED,
     DONE,
+    DRAFT,
     FAILED,
     FILE_FLAGS,
     Candidate,
@@ -29,21 +31,22 @@ from syncd.sync.files import (
     Stillness,
     Stray,
     Waiting,
-    by_fd,
     claim_name,
     copy_into,
+    discard,
+    elsewhere,
     flock,
     fresh_token,
     kind_of,
     look_of,
+    made_within,
     mode_of,
     never_taken,
     nonblocking,
     opened,
+    opened_in,
     opened_within,
     parse_claim,
-    parse_filed,
-    reserve,
     same,
     shown,
 )
@@ -53,6 +56,8 @@ from syncd.sync.run import FILE_CHANGED
 WITHOUT_LEASE, EMPTY = 30.0, 60.0
 #: Bytes of a file's beginning in which the mark of mended rows stands, if it has one.
 HEAD = 65_536
+#: Seconds after which nobody is at work on a draft.
+OLD = 60.0
 MARK = b"syncd_errors"
 
 
@@ -68,25 +73,36 @@ class Inbox:
         self._orphaned = Stillness(monotonic)
 
     def prepare(self) -> None:
-        """Makes the folder and the three inside it, where they are not there."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with opened(self.folder) as folder:
-            for name, mode in ((CLAIMED, 0o700), (DONE, 0o777), (FAILED, 0o777)):
-                with suppress(FileExistsError):
-                    os.mkdir(name, mode, dir_fd=folder)
+        """Makes the folder and the three inside it, where they are not there. Raises UnusableFolder for one that no
+        file could be moved into."""
+        with suppress(FileExistsError):
+            self.folder.mkdir(parents=True)
+        for name in (CLAIMED, DONE, FAILED):
+            with made_within(self.folder, name):
+                pass
 
     @contextmanager
     def lock(self) -> Iterator[bool]:
         """Whether this process alone may run the feed: False while another one does. Held until the block
         ends."""
         with self._sub(CLAIMED) as folder:
-            fd = os.open(
-                ".lock", os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder
-            )
+            fd = self._open_lock(folder)
         try:
             yield flock(fd)
         finally:
             os.close(fd)
+
+    def _open_lock(self, folder: int) -> int:
+        try:
+            fd = os.open(".lock", FILE_FLAGS | os.O_CREAT, 0o600, dir_fd=folder)
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                return fd
+            os.close(fd)
+        except OSError as error:
+            if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+                raise
+        why = f"is {kind_of(mode_of('.lock', folder))}, not a file: remove it"
+        raise UnusableFolder(self.folder / CLAIMED / ".lock", why)
 
     # -- seeing -----------------------------------------------------------------------------------
 
@@ -99,35 +115,53 @@ class Inbox:
         with opened(self.folder) as folder:
             names = set(os.listdir(folder))
             for name in sorted(names - {DONE, FAILED}):
-                match self._judge(folder, name, names):
+                match self._judge(folder, name):
                     case Candidate() as candidate:
                         ready.append(candidate)
                     case Waiting() as wait:
                         waiting.append(wait)
                     case Stray() as thing:
                         stray.append(thing)
+        stray += self._claimed_strays()
         self._loose.keep(names)
         ready.sort(key=lambda c: (c.mtime_ns, c.name))
         return Scan(tuple(ready), tuple(waiting), tuple(stray))
 
-    def _judge(self, folder: int, name: str, names: set[str]) -> Candidate | Waiting | Stray | None:
-        if never_taken(name) or (self.marker and name.endswith(self.marker)):
+    def _claimed_strays(self) -> list[Stray]:
+        """What was exchanged for a file in the moment of its claim."""
+        with self._sub(CLAIMED) as claims:
+            found = [
+                (name, mode_of(name, claims)) for name in sorted(os.listdir(claims)) if parse_claim(name)
+            ]
+        return [
+            Stray(f"{CLAIMED}/{name}", f"{kind_of(mode)}: only regular files are taken")
+            for name, mode in found
+            if mode and not stat.S_ISREG(mode)
+        ]
+
+    def _judge(self, folder: int, name: str) -> Candidate | Waiting | Stray | None:
+        if never_taken(name):
             return None
         try:
             look = os.stat(name, dir_fd=folder, follow_symlinks=False)
         except FileNotFoundError:
             return None
+        is_marker = bool(self.marker and name.endswith(self.marker))
         if not stat.S_ISREG(look.st_mode):
-            return Stray(shown(name), f"{kind_of(look.st_mode)}: only regular files are taken")
+            rule = "only a regular file is a marker" if is_marker else "only regular files are taken"
+            return Stray(shown(name), f"{kind_of(look.st_mode)}: {rule}")
+        if is_marker:
+            return None
         if self.marker:
-            why = self._by_marker(name, names) or self._by_opening(folder, name)
+            why = self._by_marker(folder, name) or self._by_opening(folder, name)
         else:
             why = self._by_stillness(folder, name, look)
         return why or Candidate(name, look.st_size, look.st_mtime_ns, (look.st_dev, look.st_ino))
 
-    def _by_marker(self, name: str, names: set[str]) -> Waiting | None:
+    def _by_marker(self, folder: int, name: str) -> Waiting | None:
         marker = f"{name}{self.marker}"
-        return None if marker in names else Waiting(shown(name), f"{shown(marker)} is not there")
+        there = stat.S_ISREG(mode_of(marker, folder))
+        return None if there else Waiting(shown(name), f"{shown(marker)} is not there")
 
     def _by_stillness(self, folder: int, name: str, look: os.stat_result) -> Waiting | Stray | None:
         age = self._loose.age(name, look_of(look))
@@ -178,12 +212,15 @@ class Inbox:
     def claim(self, candidate: Candidate) -> Claimed | None:
         """Renames it into ``.claimed/`` and locks it; None if it is gone (another process was faster), or if
         something else lay there by then: that stays in ``.claimed/`` and has to settle there."""
-        with opened(self.folder) as folder, self._sub(CLAIMED) as claims:
+        place = self.folder / CLAIMED
+        with opened(self.folder) as folder, opened_in(folder, place) as claims:
             name = claim_name(fresh_token(claims), candidate.name)
             try:
                 os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
             except FileNotFoundError:
                 return None
+            except OSError as error:
+                raise elsewhere(place) if error.errno == errno.EXDEV else error from None
             claimed = self._take(claims, name, shown(candidate.name))
             self._drop_marker(folder, candidate.name)
             for fd in (*((claimed.fd,) if claimed else ()), claims, folder):
@@ -251,8 +288,8 @@ class Inbox:
             names = os.listdir(claims)
             live = {parsed[0] for parsed in map(parse_claim, names) if parsed}
             for name in names:
-                if name.startswith(".copy-") or (".rejected." in name and name[1:9] not in live):
-                    os.unlink(name, dir_fd=claims)
+                if name.startswith(".copy-") or _is_abandoned(name, live, claims):
+                    discard(claims, name)
 
     def _take(self, claims: int, name: str, shown_name: str) -> Claimed | None:
         """Opens and locks; None for what is no regular file, is gone, is not ours to read, or is locked by
@@ -277,55 +314,7 @@ class Inbox:
             with suppress(FileNotFoundError):
                 look = os.stat(name + self.marker, dir_fd=folder, follow_symlinks=False)
                 if before is None or look.st_ctime_ns <= before:
-                    os.unlink(name + self.marker, dir_fd=folder)
-
-    # -- filing -----------------------------------------------------------------------------------
-
-    def file_away(
-        self, claimed: Claimed, run_id: int, failed: bool, beside: Callable[[Path], None] | None = None
-    ) -> Path:
-        """Moves the file to ``done/`` or ``failed/`` as RUN-NAME, durably, and gives up the claim.
-
-        ``beside`` is called first with the path that it will have, to write reports there; so a file that has
-        moved has them. The name is reserved by an empty file, which a crash may leave behind and the next
-        attempt takes again. Raises FileNotFoundError if the claimed file is gone.
-        """
-        sub = FAILED if failed else DONE
-        with self._sub(CLAIMED) as claims, self._sub(sub) as target:
-            os.stat(claimed.claimed_name, dir_fd=claims, follow_symlinks=False)
-            name = reserve(target, run_id, claimed.name)
-            if beside is not None:
-                beside(by_fd(target, self.folder / sub) / name)
-            os.rename(claimed.claimed_name, name, src_dir_fd=claims, dst_dir_fd=target)
-            for fd in (target, claims):
-                os.fsync(fd)
-        claimed.close()
-        return self.folder / sub / name
-
-    def keep_scratch(self, claimed: Claimed, filed: Path) -> None:
-        """Moves the finished file of rejected records from beside the claim to beside ``filed``."""
-        stem = f"{claimed.scratch.name}."
-        with self._sub(CLAIMED) as claims:
-            for name in os.listdir(claims):
-                if name.startswith(stem) and not name.endswith(".part"):
-                    target = filed.with_name(f"{filed.name}.rejected.{name.removeprefix(stem)}")
-                    os.rename(name, target, src_dir_fd=claims)
-
-    def filed(self) -> list[tuple[int, Path]]:
-        """(run number, path) of all that runs have left in ``done/`` and ``failed/``, oldest run first."""
-        found = []
-        for sub in (DONE, FAILED):
-            with self._sub(sub) as folder:
-                for name in os.listdir(folder):
-                    number = parse_filed(name)
-                    if number is not None and stat.S_ISREG(mode_of(name, folder)):
-                        found.append((number, self.folder / sub / name))
-        return sorted(found)
-
-    def remove(self, path: Path) -> None:
-        """Removes one that ``filed`` named."""
-        with self._sub(path.parent.name) as folder, suppress(FileNotFoundError):
-            os.unlink(path.name, dir_fd=folder)
+                    discard(folder, name + self.marker)
 
     def _sub(self, name: str) -> AbstractContextManager[int]:
         return opened_within(self.folder, name)
@@ -336,6 +325,15 @@ def strays(drop: Path, feeds: set[str]) -> list[Stray]:
     there."""
     names = (n for n in sorted(os.listdir(drop)) if n not in feeds and not n.startswith((".", "README")))
     return [Stray(shown(name), "it is in no feed's folder") for name in names]
+
+
+def _is_abandoned(name: str, live: set[str], claims: int) -> bool:
+    """Whether a run or a command that is no more left it: a note or scratch file of a file that has gone, an old draft."""
+    if name.startswith(DRAFT):
+        with suppress(FileNotFoundError):
+            return time.time() - os.stat(name, dir_fd=claims, follow_symlinks=False).st_mtime > OLD
+        return False
+    return name[9:].startswith((".rejected.", ".filing-")) and name[1:9] not in live
 
 
 def _marked(head: bytes) -> bool:

@@ -9,22 +9,22 @@ from pathlib import Path
 from syncd.domain import Run, RunState
 from syncd.errors import NotFound
 from syncd.store import Store, Tx, runs
-from syncd.sync.arrival.inbox import Inbox
+from syncd.sync.arrival.filing import Filing
 from syncd.sync.files import cut
 from syncd.sync.run import Feed
 
 
-def sweep(store: Store, feed: Feed, inbox: Inbox) -> int:
+def sweep(store: Store, feed: Feed, filing: Filing) -> int:
     """Removes what ended more than ``keep_files`` ago, with its reports; how many files went. A held run
     keeps its own, and so does what the store knows no run of this feed for: somebody else put it there."""
-    found = {number: [path for _, path in group] for number, group in groupby(inbox.filed(), lambda f: f[0])}
+    found = {number: [path for _, path in group] for number, group in groupby(filing.filed(), lambda f: f[0])}
     old = [
         path
         for run in store.read(lambda tx: _old(tx, feed, list(found)))
         for path in _own(run, found[run.id])
     ]
     for path in old:
-        inbox.remove(path)
+        filing.remove(path)
     return len(old)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import structlog
 
 from syncd.domain import Run
-from syncd.errors import FeedError, StoreClosed, SyncdError
+from syncd.errors import FeedError, StoreClosed, SyncdError, UnusableFolder
 from syncd.logs import Event
 from syncd.store import Store
 from syncd.sync.arrival.feed_queue import Lane, Runs, Tools
@@ -28,6 +28,8 @@ from syncd.sync.run import Feed, Progress, Stopped
 
 log = structlog.get_logger("syncd.sync")
 
+#: What a partner can bring about.
+_ALONE = (UnusableFolder, FeedError, FileNotFoundError)
 #: Seconds between two looks at a feed that another process runs.
 ELSEWHERE = 1.0
 
@@ -62,9 +64,16 @@ class Worker:
 
     @property
     def waiting(self) -> str | None:
-        """What keeps feeds from being worked on, one line; None if nothing does. For ``/readyz``."""
-        reasons = [f"{name}: {lane.waiting}" for name, lane in self._lanes.items() if lane.waiting]
+        """What keeps feeds from being worked on, one line, but for ``degraded``; None if nothing does."""
+        reasons = [
+            f"{name}: {lane.waiting}" for name, lane in self._lanes.items() if lane.waiting and not lane.alone
+        ]
         return "; ".join(reasons) or None
+
+    @property
+    def degraded(self) -> dict[str, str]:
+        """By feed: what is wrong with its folder or its file, which is no fault of the service."""
+        return {name: lane.waiting for name, lane in self._lanes.items() if lane.waiting and lane.alone}
 
     @property
     def due(self) -> float | None:
@@ -145,7 +154,8 @@ class Worker:
         lane.failures += 1
         lane.rest(pause(lane.failures))
         reason = _in_words(error, lane.feed.folder)
-        if passing(error) or isinstance(error, OSError | FeedError):
+        lane.alone = isinstance(error, _ALONE)
+        if passing(error) or lane.alone or isinstance(error, OSError):
             log.warning(Event.FEED_WAITING, feed=lane.feed.name, reason=reason, seconds=pause(lane.failures))
         else:
             log.exception(Event.FEED_FAULT, feed=lane.feed.name, reason=reason)

@@ -3,19 +3,22 @@ link."""
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from syncd.sync.files.names import filed_name
+from syncd.errors import UnusableFolder
+from syncd.sync.files.names import CLAIMED
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OTHERS = 0o077
 #: This process's open files, by descriptor.
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -120,22 +123,80 @@ class Stillness:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[int]:
-    fd = os.open(folder, FOLDER_FLAGS)
-    try:
+    """Open a folder that is not a link. Raises UnusableFolder for what is not a folder, OSError."""
+    with _closing(_open_folder(folder, folder)) as fd:
         yield fd
-    finally:
-        os.close(fd)
+
+
+@contextmanager
+def opened_in(outer: int, place: Path) -> Iterator[int]:
+    """Open the folder at ``place``, which lies in the open folder ``outer`` and is not a link. The folder of claimed files
+    must belong to syncd's user, and is closed to all others. Raises UnusableFolder, OSError."""
+    with _closing(_open_folder(place.name, place, outer)) as fd:
+        if place.name == CLAIMED:
+            _close_to_others(fd, place)
+        yield fd
 
 
 @contextmanager
 def opened_within(folder: Path, name: str) -> Iterator[int]:
-    """The folder ``name`` inside ``folder``; neither may be a link."""
+    """Open the folder ``name`` inside ``folder`` in the way of ``opened_in``; neither may be a link."""
+    with opened(folder) as outer, opened_in(outer, folder / name) as fd:
+        yield fd
+
+
+@contextmanager
+def made_within(folder: Path, name: str) -> Iterator[int]:
+    """Open it in the way of ``opened_within``; make it if it is not there. It has to be on the file system of
+    ``folder``, for files are renamed into it."""
     with opened(folder) as outer:
-        fd = os.open(name, FOLDER_FLAGS, dir_fd=outer)
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700 if name == CLAIMED else 0o777, dir_fd=outer)
+        with opened_in(outer, folder / name) as fd:
+            if os.fstat(fd).st_dev != os.fstat(outer).st_dev:
+                raise elsewhere(folder / name)
+            yield fd
+
+
+def elsewhere(place: Path) -> UnusableFolder:
+    """Return what to raise about a folder inside a feed's that files cannot be renamed into."""
+    return UnusableFolder(place, f"is on another file system than {place.parent}: a feed needs one for all")
+
+
+@contextmanager
+def _closing(fd: int) -> Iterator[int]:
     try:
         yield fd
     finally:
         os.close(fd)
+
+
+def _open_folder(name: str | Path, place: Path, outer: int | None = None) -> int:
+    try:
+        return os.open(name, FOLDER_FLAGS, dir_fd=outer)
+    except OSError as error:
+        if error.errno in (errno.ENOTDIR, errno.ELOOP):
+            what = kind_of(os.stat(name, dir_fd=outer, follow_symlinks=False).st_mode)
+            why = f"is {what}, not a folder: remove it, and syncd makes the folder"
+            raise UnusableFolder(place, why) from error
+        if isinstance(error, PermissionError) and outer is not None:
+            why = f"cannot be opened: {error.strerror}; syncd's user needs to read, write and enter it"
+            raise UnusableFolder(place, why) from error
+        raise
+
+
+def _close_to_others(fd: int, place: Path) -> None:
+    """Make an open folder one that only syncd's user can enter, as a copied installation may not have it."""
+    look, user = os.fstat(fd), os.geteuid()
+    if look.st_uid != user:
+        why = f"belongs to the user {look.st_uid}, not to syncd's user {user}: remove it, and syncd makes its own"
+        raise UnusableFolder(place, why)
+    if look.st_mode & _OTHERS:
+        os.fchmod(fd, stat.S_IMODE(look.st_mode) & ~_OTHERS)
+        mode = stat.S_IMODE(os.fstat(fd).st_mode)
+        if mode & _OTHERS:
+            why = f"can be entered by other users (mode {mode:04o}), and its file system does not let that be changed"
+            raise UnusableFolder(place, why)
 
 
 def by_fd(fd: int, real: Path) -> Path:
@@ -159,23 +220,6 @@ def fresh_token(claims: int) -> str:
     return next(token for token in iter(lambda: secrets.token_hex(4), None) if token not in taken)
 
 
-def reserve(target: int, run_id: int, name: str) -> str:
-    """A name that is free, held by an empty file: a new one or one that an attempt before us left."""
-    copy = 1
-    while True:
-        wanted = filed_name(run_id, name, copy)
-        try:
-            os.close(
-                os.open(wanted, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o660, dir_fd=target)
-            )
-        except FileExistsError:
-            look = os.stat(wanted, dir_fd=target, follow_symlinks=False)
-            if not stat.S_ISREG(look.st_mode) or look.st_size:
-                copy += 1
-                continue
-        return wanted
-
-
 def nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -184,11 +228,23 @@ def look_of(look: os.stat_result) -> tuple[int, int, int, int]:
     return look.st_dev, look.st_ino, look.st_size, look.st_mtime_ns
 
 
+def open_regular(name: str, folder: int) -> int | None:
+    """Open a regular file for reading, None for anything else. Waits for nobody. Raises OSError."""
+    if not stat.S_ISREG(mode_of(name, folder)):
+        return None
+    fd = os.open(name, FILE_FLAGS, dir_fd=folder)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    return None
+
+
 def same(fd: int, candidate: Candidate) -> bool:
     return look_of(os.fstat(fd)) == (*candidate.identity, candidate.size, candidate.mtime_ns)
 
 
 def mode_of(name: str, folder: int) -> int:
+    """Return the type and rights of what lies under ``name``, 0 for nothing."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
     except FileNotFoundError:
@@ -197,6 +253,7 @@ def mode_of(name: str, folder: int) -> int:
 
 def kind_of(mode: int) -> str:
     for test, word in (
+        (stat.S_ISREG, "a file"),
         (stat.S_ISLNK, "a symbolic link"),
         (stat.S_ISDIR, "a folder"),
         (stat.S_ISFIFO, "a FIFO"),

@@ -50,6 +50,12 @@ def filed_name(run_id: int, name: str, copy: int = 1) -> str:
     return f"{run_id}-{cut(name)}" if copy == 1 else f"{run_id}.{copy}-{cut(name)}"
 
 
+def is_filed_as(name: str, run_id: int, file: str) -> bool:
+    """Whether ``name`` is one that the file of a run may have got; ``file`` is its name as shown."""
+    number, _, rest = name.partition("-")
+    return number.partition(".")[0] == str(run_id) and rest == cut(file)
+
+
 def parse_filed(name: str) -> int | None:
     """The number of the run that filed ``name``, None for a name that no run makes."""
     found = _FILED.match(name)

@@ -9,7 +9,7 @@ from syncd.sync.report.reports import (
     unknown_json,
     warning_json,
     would_archive_json,
-    write_reports,
+    written_reports,
 )
 
 __all__ = [
@@ -21,5 +21,5 @@ __all__ = [
     "unknown_json",
     "warning_json",
     "would_archive_json",
-    "write_reports",
+    "written_reports",
 ]

@@ -19,9 +19,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from syncd.domain import FeedWarning, RejectedRow, Run, RunState, UnknownValues
-from syncd.errors import Problem
+from syncd.errors import Problem, UnusableFolder
 from syncd.store import Store, Tx, history, jobs, results, runs
-from syncd.sync.files import DONE, FAILED, by_fd, opened_within, parse_filed
+from syncd.sync.files import (
+    CLAIMED,
+    DONE,
+    FAILED,
+    is_filed_as,
+    made_within,
+    moving_into,
+    opened_within,
+    replace_own,
+)
 from syncd.sync.report.html import render_html
 from syncd.sync.run import ShownPlan, particulars
 
@@ -55,26 +64,33 @@ def report(
     return store.read(lambda tx: _report(tx, run_id, most, would_archive))
 
 
-def write_reports(store: Store, run_id: int, filed: Path) -> None:
-    """Writes ``FILED.report.json`` and ``FILED.report.html``, each whole or not at all. ``filed`` is the path
-    of the run's file in ``done/`` or ``failed/``; older reports of the same run are replaced. Raises
-    NotFound, OSError."""
+def written_reports(store: Store, run_id: int) -> dict[str, bytes]:
+    """Return the reports that lie beside a run's file: what their names add to the file's → content. Raises NotFound."""
     data = report(store, run_id)
     text = json.dumps(data, indent=2, ensure_ascii=False, default=str)
-    _replace(filed.with_name(f"{filed.name}.report.json"), text)
-    _replace(filed.with_name(f"{filed.name}.report.html"), render_html(data))
+    return {
+        ".report.json": text.encode("utf-8", "replace"),
+        ".report.html": render_html(data).encode("utf-8", "replace"),
+    }
 
 
 def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
     """Writes a filed run's reports anew: a decision or a later file changed what it has come to. ``folder``
-    is the feed's (DROP/FEED). A run whose reports are no longer there is left alone. Raises NotFound,
-    OSError."""
+    is the feed's (DROP/FEED). Reports that are no longer there or no longer syncd's are left alone, and so are all in
+    folders that cannot be used. Raises NotFound, OSError."""
+    file = store.read(lambda tx: runs.get(tx, run_id)).file
+    reports = written_reports(store, run_id)
     for sub in (DONE, FAILED):
-        with suppress(FileNotFoundError), opened_within(folder, sub) as fd:
-            names = {name for name in os.listdir(fd) if parse_filed(name) == run_id}
-            for name in names:
-                if f"{name}.report.json" in names:
-                    write_reports(store, run_id, by_fd(fd, folder / sub) / name)
+        with (
+            suppress(FileNotFoundError, UnusableFolder),
+            opened_within(folder, sub) as target,
+            made_within(folder, CLAIMED) as private,
+            moving_into(folder / sub),
+        ):
+            for name in os.listdir(target):
+                if is_filed_as(name, run_id, file):
+                    for suffix, content in reports.items():
+                        replace_own(private, content, target, name + suffix)
 
 
 def would_archive_json(
@@ -194,13 +210,3 @@ def _shortened(value: object, most: int = VALUE) -> object:
 
 def _instant(moment: datetime | None) -> str | None:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
-
-
-def _replace(path: Path, text: str) -> None:
-    """Durable: the name shows the old content or all of the new one."""
-    draft = path.with_name(f".{path.name}.tmp")
-    with draft.open("w", encoding="utf-8", errors="replace") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)

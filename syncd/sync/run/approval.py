@@ -6,12 +6,16 @@ stays held: it has to be approved again, and then shows what is left."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 
 from syncd.domain import Run, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Store, Tx, results, runs
-from syncd.sync.files import CLAIMED, DONE, parse_filed
+from syncd.sync.files import CLAIMED, DONE, OPEN_FILES, mode_of, open_regular, opened_within, parse_filed
 from syncd.sync.run import events
 from syncd.sync.run.feed import Feed
 from syncd.sync.run.held_plan import ShownPlan
@@ -59,17 +63,39 @@ def feed_of(run: Run, feed: Feed | None) -> Feed:
     return feed
 
 
-def filed(store: Store, run: Run, feed: Feed) -> SourceFile:
-    """Return the run's file in ``done/``, found by the run's number and by its bytes. Raises NotFound."""
+@contextmanager
+def filed(store: Store, run: Run, feed: Feed) -> Iterator[SourceFile]:
+    """Open the run's file in ``done/``, found by the run's number and by its bytes. Raises NotFound, UnusableFolder."""
+    fd = _find(feed.folder, run)
+    if fd is None:
+        raise NotFound("file", run.file, _where(store, run, feed))
+    try:
+        yield _source(fd, run)
+    finally:
+        os.close(fd)
+
+
+def _find(feed: Path, run: Run) -> int | None:
+    with suppress(FileNotFoundError), opened_within(feed, DONE) as folder:
+        for name in sorted(os.listdir(folder)):
+            fd = open_regular(name, folder) if parse_filed(name) == run.id else None
+            if fd is not None:
+                source = _source(fd, run)
+                if source.size == run.size and sha256(source, lambda done: None).hex() == run.sha256:
+                    return fd
+                os.close(fd)
+    return None
+
+
+def _source(fd: int, run: Run) -> SourceFile:
+    return SourceFile.of(OPEN_FILES / str(fd), run.file)
+
+
+def _where(store: Store, run: Run, feed: Feed) -> str:
+    """Return why the file is not in ``done/``, and what to do."""
     folder = feed.folder / DONE
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if parse_filed(path.name) != run.id or path.is_symlink() or not path.is_file():
-            continue
-        source = SourceFile.of(path, run.file)
-        if source.size == run.size and sha256(source, lambda done: None).hex() == run.sha256:
-            return source
-    hint = f"it is no longer in {folder}; reject the run, or send the file again"
     name = store.read(lambda tx: runs.claimed_name(tx, run.id))
-    if name is not None and (feed.folder / CLAIMED / name).exists():
-        hint = f"it is just being moved to {folder}; try again in a moment"
-    raise NotFound("file", run.file, hint)
+    with suppress(FileNotFoundError), opened_within(feed.folder, CLAIMED) as claims:
+        if name is not None and mode_of(name, claims):
+            return f"it is just being moved to {folder}; try again in a moment"
+    return f"it is no longer in {folder}; reject the run, or send the file again"

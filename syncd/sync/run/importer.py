@@ -109,14 +109,14 @@ class Importer:
         """Do what a held run showed. If the jobs have changed since, show the new plan instead: the run stays
         ``held``.
 
-        Raises NotFound (the run, its feed, its file) and NotHeld.
+        Raises NotFound (the run, its feed, its file), NotHeld, UnusableFolder, and FeedError ``file_changed``.
         """
         run, shown = self._ctx.store.read(lambda tx: approval.waiting(tx, run_id))
         feed = approval.feed_of(run, feed or self._feeds.get(run.feed))
-        source = approval.filed(self._ctx.store, run, feed)
-        this = FileRun(self._ctx, feed, source, run, Warnings(), Phases(), approved=True)
-        run = _identified(this)
-        with Stage(self._ctx.scratch) as stage:
+        with approval.filed(self._ctx.store, run, feed) as source, Stage(self._ctx.scratch) as stage:
+            this = FileRun(self._ctx, feed, source, run, Warnings(), Phases(), approved=True)
+            if _identified(this).sha256 != run.sha256:
+                raise source.changed()
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256)
             return _carry_out_approved(this, run, stage, plan, shown)

@@ -114,7 +114,8 @@ class RejectsWriter:
         encoding = self._encoding or ("utf-8-sig" if reader.format == "csv" else "utf-8")
         path = self._stem.with_name(f"{self._stem.name}.{reader.format}.part")
         errors = "xmlcharrefreplace" if reader.format == "xml" else "replace"
-        file = path.open("w", encoding=encoding, errors=errors, newline="")
+        path.unlink(missing_ok=True)  # an attempt that died left it
+        file = path.open("x", encoding=encoding, errors=errors, newline="")
         return file, self._make_form(file, reader, encoding)
 
     def _make_form(self, file: TextIO, reader: Described, encoding: str) -> _Form:

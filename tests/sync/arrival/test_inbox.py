@@ -7,10 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from syncd.errors import FeedError
+from syncd.errors import FeedError, UnusableFolder
+from syncd.sync.arrival.filing import Filing
 from syncd.sync.arrival.inbox import Inbox, strays
 from syncd.sync.files.descriptors import Claimed, Scan
 from syncd.sync.files.names import cut, filed_name, never_taken, parse_filed, shown
@@ -62,6 +64,12 @@ def settled(inbox: Inbox, clock: Clock, wait: float = 2.0) -> Scan:
     inbox.scan()
     clock.now += wait
     return inbox.scan()
+
+
+def file_away(
+    inbox: Inbox, claimed: Claimed, run: int, *, failed: bool = False, reports: Any = None, placed: Any = None
+) -> Path:
+    return Filing(inbox.folder).file_away(claimed, run, failed, reports or {}, placed or (lambda: None))
 
 
 def claim(inbox: Inbox, clock: Clock) -> Claimed:
@@ -116,7 +124,7 @@ def test_a_feed_folder_that_is_a_link_is_not_followed(make: Callable[..., Inbox]
     elsewhere.mkdir()
     (tmp_path / "drop").mkdir()
     (tmp_path / "drop" / "acme").symlink_to(elsewhere)
-    with pytest.raises(OSError):
+    with pytest.raises(UnusableFolder, match="acme is a symbolic link, not a folder"):
         make()
     assert list(elsewhere.iterdir()) == []
 
@@ -126,8 +134,8 @@ def test_a_done_folder_that_became_a_link_gets_no_file(inbox: Inbox, clock: Cloc
     claimed = claim(inbox, clock)
     (inbox.folder / "done").rmdir()
     (inbox.folder / "done").symlink_to(tmp_path)
-    with pytest.raises(OSError):
-        inbox.file_away(claimed, 1, failed=False)
+    with pytest.raises(UnusableFolder, match="done is a symbolic link, not a folder"):
+        file_away(inbox, claimed, 1)
     assert not list(tmp_path.glob("1-*"))
 
 
@@ -394,7 +402,7 @@ def test_a_name_that_is_not_utf_8_goes_all_the_way(inbox: Inbox, clock: Clock) -
     assert claimed.name == "caf%E9 %41\n.xml"
     claimed.close()
     [orphan] = inbox.orphans()
-    filed = inbox.file_away(orphan, 7, failed=False)
+    filed = file_away(inbox, orphan, 7)
     assert os.fsencode(filed.name) == b"7-caf%E9 %41\n.xml"
     assert filed.read_bytes() == b"x"
 
@@ -416,10 +424,12 @@ def test_a_file_with_the_longest_possible_name_can_be_filed_with_its_reports(
     inbox: Inbox, clock: Clock
 ) -> None:
     (inbox.folder / os.fsdecode(b"\xff" * 255)).write_bytes(b"x")
-    filed = inbox.file_away(
-        claim(inbox, clock), 2**31, False, lambda p: p.with_name(p.name + ".rejected.jsonl").touch()
-    )
+    claimed = claim(inbox, clock)
+    claimed.scratch.with_name(claimed.scratch.name + ".jsonl").touch()
+    filed = file_away(inbox, claimed, 2**31, reports={".report.json": b"{}"})
     assert filed.name == f"{2**31}-" + "%FF" * 60
+    suffixes = ("", ".rejected.jsonl", ".report.json")
+    assert sorted(p.name for p in filed.parent.iterdir()) == [filed.name + suffix for suffix in suffixes]
 
 
 @pytest.mark.parametrize(
@@ -437,7 +447,7 @@ def test_a_filed_name_tells_its_run(name: str, run: int | None) -> None:
 @pytest.mark.parametrize(("failed", "folder"), [(False, "done"), (True, "failed")])
 def test_the_file_goes_under_its_runs_number(inbox: Inbox, clock: Clock, failed: bool, folder: str) -> None:
     drop(inbox)
-    filed = inbox.file_away(claim(inbox, clock), 42, failed)
+    filed = file_away(inbox, claim(inbox, clock), 42, failed=failed)
     assert filed == inbox.folder / folder / "42-jobs.xml"
     assert filed.read_bytes() == b"<jobs/>"
     assert inbox.orphans() == []
@@ -447,7 +457,7 @@ def test_nothing_is_ever_overwritten(inbox: Inbox, clock: Clock) -> None:
     (inbox.folder / "done" / "42-jobs.xml").write_bytes(b"older")
     (inbox.folder / "done" / "42.2-jobs.xml").mkdir()
     drop(inbox)
-    filed = inbox.file_away(claim(inbox, clock), 42, failed=False)
+    filed = file_away(inbox, claim(inbox, clock), 42)
     assert filed.name == "42.3-jobs.xml"
     assert (inbox.folder / "done" / "42-jobs.xml").read_bytes() == b"older"
 
@@ -455,28 +465,32 @@ def test_nothing_is_ever_overwritten(inbox: Inbox, clock: Clock) -> None:
 def test_a_crash_while_filing_leaves_no_second_name(inbox: Inbox, clock: Clock) -> None:
     drop(inbox)
 
-    def die(path: Path) -> None:
+    def die() -> None:
         raise KeyboardInterrupt
 
     claimed = claim(inbox, clock)
     with pytest.raises(KeyboardInterrupt):
-        inbox.file_away(claimed, 42, failed=False, beside=die)
+        file_away(inbox, claimed, 42, reports={".report.json": b"1"}, placed=die)
     claimed.close()
     [orphan] = inbox.orphans()
-    inbox.file_away(orphan, 42, failed=False)
-    assert [p.name for p in (inbox.folder / "done").iterdir()] == ["42-jobs.xml"]
+    file_away(inbox, orphan, 42, reports={".report.json": b"2"})
+    assert sorted(p.name for p in (inbox.folder / "done").iterdir()) == [
+        "42-jobs.xml",
+        "42-jobs.xml.report.json",
+    ]
+    assert (inbox.folder / "done" / "42-jobs.xml.report.json").read_bytes() == b"2"
+    assert [p.name for p in (inbox.folder / ".claimed").iterdir()] == []
 
 
 def test_reports_are_written_before_the_file_moves(inbox: Inbox, clock: Clock) -> None:
     drop(inbox)
 
-    def beside(path: Path) -> None:
-        assert path.name == "42-jobs.xml"
+    def placed() -> None:
         assert list((inbox.folder / ".claimed").glob("*-jobs.xml"))
-        path.with_name(path.name + ".report.json").write_text("{}")
+        assert [p.name for p in (inbox.folder / "done").iterdir()] == ["42-jobs.xml.report.json"]
 
-    inbox.file_away(claim(inbox, clock), 42, False, beside)
-    assert [(number, path.name) for number, path in inbox.filed()] == [
+    file_away(inbox, claim(inbox, clock), 42, reports={".report.json": b"{}"}, placed=placed)
+    assert [(number, path.name) for number, path in Filing(inbox.folder).filed()] == [
         (42, "42-jobs.xml"),
         (42, "42-jobs.xml.report.json"),
     ]
@@ -487,5 +501,5 @@ def test_a_claimed_file_that_vanished_is_said_to_have(inbox: Inbox, clock: Clock
     claimed = claim(inbox, clock)
     (inbox.folder / ".claimed" / claimed.claimed_name).unlink()
     with pytest.raises(FileNotFoundError):
-        inbox.file_away(claimed, 42, failed=False)
+        file_away(inbox, claimed, 42)
     assert list((inbox.folder / "done").iterdir()) == []

@@ -329,7 +329,8 @@ def test_a_feed_whose_folder_is_unusable_does_not_delay_another(yard: Yard) -> N
     broken.folder.symlink_to("/nowhere")
     yard.drop(yard.feed(name="b"), [yard.board.row("x")])
     assert [run.feed for run in yard.work()] == ["b"]
-    assert yard.worker.waiting.startswith("a: ")
+    assert yard.worker.degraded["a"].startswith(f"{broken.folder} is a symbolic link, not a folder")
+    assert yard.worker.waiting is None, "no fault of the service's"
 
 
 # -- faults that pass -------------------------------------------------------------------------------
@@ -392,7 +393,7 @@ def test_a_disk_that_is_full_while_filing_loses_nothing(yard: Yard, monkeypatch:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(feed_queue, "write_reports", full)
+        patch.setattr(feed_queue, "written_reports", full)
         yard.work()
     assert yard.states() == ["succeeded"]
     assert "No space left" in yard.worker.waiting

@@ -13,7 +13,7 @@ from syncd.domain import FeedWarning, HoldScope, RejectedRow, RunState
 from syncd.errors import NotFound, Problem
 from syncd.store import results, runs
 from syncd.sync.report.html import LISTED, render_html
-from syncd.sync.report.reports import refresh_reports, report, write_reports
+from syncd.sync.report.reports import refresh_reports, report, written_reports
 
 KEYS = (
     *(
@@ -216,10 +216,8 @@ def test_what_would_go_is_complete_in_the_data_and_bounded_on_the_page(
     assert f"r{LISTED - 1:04}" in words
     assert f"r{LISTED:04}" not in words
     assert f"… and 2 more: syncd runs show {run.id} --json lists all of them." in words
-    write_reports(board.store, run.id, tmp_path / "2-jobs.json")
-    assert (
-        len(json.loads((tmp_path / "2-jobs.json.report.json").read_text())["wouldArchive"]["jobs"]) == number
-    )
+    written = json.loads(written_reports(board.store, run.id)[".report.json"])
+    assert len(written["wouldArchive"]["jobs"]) == number
 
 
 def test_only_a_run_that_waits_lists_what_would_go(board: Any, feed: Any) -> None:
@@ -257,14 +255,12 @@ def test_a_run_that_waits_with_everything_lists_what_would_go_too(board: Any, fe
     assert "Jobs that would be archived" not in page(board, run).words
 
 
-def test_both_reports_are_written_whole_beside_the_file(board: Any, feed: Any, tmp_path: Path) -> None:
+def test_a_run_has_two_reports(board: Any, feed: Any) -> None:
     run = board.drop(feed, [board.row("a")])
-    filed = tmp_path / "1-jobs.json"
-    write_reports(board.store, run.id, filed)
-    write_reports(board.store, run.id, filed)
-    assert json.loads((tmp_path / "1-jobs.json.report.json").read_text())["id"] == run.id
-    assert (tmp_path / "1-jobs.json.report.html").read_text().startswith("<!doctype html>")
-    assert not list(tmp_path.glob(".*.tmp"))
+    written = written_reports(board.store, run.id)
+    assert list(written) == [".report.json", ".report.html"]
+    assert json.loads(written[".report.json"])["id"] == run.id
+    assert written[".report.html"].startswith(b"<!doctype html>")
 
 
 def test_reports_are_written_anew_only_where_they_still_are(board: Any, feed: Any) -> None:
@@ -275,6 +271,8 @@ def test_reports_are_written_anew_only_where_they_still_are(board: Any, feed: An
     (done / "1-jobs.json.report.json").write_text("{}")
     refresh_reports(board.store, feed.folder, run.id)
     assert json.loads((done / "1-jobs.json.report.json").read_text())["id"] == run.id
+    assert sorted(path.name for path in done.iterdir()) == ["1-jobs.json", "1-jobs.json.report.json"]
+    assert list((feed.folder / ".claimed").iterdir()) == []
 
 
 def test_what_hides_or_turns_text_round_is_spelled_out(board: Any, feed: Any) -> None:
