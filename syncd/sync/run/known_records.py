@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection
 
-from syncd.store import Store, feeds
-from syncd.store.feeds import KnownRow
+from syncd.store import Store, feed_jobs
+from syncd.store.feed_jobs import KnownRow
 from syncd.sync.run.feed import Feed
 
 #: Rows of the store that are fetched ahead at once, and the number of such pages that are kept.
@@ -55,7 +55,7 @@ class KnownRecords:
     def _fetch(self) -> None:
         feed, after = self._feed, self._after
         rows = self._store.read(
-            lambda tx: feeds.next_known(
+            lambda tx: feed_jobs.next_known(
                 tx, feed.id, feed.fingerprint, tx.now.today, after_job_id=after, limit=_PAGE
             )
         )
@@ -69,5 +69,5 @@ class KnownRecords:
     def _look_up(self, digests: list[bytes]) -> dict[bytes, KnownRow]:
         feed = self._feed
         return self._store.read(
-            lambda tx: feeds.known_digests(tx, feed.id, feed.fingerprint, digests, tx.now.today)
+            lambda tx: feed_jobs.known_digests(tx, feed.id, feed.fingerprint, digests, tx.now.today)
         )

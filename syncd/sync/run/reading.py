@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.readers import FeedReader, Format, Known, Record, open_reader
-from syncd.store.feeds import KnownRow
+from syncd.store.feed_jobs import KnownRow
 from syncd.sync.run.context import FileRun
 from syncd.sync.run.known_records import KnownRecords
 from syncd.sync.run.stage import Stage

@@ -14,7 +14,7 @@ import structlog
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, check_body
 from syncd.errors import FeedError, StoreBusy
-from syncd.store import feeds, jobs, runs, upsert
+from syncd.store import feed_jobs, jobs, runs, upsert
 from syncd.sync.run import known_records
 from syncd.sync.run.feed import Stopped
 from syncd.sync.run.rejects import RejectsWriter
@@ -631,14 +631,14 @@ def test_a_write_that_waiting_does_not_mend_rejects_its_row_and_holds_the_archiv
 ) -> None:
     feed = board.feed()
     board.drop(feed, [board.row("a"), board.row("b")])
-    own = feeds.own_new
+    own = feed_jobs.own_new
 
     def broken(tx: Any, feed_id: int, rows: Any) -> None:
         if any(row.reference_id == "x" for row, _active in rows):
             raise ValueError("no such luck")
         own(tx, feed_id, rows)
 
-    monkeypatch.setattr(feeds, "own_new", broken)
+    monkeypatch.setattr(feed_jobs, "own_new", broken)
     run = board.drop(feed, [board.row("a"), board.row("x"), board.row("c")])
     assert (run.state, run.holds, run.counts.created, run.counts.rejected) == ("held", "archive", 1, 1)
     assert "1 write failed" in run.reason
@@ -652,16 +652,16 @@ def test_a_store_that_is_busy_stops_the_run_where_it_can_go_on(
     feed = board.feed()
     source = board.file([board.row("a")])
     run = board.begin(feed, source)
-    own = feeds.own_new
+    own = feed_jobs.own_new
 
     def busy(tx: Any, feed_id: int, rows: Any) -> None:
         raise StoreBusy("the disk is full")
 
-    monkeypatch.setattr(feeds, "own_new", busy)
+    monkeypatch.setattr(feed_jobs, "own_new", busy)
     with pytest.raises(StoreBusy):
         board.importer.run(feed, source, run)
     assert board.saved(run.id).state == "applying"
-    monkeypatch.setattr(feeds, "own_new", own)
+    monkeypatch.setattr(feed_jobs, "own_new", own)
     assert board.importer.run(feed, source, run).counts.created == 1
 
 
