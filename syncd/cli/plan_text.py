@@ -44,7 +44,9 @@ def _archived(planned: Planned) -> list[PlannedChange]:
 
 def print_plan(planned: Planned) -> None:
     if planned.unchanged:
-        print("these are the bytes of the feed's last run, and nothing happened since: nothing would change")
+        print(
+            "the file is the same as in the feed's last run, and nothing has changed since: nothing would change"
+        )
         return
     _print_changes([change for change in planned.changes if not change.archives])
     _print_changes(_archived(planned))

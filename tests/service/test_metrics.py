@@ -24,7 +24,7 @@ def times():
 
 @pytest.fixture
 def metrics(store, times):
-    return Metrics(store, dict, times)
+    return Metrics(store, dict, times, lambda: {"broken": "no employer"})
 
 
 def told(metrics):
@@ -42,6 +42,10 @@ def told(metrics):
 def a_run(state=RunState.SUCCEEDED, feed="acme", **counts):
     run = Run(1, feed, 1, "Acme Ltd.", RunKind.FILE, state, "jobs.csv", 100)
     return replace(run, counts=RunCounts(**counts), phases={"read": 0.5, "apply": 2.0})
+
+
+def test_a_feed_that_is_degraded_is_shown(metrics):
+    assert told(metrics)["syncd_feed_degraded", ("feed", "broken")] == 1
 
 
 def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):

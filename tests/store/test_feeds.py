@@ -6,9 +6,7 @@ import pytest
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Create, Employer, Ownership, Status
 from syncd.errors import NotFound
-from syncd.store import Store, employers, feed_jobs, feeds, runs
-from syncd.store.apply import apply
-from syncd.store.feed_jobs import KnownRow, Written
+from syncd.store import Store, employers, feed_jobs, feeds, job_writer, runs
 
 PRINT = b"f" * 16
 TODAY = date(2026, 3, 2)
@@ -27,13 +25,17 @@ class Feed:
         self.board, self.store = board, board.store
         self.id = self.store.write(lambda tx: feeds.feed_id(tx, name, board.employer.id))
 
-    def row(self, job, **fields: object) -> Written:
+    def row(self, job, **fields: object) -> feed_jobs.Written:
         values = {"fingerprint": PRINT, "sent": None, "due": None, **fields}
-        return Written(job.id, job.reference_id, digest(job.reference_id), job_version=job.version, **values)
+        return feed_jobs.Written(
+            job.id, job.reference_id, digest(job.reference_id), job_version=job.version, **values
+        )
 
     def write(self, reference: str, *, row: dict | None = None, **fields: object):
         def fn(tx):
-            job = apply(tx, [Create(self.board.job(reference_id=reference, **fields))], RUN, run_id=1)[0]
+            job = job_writer.apply(
+                tx, [Create(self.board.job(reference_id=reference, **fields))], RUN, run_id=1
+            )[0]
             feed_jobs.own(tx, self.id, [self.row(job, **(row or {}))])
             return job
 
@@ -93,7 +95,7 @@ def test_what_a_feed_last_wrote_is_known(feed: Feed, store: Store) -> None:
     assert feed.known("A", "B", "C") == {"A", "B"}
     assert feed.known() == set()
     found = store.read(lambda tx: feed_jobs.known_digests(tx, feed.id, PRINT, [digest("A")], TODAY))
-    assert found == {digest("A"): KnownRow(job.id, "A")}
+    assert found == {digest("A"): feed_jobs.KnownRow(job.id, "A")}
 
 
 TOUCHES = {
@@ -168,7 +170,7 @@ def test_a_job_that_is_not_active_is_not_known(feed: Feed) -> None:
 
 def test_many_digests_are_asked_for_at_once(feed: Feed, board) -> None:
     def fn(tx):
-        jobs = apply(tx, [Create(board.job(reference_id=f"R{n}")) for n in range(1000)], RUN)
+        jobs = job_writer.apply(tx, [Create(board.job(reference_id=f"R{n}")) for n in range(1000)], RUN)
         feed_jobs.own(tx, feed.id, [feed.row(job) for job in jobs])
 
     board.store.write(fn)
@@ -294,7 +296,7 @@ def test_recent_archives_are_the_feeds_own_unapproved_and_not_back(
         return store.read(lambda tx: feeds.recent_archives(tx, feed.id, clock() - timedelta(hours=hours)))
 
     went(feed)
-    clock.advance(hours=25)
+    clock.forward(hours=25)
     back, gone, _ = went(feed), went(feed), went(feed)
     went(feed, ActorKind.OPERATOR)
     went(other)

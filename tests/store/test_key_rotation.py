@@ -19,10 +19,10 @@ def test_both_work_until_the_old_one_ends(store: Store, employer, clock) -> None
     new, plain_new = store.write(lambda tx: keys.rotate(tx, old.id, DAY))
     assert (new.label, new.employer_id, new.expires_at) == ("board", employer.id, None)
     assert plain_new != plain_old
-    clock.advance(hours=23, minutes=59)
+    clock.forward(hours=23, minutes=59)
     assert live(store, plain_old)
     assert live(store, plain_new)
-    clock.advance(minutes=1)
+    clock.forward(minutes=1)
     assert not live(store, plain_old)
     assert live(store, plain_new)
 
@@ -37,7 +37,7 @@ def test_the_successor_lasts_as_long_as_its_predecessor_was_made_for_unless_told
     store: Store, employer, clock
 ) -> None:
     old, _ = store.write(lambda tx: keys.create(tx, employer.id, "", clock() + 90 * DAY))
-    clock.advance(days=80)
+    clock.forward(days=80)
     heir, _ = store.write(lambda tx: keys.rotate(tx, old.id, DAY))
     assert heir.expires_at == clock() + 90 * DAY
     told, _ = store.write(lambda tx: keys.rotate(tx, heir.id, DAY, clock() + 7 * DAY))
@@ -54,7 +54,7 @@ def test_a_dead_key_has_no_successor(store: Store, employer, clock) -> None:
     revoked, _ = store.write(lambda tx: keys.create(tx, employer.id))
     store.write(lambda tx: keys.revoke(tx, revoked.id))
     expired, _ = store.write(lambda tx: keys.create(tx, employer.id, "", clock() + DAY))
-    clock.advance(days=2)
+    clock.forward(days=2)
     for key, state in ((revoked, "revoked"), (expired, "expired")):
         with pytest.raises(Conflict, match=f"is {state}"):
             store.write(lambda tx, k=key: keys.rotate(tx, k.id, DAY))

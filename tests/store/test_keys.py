@@ -57,9 +57,9 @@ def test_a_wrong_key_is_nobody(store: Store, employer, wrong: str) -> None:
 
 def test_a_key_ends_at_its_expiry(store: Store, employer, clock) -> None:
     _, plain = store.write(lambda tx: keys.create(tx, employer.id, "", clock() + timedelta(days=1)))
-    clock.advance(hours=23, minutes=59)
+    clock.forward(hours=23, minutes=59)
     assert store.read(lambda tx: keys.authenticate(tx, plain)) is not None
-    clock.advance(minutes=1)
+    clock.forward(minutes=1)
     assert store.read(lambda tx: keys.authenticate(tx, plain)) is None
 
 
@@ -68,7 +68,7 @@ def test_a_revoked_key_is_nobody_and_others_go_on(store: Store, employer, clock)
     new, plain_new = store.write(lambda tx: keys.create(tx, employer.id, "new"))
     revoked = store.write(lambda tx: keys.revoke(tx, old.id))
     at = clock()
-    clock.advance(days=1)
+    clock.forward(days=1)
     assert store.write(lambda tx: keys.revoke(tx, old.id)) == revoked
     assert revoked.revoked_at == at
     assert store.read(lambda tx: keys.authenticate(tx, plain_old)) is None

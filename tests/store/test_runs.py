@@ -252,7 +252,7 @@ def test_old_runs_go_but_not_what_is_still_needed(begin, end, store: Store, cloc
     end(begin(), RunState.FAILED)
     held = end(begin(), RunState.HELD, holds=HoldScope.ALL)
     open_one = begin()
-    clock.advance(days=2)
+    clock.forward(days=2)
     recent = end(begin(), RunState.FAILED)
     assert store.write(lambda tx: runs.prune(tx, clock() - timedelta(days=1))) == 2
     assert {r.id for r in store.read(runs.list)} == {newest_applied.id, held.id, open_one.id, recent.id}

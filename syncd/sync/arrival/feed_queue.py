@@ -19,7 +19,7 @@ from syncd.sync.arrival.inbox import Inbox
 from syncd.sync.arrival.retry import passing, patiently
 from syncd.sync.arrival.sweep import sweep
 from syncd.sync.files import Candidate, Claimed, Stray, shown
-from syncd.sync.report import refresh_reports, written_reports
+from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
 
 log = structlog.get_logger("syncd.sync")

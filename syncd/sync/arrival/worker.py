@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,7 +35,7 @@ ELSEWHERE = 1.0
 
 
 class Worker:
-    """One thread's work on all feeds. ``feeds`` may be replaced between ticks (a reload).
+    """One thread's work on all feeds.
 
     ``monotonic`` and ``sleep`` are in seconds; ``stop`` is asked between files and feeds; ``at`` is called
     between any two steps with the name of the one just done (fault injection), ``ended`` with each run that came to
@@ -49,6 +49,7 @@ class Worker:
         feeds: Mapping[str, Feed],
         importer: Runs,
         *,
+        unusable: Collection[str] = (),
         drop: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -57,10 +58,16 @@ class Worker:
         ended: Callable[[Run], None] = lambda run: None,
     ) -> None:
         self.feeds = dict(feeds)
+        self.unusable = unusable
         self._tools = Tools(store, importer, monotonic, sleep, stop, at, ended)
         self._drop = drop
         self._lanes: dict[str, Lane] = {}
         self._told: set[tuple[str, str]] = set()
+
+    def change_feeds(self, feeds: Mapping[str, Feed], unusable: Collection[str] = ()) -> None:
+        """Work on these feeds from the next tick on. ``unusable``: the names of feeds whose files are left alone. Not
+        while a tick runs."""
+        self.feeds, self.unusable = dict(feeds), unusable
 
     @property
     def waiting(self) -> str | None:
@@ -72,7 +79,7 @@ class Worker:
 
     @property
     def degraded(self) -> dict[str, str]:
-        """By feed: what is wrong with its folder or its file, which is no fault of the service."""
+        """Feed → what keeps its files, and no others, from being worked on."""
         return {name: lane.waiting for name, lane in self._lanes.items() if lane.waiting and lane.alone}
 
     @property
@@ -166,7 +173,7 @@ class Worker:
         found = {(lane.feed.name, s.name): s.why for lane in self._lanes.values() for s in lane.stray}
         if self._drop is not None:
             with suppress(OSError):
-                found |= {("", s.name): s.why for s in strays(self._drop, set(self.feeds))}
+                found |= {("", s.name): s.why for s in strays(self._drop, {*self.feeds, *self.unusable})}
         for (feed, name), why in found.items():
             if (feed, name) not in self._told:
                 log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=why)

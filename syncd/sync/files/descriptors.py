@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from syncd.errors import UnusableFolder
-from syncd.sync.files.names import CLAIMED
+from syncd.sync.files.names import CLAIMED, DONE, FAILED
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -158,6 +158,25 @@ def made_within(folder: Path, name: str) -> Iterator[int]:
             yield fd
 
 
+def folder_faults(folder: Path) -> list[str]:
+    """Return why a feed's folder, or one of the three inside it, cannot be used. Creates and changes nothing; what is not
+    there is no fault."""
+    found = _fault_of(folder)
+    return found or [fault for name in (CLAIMED, DONE, FAILED) for fault in _fault_of(folder / name)]
+
+
+def _fault_of(place: Path) -> list[str]:
+    try:
+        with suppress(FileNotFoundError), _closing(_open_folder(place, place)) as fd:
+            if place.name == CLAIMED:
+                _check_owner(fd, place)
+    except UnusableFolder as error:
+        return [str(error)]
+    except OSError as error:
+        return [f"{place}: {error.strerror}; syncd's user needs to read, write and enter it"]
+    return []
+
+
 def elsewhere(place: Path) -> UnusableFolder:
     """Return what to raise about a folder inside a feed's that files cannot be renamed into."""
     return UnusableFolder(place, f"is on another file system than {place.parent}: a feed needs one for all")
@@ -187,16 +206,21 @@ def _open_folder(name: str | Path, place: Path, outer: int | None = None) -> int
 
 def _close_to_others(fd: int, place: Path) -> None:
     """Make an open folder one that only syncd's user can enter, as a copied installation may not have it."""
-    look, user = os.fstat(fd), os.geteuid()
-    if look.st_uid != user:
-        why = f"belongs to the user {look.st_uid}, not to syncd's user {user}: remove it, and syncd makes its own"
-        raise UnusableFolder(place, why)
-    if look.st_mode & _OTHERS:
-        os.fchmod(fd, stat.S_IMODE(look.st_mode) & ~_OTHERS)
+    _check_owner(fd, place)
+    mode = stat.S_IMODE(os.fstat(fd).st_mode)
+    if mode & _OTHERS:
+        os.fchmod(fd, mode & ~_OTHERS)
         mode = stat.S_IMODE(os.fstat(fd).st_mode)
         if mode & _OTHERS:
             why = f"can be entered by other users (mode {mode:04o}), and its file system does not let that be changed"
             raise UnusableFolder(place, why)
+
+
+def _check_owner(fd: int, place: Path) -> None:
+    owner, user = os.fstat(fd).st_uid, os.geteuid()
+    if owner != user:
+        why = f"belongs to the user {owner}, not to syncd's user {user}: remove it, and syncd makes its own"
+        raise UnusableFolder(place, why)
 
 
 def by_fd(fd: int, real: Path) -> Path:

@@ -1,25 +1,27 @@
-"""Reports of runs: as data, as JSON and as a page."""
+"""Reports of runs as data. The files that are made of them are in ``syncd.sync.report.files``."""
 
+from syncd.sync.report.held_plan import ShownPlan
 from syncd.sync.report.reports import (
     FORMAT,
-    refresh_reports,
+    field_of,
+    particulars,
     rejected_json,
     report,
     run_json,
     unknown_json,
     warning_json,
     would_archive_json,
-    written_reports,
 )
 
 __all__ = [
     "FORMAT",
-    "refresh_reports",
+    "ShownPlan",
+    "field_of",
+    "particulars",
     "rejected_json",
     "report",
     "run_json",
     "unknown_json",
     "warning_json",
     "would_archive_json",
-    "written_reports",
 ]

@@ -1,5 +1,4 @@
-"""What a run has to say afterwards: ``report`` as data (``syncd.report/1``), and the two files beside the
-filed one.
+"""Reports of runs as data (``syncd.report/1``), and their parts as ``--json`` and pages have them.
 
 A report lists at most ``MOST`` rejected rows, warnings, changes and jobs that would be archived each, so that
 neither memory nor a browser suffers from a bad file of a million rows; the counts and ``wouldArchive.total``
@@ -8,31 +7,16 @@ tell how many there were in all.
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 from syncd.domain import FeedWarning, RejectedRow, Run, RunState, UnknownValues
-from syncd.errors import Problem, UnusableFolder
+from syncd.errors import Problem
 from syncd.store import Store, Tx, history, jobs, results, runs
-from syncd.sync.files import (
-    CLAIMED,
-    DONE,
-    FAILED,
-    is_filed_as,
-    made_within,
-    moving_into,
-    opened_within,
-    replace_own,
-)
-from syncd.sync.report.html import render_html
-from syncd.sync.run import ShownPlan, particulars
+from syncd.sync.report.held_plan import ShownPlan
 
 FORMAT = "syncd.report/1"
 #: So many rejected rows, warnings and changes are listed.
@@ -56,41 +40,29 @@ def run_json(run: Run) -> dict[str, Any]:
     }
 
 
+def particulars(run: Run) -> dict[str, object]:
+    """Return what the run is about, its state and its file as plain values."""
+    return {
+        "feed": run.feed,
+        "employer": run.employer,
+        "kind": run.kind.value,
+        "state": run.state.value,
+        "holds": run.holds.value if run.holds else None,
+        "withheld": run.withheld,
+        "reason": run.reason,
+        "attempt": run.attempt,
+        "file": run.file,
+        "size": run.size,
+        "sha256": run.sha256,
+    }
+
+
 def report(
     store: Store, run_id: int, most: int = MOST, *, would_archive: int | None = MOST
 ) -> dict[str, Any]:
     """Everything that is known of a run: ``most`` things of each list, and ``would_archive`` (None: all) of
     the jobs that wait to be archived. Raises NotFound."""
     return store.read(lambda tx: _report(tx, run_id, most, would_archive))
-
-
-def written_reports(store: Store, run_id: int) -> dict[str, bytes]:
-    """Return the reports that lie beside a run's file: what their names add to the file's → content. Raises NotFound."""
-    data = report(store, run_id)
-    text = json.dumps(data, indent=2, ensure_ascii=False, default=str)
-    return {
-        ".report.json": text.encode("utf-8", "replace"),
-        ".report.html": render_html(data).encode("utf-8", "replace"),
-    }
-
-
-def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
-    """Writes a filed run's reports anew: a decision or a later file changed what it has come to. ``folder``
-    is the feed's (DROP/FEED). Reports that are no longer there or no longer syncd's are left alone, and so are all in
-    folders that cannot be used. Raises NotFound, OSError."""
-    file = store.read(lambda tx: runs.get(tx, run_id)).file
-    reports = written_reports(store, run_id)
-    for sub in (DONE, FAILED):
-        with (
-            suppress(FileNotFoundError, UnusableFolder),
-            opened_within(folder, sub) as target,
-            made_within(folder, CLAIMED) as private,
-            moving_into(folder / sub),
-        ):
-            for name in os.listdir(target):
-                if is_filed_as(name, run_id, file):
-                    for suffix, content in reports.items():
-                        replace_own(private, content, target, name + suffix)
 
 
 def would_archive_json(
@@ -170,6 +142,11 @@ def _problem(problem: Problem) -> dict[str, Any]:
         "detail": _shortened(problem.detail, 2 * VALUE),
         "value": _shortened(problem.value),
     }
+
+
+def field_of(pointer: str) -> str:
+    """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
+    return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"
 
 
 def warning_json(warning: FeedWarning) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from syncd.domain import Run, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Store, Tx, results, runs
 from syncd.sync.files import CLAIMED, DONE, OPEN_FILES, mode_of, open_regular, opened_within, parse_filed
+from syncd.sync.report import ShownPlan
 from syncd.sync.run import events
 from syncd.sync.run.feed import Feed
-from syncd.sync.run.held_plan import ShownPlan
 from syncd.sync.run.source import SourceFile, sha256
 
 

@@ -9,9 +9,9 @@ from functools import partial
 from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FeedError
 from syncd.store import Tx, feed_jobs, feeds, results, runs
+from syncd.sync.report import ShownPlan
 from syncd.sync.run import events
 from syncd.sync.run.context import FileRun
-from syncd.sync.run.held_plan import ShownPlan, supersede
 from syncd.sync.run.planner import Plan
 from syncd.sync.run.reading import Summary
 from syncd.sync.run.source import FILE_CHANGED
@@ -19,6 +19,8 @@ from syncd.sync.run.stage import Stage
 
 #: Rejected rows that are stored in one write.
 _BATCH = 500
+#: A held run is among the feed's latest runs: every later run that did not fail has superseded it.
+_LATEST = 1000
 
 
 def certain_counts(plan: Plan) -> RunCounts:
@@ -171,3 +173,17 @@ def _store_warnings(tx: Tx, this: FileRun) -> None:
     unknown = this.warnings.unknown.listed(config.mapping, config.own_lookups, this.ctx.catalogue)
     results.add_warnings(tx, this.run.id, this.warnings.all())
     results.set_unknown(tx, this.run.id, unknown)
+
+
+def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:
+    """Supersede the feed's held runs that are older than the run ``before``, and return them. What they applied is
+    kept."""
+    gone = [
+        replace(run, state=RunState.SUPERSEDED)
+        for run in runs.list(tx, feed, _LATEST)
+        if run.state is RunState.HELD and run.id < before
+    ]
+    for run in gone:
+        runs.save(tx, run)
+        results.set_plan(tx, run.id, None)
+    return gone

@@ -16,14 +16,7 @@ from syncd.sync.arrival.filing import Filing
 from syncd.sync.arrival.inbox import Inbox, strays
 from syncd.sync.files.descriptors import Claimed, Scan
 from syncd.sync.files.names import cut, filed_name, never_taken, parse_filed, shown
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.clock import Clock
 
 
 @pytest.fixture
@@ -34,7 +27,7 @@ def clock() -> Clock:
 @pytest.fixture
 def make(tmp_path: Path, clock: Clock) -> Callable[..., Inbox]:
     def make(settle: float = 2.0, marker: str | None = None) -> Inbox:
-        inbox = Inbox(tmp_path / "drop" / "acme", settle, marker, clock)
+        inbox = Inbox(tmp_path / "drop" / "acme", settle, marker, lambda: clock().timestamp())
         inbox.prepare()
         return inbox
 
@@ -62,7 +55,7 @@ def ready(scan: Scan) -> list[str]:
 
 def settled(inbox: Inbox, clock: Clock, wait: float = 2.0) -> Scan:
     inbox.scan()
-    clock.now += wait
+    clock.forward(seconds=wait)
     return inbox.scan()
 
 
@@ -156,9 +149,9 @@ def test_a_file_is_ready_once_it_has_been_still_for_the_settle_time(inbox: Inbox
     first = inbox.scan()
     assert ready(first) == []
     assert first.due == pytest.approx(2.0)
-    clock.now += 1.9
+    clock.forward(seconds=1.9)
     assert ready(inbox.scan()) == []
-    clock.now += 0.1
+    clock.forward(seconds=0.1)
     assert ready(inbox.scan()) == ["jobs.xml"]
 
 
@@ -166,7 +159,7 @@ def test_a_file_is_ready_once_it_has_been_still_for_the_settle_time(inbox: Inbox
 def test_any_change_starts_the_settling_again(inbox: Inbox, clock: Clock, change: str) -> None:
     path = drop(inbox, mtime=1_700_000_000)
     inbox.scan()
-    clock.now += 1.9
+    clock.forward(seconds=1.9)
     if change == "grow":
         path.write_bytes(b"<jobs></jobs>")
         os.utime(path, (1_700_000_000, 1_700_000_000))
@@ -176,9 +169,9 @@ def test_any_change_starts_the_settling_again(inbox: Inbox, clock: Clock, change
         other = drop(inbox, ".new", mtime=1_700_000_000)
         other.rename(path)
     inbox.scan()
-    clock.now += 1.9
+    clock.forward(seconds=1.9)
     assert ready(inbox.scan()) == []
-    clock.now += 0.1
+    clock.forward(seconds=0.1)
     assert ready(inbox.scan()) == ["jobs.xml"]
 
 
@@ -186,7 +179,7 @@ def test_a_file_that_went_away_and_came_back_settles_anew(inbox: Inbox, clock: C
     path = drop(inbox)
     inbox.scan()
     path.rename(tmp_path / "aside")
-    clock.now += 5
+    clock.forward(seconds=5)
     inbox.scan()
     (tmp_path / "aside").rename(path)
     assert ready(inbox.scan()) == []
@@ -233,7 +226,7 @@ def test_without_a_lease_the_file_has_to_be_still_for_30_seconds(
     drop(inbox)
     scan = settled(inbox, clock, 29.5)
     assert (ready(scan), scan.due) == ([], pytest.approx(0.5))
-    clock.now += 0.5
+    clock.forward(seconds=0.5)
     assert ready(inbox.scan()) == ["jobs.xml"]
 
 
@@ -260,7 +253,7 @@ def test_an_empty_file_waits_a_minute(inbox: Inbox, clock: Clock) -> None:
     drop(inbox, content=b"")
     scan = settled(inbox, clock, 59)
     assert (ready(scan), scan.due) == ([], pytest.approx(1))
-    clock.now += 1
+    clock.forward(seconds=1)
     assert ready(inbox.scan()) == ["jobs.xml"]
 
 
@@ -334,7 +327,7 @@ def test_a_file_put_in_its_place_since_the_scan_is_not_run_before_it_has_settled
     [orphan] = inbox.orphans()
     assert orphan.path.read_bytes() == b"<half"
     assert inbox.settling(orphan) is not None
-    clock.now += 2
+    clock.forward(seconds=2)
     assert inbox.settling(orphan) is None
 
 
