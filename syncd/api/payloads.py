@@ -29,7 +29,7 @@ from syncd.domain import (
     Location,
     exact,
 )
-from syncd.store.jobs import Header, Shown
+from syncd.store import jobs
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -114,7 +114,7 @@ class Renderer:
             self._lists[name] = encode({"data": offered})
             self._entries[name] = {id: encode(shape[id]) for id in entries}
 
-    def job(self, job: Job | Shown, employer: Employer) -> bytes:
+    def job(self, job: Job | jobs.Shown, employer: Employer) -> bytes:
         """A whole Job (docs/specification.md 2.1). Of the two application addresses only the one in force is shown."""
         shape = self.shape(job, employer)
         for address in ADDRESSES:
@@ -122,13 +122,15 @@ class Renderer:
                 setattr(shape, address.name, None)
         return encode(shape)
 
-    def shape(self, job: Job | Shown, employer: Employer) -> Any:
+    def shape(self, job: Job | jobs.Shown, employer: Employer) -> Any:
         """The same, not yet bytes, with both addresses: a struct with the members of a Job."""
         shape = self._job(job)
         shape.employer = {"id": employer.id, "name": employer.name}
         return shape
 
-    def page(self, jobs: Iterable[Job | Header], employer: Employer, paging: Mapping[str, object]) -> bytes:
+    def page(
+        self, jobs: Iterable[jobs.Header | Job], employer: Employer, paging: Mapping[str, object]
+    ) -> bytes:
         """One page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
         data = [self._header(job) for job in jobs]

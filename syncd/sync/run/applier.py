@@ -35,8 +35,7 @@ from syncd.domain import (
 from syncd.domain.flat import NewJob
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
-from syncd.store import Tx, feeds, jobs, runs
-from syncd.store.apply import apply
+from syncd.store import Tx, feed_jobs, job_writer, jobs, runs
 from syncd.sync.run.context import FileRun
 from syncd.sync.run.deciding import NO_OWNER, created, decide, located, look_up, problems_of, written
 from syncd.sync.run.feed import Feed, Stopped
@@ -211,28 +210,28 @@ class Applier:
 
     def _write(self, tx: Tx, changes: list[Change | NewJob], owned: list[_Owned]) -> None:
         feed, run = self._this.feed, self._this.run
-        stored = apply(tx, changes, self._actor, run_id=run.id) if changes else []
-        new: list[tuple[feeds.Written, bool]] = []
-        others: list[feeds.Written] = []
+        stored = job_writer.apply(tx, changes, self._actor, run_id=run.id) if changes else []
+        new: list[tuple[feed_jobs.Written, bool]] = []
+        others: list[feed_jobs.Written] = []
         for row, at, sent, due in owned:
             job = stored[at]
             if sent is None:
                 new.append((created(feed, row, job.id, due), job.status is Status.ACTIVE))
             else:
                 others.append(written(feed, row, sent, cast("Job", job), tx.now))
-        feeds.own_new(tx, feed.id, new)
-        feeds.own(tx, feed.id, others)
+        feed_jobs.own_new(tx, feed.id, new)
+        feed_jobs.own(tx, feed.id, others)
 
 
 def _archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: int) -> int:
     """Archive those of the jobs that are still active and still the feed's, and return their number. The feed gives
     them up."""
     found = jobs.by_ids(tx, ids)
-    owners = feeds.ownership(tx, feed.id, list(found))
+    owners = feed_jobs.ownership(tx, feed.id, list(found))
     own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NO_OWNER)))
     changes = [change for job in own if isinstance(change := decide_missing(job), Archive)]
-    apply(tx, changes, actor, run_id=run_id)
-    feeds.release(tx, [change.job.id for change in changes])
+    job_writer.apply(tx, changes, actor, run_id=run_id)
+    feed_jobs.release(tx, [change.job.id for change in changes])
     return len(changes)
 
 

@@ -30,7 +30,7 @@ from syncd.domain import (
     Update,
     fold,
 )
-from syncd.store import Tx, feeds, jobs, runs
+from syncd.store import Tx, feed_jobs, feeds, jobs, runs
 from syncd.sync.run.context import FileRun
 from syncd.sync.run.deciding import Found, decide, located, look_up, problems_of, sent_digests
 from syncd.sync.run.reading import Summary
@@ -346,7 +346,7 @@ def _owned(this: FileRun, after: int, limit: int = _PAGE) -> list[tuple[int, int
     """Return (id, snapshots missed) of the feed's active jobs with ids above ``after``."""
     feed = this.feed
     return this.store.read(
-        lambda tx: feeds.owned_active(tx, feed.id, after, limit, employer_wide=feed.employer_wide)
+        lambda tx: feed_jobs.owned_active(tx, feed.id, after, limit, employer_wide=feed.employer_wide)
     )
 
 
