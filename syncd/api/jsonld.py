@@ -14,6 +14,7 @@ from syncd.domain import ADDRESSES, Catalogue, Employer, Job, Location, Salary, 
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
+JSON_LD = "application/ld+json"
 CURRENCY = "CAD"
 #: Position type id → schema.org employmentType; one that is not here is OTHER.
 EMPLOYMENT_TYPES = {1: "FULL_TIME", 2: "PART_TIME", 3: "CONTRACTOR", 4: "TEMPORARY", 5: "VOLUNTEER"}

@@ -30,13 +30,13 @@ def guarded(context: ApiContext) -> web.Application:
     guards: list[Guard] = [cors.preflight] if cors else []
     guards += [authentication(context)]
     guards += [limit.spend] if limit else []
-    around = envelope(guards, gzip.finish if gzip else None, context.log.note, context.stopping)
+    around = envelope(guards, gzip.finish if gzip else None, context.log, context.stopping)
     app = web.Application(middlewares=[around], client_max_size=settings.max_body)
     app[CONTEXT], app[STOPPING] = context, context.stopping
     if cors:
-        app.on_response_prepare.append(cors.sign)
+        app.on_response_prepare.append(cors.allow_origin)
     if limit:
-        app.on_response_prepare.append(limit.tell)
+        app.on_response_prepare.append(limit.add_headers)
     if gzip:
         app.cleanup_ctx.append(gzip.keep_thread)
     return app

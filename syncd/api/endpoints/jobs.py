@@ -9,12 +9,13 @@ from aiohttp import web
 
 from syncd.api import idempotency
 from syncd.api.context import CONTEXT, PRINCIPAL
+from syncd.api.jsonld import JSON_LD
 from syncd.api.paging import ListQuery, links, paging
 from syncd.api.path_ids import path_id
 from syncd.domain import Job, JobInput, check_body, check_reference
 from syncd.errors import NotFound
 from syncd.store import Tx, jobs, upsert
-from syncd.web import JSON, JSON_LD, UNCONDITIONAL, answer, conditions_of, read_object, tag_of, wants_json_ld
+from syncd.web import JSON, UNCONDITIONAL, answer, conditions_of, prefers, read_object, tag_of
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ async def get_job(request: web.Request) -> web.Response:
     """Answer one job (docs/specification.md 4.1). A read by key is quicker on this thread than the way to another."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     job_id = path_id(request, "job")
-    if wants_json_ld(request):
+    if prefers(request, JSON_LD, JSON):
         job = _found(context.store.look_up(lambda tx: jobs.get(tx, employer.id, job_id)), job_id)
         return answer(request, context.json_ld.job(job, employer), _JSON_LD)
     shown = _found(context.store.look_up(lambda tx: jobs.shown(tx, employer.id, job_id)), job_id)

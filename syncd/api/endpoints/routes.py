@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from syncd.api.catalogues import CATALOGUES
 from syncd.api.context import CONTEXT
 from syncd.api.endpoints import catalogues, documentation, job_history, jobs, locations, problem_pages
-from syncd.web import Handler, add_endpoint, add_nothing_else
+from syncd.web import add_endpoint, add_not_found
 
 #: Path under the base → method → handler. HEAD follows from GET, OPTIONS from the row.
 ROUTES: Mapping[str, Mapping[str, Handler]] = {
@@ -38,7 +39,7 @@ def add_routes(app: web.Application, base_path: str) -> None:
     _add_documentation(app, base_path)
     for path, methods in ROUTES.items():
         add_endpoint(app, base_path + path, methods)
-    add_nothing_else(app, f"{base_path}/openapi.json")
+    add_not_found(app, f"{base_path}/openapi.json")
 
 
 def _add_documentation(app: web.Application, base_path: str) -> None:

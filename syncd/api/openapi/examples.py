@@ -101,15 +101,10 @@ _ERRORS: Mapping[str, Exception] = {
 
 
 def error(code: str) -> Any:
-    """A problem with this code."""
-    found = _ERRORS.get(code)
-    if found is None:
-        return msgspec.json.decode(
-            problems.body(code, problems.GENERIC.get(code, problems.CODES[code][1]), _REQUEST_ID)
-        )
-    body = problems.render(found, _REQUEST_ID).body
-    assert isinstance(body, bytes)
-    return msgspec.json.decode(body)
+    """Return a problem with this code."""
+    title = problems.CODES[code][1]
+    found = _ERRORS.get(code) or Refusal(code, problems.GENERIC.get(code, title))
+    return _plain(problems.body(found, _REQUEST_ID))
 
 
 def answers(catalogue: Catalogue) -> dict[str, Any]:
