@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store
 from syncd.cli.output import print_json, print_table
+from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Employer, Status
 from syncd.store import Store, employers, jobs

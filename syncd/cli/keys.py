@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store
 from syncd.cli.output import cell, instant, print_json, print_table, remark
+from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.store import employers, keys
 

@@ -119,7 +119,7 @@ def end_failed(this: FileRun, run: Run, error: FeedError) -> Run:
 
 def rejected_rows(stage: Stage, summary: Summary) -> Iterator[list[RejectedRow]]:
     """Yield the rejected rows in file order, a batch at a time."""
-    for batch in stage.records.rejected(_BATCH):
+    for batch in stage.rows.rejected(_BATCH):
         yield [
             RejectedRow(row.number, row.line, row.reference, row.problems, summary.member_of(row.number))
             for row in batch

@@ -62,7 +62,7 @@ def write_late_rejects(this: FileRun, stage: Stage) -> None:
     for record in _open(this, _not_wanted(stage)):
         if record.item is None:
             continue
-        if (rejected := stage.records.take_late(record.number)) is not None:
+        if (rejected := stage.rows.take_late(record.number)) is not None:
             this.rejects.add(record, rejected.reference, rejected.problems)
 
 

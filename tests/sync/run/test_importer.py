@@ -23,7 +23,7 @@ from tests.clock import Clock
 from tests.sync.board import Board, not_none, on_phase
 
 DAY = timedelta(days=1)
-OwnedRows = Sequence[tuple[feeds.FeedRow, bool]]
+OwnedRows = Sequence[tuple[feeds.Written, bool]]
 
 
 def nonzero_counts(run: Run) -> dict[str, int]:
