@@ -118,7 +118,7 @@ def _feed_faults(store: Store | None, settings: Settings, *, employers: bool = T
     found: list[str] = []
     try:
         for name, file in configured_feeds.feed_files(settings, catalogue).items():
-            found.extend(configured_feeds.faults_of(store, file, settings) if employers else file.faults)
+            found.extend(configured_feeds.faults_of(store, file) if employers else file.faults)
             found.extend(folder_faults(settings.drop.folder / name))
     except ConfigError as error:
         found.extend(error.faults)

@@ -49,7 +49,7 @@ def list_feeds(config: Path | None, as_json: bool) -> None:
 
 def _listed(store: Store | None, file: FeedFile, settings: Settings) -> Listed:
     last = store.read(lambda tx: runs.list(tx, file.name, 1)) if store is not None else []
-    reason = "; ".join(configured_feeds.faults_of(store, file, settings)) or None
+    reason = "; ".join(configured_feeds.faults_of(store, file)) or None
     return Listed(file, settings.drop.folder / file.name, reason, last[0] if last else None)
 
 

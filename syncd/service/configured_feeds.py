@@ -68,12 +68,12 @@ def choose(files: Mapping[str, FeedFile], name: str) -> FeedFile:
     raise NotFound("feed", name, known)
 
 
-def faults_of(store: Store | None, file: FeedFile, settings: Settings) -> tuple[str, ...]:
+def faults_of(store: Store | None, file: FeedFile) -> tuple[str, ...]:
     """Return what is wrong with the file of a feed, its employer included. Without a store there are no employers."""
     if file.config is None or not file.config.employer:
         return file.faults
     try:
-        _owner(store, file.config, settings)
+        _owner(store, file.config)
     except ConfigError as error:
         return *file.faults, *error.faults
     return file.faults
@@ -82,7 +82,7 @@ def faults_of(store: Store | None, file: FeedFile, settings: Settings) -> tuple[
 def resolve(store: Store, file: FeedFile, settings: Settings) -> Feed:
     """Return the feed with its employer and its identity in the store. Raises ConfigError with all that is wrong with
     its file."""
-    config, owner = _usable(store, file, settings)
+    config, owner = _usable(store, file)
     feed_id = store.write(lambda tx: stored_feeds.feed_id(tx, config.name, owner.id))
     return _feed(feed_id, config, owner, settings)
 
@@ -90,20 +90,20 @@ def resolve(store: Store, file: FeedFile, settings: Settings) -> Feed:
 def resolve_dry(store: Store, file: FeedFile, settings: Settings) -> Feed:
     """Return the feed for a dry run: nothing is written, so its id is 0 if the store does not know it. Raises ConfigError
     with all that is wrong with its file."""
-    config, owner = _usable(store, file, settings)
+    config, owner = _usable(store, file)
     known = store.read(lambda tx: stored_feeds.find(tx, config.name, owner.id))
     return _feed(known or 0, config, owner, settings)
 
 
-def _usable(store: Store, file: FeedFile, settings: Settings) -> tuple[FeedConfig, Employer]:
-    faults = faults_of(store, file, settings)
+def _usable(store: Store, file: FeedFile) -> tuple[FeedConfig, Employer]:
+    faults = faults_of(store, file)
     if faults:
         raise ConfigError(faults)
     config = file.usable()
-    return config, _owner(store, config, settings)
+    return config, _owner(store, config)
 
 
-def _owner(store: Store | None, config: FeedConfig, settings: Settings) -> Employer:
+def _owner(store: Store | None, config: FeedConfig) -> Employer:
     hint = ""
     try:
         if store is not None:
@@ -111,8 +111,7 @@ def _owner(store: Store | None, config: FeedConfig, settings: Settings) -> Emplo
     except NotFound as error:
         hint = error.hint
     way = hint or f'add it: syncd employer add "{config.employer}"'
-    place = settings.feeds / config.name
-    raise ConfigError([f"{place}.toml: employer: no employer {config.employer!r}; {way}"])
+    raise ConfigError([f"{config.name}.toml: employer: no employer {config.employer!r}; {way}"])
 
 
 def _feed(feed_id: int, config: FeedConfig, owner: Employer, settings: Settings) -> Feed:
