@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from syncd.api.catalogues import CATALOGUES
 from syncd.api.endpoints import history_entry
 from syncd.api.jsonld import JsonLd
-from syncd.api.paging import ListQuery, paging
+from syncd.api.paging import ListQuery
 from syncd.api.payloads import Renderer
 from syncd.domain import (
     Actor,
@@ -140,7 +140,7 @@ def _plain(body: bytes) -> Any:
 
 
 def _paging(path: str, total: int) -> dict[str, object]:
-    return paging(ListQuery(), total, _ADDRESS + path)
+    return ListQuery().paging(total, _ADDRESS + path)[0]
 
 
 def _steps() -> list[history.Step]:
