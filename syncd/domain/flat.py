@@ -55,12 +55,13 @@ def _flatten(field: JobField) -> Flatten | None:
     return _optional(flatten) if flatten and field.nullable else flatten
 
 
+_ARCHIVED_BY: Mapping[ArchivedBy | None, str | None] = {None: None, **{by: by.value for by in ArchivedBy}}
 #: Attributes of Job with one flat value → the function that makes it; None: the value is flat.
 _SINGLE: Mapping[str, Flatten | None] = {
     "employer_id": None,
     "publish_date": date.isoformat,
     "close_origin": str,
-    "archived_by": {None: None, **{by: by.value for by in ArchivedBy}}.__getitem__,
+    "archived_by": _ARCHIVED_BY.__getitem__,
     **{
         field.attribute: _flatten(field)
         for field in FIELDS
