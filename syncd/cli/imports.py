@@ -10,13 +10,13 @@ from pathlib import Path
 from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import CHANGES, DONE, FAILED, HELD
 from syncd.cli.output import clean, print_json, remark
-from syncd.cli.plan_text import plan_json, print_plan
+from syncd.cli.plan_text import print_plan
 from syncd.cli.run_text import counts_of, summary
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError
 from syncd.service import stores, wiring
 from syncd.service.interpreter import tune_garbage_collector
-from syncd.sync.report import run_json
+from syncd.sync.report import planned_report, run_json
 from syncd.sync.run import Planned
 
 Progress = Callable[[str, int, int], None]
@@ -34,7 +34,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         except FeedError as error:
             raise FileUnusable(file, error) from error
     if as_json:
-        print_json(plan_json(planned))
+        print_json(planned_report(planned))
     else:
         print_plan(planned)
     return _plan_code(planned, exit_code)

@@ -81,7 +81,7 @@ class SyncThread(threading.Thread):
         """Run the worker once. Return the seconds until its next tick is due."""
         feeds, self._next_feeds = self._next_feeds, None
         if feeds is not None:
-            self._worker.feeds = feeds
+            self._worker.change_feeds(feeds)
         try:
             self._worker.tick()
         except Stopped:

@@ -22,6 +22,9 @@ class Worker:
         self.feeds, self.seen = {}, []
         self.ticked = threading.Semaphore(0)
 
+    def change_feeds(self, feeds):
+        self.feeds = feeds
+
     def tick(self):
         self.seen.append(dict(self.feeds))
         self.ticked.release()

@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 from syncd.errors import FeedError, UnusableFolder
-from syncd.sync.arrival.filing import Filing
-from syncd.sync.arrival.inbox import Inbox, strays
-from syncd.sync.files.descriptors import Claimed, Scan
-from syncd.sync.files.names import cut, filed_name, never_taken, parse_filed, shown
+from syncd.sync.arrival import filing
+from syncd.sync.arrival.claims import Claimed, Claims, copy_in
+from syncd.sync.arrival.feed_folder import feed_lock, make_folders, tidy
+from syncd.sync.arrival.inbox import Inbox, Scan, unexpected_in
+from syncd.sync.arrival.settling import Settling
+from syncd.sync.arrival.sweep import filed_files
+from syncd.sync.files import display_name, filed_name, never_taken, parse_filed, short_name
 
 
 class Clock:
@@ -35,7 +38,7 @@ def clock() -> Clock:
 def make(tmp_path: Path, clock: Clock) -> Callable[..., Inbox]:
     def make(settle: float = 2.0, marker: str | None = None) -> Inbox:
         inbox = Inbox(tmp_path / "drop" / "acme", settle, marker, clock)
-        inbox.prepare()
+        make_folders(inbox.folder)
         return inbox
 
     return make
@@ -69,11 +72,16 @@ def settled(inbox: Inbox, clock: Clock, wait: float = 2.0) -> Scan:
 def file_away(
     inbox: Inbox, claimed: Claimed, run: int, *, failed: bool = False, reports: Any = None, placed: Any = None
 ) -> Path:
-    return Filing(inbox.folder).file_away(claimed, run, failed, reports or {}, placed or (lambda: None))
+    place = inbox.folder / ("failed" if failed else "done")
+    return filing.file_away(claimed, run, place, reports or {}, placed or (lambda: None))
+
+
+def claims_of(inbox: Inbox, marker: str | None = None) -> Claims:
+    return Claims(inbox.folder, marker)
 
 
 def claim(inbox: Inbox, clock: Clock) -> Claimed:
-    claimed = inbox.claim(settled(inbox, clock, 60).ready[0])
+    claimed = claims_of(inbox).claim(settled(inbox, clock, 60).ready[0])
     assert claimed is not None
     return claimed
 
@@ -88,7 +96,7 @@ def claim(inbox: Inbox, clock: Clock) -> Claimed:
 def test_unfinished_names_are_never_taken(inbox: Inbox, clock: Clock, name: str) -> None:
     drop(inbox, name)
     scan = settled(inbox, clock, 1000)
-    assert (scan.ready, scan.waiting, scan.stray) == ((), (), ())
+    assert (scan.ready, scan.waiting, scan.unexpected) == ((), (), ())
     assert never_taken(name)
 
 
@@ -104,7 +112,7 @@ def test_links_and_special_files_are_reported_and_never_opened(
         server.bind(str(inbox.folder / "socket.xml"))
         scan = settled(inbox, clock, 1000)
     assert scan.ready == ()
-    assert {s.name: s.why.split(":")[0] for s in scan.stray} == {
+    assert {s.name: s.why.split(":")[0] for s in scan.unexpected} == {
         "link.xml": "a symbolic link",
         "folder": "a folder",
         "fifo.xml": "a FIFO",
@@ -116,7 +124,7 @@ def test_a_device_is_never_opened(inbox: Inbox, clock: Clock) -> None:
     if os.getuid() != 0:
         pytest.skip("only root makes devices")
     os.mknod(inbox.folder / "zero.xml", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
-    assert settled(inbox, clock, 1000).stray[0].why.startswith("a device")
+    assert settled(inbox, clock, 1000).unexpected[0].why.startswith("a device")
 
 
 def test_a_feed_folder_that_is_a_link_is_not_followed(make: Callable[..., Inbox], tmp_path: Path) -> None:
@@ -144,7 +152,7 @@ def test_what_lies_directly_under_the_drop_folder_is_stray(inbox: Inbox) -> None
     for name in ("README.md", ".gitignore", "lost.xml"):
         (top / name).write_bytes(b"x")
     (top / "unknown").mkdir()
-    assert [s.name for s in strays(top, {"acme"})] == ["lost.xml", "unknown"]
+    assert [s.name for s in unexpected_in(top, {"acme"})] == ["lost.xml", "unknown"]
     assert (top / "lost.xml").read_bytes() == b"x"
 
 
@@ -281,7 +289,7 @@ def test_the_marker_goes_with_the_claim_so_that_it_cannot_vouch_for_the_next_fil
     inbox = make(marker=".done")
     drop(inbox)
     drop(inbox, "jobs.xml.done", b"")
-    assert inbox.claim(inbox.scan().ready[0]) is not None
+    assert claims_of(inbox, ".done").claim(inbox.scan().ready[0]) is not None
     drop(inbox, content=b"<half")
     assert ready(inbox.scan()) == []
 
@@ -291,7 +299,7 @@ def test_a_marker_that_a_dead_process_left_goes_with_its_orphan(make: Callable[.
     drop(inbox, "jobs.xml.done", b"")
     path = drop(inbox)
     path.rename(inbox.folder / ".claimed" / "0123abcd-jobs.xml")
-    assert len(inbox.orphans()) == 1
+    assert len(claims_of(inbox, ".done").orphans()) == 1
     drop(inbox, content=b"<half")
     assert ready(inbox.scan()) == []
 
@@ -310,18 +318,22 @@ def test_a_claim_moves_the_file_and_keeps_it_locked(inbox: Inbox, clock: Clock) 
     claimed = claim(inbox, clock)
     assert [p.name for p in (inbox.folder / ".claimed").glob("*-*")] == [claimed.claimed_name]
     assert claimed.claimed_name[8:] == "-jobs.xml"
-    assert (claimed.name, claimed.size, claimed.path.read_bytes()) == ("jobs.xml", 14, b"<jobs>1</jobs>")
+    assert (claimed.name, claimed.signature.size, claimed.path.read_bytes()) == (
+        "jobs.xml",
+        14,
+        b"<jobs>1</jobs>",
+    )
     assert not (inbox.folder / "jobs.xml").exists()
-    assert inbox.orphans() == []
+    assert claims_of(inbox).orphans() == []
     claimed.close()
-    assert [orphan.name for orphan in inbox.orphans()] == ["jobs.xml"]
+    assert [orphan.name for orphan in claims_of(inbox).orphans()] == ["jobs.xml"]
 
 
 def test_of_two_processes_one_gets_the_file(inbox: Inbox, clock: Clock) -> None:
     drop(inbox)
     candidate = settled(inbox, clock).ready[0]
-    assert inbox.claim(candidate) is not None
-    assert inbox.claim(candidate) is None
+    assert claims_of(inbox).claim(candidate) is not None
+    assert claims_of(inbox).claim(candidate) is None
 
 
 def test_a_file_put_in_its_place_since_the_scan_is_not_run_before_it_has_settled(
@@ -330,12 +342,14 @@ def test_a_file_put_in_its_place_since_the_scan_is_not_run_before_it_has_settled
     path = drop(inbox)
     candidate = settled(inbox, clock).ready[0]
     drop(inbox, ".new", b"<half").rename(path)
-    assert inbox.claim(candidate) is None
-    [orphan] = inbox.orphans()
+    assert claims_of(inbox).claim(candidate) is None
+    [orphan] = claims_of(inbox).orphans()
     assert orphan.path.read_bytes() == b"<half"
-    assert inbox.settling(orphan) is not None
+    settling = Settling(2.0, clock)
+    assert settling.too_early(orphan.claimed_name, orphan.signature) is not None
     clock.now += 2
-    assert inbox.settling(orphan) is None
+    assert settling.too_early(orphan.claimed_name, orphan.signature) is None
+    assert settling.in_use(orphan.claimed_name, orphan.fd) is None
 
 
 def test_a_claimed_file_that_somebody_replaces_by_a_link_is_still_the_file(
@@ -349,16 +363,16 @@ def test_a_claimed_file_that_somebody_replaces_by_a_link_is_still_the_file(
     there.symlink_to(tmp_path / "secret")
     assert claimed.path.read_bytes() == b"mine"
     claimed.close()
-    assert inbox.orphans() == []
+    assert claims_of(inbox).orphans() == []
 
 
 def test_the_feed_is_locked_for_one_process_at_a_time(inbox: Inbox) -> None:
     code = "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)"
     lock = [sys.executable, "-c", code, str(inbox.folder / ".claimed" / ".lock")]
-    with inbox.lock() as mine:
+    with feed_lock(inbox.folder) as mine:
         assert mine
         assert subprocess.run(lock, stderr=subprocess.DEVNULL, check=False).returncode != 0
-        with inbox.lock() as again:
+        with feed_lock(inbox.folder) as again:
             assert not again
     assert subprocess.run(lock, check=False).returncode == 0
 
@@ -368,18 +382,18 @@ def test_a_copy_keeps_the_original_and_its_time(inbox: Inbox, tmp_path: Path) ->
     original.write_bytes(b"a,b\n" * 400_000)
     os.utime(original, (1_700_000_000, 1_700_000_000))
     steps: list[tuple[int, int]] = []
-    claimed = inbox.copy_in(original, lambda done, size: steps.append((done, size)))
+    claimed = copy_in(inbox.folder, original, lambda done, size: steps.append((done, size)))
     assert claimed.path.read_bytes() == original.read_bytes()
-    assert (claimed.name, claimed.mtime_ns) == ("mine.csv", 1_700_000_000 * 10**9)
+    assert (claimed.name, claimed.signature.mtime_ns) == ("mine.csv", 1_700_000_000 * 10**9)
     assert steps[-1] == (1_600_000, 1_600_000)
-    assert inbox.orphans() == []
+    assert claims_of(inbox).orphans() == []
 
 
 def test_only_a_regular_file_is_copied_in(inbox: Inbox, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", tmp_path):
         with pytest.raises((FeedError, IsADirectoryError)):
-            inbox.copy_in(path)
+            copy_in(inbox.folder, path)
 
 
 def test_tidying_removes_what_dead_runs_left_and_nothing_else(inbox: Inbox, clock: Clock) -> None:
@@ -388,7 +402,7 @@ def test_tidying_removes_what_dead_runs_left_and_nothing_else(inbox: Inbox, cloc
     claims = inbox.folder / ".claimed"
     for name in (".copy-00000000", ".00000000.rejected.csv.part", claimed.scratch.name + ".csv"):
         (claims / name).write_bytes(b"x")
-    inbox.tidy()
+    tidy(inbox.folder)
     left = {p.name for p in claims.iterdir()} - {".lock"}
     assert left == {claimed.claimed_name, claimed.scratch.name + ".csv"}
 
@@ -401,7 +415,7 @@ def test_a_name_that_is_not_utf_8_goes_all_the_way(inbox: Inbox, clock: Clock) -
     claimed = claim(inbox, clock)
     assert claimed.name == "caf%E9 %41\n.xml"
     claimed.close()
-    [orphan] = inbox.orphans()
+    [orphan] = claims_of(inbox).orphans()
     filed = file_away(inbox, orphan, 7)
     assert os.fsencode(filed.name) == b"7-caf%E9 %41\n.xml"
     assert filed.read_bytes() == b"x"
@@ -417,7 +431,7 @@ def test_a_name_that_is_not_utf_8_goes_all_the_way(inbox: Inbox, clock: Clock) -
     ],
 )
 def test_a_name_is_cut_to_180_bytes_between_characters(name: str, kept: str) -> None:
-    assert cut(name) == kept
+    assert short_name(name) == kept
 
 
 def test_a_file_with_the_longest_possible_name_can_be_filed_with_its_reports(
@@ -438,7 +452,7 @@ def test_a_file_with_the_longest_possible_name_can_be_filed_with_its_reports(
 def test_a_filed_name_tells_its_run(name: str, run: int | None) -> None:
     assert parse_filed(name) == run
     assert parse_filed(filed_name(9, "x")) == 9
-    assert shown("plain") == "plain"
+    assert display_name("plain") == "plain"
 
 
 # -- filing -----------------------------------------------------------------------------------------
@@ -450,7 +464,7 @@ def test_the_file_goes_under_its_runs_number(inbox: Inbox, clock: Clock, failed:
     filed = file_away(inbox, claim(inbox, clock), 42, failed=failed)
     assert filed == inbox.folder / folder / "42-jobs.xml"
     assert filed.read_bytes() == b"<jobs/>"
-    assert inbox.orphans() == []
+    assert claims_of(inbox).orphans() == []
 
 
 def test_nothing_is_ever_overwritten(inbox: Inbox, clock: Clock) -> None:
@@ -472,7 +486,7 @@ def test_a_crash_while_filing_leaves_no_second_name(inbox: Inbox, clock: Clock) 
     with pytest.raises(KeyboardInterrupt):
         file_away(inbox, claimed, 42, reports={".report.json": b"1"}, placed=die)
     claimed.close()
-    [orphan] = inbox.orphans()
+    [orphan] = claims_of(inbox).orphans()
     file_away(inbox, orphan, 42, reports={".report.json": b"2"})
     assert sorted(p.name for p in (inbox.folder / "done").iterdir()) == [
         "42-jobs.xml",
@@ -490,7 +504,7 @@ def test_reports_are_written_before_the_file_moves(inbox: Inbox, clock: Clock) -
         assert [p.name for p in (inbox.folder / "done").iterdir()] == ["42-jobs.xml.report.json"]
 
     file_away(inbox, claim(inbox, clock), 42, reports={".report.json": b"{}"}, placed=placed)
-    assert [(number, path.name) for number, path in Filing(inbox.folder).filed()] == [
+    assert [(number, path.name) for number, path in filed_files(inbox.folder)] == [
         (42, "42-jobs.xml"),
         (42, "42-jobs.xml.report.json"),
     ]

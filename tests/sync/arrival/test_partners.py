@@ -17,6 +17,8 @@ from structlog.testing import capture_logs
 
 from syncd.domain import Run, RunState
 from syncd.errors import NotFound
+from syncd.sync.arrival import claims as claims_of_feeds
+from syncd.sync.arrival.inbox import Inbox
 from syncd.sync.run import Feed
 from tests.sync.arrival.test_worker import Died, Yard, claims, names
 
@@ -344,7 +346,7 @@ def test_what_is_exchanged_for_a_fifo_between_the_look_and_the_claim_is_not_read
     path = yard.drop(feed, [yard.board.row("a")])
     yard.worker.tick()
     yard.ticker.now += 61
-    inbox_scan = type(yard.worker._lanes["acme"].inbox).scan
+    inbox_scan = Inbox.scan
 
     def scan(self: Any) -> Any:
         found = inbox_scan(self)
@@ -353,7 +355,7 @@ def test_what_is_exchanged_for_a_fifo_between_the_look_and_the_claim_is_not_read
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(yard.worker._lanes["acme"].inbox), "scan", scan)
+        patch.setattr(Inbox, "scan", scan)
         assert yard.worker.tick() == []
     yard.drop(feed, [yard.board.row("a")], "good.json")
     assert [run.file for run in yard.work()] == ["good.json"]
@@ -386,16 +388,14 @@ def test_a_marker_that_becomes_a_folder_when_its_file_is_claimed_does_not_stop_t
     feed = yard.feed('marker = ".done"')
     yard.drop(feed, b"", "jobs.json.done")
     yard.drop(feed, [yard.board.row("a")])
-    from syncd.sync.arrival.inbox import Inbox
+    take = claims_of_feeds.take
 
-    take = Inbox._take
-
-    def exchange(self: Any, *args: Any) -> Any:
+    def exchange(*args: Any) -> Any:
         (feed.folder / "jobs.json.done").unlink(missing_ok=True)
         (feed.folder / "jobs.json.done").mkdir(exist_ok=True)
-        return take(self, *args)
+        return take(*args)
 
-    monkeypatch.setattr(Inbox, "_take", exchange)
+    monkeypatch.setattr(claims_of_feeds, "take", exchange)
     [run] = yard.work()
     assert run.state is RunState.SUCCEEDED
     assert yard.worker.waiting is None

@@ -20,8 +20,8 @@ from structlog.testing import capture_logs
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
-from syncd.sync.arrival import feed_queue
-from syncd.sync.arrival.worker import Worker
+from syncd.sync.arrival import Worker, delivery
+from syncd.sync.arrival.feed_folder import feed_lock
 from syncd.sync.run.feed import Feed, Stopped
 
 STEPS = ["claimed", "begun", "run", "reported", "filed"]
@@ -83,7 +83,7 @@ class Yard:
 
     def feed(self, toml: str = "", name: str = "acme") -> Feed:
         self.feeds[name] = self.board.feed(toml, name)
-        self.worker.feeds = dict(self.feeds)
+        self.worker.change_feeds(self.feeds)
         return self.feeds[name]
 
     def drop(self, feed: Feed, content: Any, name: str = "jobs.json", mtime: float | None = None) -> Path:
@@ -393,7 +393,7 @@ def test_a_disk_that_is_full_while_filing_loses_nothing(yard: Yard, monkeypatch:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(feed_queue, "written_reports", full)
+        patch.setattr(delivery, "written_reports", full)
         yard.work()
     assert yard.states() == ["succeeded"]
     assert "No space left" in yard.worker.waiting
@@ -477,7 +477,7 @@ from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds
 from syncd.sync.run.feed import Feed
 from syncd.sync.run.importer import Importer
-from syncd.sync.arrival.worker import Worker
+from syncd.sync.arrival import Worker
 base, step = Path(sys.argv[1]), sys.argv[2]
 store = Store.open(f"sqlite:///{base}/syncd.db", timezone=ZoneInfo("America/Toronto"))
 catalogue = Catalogue.default()
@@ -652,8 +652,7 @@ def test_an_import_waits_until_the_daemon_is_done_with_the_feed(yard: Yard) -> N
     path = yard.board.folder / "mine.json"
     path.write_text(json.dumps([yard.board.row("a")]))
     yard.worker.tick()
-    inbox = yard.worker._lanes["acme"].inbox
-    lock = inbox.lock()
+    lock = feed_lock(feed.folder)
     assert lock.__enter__()
 
     def release(seconds: float) -> None:
@@ -726,7 +725,7 @@ def test_feeds_can_be_replaced_between_ticks(yard: Yard) -> None:
     yard.worker.tick()
     feed = yard.feed('settle = "1s"', name="b")
     yard.drop(feed, [yard.board.row("b")])
-    yard.worker.feeds = {"b": feed}
+    yard.worker.change_feeds({"b": feed})
     assert [run.feed for run in yard.work(wait=1)] == ["b"]
 
 

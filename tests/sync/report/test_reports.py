@@ -12,8 +12,8 @@ import pytest
 from syncd.domain import FeedWarning, HoldScope, RejectedRow, RunState
 from syncd.errors import NotFound, Problem
 from syncd.store import runs
+from syncd.sync.report import refresh_reports, report, written_reports
 from syncd.sync.report.html import LISTED, render_html
-from syncd.sync.report.reports import refresh_reports, report, written_reports
 
 KEYS = (
     *(

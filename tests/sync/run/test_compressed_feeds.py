@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import structlog
 
+from syncd.sync.report import report
 from syncd.sync.report.html import render_html
-from syncd.sync.report.reports import report
 from syncd.sync.run.rejects import RejectsWriter
 
 
