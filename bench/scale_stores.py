@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from bench.servers import DESCRIPTION
 from syncd.domain import CloseOrigin, Job, Location, Status
-from syncd.store import Store, Tx, employers, keys, rows
+from syncd.store import Store, Tx, apply, employers, job_columns, keys
 
 EMPLOYER = "Bench"
 #: A word in one title of 20, and a word in seven jobs of an employer, whatever the number of its jobs.
@@ -63,13 +63,9 @@ def make(folder: Path, jobs: int, employer_count: int = 1) -> str:
 
 
 def _insert(tx: Tx, some: list[Job]) -> None:
-    tx.many(rows.INSERT, map(rows.row_of, some))
+    tx.many(job_columns.INSERT, map(job_columns.row_of, some))
     counted = Counter((job.employer_id, job.status.value) for job in some)
-    tx.many(
-        "INSERT INTO job_total (employer_id, status, n) VALUES (?, ?, ?)"
-        " ON CONFLICT (employer_id, status) DO UPDATE SET n = job_total.n + excluded.n",
-        [(*key, n) for key, n in counted.items()],
-    )
+    tx.many(apply.TOTAL, [(*key, n) for key, n in counted.items()])
 
 
 def _jobs(count: int, employer_ids: list[int]) -> Iterator[Job]:

@@ -39,6 +39,7 @@ class Event(StrEnum):
     FEED_FAILED = "feed.failed"
     FEED_SUPERSEDED = "feed.superseded"
     FEED_OVERDUE = "feed.overdue"
+    FEED_DEGRADED = "feed.degraded"
     FEED_RELEASED = "feed.released"
     FEED_STRAY = "feed.stray"
     FEED_FILE_LOST = "feed.file_lost"

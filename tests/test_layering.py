@@ -53,7 +53,7 @@ IMPURE = {
     "subprocess",
 }
 #: Packages that other packages use through their face alone, with all that lies in them.
-FACES = ("syncd.feeds", "syncd.sync", "syncd.web")
+FACES = ("syncd.config", "syncd.feeds", "syncd.service", "syncd.sync", "syncd.web")
 #: Packages in which no circle is left.
 ACYCLIC = (
     "syncd.api",

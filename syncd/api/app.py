@@ -8,7 +8,6 @@ from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, ApiContext
 from syncd.api.endpoints import ROUTES, add_routes
 from syncd.api.jsonld import JsonLd
-from syncd.api.limits import server_limits
 from syncd.api.middleware import failed_keys, guarded
 from syncd.api.openapi import document
 from syncd.api.payloads import Renderer, encode
@@ -40,7 +39,6 @@ def make_app(
     context = ApiContext(
         store=store,
         settings=settings,
-        limits=server_limits(settings),
         catalogue=catalogue,
         keys=keys,
         render=Renderer(catalogue),

@@ -13,7 +13,7 @@ from syncd.api.payloads import Renderer
 from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.store import Store
-from syncd.web import Addresses, RequestLog, ServerLimits
+from syncd.web import Addresses, RequestLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,6 @@ class ApiContext:
 
     store: Store
     settings: Api
-    limits: ServerLimits
     catalogue: Catalogue
     keys: KeyRing
     render: Renderer

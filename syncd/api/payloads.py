@@ -130,7 +130,7 @@ class Renderer:
         shape.employer = {"id": employer.id, "name": employer.name}
         return shape
 
-    def page(self, jobs: Iterable[Header], employer: Employer, paging: Mapping[str, object]) -> bytes:
+    def page(self, jobs: Iterable[Header | Job], employer: Employer, paging: Mapping[str, object]) -> bytes:
         """One page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
         data = [self._header(job) for job in jobs]

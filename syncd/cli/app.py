@@ -37,10 +37,10 @@ Number = Annotated[
 
 OPTIONS = {"no_args_is_help": True, "rich_markup_mode": None}
 app = typer.Typer(**OPTIONS, pretty_exceptions_enable=False, help="Job feeds become job postings.")  # type: ignore[arg-type]
-employers = typer.Typer(**OPTIONS, help="Employers, whose jobs these are.")  # type: ignore[arg-type]
+employers = typer.Typer(**OPTIONS, help="The employers that own jobs.")  # type: ignore[arg-type]
 keys = typer.Typer(**OPTIONS, help="API keys.")  # type: ignore[arg-type]
 feeds = typer.Typer(**OPTIONS, help="The configured feeds.")  # type: ignore[arg-type]
-runs = typer.Typer(help="Runs: what became of each file.", rich_markup_mode=None)
+runs = typer.Typer(help="Runs: the result of each file.", rich_markup_mode=None)
 app.add_typer(employers, name="employer")
 app.add_typer(keys, name="key")
 app.add_typer(feeds, name="feed")
@@ -79,9 +79,11 @@ def common(
 
 @app.command()
 def demo(
-    port: Annotated[int | None, typer.Option(help="8080 or the next free one.", min=1, max=65535)] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Default: 8080, or the next free port.", min=1, max=65535)
+    ] = None,
     folder: Annotated[
-        Path | None, typer.Option("--dir", metavar="D", help="Where to put it; else a new temporary folder.")
+        Path | None, typer.Option("--dir", metavar="D", help="Its folder. Default: a new temporary folder.")
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Stop after the last run.")] = False,
 ) -> None:
@@ -93,7 +95,7 @@ def demo(
 
 @app.command()
 def serve(config: Config = None) -> int:
-    """The daemon: API, drop folder, auto-refresh, in one process."""
+    """Runs the daemon: API, drop folder and auto-refresh in one process."""
     from syncd.cli.serve import serve
 
     return serve(config)
@@ -135,13 +137,15 @@ def key_create(
     expires: Annotated[
         timedelta | None,
         typer.Option(
-            metavar="TIME", parser=positive_time_span, help="When it ends, from now: 90d. Else never."
+            metavar="TIME",
+            parser=positive_time_span,
+            help="How long the key is valid, such as 90d. Default: for ever.",
         ),
     ] = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Makes a key and prints it, this once."""
+    """Creates a key and prints it. It is never shown again."""
     from syncd.cli.keys import create_key
 
     create_key(config, as_json, employer, label, expires)
@@ -155,7 +159,7 @@ def key_rotate(
         typer.Option(
             metavar="TIME",
             parser=time_span,
-            help="How long the old key goes on. 0: not at all.",
+            help="How long the old key stays valid. 0: it ends now.",
             show_default="24h",
         ),
     ] = None,
@@ -164,13 +168,13 @@ def key_rotate(
         typer.Option(
             metavar="TIME",
             parser=positive_time_span,
-            help="When the new one ends. Else as the old one was made.",
+            help="How long the new key is valid. Default: as long as the old one was.",
         ),
     ] = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Makes a successor of a key and prints it, this once; both work until the old one ends."""
+    """Creates a successor of a key and prints it. Both are valid until the old one ends."""
     from syncd.cli.keys import rotate_key
 
     rotate_key(config, as_json, key_id, grace, expires)
@@ -178,7 +182,7 @@ def key_rotate(
 
 @keys.command("list")
 def key_list(config: Config = None, as_json: Json = False) -> None:
-    """Lists the keys; not the keys themselves, which nobody has kept."""
+    """Lists the keys by number. The keys themselves are not stored."""
     from syncd.cli.keys import list_keys
 
     list_keys(config, as_json)
@@ -190,7 +194,7 @@ def key_revoke(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Ends a key at once."""
+    """Revokes a key: it is not valid from now on."""
     from syncd.cli.keys import revoke_key
 
     revoke_key(config, as_json, key_id)
@@ -198,7 +202,7 @@ def key_revoke(
 
 @feeds.command("list")
 def feed_list(config: Config = None, as_json: Json = False) -> None:
-    """Lists the configured feeds and what became of their last files."""
+    """Lists the configured feeds and the last run of each."""
     from syncd.cli.feeds import list_feeds
 
     list_feeds(config, as_json)
@@ -210,13 +214,13 @@ def feed_new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The new feed's name.", show_default=False)],
     file: Annotated[Path, typer.Option("--from", metavar="FILE", help="A real file of the feed.")],
     employer: Annotated[
-        str | None, typer.Option("--employer", metavar="E", help="Name or id; else the only one there is.")
+        str | None, typer.Option("--employer", metavar="E", help="Name or id. Default: the only employer.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over an existing feed's file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of an existing feed.")] = False,
     config: Config = None,
     as_json: Json = False,
 ) -> int:
-    """Looks at FILE and writes a commented mapping to config/feeds.d/NAME.toml."""
+    """Drafts the file of a new feed, config/feeds.d/NAME.toml, from a real file."""
     from syncd.cli.feed_new import new_feed
 
     return new_feed(config, as_json, name=name, file=file, employer=employer, force=force)
@@ -229,7 +233,7 @@ def feed_check(
     config: Config = None,
     as_json: Json = False,
 ) -> int:
-    """Lists every row of FILE that a run would reject, and why. Exit code 1 if there is one, else 0."""
+    """Lists each row of FILE that a run would reject, and why. Exit code 1 if there is one, else 0."""
     from syncd.cli.feed_check import check_file
 
     return check_file(config, as_json, name, file)
@@ -243,7 +247,7 @@ def plan(
     config: Config = None,
     as_json: Json = False,
 ) -> int:
-    """Says what a run of FILE would do, and does nothing."""
+    """Shows what a run of FILE would do, without doing it."""
     from syncd.cli.imports import plan
 
     return plan(config, as_json, file, feed, exit_code)
@@ -251,7 +255,7 @@ def plan(
 
 @app.command("import")
 def import_(file: File, feed: FeedName, config: Config = None, as_json: Json = False) -> int:
-    """Runs FILE now, with or without the daemon. FILE stays where it is."""
+    """Imports FILE now, with or without the daemon. FILE stays where it is."""
     from syncd.cli.imports import import_file
 
     return import_file(config, as_json, file, feed)
@@ -260,12 +264,16 @@ def import_(file: File, feed: FeedName, config: Config = None, as_json: Json = F
 @runs.callback(invoke_without_command=True)
 def runs_list(
     context: typer.Context,
-    feed: Annotated[str | None, typer.Option("--feed", metavar="NAME", help="Only this feed's.")] = None,
-    limit: Annotated[int, typer.Option(metavar="COUNT", help="At most so many.", min=1, max=10_000)] = 20,
+    feed: Annotated[
+        str | None, typer.Option("--feed", metavar="NAME", help="Only runs of this feed.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(metavar="COUNT", help="The most runs to list.", min=1, max=10_000)
+    ] = 20,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Lists the last runs; or shows and decides one."""
+    """Lists the last runs. Subcommands show a run, or decide a held one."""
     if context.invoked_subcommand is None:
         from syncd.cli.runs import list_runs
 
@@ -282,7 +290,7 @@ def runs_show(number: Number, config: Config = None, as_json: Json = False) -> N
 
 @runs.command("approve")
 def runs_approve(number: Number, config: Config = None, as_json: Json = False) -> int:
-    """Does what a held run waits to do."""
+    """Approves a held run: its waiting changes are made."""
     from syncd.cli.decisions import approve_run
 
     return approve_run(config, as_json, number)
@@ -290,7 +298,7 @@ def runs_approve(number: Number, config: Config = None, as_json: Json = False) -
 
 @runs.command("reject")
 def runs_reject(number: Number, config: Config = None, as_json: Json = False) -> int:
-    """Declines what a held run waits to do."""
+    """Rejects a held run: its waiting changes are not made."""
     from syncd.cli.decisions import reject_run
 
     return reject_run(config, as_json, number)
@@ -323,7 +331,7 @@ def export(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Left out or -: standard output.")
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default, or -: standard output.")
     ] = None,
     status: Annotated[
         Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
@@ -331,7 +339,7 @@ def export(
     config: Config = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON about the file written.")] = False,
 ) -> int:
-    """Writes an employer's jobs as a feed; says how many it left out for want of a referenceId."""
+    """Writes an employer's jobs as a feed, and says how many have no referenceId and are left out."""
     from syncd.cli.export import export
 
     return export(config, as_json, employer=employer, form=form, status=status, output=output)

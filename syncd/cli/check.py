@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
@@ -11,19 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from syncd.cli import context
-from syncd.cli.output import print_json, system_fault
+from syncd.cli.output import print_json, remark, system_fault
 from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
 
 if TYPE_CHECKING:
-    from syncd.domain import Catalogue
-    from syncd.feeds.configuration import FeedConfig
     from syncd.store import Store
+
+NO_FOLDER = "it, or something above it, is not a folder"
 
 
 def check(config: Path | None, as_json: bool) -> int:
-    """Prints what was looked at and what is wrong; 1 if anything is."""
-    import syncd.service.wiring  # noqa: F401 - before the user changes
+    """Print what is wrong, and return 1 if anything is, else 0. Creates nothing."""
+    from syncd.service import wiring  # noqa: F401 - before the user changes
 
     found: list[str] = []
     settings = None
@@ -41,76 +42,105 @@ def check(config: Path | None, as_json: bool) -> int:
             print(f"syncd: {fault}", file=sys.stderr)
         if settings is not None and not found:
             print(f"all good: {settings.file or 'no settings file, all defaults'}")
+            if not context.has_store(settings):
+                remark(
+                    f"there is no store at {settings.store.path} yet;"
+                    " `syncd serve` and `syncd employer add` make one"
+                )
     return 1 if found else 0
 
 
 def faults(settings: Settings) -> Iterator[str]:
-    yield from _folder("drop.folder", settings.drop.folder)
-    running, store_faults = _store_and_feeds(settings)
-    yield from store_faults
+    """Yield everything that is wrong. Creates nothing."""
+    yield from _drop_folder(settings.drop.folder)
+    running, found = _store_and_feeds(settings)
+    yield from found
     if not running:  # the daemon itself holds its ports
         yield from _port("api.listen", settings.api.listen)
         if settings.operator.listen is not None:
             yield from _port("operator.listen", settings.operator.listen)
 
 
-def _folder(key: str, folder: Path) -> Iterator[str]:
-    """Whether files can be made, renamed and removed there: by doing it."""
+def _drop_folder(folder: Path) -> Iterator[str]:
+    """Yield what keeps files from being created, renamed and removed there: it is tried."""
+    rights = "this user needs to read, write and enter it"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".syncd-check-", suffix=".tmp"):
             pass
+    except FileNotFoundError:
+        why = _cannot_be_made(folder)
+        if why is not None:
+            yield f"drop.folder: {folder}: {why}"
     except (FileExistsError, NotADirectoryError):
-        yield f"{key}: {folder}: it, or something above it, is no folder"
+        yield f"drop.folder: {folder}: {NO_FOLDER}"
     except OSError as error:
-        yield f"{key}: {folder}: {error.strerror}; this user needs to read, write and enter it"
+        yield f"drop.folder: {folder}: {error.strerror}; {rights}"
+
+
+def _cannot_be_made(folder: Path) -> str | None:
+    """Return why a folder that is not there cannot be made, None if it can."""
+    above = next(place for place in folder.parents if place.exists())
+    if not above.is_dir():
+        return NO_FOLDER
+    if os.access(above, os.W_OK | os.X_OK):
+        return None
+    return f"it cannot be made: {above}: {os.strerror(errno.EACCES)}"
 
 
 def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
-    """Whether a daemon runs on this store, and what is wrong with store and feed files."""
-    from syncd.service import wiring
+    """Return whether a daemon runs on this store, and what is wrong with the store, feed files and folders of feeds."""
+    from syncd.store import facts
 
-    found: list[str] = []
-    configs: dict[str, FeedConfig] = {}
+    store_faults: list[str] = []
     running = False
     try:
-        configs = wiring.feed_configs(settings, _catalogue(settings))
-    except ConfigError as error:
-        found.extend(error.faults)
-    try:
-        running, store = _open(settings)
-        with store:
-            store.health()
-            wiring.owners_of(store, configs, settings)
-    except ConfigError as error:
-        found.extend(error.faults)
+        if context.has_store(settings):
+            running, store = _open(settings)
+            with store:
+                store.write(facts.prove_writable)
+                return running, _feed_faults(store, settings)
+        store_faults.extend(_store_cannot_be_made(settings))
     except SyncdError as error:
-        found.append("store.url: " + (f"{settings.store.path}: " if settings.store.path else "") + str(error))
+        store_faults.append(
+            "store.url: " + (f"{settings.store.path}: " if settings.store.path else "") + str(error)
+        )
     except OSError as error:
-        found.append(f"store.url: {system_fault(error)}")
-    return running, found
+        store_faults.append(f"store.url: {system_fault(error)}")
+    return running, [*_feed_faults(None, settings, employers=not store_faults), *store_faults]
 
 
-def _catalogue(settings: Settings) -> Catalogue:
-    """What feeds are read with: also what was configured once, where the store can tell."""
-    from syncd.service import stores
+def _store_cannot_be_made(settings: Settings) -> Iterator[str]:
+    if settings.store.path is not None:
+        folder = settings.store.path.parent
+        why = _cannot_be_made(folder / "store")
+        if why is not None:
+            yield f"store.url: {folder}: {why}"
 
+
+def _feed_faults(store: Store | None, settings: Settings, *, employers: bool = True) -> list[str]:
+    """Return the faults of all feed files and of the folders of feeds. ``employers``: those are looked up, too."""
+    from syncd.service import stores, wiring
+    from syncd.sync.files import folder_faults
+
+    catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
+    found: list[str] = []
     try:
-        _, store = _open(settings)
-        with store:
-            return stores.catalogue_of(store, settings)
-    except (SyncdError, OSError):  # the store's own check says so
-        return settings.catalogue
+        for name, file in wiring.feed_files(settings, catalogue).items():
+            found.extend(wiring.faults_of(store, file, settings) if employers else file.faults)
+            found.extend(folder_faults(settings.drop.folder / name))
+    except ConfigError as error:
+        found.extend(error.faults)
+    return found
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:
-    """The store; whether a daemon owns it already."""
-    from syncd.service.stores import open_store
+    """Return whether a daemon owns the store, and the store."""
+    from syncd.service import stores
 
     try:
-        return False, open_store(settings, exclusive=True)
+        return False, stores.open_store(settings, exclusive=True)
     except StoreInUse:
-        return True, open_store(settings)
+        return True, stores.open_store(settings)
 
 
 def _port(key: str, address: Address) -> Iterator[str]:

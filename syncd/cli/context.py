@@ -9,8 +9,7 @@ from pathlib import Path
 
 from syncd.config import Settings, load_settings
 from syncd.errors import StoreError
-from syncd.service import stores
-from syncd.service.interpreter import end_of_imports
+from syncd.service import interpreter, stores
 from syncd.store import Store
 
 
@@ -30,20 +29,38 @@ def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
     Only with ``make`` a store is created: a command that reads would otherwise answer "nothing" for settings that name
     another place. Raises StoreError."""
     become_owner(settings)
-    if not make and settings.store.path is not None and not settings.store.path.exists():
+    if not make and not has_store(settings):
         raise StoreError(
             f"there is no store at {settings.store.path} (store.url, settings: {settings.file or 'all defaults'});"
             " `syncd serve` and `syncd employer add` make one"
         )
     with stores.open_store(settings) as store:
-        end_of_imports()
+        interpreter.end_of_imports()
         yield store
 
 
 @contextmanager
-def lent_store(settings: Settings) -> Iterator[Store]:
-    """Yield the store, opened as its owner. Afterwards root is root again, to write where only root may. Raises
-    StoreError."""
+def store_if_any(settings: Settings) -> Iterator[Store | None]:
+    """Yield the store as ``opened_store`` does; None if there is none yet. Raises StoreError."""
+    if has_store(settings):
+        with opened_store(settings) as store:
+            yield store
+    else:
+        yield None
+
+
+def has_store(settings: Settings) -> bool:
+    """Return whether there is a store to open."""
+    return settings.store.path is None or settings.store.path.exists()
+
+
+@contextmanager
+def lent_store(settings: Settings) -> Iterator[Store | None]:
+    """Yield the store, opened as its owner; None if there is none yet. Afterwards root is root again, to write where only
+    root may. Raises StoreError."""
+    if not has_store(settings):
+        yield None
+        return
     owner = _owner(settings)
     user, group = os.geteuid(), os.getegid()
     if owner is not None:
@@ -51,7 +68,7 @@ def lent_store(settings: Settings) -> Iterator[Store]:
         os.seteuid(owner.st_uid)
     try:
         with stores.open_store(settings) as store:
-            end_of_imports()
+            interpreter.end_of_imports()
             yield store
     finally:
         os.seteuid(user)

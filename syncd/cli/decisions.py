@@ -9,10 +9,12 @@ from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.output import print_json
 from syncd.cli.run_text import summary
 from syncd.config import Settings
-from syncd.domain import Run, RunState
+from syncd.domain import Catalogue, Run, RunState
 from syncd.service import stores, wiring
-from syncd.store import Store
-from syncd.sync.report import refresh_reports, run_json
+from syncd.store import Store, runs
+from syncd.sync.report import run_json
+from syncd.sync.report.files import refresh_reports
+from syncd.sync.run import Feed
 
 
 def approve_run(config: Path | None, as_json: bool, number: int) -> int:
@@ -35,10 +37,18 @@ def _decide(config: Path | None, as_json: bool, number: int, *, approved: bool) 
 
 
 def decided(store: Store, settings: Settings, number: int, *, approved: bool) -> Run:
-    """Carry the decision out and return the run. Raises NotFound, and Conflict if the run does not wait or is not what
-    was shown."""
+    """Carry the decision out and return the run. Raises NotFound, Conflict if the run does not wait or is not what was
+    shown, and, for an approval, ConfigError if the file of its feed is wrong."""
     catalogue = stores.catalogue_of(store, settings, remember=True)
-    importer = wiring.make_importer(store, settings, catalogue, wiring.load_all(store, settings, catalogue))
+    feeds = _feed_of(store, settings, catalogue, number) if approved else {}
+    importer = wiring.make_importer(store, settings, catalogue, feeds)
     run = importer.approve(number) if approved else importer.reject(number)
     refresh_reports(store, settings.drop.folder / run.feed, run.id)
     return run
+
+
+def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> dict[str, Feed]:
+    """Return the feed of a run by its name, if it is still configured."""
+    name = store.read(lambda tx: runs.get(tx, number)).feed
+    file = wiring.feed_files(settings, catalogue).get(name)
+    return {name: wiring.resolve(store, file, settings)} if file is not None else {}

@@ -43,7 +43,7 @@ def export(
     if output == _STDOUT:
         output = None
     if as_json and output is None:
-        raise typer.BadParameter("--json tells about a file: name it with -o")
+        raise typer.BadParameter("--json describes a file: name the file with -o")
     wanted = Status(status) if status else None
     counts = ExportCounts()
     settings = quiet_settings(config)

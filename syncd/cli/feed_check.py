@@ -32,7 +32,7 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
     settings = quiet_settings(config)
     with opened_store(settings, make=True) as store:
         catalogue = stores.catalogue_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_configs(settings, catalogue), name)
+        found = wiring.choose_feed(wiring.feed_files(settings, catalogue), name).usable()
         checker = Checker(found, catalogue, settings.limits, _now(store), _current(store, found))
         return report_check(checker, file, as_json)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,44 +12,62 @@ from syncd.cli.imports import FileUnusable
 from syncd.cli.output import clean, print_json, remark, whole_file
 from syncd.config import Settings
 from syncd.domain import Catalogue, Moment
-from syncd.errors import Conflict, FeedError, NotFound
+from syncd.errors import Conflict, FeedError, NotFound, SyncdError
 from syncd.feeds.configuration import check_name
-from syncd.feeds.drafting import RECORDS, Draft, Drafter
+from syncd.feeds.drafting import RECORDS, Draft, Drafter, employer_named_in
 from syncd.store import employers
 from syncd.sync.run import Checker, CheckResult
+
+#: Employers that a message lists.
+SHOWN = 10
+
+
+class EmployerUnclear(SyncdError):
+    """There is no employer yet, or several of which none was named. ``named``: the one that the file names."""
+
+    def __init__(self, known: Sequence[str], named: str | None) -> None:
+        if known:
+            some = ", ".join([*known[:SHOWN], *(["…"] if len(known) > SHOWN else [])])
+            hint = f' (the file names "{named}")' if named else ""
+            super().__init__(
+                f"there are {len(known)} employers ({some}): say with --employer whose jobs these are{hint}"
+            )
+        else:
+            name, hint = (f'"{named}"', " (the file names it)") if named else ("NAME", "")
+            super().__init__(
+                f"there is no employer yet: syncd employer add {name}{hint}, then the same command again"
+            )
 
 
 def new_feed(
     config: Path | None, as_json: bool, *, name: str, file: Path, employer: str | None, force: bool
 ) -> int:
-    """Raises ConfigError (no name for a feed), Conflict (there is that feed), NotFound (employer),
-    FileUnusable, OSError."""
+    """Write the file of a new feed. Raises ConfigError (no name for a feed), Conflict (there is that feed), NotFound
+    (employer), EmployerUnclear, FileUnusable, OSError."""
     check_name(name)
     settings = quiet_settings(config)
     target = settings.feeds / f"{name}.toml"
     _check_free(target, force)
-    owner, known, now = _owner(settings, employer)
-    catalogue = settings.catalogue
     try:
+        owner, now = _owner(settings, employer, file)
         draft = Drafter(
             file,
             name,
             employer=owner,
-            catalogue=catalogue,
+            catalogue=settings.catalogue,
             limits=settings.limits,
             today=now.today.isoformat(),
         ).draft()
     except FeedError as error:
         raise FileUnusable(file, error) from error
-    findings = _checked(draft, file, catalogue, settings, now)
+    findings = _checked(draft, file, settings.catalogue, settings, now)
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(target) as out:
         out.write(draft.text.encode())
-    known = known or draft.config.employer in _names(settings)
     if as_json:
-        print_json(_json(draft, target, findings, known))
+        print_json(_json(draft, target, findings))
     else:
-        _tell(draft, target, file, findings, known)
+        _tell(draft, target, file, findings, chosen=employer is None)
     return DONE
 
 
@@ -60,23 +79,19 @@ def _check_free(target: Path, force: bool) -> None:
         raise Conflict(f"there is {alike[0]} already; two feeds must differ in more than case")
 
 
-def _owner(settings: Settings, employer: str | None) -> tuple[str | None, bool, Moment]:
-    """The name of the employer asked for, or of the only one there is; else None. Raises NotFound."""
+def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, Moment]:
+    """Return the name of the employer that is meant (None: the only one there is) and the time. Raises NotFound,
+    EmployerUnclear, FeedError."""
     with lent_store(settings) as store:
+        known = store.read(employers.all) if store is not None else []
+        if store is None or (employer is None and len(known) != 1):
+            raise EmployerUnclear([found.name for found in known], employer_named_in(file, settings.limits))
         now = store.read(lambda tx: tx.now)
-        if employer is not None:
-            try:
-                return store.read(lambda tx: employers.find(tx, employer)).name, True, now
-            except NotFound as error:
-                hint = error.hint or f'add it first: syncd employer add "{employer}"'
-                raise NotFound("employer", employer, hint) from None
-        found = store.read(employers.all)
-        return (found[0].name, True, now) if len(found) == 1 else (None, False, now)
-
-
-def _names(settings: Settings) -> set[str]:
-    with lent_store(settings) as store:
-        return {found.name for found in store.read(employers.all)}
+        try:
+            return store.read(lambda tx: employers.find(tx, employer or known[0].name)).name, now
+        except NotFound as error:
+            hint = error.hint or f'add it first: syncd employer add "{employer}"'
+            raise NotFound("employer", employer, hint) from None
 
 
 def _checked(
@@ -93,7 +108,7 @@ def _checked(
     return findings
 
 
-def _json(draft: Draft, target: Path, findings: CheckResult | str, known: bool) -> dict[str, Any]:
+def _json(draft: Draft, target: Path, findings: CheckResult | str) -> dict[str, Any]:
     found = draft.survey
     counts = None
     if isinstance(findings, CheckResult):
@@ -107,7 +122,7 @@ def _json(draft: Draft, target: Path, findings: CheckResult | str, known: bool) 
         "feed": draft.config.name,
         "file": str(target),
         "employer": draft.config.employer,
-        "employerExists": known,
+        "employerExists": True,
         "fileFormat": found.format,
         "encoding": "ascii" if found.encoding == "guess" else found.encoding,
         "delimiter": found.delimiter,
@@ -119,10 +134,12 @@ def _json(draft: Draft, target: Path, findings: CheckResult | str, known: bool) 
     }
 
 
-def _tell(draft: Draft, target: Path, file: Path, findings: CheckResult | str, known: bool) -> None:
+def _tell(draft: Draft, target: Path, file: Path, findings: CheckResult | str, *, chosen: bool) -> None:
     found, name = draft.survey, draft.config.name
     where = f" at {clean(found.path)}" if found.path else ""
     print(f"wrote {target}")
+    only = " (the only one; another: --employer NAME)" if chosen else ""
+    print(f"employer: {clean(draft.config.employer)}{only}")
     print(f"found {found.format}, {found.records:,}{'+' if found.more else ''} records{where}")
     print(
         f"mapping: {f'preset {draft.preset}' if draft.preset else 'guessed from names and values, or native'}"
@@ -136,9 +153,4 @@ def _tell(draft: Draft, target: Path, file: Path, findings: CheckResult | str, k
         )
         for kind in findings.by_frequency()[:5]:
             print(f"  {kind.rows:,} × {clean(kind.field)} {kind.code}: {clean(kind.detail)[:120]}")
-    if not known:
-        employer = clean(draft.config.employer)
-        remark(
-            f'syncd: there is no employer "{employer}" yet: correct the file, or: syncd employer add "{employer}"'
-        )
     print(f"next: read the file, then syncd feed check {name} {file}")

@@ -10,13 +10,12 @@ from pathlib import Path
 from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import CHANGES, DONE, FAILED, HELD
 from syncd.cli.output import clean, print_json, remark
-from syncd.cli.plan_text import print_plan
+from syncd.cli.plan_text import plan_json, print_plan
 from syncd.cli.run_text import counts_of, summary
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError
-from syncd.service import stores, wiring
-from syncd.service.interpreter import tune_garbage_collector
-from syncd.sync.report import planned_report, run_json
+from syncd.service import interpreter, stores, wiring
+from syncd.sync.report import run_json
 from syncd.sync.run import Planned
 
 Progress = Callable[[str, int, int], None]
@@ -26,15 +25,15 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_configs(settings, catalogue), name)
+        found = wiring.choose_feed(wiring.feed_files(settings, catalogue), name)
         feed = wiring.resolve_dry(store, found, settings)
-        tune_garbage_collector()
+        interpreter.tune_garbage_collector()
         try:
             planned = wiring.make_importer(store, settings, catalogue, {}, progress=progress).plan(feed, file)
         except FeedError as error:
             raise FileUnusable(file, error) from error
     if as_json:
-        print_json(planned_report(planned))
+        print_json(plan_json(planned))
     else:
         print_plan(planned)
     return _plan_code(planned, exit_code)
@@ -58,12 +57,11 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        chosen = wiring.choose_feed(wiring.feed_configs(settings, catalogue), name)
-        feeds = wiring.resolve(store, {name: chosen}, settings)
-        tune_garbage_collector()
-        run = wiring.make_worker(store, settings, catalogue, feeds, progress=progress).import_file(
-            feeds[name], file
-        )
+        chosen = wiring.choose_feed(wiring.feed_files(settings, catalogue), name)
+        feed = wiring.resolve(store, chosen, settings)
+        interpreter.tune_garbage_collector()
+        worker = wiring.make_worker(store, settings, catalogue, {name: feed}, progress=progress)
+        run = worker.import_file(feed, file)
     if as_json:
         print_json(run_json(run))
     elif run.state is not RunState.FAILED:

@@ -37,7 +37,7 @@ def rotate_key(
         old = store.read(lambda tx: keys.get(tx, key_id))
     _show_new(as_json, info, plain)
     if not as_json:
-        remark(f"key {old.id} works until {cell(old.expires_at)}; change every client to the new one before")
+        remark(f"key {old.id} is valid until {cell(old.expires_at)}; give every client the new one before")
 
 
 def _show_new(as_json: bool, info: KeyInfo, plain: str) -> None:

@@ -4,6 +4,7 @@ error."""
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -73,9 +74,9 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         with path.open("wb") as file:
             yield file
         return
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    draft = path.with_name(f".syncd-{secrets.token_hex(8)}.tmp")
     try:
-        with draft.open("wb") as file:
+        with draft.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

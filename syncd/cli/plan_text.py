@@ -1,12 +1,14 @@
-"""A dry run as a text like a diff."""
+"""A dry run as a text like a diff, and as ``--json``."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from syncd.cli.output import bold, clean
 from syncd.cli.report_text import place_of
 from syncd.cli.run_text import counts_of
 from syncd.domain import Location, Salary
-from syncd.sync.report import rejected_json
+from syncd.sync.report import FORMAT, change_json, rejected_json, run_json, warning_json, would_archive_json
 from syncd.sync.run import Planned, PlannedChange
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
@@ -14,12 +16,37 @@ SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
 SHOWN, VALUE = 200, 60
 
 
+def plan_json(planned: Planned) -> dict[str, Any]:
+    """Return the run object of docs/operations.md "JSON output" with ``state`` planned, and what it would change."""
+    return {
+        "format": FORMAT,
+        **run_json(planned.run),
+        "id": None,
+        "state": "planned",
+        "phases": {},
+        "wouldArchive": would_archive_json(
+            len(going := _archived(planned)),
+            ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
+        ),
+        "rejectedRows": [rejected_json(row) for row in planned.rejected],
+        "warnings": [warning_json(warning) for warning in planned.warnings],
+        "changes": [change_json(c.action, c.reference_id, c.job_id, c.fields) for c in planned.changes],
+    }
+
+
+def _archived(planned: Planned) -> list[PlannedChange]:
+    """Return the changes that would archive a job."""
+    return [change for change in planned.changes if change.archives]
+
+
 def print_plan(planned: Planned) -> None:
     if planned.unchanged:
-        print("these are the bytes of the feed's last run, and nothing happened since: nothing would change")
+        print(
+            "the file is the same as in the feed's last run, and nothing has changed since: nothing would change"
+        )
         return
     _print_changes([change for change in planned.changes if not change.archives])
-    _print_changes([change for change in planned.changes if change.archives])
+    _print_changes(_archived(planned))
     for row in planned.rejected[:SHOWN]:
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
         print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))

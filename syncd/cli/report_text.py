@@ -39,7 +39,7 @@ def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> Non
 def print_unknown(toml: str) -> None:
     """Print the unknown values of a file as lines that can be copied into the feed's file."""
     if toml:
-        print(bold("values that nothing knows, for the feed's file:"))
+        print(bold("unknown values, as lines for the feed's file:"))
         print("\n".join(clean(line) for line in toml.splitlines()))
 
 

@@ -13,8 +13,7 @@ from syncd.cli.run_text import counts_of, state_of
 from syncd.config import load_settings
 from syncd.domain import Run, RunState
 from syncd.store import runs
-from syncd.sync.report import report
-from syncd.sync.run import field_of
+from syncd.sync.report import field_of, report
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
 SHOWN = 20

@@ -117,14 +117,28 @@ def _unknown(key: str, known: Iterable[str]) -> str:
     """Return the fault of an unknown ``key``, with the nearest known one: as a whole, else by its last part."""
     if _is_table(key):
         return f"{key} is a table, not a value"
-    known = list(known)
+    near = _nearest(key, list(known))
+    return f"unknown setting {key}" + (f"; did you mean {near}?" if near else "")
+
+
+def _nearest(key: str, known: list[str]) -> str | None:
+    """Return the setting or table that ``key`` was probably meant to be: one of that very name elsewhere, a similar one
+    beside it, a similar one elsewhere."""
+    above, _, name = key.rpartition(".")
+    ends: dict[str, str] = {}
+    for setting in known:
+        parts = setting.split(".")
+        for length, part in enumerate(parts, start=1):
+            ends.setdefault(part, ".".join(parts[:length]))
+    if name in ends:
+        return ends[name]
+    beside = {end: full for end, full in ends.items() if full.rpartition(".")[0] == above}
+    for names, least in ((beside, 0.6), (ends, 0.75)):
+        near = difflib.get_close_matches(name, names, n=1, cutoff=least)
+        if near:
+            return names[near[0]]
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
-    if not near:
-        tails = {name.rpartition(".")[2]: name for name in known}
-        near = [
-            tails[tail] for tail in difflib.get_close_matches(key.rpartition(".")[2], tails, n=1, cutoff=0.75)
-        ]
-    return f"unknown setting {key}" + (f"; did you mean {near[0]}?" if near else "")
+    return near[0] if near else None
 
 
 def _parsed(
@@ -217,4 +231,4 @@ def _faults_of_api(api: Api) -> Iterator[str]:
     if api.max_head < api.max_line:
         yield "api.max_head: must be at least api.max_line, which is a part of it"
     if api.rate_limit and api.rate_window < 1:
-        yield "api.rate_window: must be at least 1s; clients are told in whole seconds"
+        yield "api.rate_window: must be at least 1s; Retry-After has whole seconds"

@@ -74,27 +74,29 @@ class Api:
     head_timeout: float = setting(TIME_OUT, "10s", "how long the head of a request may take")
     read_timeout: float = setting(TIME_OUT, "30s", "how long a client may take to send a body")
     write_timeout: float = setting(
-        TIME_OUT, "30s", "a client that reads nothing of its answer for so long is hung up on"
+        TIME_OUT, "30s", "a connection whose client reads nothing of an answer for this long is closed"
     )
     keepalive: float = setting(TIME_OUT, "75s", "an idle connection is closed after this")
     # How many there may be.
-    max_connections: int = setting(COUNT, 2_000, "open at once, further ones are refused; 0: no cap")
+    max_connections: int = setting(
+        COUNT, 2_000, "connections open at once, further ones are refused; 0: no limit"
+    )
     max_connections_per_address: int = setting(
-        COUNT, 500, "of these from one address (IPv6: one /64), trusted proxies excepted; 0: no cap"
+        COUNT, 500, "of these from one address (IPv6: one /64), except trusted proxies; 0: no limit"
     )
     rate_limit: int = setting(COUNT, 0, "requests that one key may send in rate_window; 0: no limit")
     rate_window: float = setting(TIME_OUT, "1m", "the time that rate_limit is for")
     failed_keys: int = setting(
-        COUNT, 60, "wrong keys from one address in failed_keys_window before it has to wait; 0: no limit"
+        COUNT, 60, "wrong keys from one address in failed_keys_window before it must wait; 0: no limit"
     )
     failed_keys_window: float = setting(TIME_OUT, "1m", "the time that failed_keys is for")
     # How answers go out.
-    compress: bool = setting(FLAG, True, "answer in gzip where the client prefers it")
+    compress: bool = setting(FLAG, True, "compress answers with gzip where the client prefers it")
     compress_min: int = setting(SIZE, "1KiB", "smaller answers are not compressed")
     cors_origins: tuple[str, ...] = setting(
         ORIGINS, [], "origins whose pages may call the API from a browser"
     )
-    cors_max_age: float = setting(SECONDS, "2h", "how long a browser may remember that it may")
+    cors_max_age: float = setting(SECONDS, "2h", "how long a browser may remember the permission")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class Operator:
         ADDRESS_OR_NONE, "127.0.0.1:8081", 'health and metrics; "": on the API\'s address'
     )
     token: str = setting(
-        TEXT, "", "asked for by /metrics; needed unless the address is loopback", secret=True
+        TEXT, "", "the token that /metrics requires; needed unless the address is loopback", secret=True
     )
     token_file: Path | None = setting(PATH_OR_NONE, "", "a file that holds the token, instead of token")
 
@@ -133,7 +135,7 @@ class StoreSettings:
         positive(DURATION), "400d", "how long runs and past values of jobs are kept"
     )
     max_waiting: int = setting(
-        number(100, 1_000_000, "writes"), 10_000, "more writes that wait are refused with a 503"
+        number(100, 1_000_000, "writes"), 10_000, "writes that may wait; further ones are refused with a 503"
     )
 
     @property
@@ -145,12 +147,12 @@ class StoreSettings:
 class Drop:
     """``settle`` and ``rescan`` are in seconds."""
 
-    folder: Path = setting(PATH, "feeds/drop", "its folders, one for each feed, are where files are dropped")
-    settle: float = setting(SECONDS, "2s", "how long a file must be still before it is taken", per_feed=True)
-    rescan: float = setting(
-        TIME_OUT, "60s", "the folder is looked through this often even if nothing happens"
+    folder: Path = setting(PATH, "feeds/drop", "has a folder for each feed, where its files are dropped")
+    settle: float = setting(
+        SECONDS, "2s", "how long a file must be unchanged before it is taken", per_feed=True
     )
-    poll: bool = setting(FLAG, False, "look instead of being told: for network file systems")
+    rescan: float = setting(TIME_OUT, "60s", "the folder is read this often even if nothing happens")
+    poll: bool = setting(FLAG, False, "poll the folder instead of being notified: for network file systems")
     keep_files: timedelta = setting(
         DURATION, "30d", "how long files in done/ and failed/ are kept", per_feed=True
     )
@@ -163,7 +165,7 @@ class Processes:
     helpers: int = setting(
         number(0, 16, "processes"),
         1,
-        "processes beside the daemon's that help to read a large file; at most a core each but one",
+        "worker processes that help to read a large file; at most one less than there are cores",
     )
 
 
@@ -171,8 +173,10 @@ class Processes:
 class Refresh:
     """``check`` is in seconds."""
 
-    every: timedelta = setting(positive(DURATION), "7d", "age at which autoRefresh renews publishDate")
-    check: float = setting(TIME_OUT, "10m", "how often jobs that are due are looked for")
+    every: timedelta = setting(
+        positive(DURATION), "7d", "the age of publishDate at which autoRefresh renews it"
+    )
+    check: float = setting(TIME_OUT, "10m", "how often due jobs are searched")
     archive_closed: bool = setting(FLAG, True, "archive active jobs once their closeDate has passed")
 
 
@@ -181,7 +185,9 @@ class Log:
     format: str = setting(
         choice("auto", "console", "json"), "auto", "auto: console on a terminal, JSON otherwise"
     )
-    level: str = setting(choice("debug", "info", "warning", "error"), "info", "the least that is written")
+    level: str = setting(
+        choice("debug", "info", "warning", "error"), "info", "the lowest level that is written"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -250,7 +250,7 @@ def _read_place(pointer: str, value: object, problems: Problems) -> _Identified 
 
 def _salary(field: JobField, pointer: str) -> Reader:
     """A salary as a dict of the members that were sent."""
-    readers = {member.name: _reader(member, pointer) for member in SALARY_MEMBERS}
+    readers = {member.name: reader_of(member, pointer) for member in SALARY_MEMBERS}
 
     def read(value: object, catalogue: Catalogue, problems: Problems) -> object:
         if not isinstance(value, dict):
@@ -285,9 +285,10 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField, str], Reader]] = {
 }
 
 
-def _reader(field: JobField, parent: str = "") -> Reader:
+def reader_of(field: JobField, parent: str = "") -> Reader:
+    """Return the reader of a field; ``parent`` is the pointer of the object that the field is a member of."""
     return _BY_KIND[field.kind](field, f"{parent}/{field.name}")
 
 
 #: Wire name → reader.
-READERS: Mapping[str, Reader] = {field.name: _reader(field) for field in FIELDS}
+READERS: Mapping[str, Reader] = {field.name: reader_of(field) for field in FIELDS}

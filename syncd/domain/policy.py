@@ -69,13 +69,11 @@ class Policy:
     max_rekeyed: Threshold = _threshold(
         Threshold(50, 5),
         "jobs",
-        "missing jobs above this, half of them back under new ids: the file waits",
+        "more jobs missing, and half of them there with new ids: the file waits",
     )
-    max_retitled: Threshold = _threshold(
-        Threshold(50, 5), "rows", "titles changed above this: the file waits"
-    )
+    max_retitled: Threshold = _threshold(Threshold(50, 5), "rows", "more titles changed: the file waits")
     max_shrunk: Threshold = _threshold(
-        Threshold(50, 5), "rows", "descriptions that lost half their text above this: the file waits"
+        Threshold(50, 5), "rows", "more descriptions that lost half their text: the file waits"
     )
     grace: int = setting(
         number(1, 100, "files"),
@@ -101,7 +99,7 @@ class Policy:
 class FeedLimits:
     """``[limits]``: sizes in bytes. A fault names the limit that is exceeded (docs/feeds.md "Formats and limits")."""
 
-    file: int = setting(positive(SIZE), "4GiB", "a larger file fails (expanded, where it is compressed)")
+    file: int = setting(positive(SIZE), "4GiB", "a larger file fails (expanded, if it is compressed)")
     record: int = setting(positive(SIZE), "1MiB", "a larger record is a rejected row")
     text: int = setting(positive(SIZE), "10MiB", "a longer text fails an XML file")
     rows: int = setting(number(1, 100_000_000, "rows"), 5_000_000, "more records fail the file")

@@ -1,1 +1,1 @@
-"""From the bytes of a feed to job bodies: detect, read, map. Knows no store and no HTTP."""
+"""From the bytes of a feed to job bodies: find out what it is, read it, map it. Nothing here knows a store or HTTP."""

@@ -1,4 +1,4 @@
-"""Catalogue values as feeds give them, by id or by name, to ids."""
+"""Catalogue values as feeds give them, by id or by name, and the ids that they mean."""
 
 from __future__ import annotations
 
@@ -7,79 +7,73 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from syncd.domain import Catalogue
+from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, JobField, SalaryPeriod
 from syncd.feeds.faults import nearest
 from syncd.feeds.text import spelled
 
-#: No catalogue has longer names; what is longer is not worth looking up (or remembering).
+#: No catalogue has a longer name, so a longer text is not looked up (and not remembered).
 _LONGEST = 200
+#: Catalogue → what messages call one of its entries.
+_ENTRY_WORDS = {
+    "categories": "category",
+    "position_types": "position type",
+    "periods": "salary period",
+    "routing_types": "applicant routing type",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Finder:
-    """How one catalogue is searched. ``what``: an entry in words; ``pointer`` of the field in the body."""
+class EntryFinder:
+    """The search for entries of the catalogue that serves one field.
+
+    ``what`` is what messages call an entry; ``pointer`` is the JSON pointer of the field in a body."""
 
     what: str
     pointer: str
     by_name: Callable[[str], int | None]
-    ids: Mapping[int, object]
-    names: tuple[str, ...]
+    entries: Mapping[int, CatalogueEntry | SalaryPeriod]
+
+    def id_of(self, value: object) -> int | None:
+        """Return the id that ``value`` means: an id of the catalogue, a name or a synonym. None: it is neither."""
+        if value.__class__ is str:
+            if len(value) > _LONGEST:
+                return None
+            found = self.by_name(value)
+            if found is not None:
+                return found
+            text = value.strip()
+            return self._known(int(text)) if text.isdecimal() and len(text) < 11 else None
+        if isinstance(value, bool) or not isinstance(value, int | Decimal):
+            return None
+        return self._known(int(value)) if 0 < value < 2**31 and value == int(value) else None
+
+    def id_by_name(self, name: str) -> int | None:
+        """Return the id of the entry with this name or synonym. Digits are not taken for an id."""
+        return self.by_name(name) if len(name) <= _LONGEST else None
 
     def hint(self, value: object) -> str:
-        near = nearest(spelled(value), self.names)
+        """Return the end of a message that suggests a similar name of the catalogue; "" if there is none."""
+        near = nearest(spelled(value), [entry.name for entry in self.entries.values()])
         return near if near.startswith("; did") else ""
 
+    def unknown(self, value: object) -> str:
+        """Return the message that ``value`` names no entry, with a similar name if there is one."""
+        article = "an" if self.what.startswith("a") else "a"
+        return f"{spelled(value)[:100]!r} is not {article} {self.what} of the catalogue{self.hint(value)}"
 
-def finders(catalogue: Catalogue) -> dict[str, Finder]:
-    """The finders of ``catalogue`` by the field that they serve (``period`` for the salary's)."""
-
-    def finder(
-        what: str, field: str, by_name: Callable[[str], int | None], entries: Mapping[int, object]
-    ) -> Finder:
-        names = tuple(str(getattr(entry, "name", "")) for entry in entries.values())
-        return Finder(what, f"/{field}", by_name, entries, names)
-
-    return {
-        "categories": finder(
-            "category", "categories", partial(catalogue.find, "categories"), catalogue.categories
-        ),
-        "positionType": finder(
-            "position type",
-            "positionType",
-            partial(catalogue.find, "position_types"),
-            catalogue.position_types,
-        ),
-        "period": finder(
-            "salary period", "salary/period", partial(catalogue.find, "periods"), catalogue.periods
-        ),
-        "applicantRoutingType": finder(
-            "applicant routing type",
-            "applicantRoutingType",
-            partial(catalogue.find, "routing_types"),
-            catalogue.routing_types,
-        ),
-    }
+    def _known(self, id: int) -> int | None:
+        return id if id in self.entries else None
 
 
-def catalogue_id(value: object, find: Finder) -> int | None:
-    """The id that ``value`` names: an id of the catalogue, a name or a synonym. None: neither."""
-    if value.__class__ is str:
-        if len(value) > _LONGEST:
-            return None
-        found = find.by_name(value)
-        if found is not None:
-            return found
-        text = value.strip()
-        return _known(int(text), find) if text.isdecimal() and len(text) < 11 else None
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        return None
-    return _known(int(value), find) if 0 < value < 2**31 and value == int(value) else None
+def finders(catalogue: Catalogue) -> dict[str, EntryFinder]:
+    """Return the finders of ``catalogue`` by the field that they serve (``period`` is a member of the salary)."""
+    found = {field.name: _finder(field, f"/{field.name}", catalogue) for field in FIELDS if field.catalogue}
+    for member in SALARY_MEMBERS:
+        if member.catalogue:
+            found[member.name] = _finder(member, f"/salary/{member.name}", catalogue)
+    return found
 
 
-def _known(id: int, find: Finder) -> int | None:
-    return id if id in find.ids else None
-
-
-def catalogue_name(name: str, find: Finder) -> int | None:
-    """The id of the entry with this name or synonym; digits are no name."""
-    return find.by_name(name) if len(name) <= _LONGEST else None
+def _finder(field: JobField, pointer: str, catalogue: Catalogue) -> EntryFinder:
+    name = field.catalogue
+    return EntryFinder(_ENTRY_WORDS[name], pointer, partial(catalogue.find, name), catalogue.entries(name))

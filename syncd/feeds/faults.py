@@ -1,5 +1,4 @@
-"""What is wrong with a feed's configuration, gathered: every fault with its file and key, none raised
-before all are known."""
+"""The faults of a feed's configuration: all are collected, each with its file and key, before any is raised."""
 
 from __future__ import annotations
 
@@ -10,14 +9,14 @@ from difflib import get_close_matches
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A place in a feed's file: ``acme.toml``, ``fields.salary``. Children share the list of faults."""
+    """A place in a feed's file: ``acme.toml``, ``fields.salary``. Places below it share the list of faults."""
 
     file: str
     path: str = ""
     faults: list[str] = field(default_factory=list)
 
     def at(self, key: str | int) -> Scope:
-        """The place of a member (text) or of an alternative (a number, counted from 1)."""
+        """Return the place of a member (text) or of an alternative (a number, counted from 1)."""
         part = f"[{key}]" if isinstance(key, int) else f".{key}" if self.path else key
         return Scope(self.file, self.path + part, self.faults)
 
@@ -27,14 +26,14 @@ class Scope:
             self.faults.append(line)
 
     def keys(self, table: Mapping[str, object], known: Collection[str], what: str = "key") -> None:
-        """A fault for every key of ``table`` that is not ``known``, with the nearest that is."""
+        """Add a fault for every key of ``table`` that is not ``known``, with the most similar key that is."""
         for key in table:
             if key not in known:
                 self.at(key).fault(f"unknown {what}{nearest(key, known)}")
 
 
 def nearest(key: str, known: Collection[str]) -> str:
-    """The hint behind "unknown key": the likely spelling, or all of a few, or nothing."""
+    """Return the end of an "unknown key" message: the likely spelling, or all known keys if they are few, or ""."""
     folded = {name.lower().replace("-", "_"): name for name in known}
     near = get_close_matches(key.lower().replace("-", "_"), folded, n=1, cutoff=0.6)
     if near:

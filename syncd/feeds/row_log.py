@@ -8,7 +8,7 @@ from syncd.errors import Problem
 
 
 class RowLog(Struct):
-    """What was noticed about one row. ``unknown``: (field, value) of what no catalogue or lookup knows."""
+    """What was noticed about one row. ``unknown`` is (field, value) of values that no catalogue and no lookup has."""
 
     warnings: list[tuple[str, str]] = []
     problems: list[Problem] = []

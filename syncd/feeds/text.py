@@ -1,24 +1,24 @@
-"""Plain text out of a feed: what is empty, what is a number or a boolean, what has to go."""
+"""Plain text from a feed: what is empty, what is a number or a boolean, which characters are removed."""
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
 
-#: What exports write for "no value" (docs/feeds.md "The mapping language"): never in native feeds.
+#: What exports write for "no value" (docs/feeds.md "The mapping language"). In native feeds it is text.
 _NOTHING = frozenset(("na", "n/a", "null", "none"))
 _TRUE = frozenset(("true", "t", "yes", "y", "1", "oui", "o", "vrai", "on"))
 _FALSE = frozenset(("false", "f", "no", "n", "0", "non", "faux", "off"))
 _INT = re.compile(r"[+-]?\d{1,18}\Z", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})\Z", re.ASCII)
-#: An address without its scheme: a host, and what may come behind it.
+#: An address without its scheme: a host, and what may follow.
 HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,24}(?::\d+)?(?:[/?#]\S*)?\Z", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _WINDOWS = {code: sign for code in range(0x80, 0xA0) if (sign := bytes((code,)).decode("cp1252", "ignore"))}
 
 
 def meant(value: object) -> object | None:
-    """A scalar as it is meant: text trimmed; None for what is empty, a spelled-out null, a list or an
+    """Return a scalar as it is meant: text trimmed; None for what is empty, a null in words ("NA"), a list or an
     object."""
     if value.__class__ is str:
         text = value.strip()
@@ -29,8 +29,7 @@ def meant(value: object) -> object | None:
 
 
 def spelled(value: object) -> str:
-    """A scalar as text: booleans as JSON writes them, whole numbers without ``.0``, never with an
-    exponent."""
+    """Return a scalar as text: booleans as JSON has them, whole numbers without ``.0``, never with an exponent."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -45,24 +44,23 @@ def spelled(value: object) -> str:
 
 
 def one_line(text: str) -> str:
-    """``text`` with every run of white space as one blank. (A title in a wrapped XML element is one
-    line.)"""
+    """Return ``text`` with every run of white space as one blank. (A title in a wrapped XML element is one line.)"""
     return " ".join(text.split())
 
 
 def has_controls(text: str) -> bool:
-    """Whether ``text`` has characters that no field may have. Tab, LF and CR may stand in some."""
+    """Return whether ``text`` has characters that no field may have. Tab, LF and CR are allowed in some fields."""
     return not text.isprintable() and _CONTROL.search(text) is not None
 
 
 def without_controls(text: str) -> str:
-    """``text`` without such characters, lone surrogates too. What stands for a sign of Windows-1252 (a dash that
-    came through as U+0096) becomes that sign, as in a browser."""
+    """Return ``text`` without such characters and without lone surrogates. C1 characters that are meant as Windows-1252
+    (a dash that arrived as U+0096) are translated, as a browser does."""
     return _CONTROL.sub("", text.translate(_WINDOWS)) if has_controls(text) else text
 
 
 def boolean(value: object) -> object:
-    """True or False where the text says so, else the value itself (which the rules then judge)."""
+    """Return True or False where the text is one of their words, else the value itself, for the rules to refuse."""
     if isinstance(value, bool):
         return value
     word = spelled(value).strip().casefold()
@@ -70,18 +68,18 @@ def boolean(value: object) -> object:
 
 
 def strict_boolean(text: str) -> object:
-    """The booleans of XML and of spreadsheets (``true``, ``FALSE``, ``1``); other text is passed on."""
+    """Return the boolean of XML and of spreadsheets (``true``, ``FALSE``, ``1``); other text is returned as it is."""
     word = text.strip().lower()
     return True if word in ("true", "1") else False if word in ("false", "0") else text
 
 
 def integer(text: str) -> object:
-    """An int where the text is one, else the text."""
+    """Return an int where the text is one, else the text."""
     stripped = text.strip()
     return int(stripped) if _INT.match(stripped) else text
 
 
 def decimal(text: str) -> object:
-    """A Decimal where the text is a plain number, else the text."""
+    """Return a Decimal where the text is a plain number, else the text."""
     stripped = text.strip()
     return Decimal(stripped) if _DECIMAL.match(stripped) else text

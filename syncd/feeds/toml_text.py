@@ -1,4 +1,4 @@
-"""Values as TOML text, for files that people are to read and go on writing."""
+"""Values as TOML text, for files that people read and go on writing."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-#: Longer values are texts, not names.
+#: Longer values are texts, and lookups are not for them.
 LONGEST = 200
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def text(value: str) -> str:
-    """A basic string; what cannot be seen, or would change the direction of writing, is escaped."""
+    """Return a basic string. Characters that cannot be seen, or would change the direction of writing, are escaped."""
     return '"' + "".join(_character(char) for char in value) + '"'
 
 
@@ -33,7 +33,7 @@ def key(name: str) -> str:
 
 
 def value(thing: object) -> str:
-    """Text, numbers, booleans, lists and (inline) tables of these."""
+    """Return a text, number, boolean, list or (inline) table of these as TOML."""
     if isinstance(thing, str):
         return text(thing)
     if isinstance(thing, bool):
@@ -46,7 +46,7 @@ def value(thing: object) -> str:
 
 
 def comment(words: str, width: int = 100) -> list[str]:
-    """``# `` lines of at most about ``width`` characters."""
+    """Return the words as ``# `` lines of at most about ``width`` characters."""
     lines: list[str] = []
     line = "#"
     for word in words.split():
@@ -58,19 +58,20 @@ def comment(words: str, width: int = 100) -> list[str]:
 
 
 def shown(thing: object, most: int = 60) -> str:
-    """A sample value for a comment: quoted, on one line, cut."""
+    """Return a sample value for a comment: quoted, on one line, cut."""
     words = str(thing)
     return text(words[:most]) + (f"… ({len(words)} characters)" if len(words) > most else "")
 
 
 def plain(thing: object, most: int = 120) -> str:
-    """The same without quotes, for words of the file inside a comment."""
+    """Return the same without quotes, for words of the file inside a comment."""
     words = str(thing)
     return text(words[:most])[1:-1] + ("…" if len(words) > most else "")
 
 
 def lookup_lines(values: Counter[str], hints: Mapping[str, str], most: int) -> list[str]:
-    """``"value" = ""  # 12 rows``: one line for each value, the most frequent first."""
+    """Return ``"value" = "" # 12 rows``, one line for each value, the most frequent first. ``hints`` is value → the
+    entry that may be meant."""
     lines = []
     fit = [(name, count) for name, count in values.most_common() if len(name) <= LONGEST]
     for name, count in fit[:most]:

@@ -31,9 +31,10 @@ Compiled = tuple[
 
 
 class XmlNode:
-    """An element and, made when first asked for, its children by local name: text, an element that has
-    children of its own, or a list of these where the name repeats. Where no child has the very name, one
-    whose name differs in case only is meant. Valid as long as the element is."""
+    """An element and its children by local name, which are found when they are first asked for.
+
+    A child is text, an element that has children, or a list of these where the name repeats. Where no child has the
+    exact name, one whose name differs only in case is taken. Valid as long as the element is."""
 
     __slots__ = ("_children", "_folded", "element")
 
@@ -50,8 +51,8 @@ class XmlNode:
         return value if value is not None or not folded else children.get(self.called(folded))
 
     def called(self, folded: str) -> str:
-        """The name of the child that is ``folded`` in lower case, "" if none is; the lower case itself is
-        preferred, then what comes first."""
+        """Return the name of the child that is ``folded`` in lower case, "" if there is none. The lower case itself is
+        preferred, then the first."""
         if self._folded is None:
             self._folded = _by_folded(tuple(self.children()))
         return self._folded.get(folded, "")
@@ -68,6 +69,7 @@ def _by_folded(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def local_name(tag: str) -> str:
+    """Return the name without its namespace."""
     return tag.rpartition("}")[2] if tag[0] == "{" else tag
 
 
@@ -89,7 +91,7 @@ def _by_name(element: Any) -> dict[str, Any]:
 
 
 def text_of(value: Any, markup: bool = False) -> Any:
-    """The text of what a node or an XPath gives; with ``markup`` the inner markup of an element that has
+    """Return the text of what a node or an XPath gives; with ``markup`` the inner markup of an element that has
     children."""
     if value.__class__ is str or isinstance(value, bool | float):
         return value
@@ -101,14 +103,14 @@ def text_of(value: Any, markup: bool = False) -> Any:
 
 
 def inner_markup(element: Any) -> str:
-    """What stands between an element's tags, as markup."""
+    """Return what is between an element's tags, as markup."""
     parts = [escape(element.text or "", quote=False)]
     parts += [etree.tostring(child, encoding="unicode", method="html") for child in element]
     return "".join(parts)
 
 
 def compile_xpath(text: str, markup: bool) -> Compiled:
-    """first, every, nodes and outside of a Selector. Raises ValueError for what is no XPath relative to the
+    """Return first, every, nodes and outside of a Selector. Raise ValueError for what is not an XPath relative to the
     record."""
     plain = _PLAIN.match(text)
     if plain and plain[1] and not plain[2] and "/" not in text:
@@ -173,7 +175,7 @@ def _xpath(text: str) -> Callable[[Any], list[Any]]:
         compiled = etree.XPath(namespace_blind(text), smart_strings=False)
         compiled(etree.Element("record"))  # an unknown function or prefix shows only now
     except etree.XPathError as error:
-        raise ValueError(f"is no XPath: {error}") from None
+        raise ValueError(f"is not an XPath: {error}") from None
 
     def find(element: Any) -> list[Any]:
         found = compiled(element)
@@ -188,7 +190,7 @@ def _plain(value: Any) -> Any:
 
 
 def namespace_blind(text: str) -> str:
-    """An XPath whose element names match in any namespace: ``a/b`` →
+    """Return an XPath whose element names match in any namespace: ``a/b`` becomes
     ``*[local-name()='a']/*[local-name()='b']``."""
     tokens = [match for match in _tokens(text) if match.lastgroup != "space"]
     out = []
@@ -228,7 +230,7 @@ def _tokens(text: str) -> list[re.Match[str]]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise ValueError(f"is no XPath: {text[at:]!r} is not understood")
+            raise ValueError(f"is not an XPath: {text[at:]!r} is not understood")
         found.append(match)
         at = match.end()
     return found

@@ -8,14 +8,14 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import structlog
 
-from syncd.api import add_health, add_metrics, make_app, server_limits
+from syncd.api import add_health, add_metrics, make_app
 from syncd.config import Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
@@ -32,10 +32,10 @@ from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.systemd import SystemdNotifier
 from syncd.service.timers import repeat, watch_the_loop
 from syncd.service.watcher import Watcher
+from syncd.service.wiring import ConfiguredFeeds
 from syncd.store import Store
 from syncd.store import feeds as stored_feeds
 from syncd.sync.calendar import Refresher
-from syncd.sync.run import Feed
 from syncd.web import RequestTimes, make_runner
 
 log = structlog.get_logger("syncd.service")
@@ -51,24 +51,31 @@ def serve(settings: Settings) -> int:
     store = stores.open_store(settings, exclusive=True)
     try:
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        feeds = load_feeds(store, settings, catalogue)
+        configured = load_feeds(store, settings, catalogue)
+        report_degraded(configured.degraded)
         tune_garbage_collector()
         tune_thread_switches()
-        asyncio.run(Daemon(settings, store, catalogue, feeds).run())
+        asyncio.run(Daemon(settings, store, catalogue, configured).run())
     finally:
         store.close()
     log.info(Event.SERVICE_STOPPED)
     return 0
 
 
-def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> dict[str, Feed]:
-    """Return the feeds as configured. Feeds that are no longer configured own no job from now on. Raises ConfigError,
-    StoreError."""
-    feeds = wiring.load_all(store, settings, catalogue)
-    released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, feeds))
+def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
+    """Return the feeds as configured. Feeds that are no longer configured own no job from now on; one whose file is wrong
+    is still configured. Raises ConfigError for a folder of feed files that cannot be read, StoreError."""
+    found = wiring.load_all(store, settings, catalogue)
+    released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*found.feeds, *found.degraded}))
     if released:
         log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
-    return feeds
+    return found
+
+
+def report_degraded(degraded: Mapping[str, str], kept: Collection[str] = ()) -> None:
+    """Log each feed whose file is wrong. ``kept``: those that go on as they were configured before."""
+    for name, reason in degraded.items():
+        log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in kept)
 
 
 def _make_drop_folder(folder: Path) -> None:
@@ -76,7 +83,7 @@ def _make_drop_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is no folder"
+        what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is not a folder"
         raise ConfigError(
             [f"drop.folder: {folder}: {what}; choose another place or see `syncd check`"]
         ) from error
@@ -86,21 +93,32 @@ class Daemon:
     """One life of the service. The caller closes ``store`` after ``run``."""
 
     def __init__(
-        self, settings: Settings, store: Store, catalogue: Catalogue, feeds: dict[str, Feed]
+        self, settings: Settings, store: Store, catalogue: Catalogue, configured: ConfiguredFeeds
     ) -> None:
-        self._settings, self._store, self._catalogue, self._feeds = settings, store, catalogue, feeds
+        self._settings, self._store, self._catalogue, self._configured = (
+            settings,
+            store,
+            catalogue,
+            configured,
+        )
         self._notifier = SystemdNotifier()
         self._heartbeat = Heartbeat()
         self._asked_to_stop = asyncio.Event()
         self._stopping = threading.Event()
         self._times = RequestTimes()
-        self._metrics = Metrics(store, lambda: self._feeds, self._times)
+        self._metrics = Metrics(store, lambda: self._configured.feeds, self._times, self._degraded)
         worker = wiring.make_worker(
-            store, settings, catalogue, feeds, stop=self._must_stop, ended=self._metrics.ran
+            store,
+            settings,
+            catalogue,
+            configured.feeds,
+            unusable=configured.degraded,
+            stop=self._must_stop,
+            ended=self._metrics.ran,
         )
         self._sync = SyncThread(worker, settings.drop.rescan, self._heartbeat, self._stopping)
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
-        self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat)
+        self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
         self._listeners = Listeners()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -122,7 +140,7 @@ class Daemon:
         self._watcher.start()
         await asyncio.to_thread(self._watcher.running.wait, WATCHER)
         self._start_timers()
-        log.info(Event.SERVICE_READY, **addresses, feeds=sorted(self._feeds), drop=str(drop))
+        log.info(Event.SERVICE_READY, **addresses, feeds=sorted(self._configured.feeds), drop=str(drop))
         flush()  # a process that waits for the notification may read the addresses there next
         self._notifier.ready(f"serving {addresses['api']}")
 
@@ -130,17 +148,16 @@ class Daemon:
         """Open both addresses. Return their URLs."""
         settings, operator = self._settings.api, self._settings.operator
         settings = replace(settings, max_connections=allow_connections(settings.max_connections))
-        limits = server_limits(settings)
         render = self._metrics.render
         app = make_app(self._store, settings, self._catalogue, self._times)
         add_health(app, self._readiness)
         if operator.listen is None:
             add_metrics(app, render, operator.token)
-        runner = make_runner(app, limits, shutdown_timeout=REQUESTS)
+        runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
             app = make_operator_app(self._readiness, render, operator.token)
-            runner = make_runner(app, limits, shutdown_timeout=OPERATOR_REQUESTS)
+            runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
             urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
         return urls
 
@@ -149,7 +166,7 @@ class Daemon:
         refresher = Refresher(
             store, every=settings.every, archive_closed=settings.archive_closed, stop=self._stopping.is_set
         )
-        housekeeping = Housekeeping(store, self._settings.store.keep_history, lambda: self._feeds)
+        housekeeping = Housekeeping(store, self._settings.store.keep_history, lambda: self._configured.feeds)
         indexing = SearchIndexing(store, self._stopping.is_set)
         self._spawn(
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),
@@ -187,17 +204,24 @@ class Daemon:
         self._asked_to_stop.set()
 
     async def _reload(self) -> None:
-        """Read the files of feeds again: all of them, or none if one is wrong."""
+        """Read the files of feeds again. A feed whose file is wrong now goes on as it was configured before."""
         try:
-            feeds = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
+            found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
         except (SyncdError, OSError) as error:
             faults = list(getattr(error, "faults", ())) or [str(error)]
             log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)
             self._notifier.status("reload refused: " + faults[0])
             return
-        self._feeds = feeds
-        self._sync.change_feeds(feeds)
-        log.info(Event.SERVICE_RELOADED, feeds=sorted(feeds))
+        kept = {name: feed for name, feed in self._configured.feeds.items() if name in found.degraded}
+        report_degraded(found.degraded, kept)
+        feeds = dict(sorted((found.feeds | kept).items()))
+        self._configured = ConfiguredFeeds(feeds, found.degraded)
+        self._sync.change_feeds(feeds, found.degraded)
+        log.info(Event.SERVICE_RELOADED, feeds=list(feeds), degraded=list(found.degraded))
+
+    def _degraded(self) -> dict[str, str]:
+        """Return the feeds whose file or folder cannot be used, and why."""
+        return {**self._sync.degraded, **self._configured.degraded}
 
     # -- stopping ----------------------------------------------------------------------------------------
 

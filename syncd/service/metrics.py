@@ -28,7 +28,14 @@ _NO_ACTION = ("read", "missing", "warnings")
 class Metrics:
     """Counts runs and refreshes, and reads the rest from ``store`` when it is rendered. Any thread may use it."""
 
-    def __init__(self, store: Store, feeds: Callable[[], Mapping[str, Feed]], requests: RequestTimes) -> None:
+    def __init__(
+        self,
+        store: Store,
+        feeds: Callable[[], Mapping[str, Feed]],
+        requests: RequestTimes,
+        degraded: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
+        """``degraded`` returns the feeds that cannot be worked on."""
         disable_created_metrics()  # type: ignore[no-untyped-call]  # else each counter has a second series
         registry = self._registry = CollectorRegistry()
         self._runs = Counter("syncd_runs", "Runs that ended, by state.", ("feed", "state"), registry=registry)
@@ -41,6 +48,7 @@ class Metrics:
         self._refreshed = Counter("syncd_refreshed", "Jobs that were published afresh.", registry=registry)
         registry.register(requests)
         registry.register(_StoreCollector(store, feeds))
+        registry.register(_DegradedCollector(feeds, degraded))
         ProcessCollector(registry=registry)
 
     def ran(self, run: Run) -> None:
@@ -76,6 +84,26 @@ class _StoreCollector(Collector):
 
     def _look(self, tx: Tx) -> list[Metric]:
         return [_jobs(tx), _successes(tx, self._feeds())]
+
+
+class _DegradedCollector(Collector):
+    """Which of the configured feeds cannot be worked on."""
+
+    def __init__(
+        self, feeds: Callable[[], Mapping[str, Feed]], degraded: Callable[[], Mapping[str, str]]
+    ) -> None:
+        self._feeds, self._degraded = feeds, degraded
+
+    def collect(self) -> Iterator[Metric]:
+        found = GaugeMetricFamily(
+            "syncd_feed_degraded",
+            "1 while the feed's file or folder cannot be used, else 0.",
+            labels=("feed",),
+        )
+        degraded = self._degraded()
+        for name in sorted({*self._feeds(), *degraded}):
+            found.add_metric((name,), name in degraded)
+        yield found
 
 
 def _jobs(tx: Tx) -> Metric:

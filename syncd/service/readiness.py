@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from syncd.errors import StoreError
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.watcher import Watcher
-from syncd.store import Store
+from syncd.store import Store, facts
 
 #: Seconds: the store has this long to answer; a loop that is later is not ready; a worker that is silent for longer
 #: is stuck.
@@ -18,8 +19,17 @@ ANSWER, LAG, SILENCE = 3.0, 1.0, 180.0
 class Readiness:
     """Await a call of it for the answer."""
 
-    def __init__(self, store: Store, watcher: Watcher, sync: SyncThread, heartbeat: Heartbeat) -> None:
+    def __init__(
+        self,
+        store: Store,
+        watcher: Watcher,
+        sync: SyncThread,
+        heartbeat: Heartbeat,
+        degraded: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """``degraded`` returns the feeds that cannot be worked on, and why."""
         self._store, self._watcher, self._sync, self._heartbeat = store, watcher, sync, heartbeat
+        self._degraded = degraded
         self._lag = 0.0
         self._stopping = False
 
@@ -43,7 +53,7 @@ class Readiness:
         if self._stopping:
             state["service"] = "stopping"
         ready = all(value == "ok" for value in state.values())
-        degraded = [f"{name}: {reason}" for name, reason in sorted(self._sync.degraded.items())]
+        degraded = [f"{name}: {reason}" for name, reason in sorted(self._degraded().items())]
         return {"ready": ready, **state, "feeds": "; ".join(degraded) or "ok"}
 
     @property
@@ -54,7 +64,7 @@ class Readiness:
     async def _store_state(self) -> str:
         try:
             async with asyncio.timeout(ANSWER):
-                await self._store.health_async()
+                await self._store.write_async(facts.prove_writable)
         except TimeoutError:
             return f"no answer within {ANSWER:g} s"
         except StoreError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import structlog
 
@@ -44,7 +44,7 @@ class SyncThread(threading.Thread):
         super().__init__(name="syncd-sync", daemon=True)
         self._worker, self._rescan, self._heartbeat, self._stopping = worker, rescan, heartbeat, stopping
         self._wake = threading.Event()
-        self._next_feeds: dict[str, Feed] | None = None
+        self._next_feeds: tuple[dict[str, Feed], Collection[str]] | None = None
         self._fault: str | None = None
 
     @property
@@ -54,7 +54,7 @@ class SyncThread(threading.Thread):
 
     @property
     def degraded(self) -> dict[str, str]:
-        """By feed: what keeps its files, and no others, from being worked on."""
+        """Feed → what keeps its files, and no others, from being worked on."""
         return self._worker.degraded
 
     def hint(self) -> None:
@@ -66,9 +66,9 @@ class SyncThread(threading.Thread):
         self._stopping.set()
         self._wake.set()
 
-    def change_feeds(self, feeds: dict[str, Feed]) -> None:
-        """Use these feeds from the next tick on."""
-        self._next_feeds = feeds
+    def change_feeds(self, feeds: dict[str, Feed], unusable: Collection[str] = ()) -> None:
+        """Use these feeds from the next tick on. ``unusable``: the names of those whose files are left alone."""
+        self._next_feeds = feeds, unusable
         self._wake.set()
 
     def run(self) -> None:
@@ -79,9 +79,9 @@ class SyncThread(threading.Thread):
 
     def _tick(self) -> float:
         """Run the worker once. Return the seconds until its next tick is due."""
-        feeds, self._next_feeds = self._next_feeds, None
-        if feeds is not None:
-            self._worker.change_feeds(feeds)
+        changed, self._next_feeds = self._next_feeds, None
+        if changed is not None:
+            self._worker.change_feeds(*changed)
         try:
             self._worker.tick()
         except Stopped:

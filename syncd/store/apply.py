@@ -3,17 +3,18 @@ nothing itself."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
 
+import sqlalchemy as sa
 from msgspec.structs import replace
+from sqlmodel import col
 
 from syncd.domain import (
-    ATTRIBUTES,
+    CHANGEABLE,
     Actor,
     ActorKind,
     Archive,
@@ -30,22 +31,35 @@ from syncd.domain import (
     unique_locations,
 )
 from syncd.domain.flat import NewJob
-from syncd.store import history, places, rows
+from syncd.store import history, job_columns, places
+from syncd.store.codec import micros
+from syncd.store.statement import Statement, adding, deleting, inserting, matching, updating
+from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, JobTotal
 from syncd.store.tx import StaleDecision, Tx
 
-_HISTORY = (
-    "INSERT INTO history (job_id, employer_id, reference_id, version, at, actor, actor_id, run_id, action, "
-    "before, state)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_HISTORY = inserting(
+    HistoryRow.job_id,
+    HistoryRow.employer_id,
+    HistoryRow.reference_id,
+    HistoryRow.version,
+    HistoryRow.at,
+    HistoryRow.actor,
+    HistoryRow.actor_id,
+    HistoryRow.run_id,
+    HistoryRow.action,
+    HistoryRow.before,
+    HistoryRow.state,
 )
-_TOTAL = (
-    "INSERT INTO job_total (employer_id, status, n) VALUES (?, ?, ?)"
-    " ON CONFLICT (employer_id, status) DO UPDATE SET n = job_total.n + excluded.n"
+TOTAL = adding(JobTotal.employer_id, JobTotal.status, JobTotal.n, key=[JobTotal.employer_id, JobTotal.status])
+_TOUCH = updating(FeedJob.touched, FeedJob.active, where=[FeedJob.job_id])
+_FOLLOW = updating(FeedJob.job_version, where=[FeedJob.job_id], was=[FeedJob.job_version])
+_DISTURB = Statement(
+    sa.update(FeedRow)
+    .where(col(FeedRow.id).in_(sa.select(col(FeedJob.feed_id)).where(*matching(FeedJob.job_id))))
+    .values({FeedRow.disturbed: True}),
+    order=("job_id",),
 )
-_TOUCH = "UPDATE feed_job SET touched = ?, active = ? WHERE job_id = ?"
-_FOLLOW = "UPDATE feed_job SET job_version = ? WHERE job_id = ? AND job_version = ?"
-_DISTURB = "UPDATE feed SET disturbed = ? WHERE id IN (SELECT feed_id FROM feed_job WHERE job_id = ?)"
-_ALL_FIELDS = ("publishDate", *ATTRIBUTES)
+_DELETE = deleting(JobRow.id, JobRow.version)
 
 
 class Inserted(NamedTuple):
@@ -85,7 +99,7 @@ def apply(
     try:
         for kind, group in groupby(zip(changes, stored, strict=True), key=lambda pair: _kind(pair[0])):
             _WRITE[kind](tx, list(group), actor)
-    except sqlite3.IntegrityError as error:
+    except tx.conflicts as error:
         raise StaleDecision(_culprit(changes)) from error
     _keep_totals(tx, changes, stored)
     _keep_history(tx, changes, stored, actor, run_id)
@@ -132,23 +146,23 @@ _Pairs = list[tuple[Any, Any]]
 
 
 def _insert(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
-    tx.many(rows.INSERT, [rows.row_of(job) for _, job in pairs])
+    tx.many(job_columns.INSERT, [job_columns.row_of(job) for _, job in pairs])
 
 
 def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
-    at = rows.micros(tx.now.instant)
+    at = micros(tx.now.instant)
     located: dict[tuple[int, tuple[Place, ...]], str] = {}  # the places of a batch are few
 
     def where(new: NewJob, job: Inserted) -> str:
         key = job.employer_id, new.places
         found = located.get(key)
         if found is None:
-            found = located[key] = rows.locations_json(_located(tx, *key))
+            found = located[key] = job_columns.locations_json(_located(tx, *key))
         return found
 
     tx.many(
-        rows.INSERT,
-        [rows.inserted(job.id, job.version, at, where(new, job), new.values) for new, job in pairs],
+        job_columns.INSERT,
+        [job_columns.inserted(job.id, job.version, at, where(new, job), new.values) for new, job in pairs],
     )
 
 
@@ -157,9 +171,10 @@ def _located(tx: Tx, employer_id: int, sent: tuple[Place, ...]) -> tuple[Locatio
 
 
 def _update(tx: Tx, pairs: _Pairs, actor: Actor) -> None:
-    for sql, some in groupby((_statement(*pair) for pair in pairs), key=itemgetter(0)):
+    updates = (job_columns.update_of(change.before, job) for change, job in pairs)
+    for statement, some in groupby(updates, key=itemgetter(0)):
         values = [value for _, value in some]
-        if tx.many(sql, values) != len(values):
+        if tx.many(statement, values) != len(values):
             raise StaleDecision(_culprit([change for change, _ in pairs]))
     if actor.kind is ActorKind.REFRESH:
         tx.many(_FOLLOW, [(job.version, job.id, job.version - 1) for _, job in pairs])
@@ -167,16 +182,10 @@ def _update(tx: Tx, pairs: _Pairs, actor: Actor) -> None:
         tx.many(_TOUCH, [(True, job.status is Status.ACTIVE, job.id) for _, job in pairs])
 
 
-def _statement(change: Change, job: Job) -> tuple[str, list[object]]:
-    assert isinstance(change, Update | Archive)
-    return rows.update_of(change.before, job)
-
-
 def _delete(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
-    gone = [(job.id,) for _, job in pairs]
-    tx.many(_DISTURB, [(True, job.id) for _, job in pairs])
-    wanted = [(job.id, job.version) for _, job in pairs]
-    if tx.many("DELETE FROM job WHERE id = ? AND version = ?", wanted) != len(gone):
+    tx.many(_DISTURB, [(job.id,) for _, job in pairs])
+    gone = [(job.id, job.version) for _, job in pairs]
+    if tx.many(_DELETE, gone) != len(gone):
         raise StaleDecision(_culprit([change for change, _ in pairs]))
 
 
@@ -204,13 +213,13 @@ def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[St
             totals[job.employer_id, job.status.value] += 1
     moved = [(*key, n) for key, n in totals.items() if n]
     if moved:
-        tx.many(_TOTAL, moved)
+        tx.many(TOTAL, moved)
 
 
 def _keep_history(
     tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored], actor: Actor, run_id: int | None
 ) -> None:
-    at, who = rows.micros(tx.now.instant), actor.kind.value
+    at, who = micros(tx.now.instant), actor.kind.value
     tx.many(
         _HISTORY,
         [
@@ -235,7 +244,7 @@ def _state(change: Change | NewJob, job: Stored) -> str | None:
     """Now and then the whole job from before the change, so that a reader need not begin at today's."""
     if job.version % history.WHOLE_EVERY or not isinstance(change, Update | Archive):
         return None
-    return rows.old_values(change.before, _ALL_FIELDS, None)
+    return job_columns.old_values(change.before, CHANGEABLE, None)
 
 
 def _version(change: Change | NewJob, job: Stored) -> int:
@@ -250,12 +259,12 @@ def _told(
         if isinstance(change, (NewJob, Create)):
             yield change, job, ("created", None)
         elif isinstance(change, Delete):
-            yield change, job, ("deleted", rows.old_values(change.before, _ALL_FIELDS, None))
+            yield change, job, ("deleted", job_columns.old_values(change.before, CHANGEABLE, None))
         elif isinstance(change, Archive):
             action = "closed" if change.by is ArchivedBy.CLOSED else "archived"
-            yield change, job, (action, rows.old_values(change.before, ("status",), job))
+            yield change, job, (action, job_columns.old_values(change.before, ("status",), job))
         elif isinstance(change, Update):
-            old = rows.old_values(change.before, change.changed, job)
+            old = job_columns.old_values(change.before, change.changed, job)
             yield change, job, (action_of(change.before, job, actor), old)
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 import msgspec
 
 from syncd.domain import Catalogue
-from syncd.store.rows import to_json
+from syncd.store import facts
+from syncd.store.codec import to_json
 from syncd.store.tx import Tx
 
 _SETTING = "catalogue"
@@ -37,11 +38,7 @@ def remember(tx: Tx, catalogue: Catalogue) -> None:
     }
     if added == _remembered(tx) or not (any(added.values()) or _remembered(tx)):
         return
-    tx.run(
-        "INSERT INTO setting (name, value) VALUES (?, ?)"
-        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (_SETTING, to_json(added)),
-    )
+    facts.put(tx, _SETTING, to_json(added))
 
 
 def _kinds(catalogue: Catalogue) -> dict[str, dict[int, str]]:
@@ -52,5 +49,5 @@ def _kinds(catalogue: Catalogue) -> dict[str, dict[int, str]]:
 
 
 def _remembered(tx: Tx) -> dict[str, dict[int, str]]:
-    row = tx.one("SELECT value FROM setting WHERE name = ?", (_SETTING,))
-    return _decode(row[0]) if row else {}
+    value = facts.get(tx, _SETTING)
+    return _decode(value) if value else {}

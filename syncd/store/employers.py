@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from sqlmodel import col, select
+import sqlalchemy as sa
+from sqlmodel import col
 
 from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound, Problem
+from syncd.store.columns import Columns
+from syncd.store.statement import Statement, given, matching
 from syncd.store.tables import EmployerRow
 from syncd.store.tx import Tx
 
 MAX_NAME = 128
-_SELECT = "SELECT id, name, unlimited FROM employer"
+
+_EMPLOYER = Columns(
+    Employer, id=EmployerRow.id, name=EmployerRow.name, unlimited=(EmployerRow.unlimited, bool)
+)
+_GET = Statement(_EMPLOYER.select().where(*matching(EmployerRow.id)), _EMPLOYER.make)
+_NAMED = Statement(_EMPLOYER.select().where(*matching(EmployerRow.name)), _EMPLOYER.make)
+_ALL = Statement(_EMPLOYER.select().order_by(col(EmployerRow.id)), _EMPLOYER.make)
+_ADD = Statement(
+    sa.insert(EmployerRow)
+    .values(given(EmployerRow.name, EmployerRow.unlimited))
+    .returning(*_EMPLOYER.columns),
+    _EMPLOYER.make,
+)
 
 
 def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
-    """A new employer. Raises Conflict if the name exists, Invalid if it is empty or longer than 128
+    """Add an employer. Raises Conflict if the name exists, Invalid if it is empty or longer than 128
     characters."""
     name = " ".join(name.split())
     if not name:
@@ -25,37 +40,31 @@ def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
         raise Invalid(
             [Problem("/name", "too_long", f"{len(name)} characters; at most {MAX_NAME} are allowed")]
         )
-    taken = tx.one(f"{_SELECT} WHERE name = ?", (name,))
+    taken = tx.one(_NAMED, name=name)
     if taken:
-        raise Conflict(f"employer {taken[0]} already has the name {name!r}")
-    sql = "INSERT INTO employer (name, unlimited) VALUES (?, ?) RETURNING id"
-    return Employer(tx.insert(sql, (name, unlimited)), name, unlimited)
+        raise Conflict(f"employer {taken.id} already has the name {name!r}")
+    return tx.insert(_ADD, name=name, unlimited=unlimited)
 
 
 def get(tx: Tx, employer_id: int) -> Employer:
     """Raises NotFound."""
-    row = tx.one(f"{_SELECT} WHERE id = ?", (employer_id,))
-    if row is None:
+    found = tx.one(_GET, id=employer_id)
+    if found is None:
         raise NotFound("employer", employer_id)
-    return Employer(row[0], row[1], bool(row[2]))
+    return found
 
 
 def find(tx: Tx, name_or_id: str | int) -> Employer:
-    """By exact name, else by id. Raises NotFound with the nearest names as a hint."""
-    wanted = str(name_or_id).strip()
-    for employer in everyone if (everyone := all(tx)) else ():
-        if employer.name == wanted:
-            return employer
-    for employer in everyone:
-        if str(employer.id) == wanted:
-            return employer
+    """Return the employer with that exact name, else with that id. Raises NotFound with the nearest names as a
+    hint."""
+    wanted, everyone = str(name_or_id).strip(), all(tx)
+    found = {str(employer.id): employer for employer in everyone} | {e.name: e for e in everyone}
+    if wanted in found:
+        return found[wanted]
     near = get_close_matches(wanted, [employer.name for employer in everyone], n=3, cutoff=0.5)
     raise NotFound("employer", name_or_id, f"did you mean {' or '.join(map(repr, near))}?" if near else "")
 
 
 def all(tx: Tx) -> list[Employer]:
-    """Every employer, by id."""
-    found = tx.connection.execute(
-        select(EmployerRow.id, EmployerRow.name, EmployerRow.unlimited).order_by(col(EmployerRow.id))
-    )
-    return [Employer(*row) for row in found]
+    """Return every employer, by id."""
+    return tx.all(_ALL)

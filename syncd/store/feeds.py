@@ -1,25 +1,37 @@
 """Feeds: their identity, what they own, and what they last wrote to it (docs/reconciliation.md "What a run does").
 
 ``feed_job`` follows the jobs by itself: ``apply`` marks a row touched when anybody changes its job
-(auto-refresh is no touch), and ``own`` takes the mark off. So the questions of a re-sync are answered without
+(auto-refresh does not touch), and ``own`` takes the mark off. So the questions of a re-sync are answered without
 reading a job.
 """
-
-# ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import msgspec
+import sqlalchemy as sa
 from msgspec import Struct
+from sqlmodel import col
 
-from syncd.domain import Ownership
+from syncd.domain import ActorKind, Ownership, Status
 from syncd.errors import NotFound
-from syncd.store.rows import micros, to_json
-from syncd.store.tx import Tx, marks, padding
+from syncd.store.codec import micros, to_json
+from syncd.store.statement import (
+    Statement,
+    adding,
+    among,
+    deleting,
+    given,
+    inserting,
+    matching,
+    replacing,
+    updating,
+)
+from syncd.store.tables import FeedJob, FeedMiss, FeedRow, FeedSent, HistoryRow, JobRow, RunRow
+from syncd.store.tx import Tx
 
 _decode = msgspec.json.Decoder(dict[str, str]).decode
 _decode_any = msgspec.json.Decoder(dict[str, object]).decode
@@ -32,9 +44,9 @@ class KnownRow(NamedTuple):
     reference_id: str
 
 
-class FeedRow(Struct, frozen=True):
+class Written(Struct, frozen=True):
     """What a feed last wrote to a job. ``digest`` and ``fingerprint``: 16 bytes each, of the record and of
-    all else that decides what it comes to. ``job_version``: the job's after that. ``sent``: digests by wire
+    all else that decides what it results in. ``job_version``: the job's after that. ``sent``: digests by wire
     name (see Ownership), None where nobody will ask. ``due``: the first date on which the
     same record would change the job, None: never."""
 
@@ -49,114 +61,180 @@ class FeedRow(Struct, frozen=True):
 
 # -- identity ------------------------------------------------------------------------------------------------
 
+_FIND = Statement(sa.select(col(FeedRow.id)).where(*matching(FeedRow.name, FeedRow.employer_id)))
+_OF_OTHERS = Statement(
+    sa.select(col(FeedRow.id)).where(
+        *matching(FeedRow.name), col(FeedRow.employer_id) != sa.bindparam("employer_id")
+    )
+)
+_ADD = Statement(
+    sa.insert(FeedRow)
+    .values({**given(FeedRow.name, FeedRow.employer_id), FeedRow.disturbed: True})
+    .returning(col(FeedRow.id))
+)
+_ALL = Statement(sa.select(col(FeedRow.id), col(FeedRow.name)))
+_EMPLOYER = Statement(sa.select(col(FeedRow.employer_id)).where(*matching(FeedRow.id)))
+_SETTINGS = Statement(sa.select(col(FeedRow.settings_digest)).where(*matching(FeedRow.id)))
+_SET_SETTINGS = updating(FeedRow.settings_digest, where=[FeedRow.id])
+
 
 def feed_id(tx: Tx, name: str, employer_id: int) -> int:
-    """The id of the feed, made if it is new. A feed that was another employer's starts afresh: its old jobs
+    """Return the id of the feed, made if it is new. A feed that was another employer's starts afresh: its old jobs
     are released."""
-    row = tx.one("SELECT id FROM feed WHERE name = ? AND employer_id = ?", (name, employer_id))
-    for (other,) in tx.all("SELECT id FROM feed WHERE name = ? AND employer_id <> ?", (name, employer_id)):
+    found = find(tx, name, employer_id)
+    for other in tx.scalars(_OF_OTHERS, name=name, employer_id=employer_id):
         _release_all(tx, other)
-    if row:
-        return int(row[0])
-    sql = "INSERT INTO feed (name, employer_id, disturbed) VALUES (?, ?, ?) RETURNING id"
-    return tx.insert(sql, (name, employer_id, True))
+    if found is None:
+        (found,) = tx.insert(_ADD, name=name, employer_id=employer_id)
+    return found
 
 
 def find(tx: Tx, name: str, employer_id: int) -> int | None:
-    """The id of a feed that has been seen before, for who must not write (a dry run)."""
-    row = tx.one("SELECT id FROM feed WHERE name = ? AND employer_id = ?", (name, employer_id))
-    return row[0] if row else None
+    """Return the id of a feed that has been seen before; for a dry run, which must not write."""
+    return tx.scalar(_FIND, name=name, employer_id=employer_id)
+
+
+def employer_of(tx: Tx, feed_id: int) -> int:
+    """Raises NotFound."""
+    found = tx.scalar(_EMPLOYER, id=feed_id)
+    if found is None:
+        raise NotFound("feed", feed_id)
+    return found
 
 
 def settings_digest(tx: Tx, feed_id: int) -> str | None:
-    """The digest of the feed's own settings at its last run that could archive; None before the first."""
-    row = tx.one("SELECT settings_digest FROM feed WHERE id = ?", (feed_id,))
-    return row[0] if row else None
+    """Return the digest of the feed's own settings at its last run that could archive; None before the first."""
+    return tx.scalar(_SETTINGS, id=feed_id)
 
 
 def set_settings_digest(tx: Tx, feed_id: int, digest: str) -> None:
-    tx.run("UPDATE feed SET settings_digest = ? WHERE id = ?", (digest, feed_id))
+    tx.run(_SET_SETTINGS, id=feed_id, settings_digest=digest)
 
 
 # -- what is known -------------------------------------------------------------------------------------------
+
+_of_feed = matching(FeedJob.feed_id)
+_waiting = sa.select(col(FeedMiss.job_id)).where(*matching(FeedMiss.feed_id))
+_WAITS = Statement(_waiting.limit(1))
+#: A record would change nothing: of a feed without jobs that wait in ``grace``, and with.
+_settled = sa.and_(
+    *matching(FeedJob.fingerprint),
+    col(FeedJob.active),
+    ~col(FeedJob.touched),
+    sa.or_(col(FeedJob.due).is_(None), col(FeedJob.due) > sa.bindparam("today")),
+)
+_unchanged = {False: _settled, True: sa.and_(_settled, col(FeedJob.job_id).not_in(_waiting))}
+_KNOWN = {
+    waits: Statement(
+        sa.select(col(FeedJob.digest), col(FeedJob.job_id), col(FeedJob.reference_id)).where(
+            *_of_feed, among(FeedJob.digest, "digests"), unchanged
+        )
+    )
+    for waits, unchanged in _unchanged.items()
+}
+_NEXT = {
+    waits: Statement(
+        sa.select(col(FeedJob.job_id), col(FeedJob.digest), col(FeedJob.reference_id), unchanged)
+        .where(*_of_feed, col(FeedJob.job_id) > sa.bindparam("after"))
+        .order_by(col(FeedJob.job_id))
+        .limit(sa.bindparam("limit"))
+    )
+    for waits, unchanged in _unchanged.items()
+}
+_DISTURBED = Statement(sa.select(col(FeedRow.disturbed)).where(*matching(FeedRow.id)))
+_SET_DISTURBED = updating(FeedRow.disturbed, where=[FeedRow.id])
+_CHANGES = Statement(
+    sa.select(col(FeedJob.job_id))
+    .where(
+        *_of_feed,
+        sa.or_(
+            col(FeedJob.touched),
+            col(FeedJob.fingerprint) != sa.bindparam("fingerprint"),
+            col(FeedJob.due) <= sa.bindparam("today"),
+        ),
+    )
+    .limit(1)
+)
 
 
 def known_digests(
     tx: Tx, feed_id: int, fingerprint: bytes, digests: Sequence[bytes], today: date
 ) -> dict[bytes, KnownRow]:
-    """Those of ``digests`` whose record would change nothing: what the feed last wrote under the same
+    """Return those of ``digests`` whose record would change nothing: what the feed last wrote under the same
     fingerprint, to a job that exists, is active, was not touched since, does not wait in ``grace``, and is
     not due on ``today``."""
     if not digests:
         return {}
-    unchanged, values = _unchanged(tx, feed_id, fingerprint, today)
-    sql = (
-        "SELECT digest, job_id, reference_id FROM feed_job"
-        f" WHERE feed_id = ? AND digest IN ({marks(len(digests))}) AND {unchanged}"
+    known = tx.all(
+        _KNOWN[_has_misses(tx, feed_id)],
+        feed_id=feed_id,
+        digests=digests,
+        fingerprint=fingerprint,
+        today=today.isoformat(),
     )
-    return {row[0]: KnownRow(row[1], row[2]) for row in tx.all(sql, [feed_id, *padding(digests), *values])}
+    return {digest: KnownRow(job_id, reference_id) for digest, job_id, reference_id in known}
 
 
 def next_known(
     tx: Tx, feed_id: int, fingerprint: bytes, today: date, *, after_job_id: int, limit: int
 ) -> list[tuple[int, bytes, str, bool]]:
-    """(job id, digest, referenceId, whether ``known_digests`` would have it) of the next ``limit`` jobs with ids
+    """Return (job id, digest, referenceId, whether ``known_digests`` would have it) of the next ``limit`` jobs with ids
     above ``after_job_id`` that the feed owns, by id."""
-    unchanged, values = _unchanged(tx, feed_id, fingerprint, today)
-    sql = (
-        f"SELECT job_id, digest, reference_id, {unchanged} FROM feed_job"
-        " WHERE feed_id = ? AND job_id > ? ORDER BY job_id LIMIT ?"
+    return tx.all(
+        _NEXT[_has_misses(tx, feed_id)],
+        feed_id=feed_id,
+        after=after_job_id,
+        limit=limit,
+        fingerprint=fingerprint,
+        today=today.isoformat(),
     )
-    return cast("list[tuple[int, bytes, str, bool]]", tx.all(sql, [*values, feed_id, after_job_id, limit]))
-
-
-def _unchanged(tx: Tx, feed_id: int, fingerprint: bytes, today: date) -> tuple[str, list[object]]:
-    """The condition, and its values, under which a row of ``feed_job`` says that its record would change
-    nothing."""
-    sql = "(fingerprint = ? AND active AND NOT touched AND (due IS NULL OR due > ?)"
-    values: list[object] = [fingerprint, today.isoformat()]
-    if _has_misses(tx, feed_id):
-        return f"{sql} AND job_id NOT IN (SELECT job_id FROM feed_miss WHERE feed_id = ?))", [
-            *values,
-            feed_id,
-        ]
-    return f"{sql})", values
 
 
 def undisturbed(tx: Tx, feed_id: int, fingerprint: bytes, today: date) -> bool:
-    """Whether the bytes of the last succeeded run would change nothing again: since ``settle`` no job of the
+    """Return whether the bytes of the last succeeded run would change nothing again: since ``settle`` no job of the
     feed was touched, deleted or taken, none waits in ``grace``, none is due, and all were written under
     ``fingerprint``."""
-    row = tx.one("SELECT disturbed FROM feed WHERE id = ?", (feed_id,))
-    if row is None or row[0] or _has_misses(tx, feed_id):
+    disturbed = tx.scalar(_DISTURBED, id=feed_id)
+    if disturbed is None or disturbed or _has_misses(tx, feed_id):
         return False
-    sql = "SELECT 1 FROM feed_job WHERE feed_id = ? AND (touched OR fingerprint <> ? OR due <= ?) LIMIT 1"
-    return tx.one(sql, (feed_id, fingerprint, today.isoformat())) is None
+    found = tx.one(_CHANGES, feed_id=feed_id, fingerprint=fingerprint, today=today.isoformat())
+    return found is None
 
 
 def settle(tx: Tx, feed_id: int) -> None:
-    """A run of the feed succeeded: from now on count what disturbs it."""
-    tx.run("UPDATE feed SET disturbed = ? WHERE id = ?", (False, feed_id))
+    """A run of the feed succeeded: from now on what disturbs it counts."""
+    tx.run(_SET_DISTURBED, id=feed_id, disturbed=False)
 
 
 def _has_misses(tx: Tx, feed_id: int) -> bool:
-    return tx.one("SELECT 1 FROM feed_miss WHERE feed_id = ? LIMIT 1", (feed_id,)) is not None
+    return tx.one(_WAITS, feed_id=feed_id) is not None
 
 
 # -- ownership -----------------------------------------------------------------------------------------------
 
+_OWNERS = Statement(sa.select(col(FeedJob.job_id), col(FeedJob.feed_id)).where(among(FeedJob.job_id, "ids")))
+_SENT = Statement(sa.select(col(FeedSent.job_id), col(FeedSent.sent)).where(among(FeedSent.job_id, "ids")))
+_EDITS = Statement(
+    sa.select(col(HistoryRow.job_id), col(HistoryRow.before))
+    .join(FeedJob, col(FeedJob.job_id) == HistoryRow.job_id)
+    .where(
+        among(HistoryRow.job_id, "ids"),
+        col(HistoryRow.version) > col(FeedJob.job_version),
+        col(HistoryRow.before).is_not(None),
+    )
+)
+
 
 def ownership(tx: Tx, feed_id: int, job_ids: Sequence[int], *, edits: bool = False) -> dict[int, Ownership]:
-    """For each of ``job_ids`` that a feed owns: which one, and, if it is this one and ``edits`` are asked for,
+    """Return for each of ``job_ids`` that a feed owns: which one, and, if it is this one and ``edits`` are asked for,
     what it last sent."""
     if not job_ids:
         return {}
-    sql = f"SELECT job_id, feed_id FROM feed_job WHERE job_id IN ({marks(len(job_ids))})"
-    owners: dict[int, int] = {row[0]: row[1] for row in tx.all(sql, padding(job_ids))}
+    owners = dict(tx.all(_OWNERS, ids=job_ids))
     if not edits:
         return {job_id: Ownership(owner) for job_id, owner in owners.items()}
     own = [job_id for job_id, owner in owners.items() if owner == feed_id]
-    sent = _sent(tx, own)
+    sent = {job_id: _decode(text) for job_id, text in tx.all(_SENT, ids=own)} if own else {}
     edited = _edited(tx, [job_id for job_id in own if job_id not in sent])
     return {
         job_id: Ownership(owner, sent.get(job_id), frozenset(edited.get(job_id, ())))
@@ -164,69 +242,76 @@ def ownership(tx: Tx, feed_id: int, job_ids: Sequence[int], *, edits: bool = Fal
     }
 
 
-def _sent(tx: Tx, job_ids: Sequence[int]) -> dict[int, dict[str, str]]:
-    if not job_ids:
-        return {}
-    sql = f"SELECT job_id, sent FROM feed_sent WHERE job_id IN ({marks(len(job_ids))})"
-    return {job_id: _decode(sent) for job_id, sent in tx.all(sql, padding(job_ids))}
-
-
 def _edited(tx: Tx, job_ids: Sequence[int]) -> dict[int, set[str]]:
-    """The names of the fields that the history tells were changed since their feed last wrote the jobs."""
+    """Return the names of the fields that were changed, says the history, since their feed last wrote the jobs."""
     found: dict[int, set[str]] = {}
-    if not job_ids:
-        return found
-    sql = (
-        "SELECT history.job_id, before FROM history JOIN feed_job ON feed_job.job_id = history.job_id"
-        f" WHERE history.job_id IN ({marks(len(job_ids))}) AND version > job_version AND before IS NOT NULL"
-    )
-    for job_id, before in tx.all(sql, padding(job_ids)):
-        found.setdefault(job_id, set()).update(_decode_any(before))
+    for job_id, before in tx.all(_EDITS, ids=job_ids) if job_ids else ():
+        found.setdefault(job_id, set()).update(_decode_any(before or "{}"))
     return found
 
 
-_MEMBERS = ("feed_id", "reference_id", "digest", "fingerprint", "job_version", "active", "touched", "due")
-_OWN_NEW = f"INSERT INTO feed_job ({', '.join(_MEMBERS)}, job_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_OWN_AGAIN = f"UPDATE feed_job SET {', '.join(f'{name} = ?' for name in _MEMBERS)} WHERE job_id = ?"
-_SENT = "INSERT INTO feed_sent (job_id, sent) VALUES (?, ?) ON CONFLICT (job_id) DO UPDATE SET sent = excluded.sent"
+_WRITTEN = (
+    FeedJob.feed_id,
+    FeedJob.reference_id,
+    FeedJob.digest,
+    FeedJob.fingerprint,
+    FeedJob.job_version,
+    FeedJob.active,
+    FeedJob.touched,
+    FeedJob.due,
+)
+_OWN_NEW, _OWN_AGAIN = inserting(*_WRITTEN, FeedJob.job_id), updating(*_WRITTEN, where=[FeedJob.job_id])
+_NOW = Statement(
+    sa.select(
+        col(JobRow.id),
+        col(JobRow.version),
+        col(JobRow.status) == Status.ACTIVE.value,
+        col(FeedJob.feed_id),
+    )
+    .outerjoin(FeedJob, col(FeedJob.job_id) == JobRow.id)
+    .where(among(JobRow.id, "ids"))
+)
+_PUT_SENT = replacing(FeedSent.job_id, FeedSent.sent, key=[FeedSent.job_id])
+_FORGET_SENT = Statement(sa.delete(FeedSent).where(among(FeedSent.job_id, "ids")))
 
 
-def own(tx: Tx, feed_id: int, rows: Sequence[FeedRow]) -> None:
+def own(tx: Tx, feed_id: int, rows: Sequence[Written]) -> None:
     """The feed owns these jobs from now on (a job has one owner) and last wrote this to them. A job that
     changed since ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in
     ``grace``."""
     if not rows:
         return
     ids = [row.job_id for row in rows]
-    sql = (
-        "SELECT id, version, status = 'active', feed_id FROM job LEFT JOIN feed_job ON job_id = id"
-        f" WHERE id IN ({marks(len(ids))})"
-    )
-    now = {row[0]: row[1:] for row in tx.all(sql, padding(ids))}
-    former = {owner for _, _, owner in now.values() if owner not in (None, feed_id)}
-    tx.many("UPDATE feed SET disturbed = ? WHERE id = ?", [(True, owner) for owner in former])
+    new: list[tuple[object, ...]] = []
+    again: list[tuple[object, ...]] = []
+    now = {job_id: (version, active, owner) for job_id, version, active, owner in tx.all(_NOW, ids=ids)}
     there = [row for row in rows if row.job_id in now]
-    # an upsert would do for both, at four times the price of the insert
-    for sql, owned in ((_OWN_NEW, False), (_OWN_AGAIN, True)):
-        chosen = (row for row in there if (now[row.job_id][2] is not None) is owned)
-        tx.many(sql, [_values(feed_id, row, *now[row.job_id][:2]) for row in chosen])
-    tx.many(_SENT, [(row.job_id, to_json(row.sent)) for row in there if row.sent])
+    former = set[int]()
+    for row in there:
+        version, active, owner = now[row.job_id]
+        # an upsert would do for both, at four times the price of the insert
+        (new if owner is None else again).append(_values(feed_id, row, version, active))
+        if owner not in (None, feed_id):
+            former.add(owner)
+    tx.many(_SET_DISTURBED, [(True, owner) for owner in former])
+    tx.many(_OWN_NEW, new)
+    tx.many(_OWN_AGAIN, again)
+    tx.many(_PUT_SENT, [(row.job_id, to_json(row.sent)) for row in there if row.sent])
     unsaid = [row.job_id for row in there if not row.sent]
     if unsaid:
-        tx.run(f"DELETE FROM feed_sent WHERE job_id IN ({marks(len(unsaid))})", padding(unsaid))
+        tx.run(_FORGET_SENT, ids=unsaid)
     confirm(tx, feed_id, ids)
 
 
-def own_new(tx: Tx, feed_id: int, rows: Sequence[tuple[FeedRow, bool]]) -> None:
+def own_new(tx: Tx, feed_id: int, rows: Sequence[tuple[Written, bool]]) -> None:
     """``own`` for jobs, active or not, that this very transaction has inserted: nobody else can have had
     them."""
     if rows:
         tx.many(_OWN_NEW, [_values(feed_id, row, row.job_version, active) for row, active in rows])
 
 
-def _values(feed_id: int, row: FeedRow, version: int, active: bool) -> tuple[object, ...]:
-    touched = version != row.job_version
-    due = row.due.isoformat() if row.due else None
+def _values(feed_id: int, row: Written, version: int, active: bool) -> tuple[object, ...]:
+    """Return the values of ``_OWN_NEW`` and ``_OWN_AGAIN``."""
     return (
         feed_id,
         row.reference_id,
@@ -234,96 +319,111 @@ def _values(feed_id: int, row: FeedRow, version: int, active: bool) -> tuple[obj
         row.fingerprint,
         row.job_version,
         bool(active),
-        touched,
-        due,
+        version != row.job_version,
+        row.due.isoformat() if row.due else None,
         row.job_id,
     )
+
+
+_ACTIVE = {
+    False: Statement(
+        sa.select(col(FeedJob.job_id))
+        .where(*_of_feed, col(FeedJob.active), col(FeedJob.job_id) > sa.bindparam("after"))
+        .order_by(col(FeedJob.job_id))
+        .limit(sa.bindparam("limit"))
+    ),
+    True: Statement(
+        sa.select(col(JobRow.id))
+        .join(FeedRow, col(FeedRow.employer_id) == JobRow.employer_id)
+        .where(
+            col(FeedRow.id) == sa.bindparam("feed_id"),
+            col(JobRow.status) == Status.ACTIVE.value,
+            col(JobRow.id) > sa.bindparam("after"),
+        )
+        .order_by(col(JobRow.id))
+        .limit(sa.bindparam("limit"))
+    ),
+}
+_MISSES = Statement(
+    sa.select(col(FeedMiss.job_id), col(FeedMiss.n)).where(
+        *matching(FeedMiss.feed_id),
+        col(FeedMiss.job_id) > sa.bindparam("after"),
+        col(FeedMiss.job_id) <= sa.bindparam("last"),
+    )
+)
+_RELEASE = (deleting(FeedJob.job_id), deleting(FeedSent.job_id), deleting(FeedMiss.job_id))
+_RELEASE_SENT = Statement(
+    sa.delete(FeedSent).where(col(FeedSent.job_id).in_(sa.select(col(FeedJob.job_id)).where(*_of_feed)))
+)
+_RELEASE_MISSES, _RELEASE_JOBS = deleting(FeedMiss.feed_id), deleting(FeedJob.feed_id)
 
 
 def owned_active(
     tx: Tx, feed_id: int, after_job_id: int, limit: int, employer_wide: bool = False
 ) -> list[tuple[int, int]]:
-    """(job id, snapshots in a row that lacked it) of the next ``limit`` active jobs with ids above
+    """Return (job id, snapshots in a row that lacked it) of the next ``limit`` active jobs with ids above
     ``after_job_id`` that the feed owns, or (``employer_wide``) that its employer has, by id."""
-    if employer_wide:
-        source = (
-            "job JOIN feed ON feed.employer_id = job.employer_id WHERE feed.id = ? AND job.status = 'active'"
-        )
-        key = "job.id"
-    else:
-        source, key = "feed_job WHERE feed_job.feed_id = ? AND feed_job.active", "feed_job.job_id"
-    sql = f"SELECT {key} FROM {source} AND {key} > ? ORDER BY {key} LIMIT ?"
-    ids = [row[0] for row in tx.all(sql, (feed_id, after_job_id, limit))]
-    sql = "SELECT job_id, n FROM feed_miss WHERE feed_id = ? AND job_id > ? AND job_id <= ?"
-    waiting = tx.all(sql, (feed_id, after_job_id, ids[-1])) if ids else []
-    misses = {row[0]: row[1] for row in waiting}
+    ids = tx.scalars(_ACTIVE[employer_wide], feed_id=feed_id, after=after_job_id, limit=limit)
+    misses = dict(tx.all(_MISSES, feed_id=feed_id, after=after_job_id, last=ids[-1]) if ids else ())
     return [(job_id, misses.get(job_id, 0)) for job_id in ids]
 
 
 def release(tx: Tx, job_ids: Sequence[int]) -> None:
     """No feed owns these jobs any more."""
     gone = [(job_id,) for job_id in job_ids]
-    for table in ("feed_job", "feed_sent", "feed_miss"):
-        tx.many(f"DELETE FROM {table} WHERE job_id = ?", gone)
+    for delete in _RELEASE:
+        tx.many(delete, gone)
 
 
 def release_unconfigured(tx: Tx, configured_names: Collection[str]) -> int:
-    """Feeds that are no longer configured own nothing; how many jobs that concerned."""
-    gone = [row[0] for row in tx.all("SELECT id, name FROM feed") if row[1] not in configured_names]
+    """Feeds that are no longer configured own nothing; return how many jobs that concerned."""
+    gone = [feed for feed, name in tx.all(_ALL) if name not in configured_names]
     return sum(_release_all(tx, feed) for feed in gone)
 
 
 def _release_all(tx: Tx, feed_id: int) -> int:
-    tx.run(
-        "DELETE FROM feed_sent WHERE job_id IN (SELECT job_id FROM feed_job WHERE feed_id = ?)", (feed_id,)
-    )
-    tx.run("DELETE FROM feed_miss WHERE feed_id = ?", (feed_id,))
-    count = tx.run("DELETE FROM feed_job WHERE feed_id = ?", (feed_id,))
+    tx.run(_RELEASE_SENT, feed_id=feed_id)
+    tx.run(_RELEASE_MISSES, feed_id=feed_id)
+    count = tx.run(_RELEASE_JOBS, feed_id=feed_id)
     if count:
-        tx.run("UPDATE feed SET disturbed = ? WHERE id = ?", (True, feed_id))
+        tx.run(_SET_DISTURBED, id=feed_id, disturbed=True)
     return count
 
 
 # -- grace ---------------------------------------------------------------------------------------------------
 
+_MISSED = adding(FeedMiss.feed_id, FeedMiss.job_id, FeedMiss.n, key=[FeedMiss.feed_id, FeedMiss.job_id])
+_FOUND = deleting(FeedMiss.feed_id, FeedMiss.job_id)
+
 
 def missed(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> None:
     """One more snapshot lacked these jobs."""
-    tx.many(
-        "INSERT INTO feed_miss (feed_id, job_id, n) VALUES (?, ?, 1)"
-        " ON CONFLICT (feed_id, job_id) DO UPDATE SET n = feed_miss.n + 1",
-        [(feed_id, job_id) for job_id in job_ids],
-    )
+    tx.many(_MISSED, [(feed_id, job_id, 1) for job_id in job_ids])
 
 
 def confirm(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> None:
     """These jobs were named: they no longer wait."""
     if job_ids and _has_misses(tx, feed_id):
-        tx.many(
-            "DELETE FROM feed_miss WHERE feed_id = ? AND job_id = ?",
-            [(feed_id, job_id) for job_id in job_ids],
-        )
+        tx.many(_FOUND, [(feed_id, job_id) for job_id in job_ids])
 
 
 # -- the guard's memory --------------------------------------------------------------------------------------
 
+_ARCHIVES = Statement(
+    sa.select(sa.func.count(col(HistoryRow.job_id).distinct()))
+    .join(RunRow, col(RunRow.id) == HistoryRow.run_id)
+    .outerjoin(JobRow, col(JobRow.id) == HistoryRow.job_id)
+    .where(
+        *matching(RunRow.feed_id),
+        col(HistoryRow.at) >= sa.bindparam("since"),
+        col(HistoryRow.actor) == ActorKind.RUN.value,
+        col(HistoryRow.action) == "archived",
+        sa.or_(col(JobRow.id).is_(None), col(JobRow.status) != Status.ACTIVE.value),
+    )
+)
+
 
 def recent_archives(tx: Tx, feed_id: int, since: datetime) -> int:
-    """How many jobs the feed's runs archived at or after ``since`` that are not active again. What a person
+    """Return how many jobs the feed's runs archived at or after ``since`` that are not active again. What a person
     approved does not count: such changes have the actor ``operator``."""
-    row = tx.one(
-        "SELECT count(DISTINCT history.job_id) FROM history JOIN run ON run.id = history.run_id"
-        " LEFT JOIN job ON job.id = history.job_id"
-        " WHERE run.feed_id = ? AND history.at >= ? AND history.actor = 'run'"
-        " AND history.action = 'archived' AND (job.id IS NULL OR job.status <> 'active')",
-        (feed_id, micros(since)),
-    )
-    return int(row[0]) if row else 0
-
-
-def employer_of(tx: Tx, feed_id: int) -> int:
-    """Raises NotFound."""
-    row = tx.one("SELECT employer_id FROM feed WHERE id = ?", (feed_id,))
-    if row is None:
-        raise NotFound("feed", feed_id)
-    return int(row[0])
+    return tx.scalar(_ARCHIVES, feed_id=feed_id, since=micros(since)) or 0

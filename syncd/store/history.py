@@ -9,39 +9,29 @@ from datetime import datetime
 from typing import Any
 
 import msgspec
+import sqlalchemy as sa
 from msgspec.structs import replace
+from sqlmodel import col
 
 from syncd.domain import Actor, ActorKind, Job
 from syncd.store import jobs
-from syncd.store.rows import PRIVATE, attributes_of, instant_of, micros
-from syncd.store.tx import Row, Tx
+from syncd.store.codec import instant_of, micros
+from syncd.store.columns import Columns
+from syncd.store.job_columns import PRIVATE, attributes_of
+from syncd.store.statement import Statement, matching
+from syncd.store.tables import FeedRow, HistoryRow, KeyRow, RunRow
+from syncd.store.tx import Tx
 
-_SELECT = (
-    "SELECT id, job_id, employer_id, reference_id, version, at, actor, actor_id, run_id, action, before"
-    " FROM history"
-)
 #: A change to a version that this divides is kept with the whole job from before it.
 WHOLE_EVERY = 32
-#: The same, and the whole job before the change if the entry has it: that of a deletion always has.
-_SELECT_STATES = _SELECT.replace(" FROM", ", coalesce(state, iif(action = 'deleted', before, NULL)) FROM")
-#: The same, and the label of the key or the name of the feed.
-_PAGE = (
-    "SELECT history.id, job_id, history.employer_id, reference_id, version, at, actor, actor_id, run_id, action,"
-    " before, label, feed.name FROM history"
-    " LEFT JOIN api_key ON actor = 'key' AND api_key.id = actor_id"
-    " LEFT JOIN run ON run.id = run_id LEFT JOIN feed ON feed.id = run.feed_id"
-    " WHERE history.id IN (SELECT id FROM history WHERE job_id = ? ORDER BY id DESC LIMIT ? OFFSET ?)"
-    " ORDER BY history.id DESC"
-)
 _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One change. ``action``: created, updated, published, archived, closed, reactivated, refreshed or
-    deleted; ``version`` and ``reference_id`` are the job's after it. ``before``: the old values by wire name,
-    JSON kinds, None for a create; ``attributes``: the same and what goes with them, as
-    ``dataclasses.replace`` of a Job takes them to put them back."""
+    deleted; ``version`` and ``reference_id`` are the job's after it. ``old``: the old values by wire name, as JSON has
+    them, and those of PRIVATE; None for a create."""
 
     id: int
     job_id: int
@@ -52,14 +42,17 @@ class Entry:
     actor: Actor
     run_id: int | None
     action: str
-    before: dict[str, Any] | None
-    attributes: dict[str, Any]
+    old: dict[str, Any] | None
 
+    @property
+    def before(self) -> dict[str, Any] | None:
+        """The old values without those of PRIVATE."""
+        return self.old and {name: value for name, value in self.old.items() if name not in PRIVATE}
 
-def of_job(tx: Tx, employer_id: int, job_id: int, limit: int = 100) -> list[Entry]:
-    """The newest changes first; also of a job that was deleted."""
-    sql = f"{_SELECT} WHERE job_id = ? AND employer_id = ? ORDER BY id DESC LIMIT ?"
-    return [_entry(row) for row in tx.all(sql, (job_id, employer_id, limit))]
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """All old values, as ``msgspec.structs.replace`` of a Job takes them to restore them."""
+        return attributes_of(self.old or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +67,102 @@ class Step:
     by: str | None
 
 
+_ENTRY = Columns(
+    Entry,
+    id=HistoryRow.id,
+    job_id=HistoryRow.job_id,
+    employer_id=HistoryRow.employer_id,
+    reference_id=HistoryRow.reference_id,
+    version=HistoryRow.version,
+    at=(HistoryRow.at, instant_of),
+    actor=((HistoryRow.actor, HistoryRow.actor_id), lambda kind, id: Actor(ActorKind(kind), id)),
+    run_id=HistoryRow.run_id,
+    action=HistoryRow.action,
+    old=(HistoryRow.before, lambda text: None if text is None else _decode(text)),
+)
+
+
+_newest = col(HistoryRow.id).desc()
+_of_job = matching(HistoryRow.job_id)
+_OF_JOB = Statement(
+    _ENTRY.select()
+    .where(*_of_job, *matching(HistoryRow.employer_id))
+    .order_by(_newest)
+    .limit(sa.bindparam("limit")),
+    _ENTRY.make,
+)
+_OF_RUN = Statement(
+    _ENTRY.select().where(*matching(HistoryRow.run_id)).order_by(col(HistoryRow.id)), _ENTRY.make
+)
+#: Entries with the whole job from before the change where they have that: a deletion always has.
+_LATER = Statement(
+    sa.select(
+        sa.func.coalesce(
+            col(HistoryRow.state), sa.case((col(HistoryRow.action) == "deleted", col(HistoryRow.before)))
+        ),
+        *_ENTRY.columns,
+    )
+    .where(*_of_job, col(HistoryRow.id) > sa.bindparam("after"))
+    .order_by(col(HistoryRow.id))
+)
+#: Entries with the label of the key or the name of the feed.
+_PAGE = Statement(
+    sa.select(sa.func.coalesce(col(KeyRow.label), col(FeedRow.name)), *_ENTRY.columns)
+    .outerjoin(
+        KeyRow, sa.and_(col(HistoryRow.actor) == ActorKind.KEY.value, col(KeyRow.id) == HistoryRow.actor_id)
+    )
+    .outerjoin(RunRow, col(RunRow.id) == HistoryRow.run_id)
+    .outerjoin(FeedRow, col(FeedRow.id) == RunRow.feed_id)
+    .where(
+        col(HistoryRow.id).in_(
+            sa.select(col(HistoryRow.id))
+            .where(*_of_job)
+            .order_by(_newest)
+            .limit(sa.bindparam("limit"))
+            .offset(sa.bindparam("skip"))
+        )
+    )
+    .order_by(_newest)
+)
+_OWNER = Statement(sa.select(col(HistoryRow.employer_id)).where(*_of_job).limit(1))
+_COUNT = Statement(sa.select(sa.func.count()).select_from(HistoryRow).where(*_of_job))
+_PRUNE = Statement(
+    sa.delete(HistoryRow).where(
+        col(HistoryRow.id).in_(
+            sa.select(col(HistoryRow.id)).order_by(col(HistoryRow.id)).limit(sa.bindparam("limit"))
+        ),
+        col(HistoryRow.at) < sa.bindparam("before"),
+    )
+)
+
+
+def of_job(tx: Tx, employer_id: int, job_id: int, limit: int = 100) -> list[Entry]:
+    """Return the newest changes first; also of a job that was deleted."""
+    return tx.all(_OF_JOB, job_id=job_id, employer_id=employer_id, limit=limit)
+
+
 def page(tx: Tx, employer_id: int, job_id: int, *, page: int, page_size: int) -> tuple[int, list[Step]]:
     """(how many, those of ``page``, from 1), newest first; also of a job that was deleted. Reads the page, and of
     what came after it no more than leads to a state of the whole job."""
-    owner = tx.one("SELECT employer_id FROM history WHERE job_id = ? LIMIT 1", (job_id,))
-    if owner is None or owner[0] != employer_id:
+    if tx.scalar(_OWNER, job_id=job_id) != employer_id:
         return 0, []
-    (total,) = tx.execute("SELECT count(*) FROM history WHERE job_id = ?", (job_id,)).fetchone()
-    found = tx.all(_PAGE, (job_id, page_size, (page - 1) * page_size))
+    total = tx.scalar(_COUNT, job_id=job_id) or 0
+    found = tx.all(_PAGE, job_id=job_id, limit=page_size, skip=(page - 1) * page_size)
     steps: list[Step] = []
-    after = _after(tx, employer_id, job_id, found[0][0]) if found else None
-    for row in found:
-        steps.append(_step(row, after))
-        after = steps[-1].before
+    for by, *row in found:
+        entry = _ENTRY.make(row)
+        after = steps[-1].before if steps else _after(tx, employer_id, job_id, entry.id)
+        steps.append(Step(entry, _before(entry, after), after, by))
     return total, steps
 
 
 def _after(tx: Tx, employer_id: int, job_id: int, entry_id: int) -> Job | None:
-    """The job as it was after an entry: today's, or one that a later entry has whole, and back from there."""
+    """Return the job as it was after an entry: today's, or one that a later entry has whole, and back from there."""
     newer: list[Entry] = []
-    for row in tx.execute(f"{_SELECT_STATES} WHERE job_id = ? AND id > ? ORDER BY id", (job_id, entry_id)):
-        entry = _entry(row)
-        if row[11] is not None:
-            job: Job | None = _whole(entry, attributes_of(_decode(row[11])))
+    for state, *row in tx.each(_LATER, job_id=job_id, after=entry_id):
+        entry = _ENTRY.make(row)
+        if state is not None:
+            job: Job | None = _whole(entry, attributes_of(_decode(state)))
             break
         newer.append(entry)
     else:
@@ -106,13 +172,8 @@ def _after(tx: Tx, employer_id: int, job_id: int, entry_id: int) -> Job | None:
     return job
 
 
-def _step(row: Row, after: Job | None) -> Step:
-    entry, by = _entry(row), row[11] if row[11] is not None else row[12]
-    return Step(entry, _before(entry, after), after, by)
-
-
 def _before(entry: Entry, after: Job | None) -> Job | None:
-    if entry.before is None:
+    if entry.old is None:
         return None
     if after is None:
         return _whole(entry, entry.attributes)
@@ -125,30 +186,10 @@ def _whole(entry: Entry, attributes: dict[str, Any]) -> Job:
 
 
 def of_run(tx: Tx, run_id: int) -> Iterator[Entry]:
-    """In order. Read it to the end within the transaction."""
-    for row in tx.execute(f"{_SELECT} WHERE run_id = ? ORDER BY id", (run_id,)):
-        yield _entry(row)
+    """Yield what a run changed, in order. To be read to the end within the transaction."""
+    return tx.each(_OF_RUN, run_id=run_id)
 
 
 def prune(tx: Tx, before: datetime, limit: int = 10_000) -> int:
-    """Remove at most ``limit`` entries from before ``before``, oldest first; how many went."""
-    sql = "DELETE FROM history WHERE id IN (SELECT id FROM history ORDER BY id LIMIT ?) AND at < ?"
-    return tx.run(sql, (limit, micros(before)))
-
-
-def _entry(row: Row) -> Entry:
-    before = _decode(row[10]) if row[10] else None
-    shown = None if before is None else {name: v for name, v in before.items() if name not in PRIVATE}
-    return Entry(
-        id=row[0],
-        job_id=row[1],
-        employer_id=row[2],
-        reference_id=row[3],
-        version=row[4],
-        at=instant_of(row[5]),
-        actor=Actor(ActorKind(row[6]), row[7]),
-        run_id=row[8],
-        action=row[9],
-        before=shown,
-        attributes=attributes_of(before or {}),
-    )
+    """Remove at most ``limit`` entries from before ``before``, oldest first; return how many went."""
+    return tx.run(_PRUNE, limit=limit, before=micros(before))

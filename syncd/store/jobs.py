@@ -1,226 +1,212 @@
 """Jobs, read. Nothing here writes: that is ``apply``."""
 
-# ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
-
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, Protocol, cast
 
-from syncd.domain import Job, Location, Salary, Status, fold
-from syncd.store import search
-from syncd.store.order import Window, ids_in
-from syncd.store.rows import SELECT, ids_of, instant_of, job_of, locations_of, micros, salary_of
-from syncd.store.tx import Row, Tx, marks, padding
+import sqlalchemy as sa
+from msgspec import defstruct
+from sqlmodel import col
 
-_BY_ID = f"{SELECT} WHERE id = ? AND employer_id = ?"
-_BY_REFERENCE = f"{SELECT} WHERE employer_id = ? AND reference_id = ?"
-_HEADER = "id, reference_id, employer_id, title, publish_date, locations, confidential, status"
-_SHOWN = (
-    "id, reference_id, title, publish_date, close_date, confidential, auto_refresh, status, locations, categories,"
-    " position_type, salary_amount, salary_max, salary_period, salary_commission, description, routing,"
-    " application_email, application_url"
-)
-_SHOWN_BY_ID = f"SELECT {_SHOWN} FROM job WHERE id = ? AND employer_id = ?"
-_STATUS = {status.value: status for status in Status}
+from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
+from syncd.store.codec import instant_of, micros
+from syncd.store.columns import Columns
+from syncd.store.job_columns import JOB, columns_of, decoder
+from syncd.store.order import Window
+from syncd.store.statement import Statement, among, matching
+from syncd.store.tables import EmployerRow, JobRow, JobTotal
+from syncd.store.tx import Tx
 
 #: Longer than any folded title and referenceId: what is longer is in none.
 _LONGEST_TERM = 8_000
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """A job as lists show it (docs/specification.md 2.7); attributes as in Job."""
+class Header(Protocol):
+    """A job as lists show it: the attributes of Job for the members of ``HEADER_MEMBERS``."""
 
-    id: int
-    reference_id: str | None
-    employer_id: int
-    title: str
-    publish_date: date
-    locations: tuple[Location, ...]
-    confidential: bool
-    status: Status
+    def __getattr__(self, name: str) -> Any: ...
 
 
-class Shown(NamedTuple):
-    """A job as answers show it whole (docs/specification.md 2.1); attributes as in Job, but dates as ISO
-    text. Every GET makes one, and a Job takes four times as long."""
+class Shown(Protocol):
+    """A job as answers show it whole: the attributes of Job for the members of ``JOB_MEMBERS``, but dates as ISO
+    text. Every GET makes one, and a Job takes three times as long."""
 
-    id: int
-    reference_id: str | None
-    title: str
-    publish_date: str
-    close_date: str
-    confidential: bool
-    auto_refresh: bool
-    status: Status
-    locations: tuple[Location, ...]
-    categories: tuple[int, ...]
-    position_type: int | None
-    salary: Salary | None
-    description: str | None
-    routing: int | None
-    application_email: str | None
-    application_url: str | None
+    def __getattr__(self, name: str) -> Any: ...
+
+
+_ATTRIBUTES = {"id": "id", "employer": "employer_id", **CHANGEABLE}
+_DATES = {CHANGEABLE["publishDate"], *(field.attribute for field in fields_of(FieldKind.DATE))}
+
+
+def _view(name: str, members: Sequence[str], as_text: Collection[str]) -> Columns[Any]:
+    """Return the columns of an object with the attributes of Job for ``members``; ``as_text`` are not decoded."""
+    attributes = [_ATTRIBUTES[member] for member in members]
+    decoders = {attribute: None if attribute in as_text else decoder(attribute) for attribute in attributes}
+    return columns_of(defstruct(name, attributes), decoders)
+
+
+_HEADER: Columns[Header] = _view("Header", HEADER_MEMBERS, ())
+_SHOWN: Columns[Shown] = _view("Shown", JOB_MEMBERS, _DATES)
+
+_SELECT = JOB.select()
+_own = matching(JobRow.employer_id)
+_limit: sa.BindParameter[int] = sa.bindparam("limit")
+_BY_ID = Statement(_SELECT.where(*matching(JobRow.id), *_own), JOB.make)
+_SHOWN_BY_ID = Statement(_SHOWN.select().where(*matching(JobRow.id), *_own), _SHOWN.make)
+_BY_REFERENCE = Statement(_SELECT.where(*_own, *matching(JobRow.reference_id)), JOB.make)
+_BY_REFERENCES = Statement(_SELECT.where(*_own, among(JobRow.reference_id, "references")), JOB.make)
+_BY_IDS = Statement(_SELECT.where(among(JobRow.id, "ids")), JOB.make)
+_HEADERS = Statement(_HEADER.select().where(among(JobRow.id, "ids")), _HEADER.make)
+_after = _SELECT.where(*_own, col(JobRow.id) > sa.bindparam("after")).order_by(col(JobRow.id)).limit(_limit)
+_AFTER = Statement(_after, JOB.make)
+_AFTER_IN = Statement(_after.where(*matching(JobRow.status)), JOB.make)
+_ID_OF = Statement(sa.select(col(JobRow.id)).where(*_own, *matching(JobRow.reference_id)))
 
 
 def get(tx: Tx, employer_id: int, job_id: int) -> Job | None:
-    row = tx.one(_BY_ID, (job_id, employer_id))
-    return job_of(row) if row else None
+    return tx.one(_BY_ID, id=job_id, employer_id=employer_id)
 
 
 def shown(tx: Tx, employer_id: int, job_id: int) -> Shown | None:
     """``get`` for an answer."""
-    row = tx.one(_SHOWN_BY_ID, (job_id, employer_id))
-    if row is None:
-        return None
-    return Shown(
-        row[0],
-        row[1],
-        row[2],
-        row[3],
-        row[4],
-        bool(row[5]),
-        bool(row[6]),
-        _STATUS[row[7]],
-        locations_of(row[8]),
-        ids_of(row[9]),
-        row[10],
-        salary_of(row[11], row[12], row[13], row[14]),
-        row[15],
-        row[16],
-        row[17],
-        row[18],
-    )
+    return tx.one(_SHOWN_BY_ID, id=job_id, employer_id=employer_id)
 
 
 def by_reference(tx: Tx, employer_id: int, reference_id: str) -> Job | None:
-    row = tx.one(_BY_REFERENCE, (employer_id, reference_id))
-    return job_of(row) if row else None
+    return tx.one(_BY_REFERENCE, employer_id=employer_id, reference_id=reference_id)
+
+
+def id_of(tx: Tx, employer_id: int, reference_id: str) -> int | None:
+    return tx.scalar(_ID_OF, employer_id=employer_id, reference_id=reference_id)
 
 
 def by_references(tx: Tx, employer_id: int, references: Sequence[str]) -> dict[str, Job]:
-    """Those that exist, by referenceId. Meant for batches of up to 500."""
-    if not references:
-        return {}
-    sql = f"{SELECT} WHERE employer_id = ? AND reference_id IN ({marks(len(references))})"
-    return {row[2]: job_of(row) for row in tx.all(sql, [employer_id, *padding(references)])}
+    """Return those that exist, by referenceId. Meant for batches of up to 500."""
+    found = tx.all(_BY_REFERENCES, employer_id=employer_id, references=references) if references else ()
+    return {cast(str, job.reference_id): job for job in found}
 
 
 def by_ids(tx: Tx, job_ids: Sequence[int]) -> dict[int, Job]:
-    """Those that exist, of any employer, by id. Meant for batches of up to 500."""
-    if not job_ids:
-        return {}
-    sql = f"{SELECT} WHERE id IN ({marks(len(job_ids))})"
-    return {row[0]: job_of(row) for row in tx.all(sql, padding(job_ids))}
+    """Return those that exist, of any employer, by id. Meant for batches of up to 500."""
+    return {job.id: job for job in tx.all(_BY_IDS, ids=job_ids)} if job_ids else {}
 
 
 def after(tx: Tx, employer_id: int, job_id: int, limit: int, *, status: Status | None = None) -> list[Job]:
-    """The employer's next ``limit`` jobs with ids above ``job_id``, by id: to walk through them all."""
-    where = "employer_id = ? AND id > ?" + ("" if status is None else " AND status = ?")
-    values = [employer_id, job_id, *([] if status is None else [status.value]), limit]
-    return [job_of(row) for row in tx.all(f"{SELECT} WHERE {where} ORDER BY id LIMIT ?", values)]
+    """Return the employer's next ``limit`` jobs with ids above ``job_id``, by id: to walk through them all."""
+    if status is None:
+        return tx.all(_AFTER, employer_id=employer_id, after=job_id, limit=limit)
+    return tx.all(_AFTER_IN, employer_id=employer_id, after=job_id, limit=limit, status=status.value)
+
+
+# -- lists ---------------------------------------------------------------------------------------------------
+
+
+def _listing(backwards: bool, *conditions: sa.ColumnElement[bool]) -> Statement[tuple[int]]:
+    order = [col(JobRow.published_at), col(JobRow.id)]
+    found = sa.select(col(JobRow.id)).where(*conditions)
+    ordered = found.order_by(*(order if backwards else [column.desc() for column in order]))
+    return Statement(ordered.limit(_limit).offset(sa.bindparam("skip")))
+
+
+_LISTED = {backwards: _listing(backwards, *_own) for backwards in (False, True)}
+_LISTED_IN = {backwards: _listing(backwards, *_own, *matching(JobRow.status)) for backwards in (False, True)}
+_COUNT = Statement(
+    sa.select(sa.func.coalesce(sa.func.sum(col(JobTotal.n)), 0)).where(*matching(JobTotal.employer_id))
+)
+_COUNT_IN = Statement(sa.select(col(JobTotal.n)).where(*matching(JobTotal.employer_id, JobTotal.status)))
+_TOTALS = Statement(sa.select(col(JobTotal.employer_id), col(JobTotal.status), col(JobTotal.n)))
 
 
 def page(
     tx: Tx, employer_id: int, *, q: str | None, status: Status | None, page: int, page_size: int
 ) -> tuple[int, list[Header]]:
-    """(how many match, the headers of ``page``, from 1): newest publication first, then higher id
+    """Return how many match, and the headers of ``page``, from 1: newest publication first, then higher id
     (docs/specification.md 4.7).
 
     ``q``: substring of title or referenceId, without case and accents, every character literal; empty is
     none."""
     if not q:
         total = count(tx, employer_id, status)
-        found = ids_in(tx, *_whose(employer_id, status), Window.of(total, page, page_size))
+        found = _ids_in(tx, employer_id, status, Window.of(total, page, page_size))
     elif (term := _term(q)) is None:
         return 0, []
     else:
         among = count(tx, employer_id)
-        total, found = search.find(tx, employer_id, term, status, page=page, size=page_size, among=among)
-    return total, _headers(tx, found)
+        total, found = tx.search.find(tx, employer_id, term, status, page=page, size=page_size, among=among)
+    headers = {header.id: header for header in tx.all(_HEADERS, ids=found)} if found else {}
+    return total, [headers[job_id] for job_id in found]
 
 
-def _whose(employer_id: int, status: Status | None) -> tuple[str, list[object]]:
+def _ids_in(tx: Tx, employer_id: int, status: Status | None, window: Window) -> list[int]:
+    if not window.take:
+        return []
+    values = {"employer_id": employer_id, "limit": window.take, "skip": window.near}
     if status is None:
-        return "employer_id = ?", [employer_id]
-    return "employer_id = ? AND status = ?", [employer_id, status.value]
+        found = tx.scalars(_LISTED[window.backwards], **values)
+    else:
+        found = tx.scalars(_LISTED_IN[window.backwards], **values, status=status.value)
+    return found[::-1] if window.backwards else found
 
 
 def _term(q: str) -> str | None:
-    """``q`` as the search column has it; None if it can be in none (a control character, too long)."""
+    """Return ``q`` as the search column has it; None if it can be in none (a control character, too long)."""
     if any(char < " " or char == "\x7f" for char in q):
         return None
     folded = fold(q)
     return folded if len(folded) <= _LONGEST_TERM else None
 
 
-def _headers(tx: Tx, ids: list[int]) -> list[Header]:
-    if not ids:
-        return []
-    sql = f"SELECT {_HEADER} FROM job WHERE id IN ({marks(len(ids))})"
-    found = {row[0]: _header(row) for row in tx.all(sql, padding(ids))}
-    return [found[job_id] for job_id in ids]
-
-
-def _header(row: Row) -> Header:
-    return Header(
-        row[0],
-        row[1],
-        row[2],
-        row[3],
-        date.fromisoformat(row[4]),
-        locations_of(row[5]),
-        bool(row[6]),
-        _STATUS[row[7]],
-    )
-
-
 def count(tx: Tx, employer_id: int, status: Status | None = None) -> int:
-    """How many jobs the employer has (in ``status``), from the kept totals."""
+    """Return how many jobs the employer has (in ``status``), from the kept totals."""
     if status is None:
-        return _number(
-            tx.one("SELECT coalesce(sum(n), 0) FROM job_total WHERE employer_id = ?", (employer_id,))
-        )
-    row = tx.one("SELECT n FROM job_total WHERE employer_id = ? AND status = ?", (employer_id, status.value))
-    return _number(row)
+        return tx.scalar(_COUNT, employer_id=employer_id) or 0
+    return tx.scalar(_COUNT_IN, employer_id=employer_id, status=status.value) or 0
 
 
 def totals(tx: Tx) -> dict[tuple[int, str], int]:
-    """(employer id, status) → number of jobs, for every employer that has or had one."""
-    return {(row[0], row[1]): row[2] for row in tx.all("SELECT employer_id, status, n FROM job_total")}
+    """Return (employer id, status) → number of jobs, for every employer that has or had one."""
+    return {(employer_id, status): n for employer_id, status, n in tx.all(_TOTALS)}
 
 
-_REFRESHED = (
-    "auto_refresh AND status = 'active' AND close_date >= ?"
-    " AND employer_id IN (SELECT id FROM employer WHERE unlimited)"
+# -- what is due ---------------------------------------------------------------------------------------------
+
+_active = col(JobRow.status) == Status.ACTIVE.value
+_today: sa.BindParameter[str] = sa.bindparam("today")
+_refreshed = sa.and_(
+    col(JobRow.auto_refresh),
+    _active,
+    col(JobRow.close_date) >= _today,
+    col(JobRow.employer_id).in_(sa.select(col(EmployerRow.id)).where(col(EmployerRow.unlimited))),
+)
+_DUE_REFRESH = Statement(
+    _SELECT.where(_refreshed, col(JobRow.published_at) <= sa.bindparam("before"))
+    .order_by(col(JobRow.published_at), col(JobRow.id))
+    .limit(_limit),
+    JOB.make,
+)
+_OLDEST_REFRESHED = Statement(sa.select(sa.func.min(col(JobRow.published_at))).where(_refreshed))
+_DUE_CLOSE = Statement(
+    _SELECT.where(_active, col(JobRow.close_date) < _today)
+    .order_by(col(JobRow.close_date), col(JobRow.id))
+    .limit(_limit),
+    JOB.make,
 )
 
 
 def due_refresh(tx: Tx, before: datetime, limit: int) -> list[Job]:
-    """Jobs that auto-refresh applies to, last published at or before ``before``: oldest first, at most
+    """Return jobs that auto-refresh applies to, last published at or before ``before``: oldest first, at most
     ``limit``."""
-    sql = f"{SELECT} WHERE {_REFRESHED} AND published_at <= ? ORDER BY published_at, id LIMIT ?"
-    return _jobs(tx.all(sql, (tx.now.today.isoformat(), micros(before), limit)))
+    return tx.all(_DUE_REFRESH, today=tx.now.today.isoformat(), before=micros(before), limit=limit)
 
 
 def next_refresh_due(tx: Tx, every: timedelta = timedelta(days=7)) -> datetime | None:
-    """When the next refresh is due (it may have passed); None if no job is refreshed."""
-    row = tx.one(f"SELECT min(published_at) FROM job WHERE {_REFRESHED}", (tx.now.today.isoformat(),))
-    return instant_of(row[0]) + every if row and row[0] is not None else None
+    """Return when the next refresh is due (it may have passed); None if no job is refreshed."""
+    oldest = tx.scalar(_OLDEST_REFRESHED, today=tx.now.today.isoformat())
+    return None if oldest is None else instant_of(oldest) + every
 
 
 def due_close(tx: Tx, today: date, limit: int) -> list[Job]:
-    """Active jobs whose last live day is before ``today``: oldest first, at most ``limit``."""
-    sql = f"{SELECT} WHERE status = 'active' AND close_date < ? ORDER BY close_date, id LIMIT ?"
-    return _jobs(tx.all(sql, (today.isoformat(), limit)))
-
-
-def _jobs(rows: Iterable[Row]) -> list[Job]:
-    return [job_of(row) for row in rows]
-
-
-def _number(row: Row | None) -> int:
-    return int(row[0]) if row else 0
+    """Return active jobs whose last live day is before ``today``: oldest first, at most ``limit``."""
+    return tx.all(_DUE_CLOSE, today=today.isoformat(), limit=limit)

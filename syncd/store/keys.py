@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 
+import sqlalchemy as sa
+from sqlmodel import col
+
 from syncd.errors import Conflict, NotFound
-from syncd.store.rows import instant_of, micros, optional_instant
-from syncd.store.tx import Row, Tx
+from syncd.store.codec import instant_of, micros, optional_instant, optional_micros
+from syncd.store.columns import Columns
+from syncd.store.statement import Statement, given, matching, updating
+from syncd.store.tables import EmployerRow, KeyRow
+from syncd.store.tx import Tx
 
 PREFIX = "syncd_"
-_SELECT = (
-    "SELECT api_key.id, employer_id, employer.name, label, created_at, last_used_at, expires_at, revoked_at"
-    " FROM api_key JOIN employer ON employer.id = employer_id"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,74 +38,99 @@ class KeyInfo:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def state(self, now: datetime) -> str:
-        """``live``, ``revoked`` or ``expired``."""
+        """Return ``live``, ``revoked`` or ``expired``."""
         if self.live(now):
             return "live"
         return "revoked" if self.revoked_at else "expired"
 
 
+_INFO = Columns(
+    KeyInfo,
+    id=KeyRow.id,
+    employer_id=KeyRow.employer_id,
+    employer=EmployerRow.name,
+    label=KeyRow.label,
+    created_at=(KeyRow.created_at, instant_of),
+    last_used_at=(KeyRow.last_used_at, optional_instant),
+    expires_at=(KeyRow.expires_at, optional_instant),
+    revoked_at=(KeyRow.revoked_at, optional_instant),
+)
+_SELECT = _INFO.select().join(EmployerRow, col(EmployerRow.id) == KeyRow.employer_id)
+_GET = Statement(_SELECT.where(*matching(KeyRow.id)), _INFO.make)
+_BY_DIGEST = Statement(_SELECT.where(*matching(KeyRow.digest)), _INFO.make)
+_ALL = Statement(_SELECT.order_by(col(KeyRow.id)), _INFO.make)
+_EMPLOYER = Statement(sa.select(col(EmployerRow.id)).where(*matching(EmployerRow.id)))
+_ADD = Statement(
+    sa.insert(KeyRow)
+    .values(given(KeyRow.employer_id, KeyRow.digest, KeyRow.label, KeyRow.created_at, KeyRow.expires_at))
+    .returning(col(KeyRow.id))
+)
+_USED = Statement(
+    sa.update(KeyRow)
+    .where(*matching(KeyRow.id), sa.func.coalesce(col(KeyRow.last_used_at), 0) < sa.bindparam("last_used_at"))
+    .values(given(KeyRow.last_used_at)),
+    order=("last_used_at", "id"),
+)
+_REVOKE = Statement(
+    sa.update(KeyRow)
+    .where(*matching(KeyRow.id), col(KeyRow.revoked_at).is_(None))
+    .values(given(KeyRow.revoked_at))
+)
+_EXPIRE = updating(KeyRow.expires_at, where=[KeyRow.id])
+
+
 def create(
     tx: Tx, employer_id: int, label: str = "", expires_at: datetime | None = None
 ) -> tuple[KeyInfo, str]:
-    """A new key and, for the only time, its plain text: ``syncd_`` and 43 url-safe characters (256 random
+    """Return a new key and, for the only time, its plain text: ``syncd_`` and 43 url-safe characters (256 random
     bits). Raises NotFound for an unknown employer."""
-    if tx.one("SELECT 1 FROM employer WHERE id = ?", (employer_id,)) is None:
+    if tx.one(_EMPLOYER, id=employer_id) is None:
         raise NotFound("employer", employer_id)
     plain = PREFIX + secrets.token_urlsafe(32)
-    key_id = tx.insert(
-        "INSERT INTO api_key (employer_id, digest, label, created_at, expires_at)"
-        " VALUES (?, ?, ?, ?, ?) RETURNING id",
-        (
-            employer_id,
-            _digest(plain),
-            label,
-            micros(tx.now.instant),
-            micros(expires_at) if expires_at else None,
-        ),
+    (key_id,) = tx.insert(
+        _ADD,
+        employer_id=employer_id,
+        digest=_digest(plain),
+        label=label,
+        created_at=micros(tx.now.instant),
+        expires_at=optional_micros(expires_at),
     )
     return get(tx, key_id), plain
 
 
 def authenticate(tx: Tx, plain: str) -> KeyInfo | None:
-    """The key that ``plain`` is; None if it is unknown, expired or revoked. The look-up is by hash, so its
-    time tells nothing."""
-    row = tx.one(f"{_SELECT} WHERE digest = ?", (_digest(plain),))
-    info = _info(row) if row else None
+    """Return the key with this plain text; None if it is unknown, expired or revoked. The look-up is by hash, so its
+    time reveals nothing."""
+    info = tx.one(_BY_DIGEST, digest=_digest(plain))
     return info if info is not None and info.live(tx.now.instant) else None
 
 
 def touch(tx: Tx, used: Mapping[int, datetime]) -> None:
     """Note when keys were last used; never moves back."""
-    tx.many(
-        "UPDATE api_key SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?",
-        [(micros(at), key_id, micros(at)) for key_id, at in used.items()],
-    )
+    tx.many(_USED, [(micros(at), key_id) for key_id, at in used.items()])
 
 
 def get(tx: Tx, key_id: int) -> KeyInfo:
     """Raises NotFound."""
-    row = tx.one(f"{_SELECT} WHERE api_key.id = ?", (key_id,))
-    if row is None:
+    found = tx.one(_GET, id=key_id)
+    if found is None:
         raise NotFound("key", key_id)
-    return _info(row)
+    return found
 
 
 def all(tx: Tx) -> list[KeyInfo]:
-    """Every key, revoked ones too, by id."""
-    return [_info(row) for row in tx.all(f"{_SELECT} ORDER BY api_key.id")]
+    """Return every key, revoked ones too, by id."""
+    return tx.all(_ALL)
 
 
 def revoke(tx: Tx, key_id: int) -> KeyInfo:
     """From now on the key authenticates nobody. Again: nothing changes. Raises NotFound."""
-    tx.run(
-        "UPDATE api_key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL",
-        (micros(tx.now.instant), key_id),
-    )
+    tx.run(_REVOKE, id=key_id, revoked_at=micros(tx.now.instant))
     return get(tx, key_id)
 
 
 def rotate(tx: Tx, key_id: int, grace: timedelta, expires_at: datetime | None = None) -> tuple[KeyInfo, str]:
-    """A successor with the employer and label of a live key, which itself ends after ``grace`` (never later
+    """Return a successor with the employer and label of a live key, which itself ends after ``grace`` (never later
     than it would have). Without ``expires_at`` the successor lasts as long as its predecessor was made for.
     Raises NotFound, Conflict (the key is expired or revoked)."""
     old, now = get(tx, key_id), tx.now.instant
@@ -112,14 +139,9 @@ def rotate(tx: Tx, key_id: int, grace: timedelta, expires_at: datetime | None = 
     if expires_at is None and old.expires_at is not None:
         expires_at = now + (old.expires_at - old.created_at)
     ends = min(now + grace, old.expires_at or now + grace)
-    tx.run("UPDATE api_key SET expires_at = ? WHERE id = ?", (micros(ends), key_id))
+    tx.run(_EXPIRE, id=key_id, expires_at=micros(ends))
     return create(tx, old.employer_id, old.label, expires_at)
 
 
 def _digest(plain: str) -> bytes:
     return sha256(plain.encode("utf-8", "surrogatepass")).digest()
-
-
-def _info(row: Row) -> KeyInfo:
-    used, expires, revoked = (optional_instant(value) for value in row[5:])
-    return KeyInfo(row[0], row[1], row[2], row[3], instant_of(row[4]), used, expires, revoked)

@@ -5,19 +5,20 @@ populous. What they lack is the employer's own: found again by the same text, ad
 with it is written.
 """
 
-# ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
-
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
-from typing import cast
 
+import sqlalchemy as sa
 from msgspec.structs import replace
+from sqlmodel import col
 
 from syncd.domain import JobInput, Location, Place, fold
-from syncd.store.tx import Row, Tx
+from syncd.store.statement import Statement, TextContains, inserting, matching
+from syncd.store.tables import PlaceRow
+from syncd.store.tx import Tx
 
 #: Added places count from here; every GeoNames id is below.
 FIRST_ADDED = 1_000_000_000
@@ -37,14 +38,29 @@ ALIASES = {
     ("saint john", "NL"): "saint johns",
 }
 
-_COLUMNS = "id, name, province"
-_BEST = "employer_id IS NULL ORDER BY population DESC, id LIMIT 1"
-_SHIPPED = f"SELECT {_COLUMNS} FROM place WHERE key = ? AND province = ? AND {_BEST}"
-_SHIPPED_ANYWHERE = f"SELECT {_COLUMNS} FROM place WHERE key = ? AND {_BEST}"
-_ADDED = f"SELECT {_COLUMNS} FROM place WHERE key = ? AND coalesce(province, '') = ? AND employer_id = ?"
-_VISIBLE = "(employer_id IS NULL OR employer_id = ?)"
-# (Not LIKE: its patterns end at a NUL and may not be long.)
-_PART = "instr(key, ?)"
+
+def _location(row: tuple[int, str, str | None]) -> Location:
+    place_id, name, province = row
+    return Location(place_id, name, f"{name}, {province}" if province else name)
+
+
+_shipped_only = col(PlaceRow.employer_id).is_(None)
+_SELECT = sa.select(col(PlaceRow.id), col(PlaceRow.name), col(PlaceRow.province))
+_BEST = _SELECT.where(_shipped_only).order_by(col(PlaceRow.population).desc(), col(PlaceRow.id)).limit(1)
+_SHIPPED = Statement(_BEST.where(*matching(PlaceRow.key, PlaceRow.province)), _location)
+_SHIPPED_ANYWHERE = Statement(_BEST.where(*matching(PlaceRow.key)), _location)
+_ADDED = Statement(
+    _SELECT.where(
+        *matching(PlaceRow.key, PlaceRow.employer_id),
+        sa.func.coalesce(col(PlaceRow.province), "") == sa.bindparam("province"),
+    ),
+    _location,
+)
+_visible = sa.or_(_shipped_only, *matching(PlaceRow.employer_id))
+_GET = Statement(_SELECT.where(*matching(PlaceRow.id), _visible), _location)
+_ADD = inserting(
+    PlaceRow.id, PlaceRow.name, PlaceRow.province, PlaceRow.key, PlaceRow.population, PlaceRow.employer_id
+)
 
 
 @lru_cache(maxsize=16384)
@@ -82,39 +98,32 @@ def find(tx: Tx, employer_id: int, place: Place) -> Location:
     key = place_key(place.city)
     known = _shipped(tx, key, place.province)
     if known is None:
-        row = tx.one(_ADDED, (key, place.province or "", employer_id))
-        known = _location(row) if row else Location(0, place.city, place.description)
-    return known
+        known = tx.one(_ADDED, key=key, province=place.province or "", employer_id=employer_id)
+    return known or Location(0, place.city, place.description)
 
 
 def _shipped(tx: Tx, key: str, province: str | None) -> Location | None:
-    cached = tx.gazetteer.get(key, province)
-    if cached is not None:
-        return cached
-    row = _shipped_row(tx, key, province)
-    if row is None:
-        row = next((_shipped_row(tx, name, at) for name, at in _aliases(key, province)), None)
-    if row is None:
-        return None
-    location = _location(row)
-    tx.gazetteer.keep(key, province, location)
-    return location
+    known = tx.places.get((key, province))
+    if known is not None:
+        return known
+    found = _best(tx, key, province)
+    if found is None:
+        found = next((_best(tx, name, at) for name, at in _aliases(key, province)), None)
+    if found is not None:
+        tx.places[key, province] = found
+    return found
 
 
-def _shipped_row(tx: Tx, key: str, province: str | None) -> Row | None:
+def _best(tx: Tx, key: str, province: str | None) -> Location | None:
     if province is None:
-        return tx.one(_SHIPPED_ANYWHERE, (key,))
-    return tx.one(_SHIPPED, (key, province))
+        return tx.one(_SHIPPED_ANYWHERE, key=key)
+    return tx.one(_SHIPPED, key=key, province=province)
 
 
 def _aliases(key: str, province: str | None) -> list[tuple[str, str]]:
     """Where ``key`` is another name; without a province only if it is so in one province alone."""
     found = [(name, at) for (alias, at), name in ALIASES.items() if alias == key and province in (None, at)]
     return found if len(found) == 1 else []
-
-
-def _location(row: Row) -> Location:
-    return Location(row[0], row[1], f"{row[1]}, {row[2]}" if row[2] else row[1])
 
 
 def add_unknown(tx: Tx, employer_id: int, locations: Sequence[Location]) -> tuple[Location, ...]:
@@ -132,16 +141,20 @@ def _add(tx: Tx, employer_id: int, location: Location) -> Location:
         return known
     (new_id,) = tx.next_ids("place", 1, first=FIRST_ADDED)
     tx.run(
-        "INSERT INTO place (id, name, province, key, population, employer_id) VALUES (?, ?, ?, ?, 0, ?)",
-        (new_id, location.name, province, place_key(location.name), employer_id),
+        _ADD,
+        id=new_id,
+        name=location.name,
+        province=province,
+        key=place_key(location.name),
+        population=0,
+        employer_id=employer_id,
     )
     return replace(location, id=new_id)
 
 
 def get(tx: Tx, employer_id: int, place_id: int) -> Location | None:
     """A location of the catalogue that the employer sees: shipped, or added by it."""
-    row = tx.one(f"SELECT {_COLUMNS} FROM place WHERE id = ? AND {_VISIBLE}", (place_id, employer_id))
-    return _location(row) if row else None
+    return tx.one(_GET, id=place_id, employer_id=employer_id)
 
 
 def _readings(q: str) -> list[str]:
@@ -157,15 +170,28 @@ def page(
     tx: Tx, employer_id: int, *, q: str | None = None, page: int = 1, page_size: int = 10
 ) -> tuple[int, list[Location]]:
     """(total, locations) whose name contains ``q`` (compared as places are), shortest name first."""
-    where, values = _VISIBLE, cast("list[object]", [employer_id])
-    if q:
-        parts = _readings(q)
-        where = f"{where} AND ({' OR '.join([_PART] * len(parts))})"
-        values += parts
-    row = tx.one(f"SELECT count(*) FROM place WHERE {where}", values)
-    found = tx.all(
-        f"SELECT {_COLUMNS} FROM place WHERE {where}"
-        " ORDER BY length(name), name, population DESC, id LIMIT ? OFFSET ?",
-        [*values, page_size, (page - 1) * page_size],
+    parts = _readings(q) if q else []
+    values = {"employer_id": employer_id, **{f"part_{n}": part for n, part in enumerate(parts)}}
+    counted, listed = _pages(len(parts))
+    total = tx.scalar(counted, **values) or 0
+    return total, tx.all(listed, **values, limit=page_size, skip=(page - 1) * page_size)
+
+
+@cache
+def _pages(parts: int) -> tuple[Statement[tuple[int]], Statement[Location]]:
+    """Return the count and the page of the places whose key contains one of so many parts."""
+    where = [_visible]
+    if parts:
+        where.append(
+            sa.or_(*(TextContains(col(PlaceRow.key), sa.bindparam(f"part_{n}")) for n in range(parts)))
+        )
+    order = (
+        sa.func.length(col(PlaceRow.name)),
+        col(PlaceRow.name),
+        col(PlaceRow.population).desc(),
+        col(PlaceRow.id),
     )
-    return (row[0] if row else 0), [_location(r) for r in found]
+    page = _SELECT.where(*where).order_by(*order).limit(sa.bindparam("limit")).offset(sa.bindparam("skip"))
+    return Statement(sa.select(sa.func.count()).select_from(PlaceRow).where(*where)), Statement(
+        page, _location
+    )

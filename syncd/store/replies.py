@@ -1,4 +1,5 @@
-"""First answers to requests with an Idempotency-Key, kept for each API key (docs/api.md "Methods and addresses")."""
+"""First answers to requests with an Idempotency-Key, kept for each API key
+(docs/api.md "A POST that can be repeated")."""
 
 from __future__ import annotations
 
@@ -7,8 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import msgspec
+import sqlalchemy as sa
+from sqlmodel import col
 
-from syncd.store.rows import micros, to_json
+from syncd.store.codec import micros, to_json
+from syncd.store.columns import Columns
+from syncd.store.statement import Statement, matching, replacing
+from syncd.store.tables import ReplyRow
 from syncd.store.tx import Tx
 
 #: How long an answer is kept.
@@ -19,7 +25,7 @@ _headers = msgspec.json.Decoder(dict[str, str]).decode
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """``request_digest`` tells whether a repeat has the same body."""
+    """``request_digest`` shows whether a repeat has the same body."""
 
     request_digest: bytes
     status: int
@@ -27,35 +33,51 @@ class Reply:
     body: bytes
 
 
+_REPLY = Columns(
+    Reply,
+    request_digest=ReplyRow.request_digest,
+    status=ReplyRow.status,
+    headers=(ReplyRow.headers, _headers),
+    body=ReplyRow.body,
+)
+_FIND = Statement(
+    _REPLY.select().where(
+        *matching(ReplyRow.key_id, ReplyRow.idempotency_key), col(ReplyRow.at) >= sa.bindparam("since")
+    ),
+    _REPLY.make,
+)
+_KEEP = replacing(
+    ReplyRow.key_id,
+    ReplyRow.idempotency_key,
+    ReplyRow.request_digest,
+    ReplyRow.status,
+    ReplyRow.headers,
+    ReplyRow.body,
+    ReplyRow.at,
+    key=[ReplyRow.key_id, ReplyRow.idempotency_key],
+)
+_PRUNE = Statement(sa.delete(ReplyRow).where(col(ReplyRow.at) < sa.bindparam("before")))
+
+
 def find(tx: Tx, key_id: int, idempotency_key: str, since: datetime) -> Reply | None:
-    """The answer kept at or after ``since``."""
-    row = tx.one(
-        "SELECT request_digest, status, headers, body FROM reply"
-        " WHERE key_id = ? AND idempotency_key = ? AND at >= ?",
-        (key_id, idempotency_key, micros(since)),
-    )
-    return Reply(row[0], row[1], _headers(row[2]), row[3]) if row else None
+    """Return the answer kept at or after ``since``."""
+    return tx.one(_FIND, key_id=key_id, idempotency_key=idempotency_key, since=micros(since))
 
 
 def keep(tx: Tx, key_id: int, idempotency_key: str, reply: Reply) -> None:
     """Keep ``reply``, in the transaction of what it answers; an older one of the same key is replaced."""
     tx.run(
-        "INSERT INTO reply (key_id, idempotency_key, request_digest, status, headers, body, at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key_id, idempotency_key) DO UPDATE SET"
-        " request_digest = excluded.request_digest, status = excluded.status, headers = excluded.headers,"
-        " body = excluded.body, at = excluded.at",
-        (
-            key_id,
-            idempotency_key,
-            reply.request_digest,
-            reply.status,
-            to_json(dict(reply.headers)),
-            reply.body,
-            micros(tx.now.instant),
-        ),
+        _KEEP,
+        key_id=key_id,
+        idempotency_key=idempotency_key,
+        request_digest=reply.request_digest,
+        status=reply.status,
+        headers=to_json(dict(reply.headers)),
+        body=reply.body,
+        at=micros(tx.now.instant),
     )
 
 
 def prune(tx: Tx, before: datetime) -> int:
-    """Remove answers from before ``before``; how many went."""
-    return tx.run("DELETE FROM reply WHERE at < ?", (micros(before),))
+    """Remove answers from before ``before``; return how many went."""
+    return tx.run(_PRUNE, before=micros(before))

@@ -10,60 +10,72 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from contextvars import copy_context
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from syncd.domain import Moment
-from syncd.errors import StoreClosed, StoreError
-from syncd.store import gazetteer, schema, search_index
-from syncd.store.engine import DRIVER_ERRORS, Database, Session, database_path, store_errors, translated
-from syncd.store.folding import Folder
-from syncd.store.rows import micros
+import sqlalchemy as sa
+
+from syncd.domain import Location, Moment
+from syncd.errors import StoreError
+from syncd.store import place_data, schema
+from syncd.store.database import Database, Session
+from syncd.store.readers import Readers
+from syncd.store.sqlite import SqliteDatabase
 from syncd.store.tx import Tx
 from syncd.store.writer import Writer
 
 T = TypeVar("T")
-
-READERS = 4
-_IDLE_READERS = 8
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def database_at(url: str) -> Database:
+    """Return the database that ``url`` names: ``sqlite:///relative`` or ``sqlite:////absolute``. Raises StoreError for
+    any other."""
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        raise StoreError(f"{url!r} is no store address; write sqlite:///PATH") from None
+    if parsed.get_backend_name() != "sqlite":
+        raise StoreError(f"a store on {parsed.get_backend_name()} is not supported; write sqlite:///PATH")
+    if not parsed.database or parsed.database == ":memory:":
+        raise StoreError("the store must be a file; write sqlite:///PATH")
+    return SqliteDatabase(Path(parsed.database))
+
+
 class Store:
-    """Open one with ``Store.open`` and close it; it is a context manager too."""
+    """Open one with ``Store.open`` and close it; it is a context manager too. Most methods pass a call on to the part
+    that does it: ``Readers``, ``Writer``, ``Database``."""
 
     def __init__(self, database: Database, clock: Callable[[], Moment], queue_limit: int) -> None:
         """Not for callers: see ``open``."""
-        self._database, self._clock = database, clock
-        self._gazetteer = gazetteer.Gazetteer()
-        self._idle: list[Session] = []
-        self._turns: dict[asyncio.AbstractEventLoop, Session] = {}
+        self.database, self._clock = database, clock
+        self._places: dict[tuple[str, str | None], Location] = {}
         self._closed = False
         self._own_writes = 0
-        self._index = search_index.Condition()
         self._session = database.writer()
         try:
-            with store_errors():
-                schema.bring_up(self._session)
-                gazetteer.load(self._session)
-                search_index.prepare(self._session)
-            database.remember()
-        except BaseException:
+            self._prepare()
+        except BaseException as error:
             self._session.close()
+            if isinstance(error, database.errors):
+                raise database.translated(error) from error
             raise
-        self._folder = Folder(self._session, database.writer)
-        self._writer = Writer(
-            self._session, self._tx, queue_limit, database.check_place, self._folder.after_commit
-        )
-        self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="syncd-read")
+        self._checkpoints = database.checkpoints(self._session)
+        self._writer = Writer(self._session, database, self._tx, queue_limit, self._checkpoints.after_commit)
+        self._readers = Readers(database, self._tx)
+
+    def _prepare(self) -> None:
+        tx = self._tx(self._session)
+        schema.bring_up(self.database, self._session, tx)
+        place_data.load(self._session, tx)
+        self.database.index.prepare(self._session)
+        self.database.ready()
 
     @classmethod
     def open(
@@ -86,7 +98,7 @@ class Store:
             instant = clock()
             return Moment(instant, instant.astimezone(timezone).date())
 
-        database = Database(database_path(url))
+        database = database_at(url)
         if exclusive:
             database.lock()
         try:
@@ -102,35 +114,30 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Finish the writes that wait, fold the log into the file, let go of everything. Twice is fine."""
+        """Finish the writes that wait, and close all connections. Twice is fine."""
         if self._closed:
             return
         self._closed = True
+        self._readers.refuse()
         self._writer.close()
-        self._folder.close()
-        self._threads.shutdown()
-        for loop in tuple(self._turns):  # one that was stopped amid a turn
-            self._end_turn(loop)
-        while self._idle:
-            self._idle.pop().close()
-        with suppress(Exception):  # an optimisation: the log is as durable as the file
-            self._session.driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._readers.close()
+        self._checkpoints.close()
         self._session.close()
-        self._database.unlock()
+        self.database.unlock()
+
+    def _tx(self, session: Session) -> Tx:
+        return Tx(session, self.database, self._clock, self._places)
 
     # -- transactions ------------------------------------------------------------------------------------
 
     def read(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` here and now on a snapshot of the store. Raises what ``fn`` raises, StoreBusy,
         StoreClosed."""
-        session = self._reader()
-        try:
-            session.begin()
-            return fn(self._tx(session))
-        except DRIVER_ERRORS as error:
-            raise translated(error) from error
-        finally:
-            self._give_back(session)
+        return self._readers.read(fn)
+
+    async def read_async(self, fn: Callable[[Tx], T]) -> T:
+        """``read`` in a thread of the store's own."""
+        return await self._readers.read_async(fn)
 
     def look_up(self, fn: Callable[[Tx], T]) -> T:
         """``read`` for questions of microseconds that come by the thousand. Those of one turn of an event loop share
@@ -139,32 +146,7 @@ class Store:
         No request sees less than it may expect: a loop runs the handlers of a turn before it reads from the network
         again, so the snapshot is younger than every request that it answers, and than the answer to every write that
         was awaited."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return self.read(fn)
-        session = self._turns.get(loop) or self._begin_turn(loop)
-        try:
-            return fn(self._tx(session))
-        except DRIVER_ERRORS as error:
-            self._end_turn(loop)
-            raise translated(error) from error
-
-    def _begin_turn(self, loop: asyncio.AbstractEventLoop) -> Session:
-        session = self._reader()
-        try:
-            session.begin()
-        except DRIVER_ERRORS as error:
-            session.close()
-            raise translated(error) from error
-        self._turns[loop] = session
-        loop.call_soon(self._end_turn, loop)
-        return session
-
-    def _end_turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        session = self._turns.pop(loop, None)
-        if session is not None:
-            self._give_back(session)
+        return self._readers.look_up(fn)
 
     def write(self, fn: Callable[[Tx], T]) -> T:
         """Run ``fn`` in the writer and wait until it is on disk. ``fn`` may run twice and must not call
@@ -180,41 +162,10 @@ class Store:
         future: Future[T] = self._writer.put(fn)
         return future
 
-    async def read_async(self, fn: Callable[[Tx], T]) -> T:
-        """``read`` in a thread of the store's own."""
-        if self._closed:
-            raise StoreClosed("the store is closed")
-        context = copy_context()
-        return await asyncio.get_running_loop().run_in_executor(
-            self._threads, lambda: context.run(self.read, fn)
-        )
-
     async def write_async(self, fn: Callable[[Tx], T]) -> T:
         """``write`` for an event loop. A caller that is cancelled does not stop the write."""
         result: T = await self._writer.put(fn, asyncio.get_running_loop())
         return result
-
-    def _tx(self, session: Session) -> Tx:
-        return Tx(session, self._clock, self._gazetteer, self._index)
-
-    def _reader(self) -> Session:
-        if self._closed:
-            raise StoreClosed("the store is closed")
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self._database.reader()
-
-    def _give_back(self, session: Session) -> None:
-        try:
-            session.rollback()
-        except Exception:
-            session.close()
-            return
-        if self._closed or len(self._idle) >= _IDLE_READERS:
-            session.close()
-        else:
-            self._idle.append(session)
 
     # -- about the store ---------------------------------------------------------------------------------
 
@@ -222,77 +173,28 @@ class Store:
         return self._clock()
 
     @property
-    def path(self) -> Path:
-        return self._database.path
-
-    @property
     def writes(self) -> int:
-        """How many functions of callers the writer has run so far: tells whether others write, too."""
+        """How many functions of callers the writer has run so far: shows whether others write, too."""
         return self._writer.taken - self._own_writes
 
     @property
     def waiting_writes(self) -> int:
         return self._writer.waiting
 
+    # -- the search index --------------------------------------------------------------------------------
+
     def index_some(self) -> bool:
-        """Bring some new and changed jobs into the search index; whether there may be more. Meant to be called now
-        and then by whoever keeps the store open: searches are right without it, but not quick. Raises StoreError; of
-        a damaged index only ``mend_index`` tells."""
-        if self._index.damage is not None or not self.read(search_index.lacks):
-            return False
-        index = self._index
-        try:
-            return self._write_own(search_index.step)
-        except StoreError:
-            if index.damage is None:
-                raise
-            return False
+        """Bring some new and changed jobs into the search index; return whether there may be more. Meant to be called
+        now and then while the store is open: searches are right without it, but not quick. Raises StoreError; a
+        damaged index is reported by ``mend_index`` only."""
+        return self.database.index.step(self.read, self._write_own)
 
     def mend_index(self) -> tuple[str, bool] | None:
-        """If the search index was found damaged, make it anew, empty: (what was wrong, True). The second time it is done
-        without until the store is opened again, since then it is hardly the index that is damaged: (what was wrong,
-        False). None if nothing is known to be wrong. Raises StoreError."""
-        damage, anew = self._index.damage, not self._index.mended
-        if damage is None:
-            return None
-        try:
-            self._write_own(search_index.make_anew if anew else search_index.give_up)
-        except StoreError:
-            self._write_own(search_index.make_beside if anew else search_index.give_up)
-        self._index = search_index.Condition(mended=True)
-        return damage, anew
+        """Rebuild the search index, empty, if it was found damaged (``SearchIndex.mend``). Raises StoreError."""
+        return self.database.index.mend(self._write_own)
 
     def _write_own(self, fn: Callable[[Tx], T]) -> T:
         """``write`` that does not count among ``writes``."""
-        writing: Future[T] = self._writer.put(fn)
+        writing = self.begin_write(fn)
         self._own_writes += 1
         return writing.result()
-
-    def health(self) -> None:
-        """Prove that something can be written. Raises StoreError if not."""
-        self.write(_prove)
-
-    async def health_async(self) -> None:
-        await self.write_async(_prove)
-
-    def schema_version(self) -> str:
-        return self.read(lambda tx: str(_first(tx.one("SELECT version_num FROM alembic_version"))))
-
-    def backup(self, target: Path) -> None:
-        """Copy the store, consistent, while it is in use. Raises StoreError."""
-        try:
-            self._database.copy_to(target)
-        except OSError as error:
-            raise StoreError(f"{target} cannot be written: {error.strerror}") from error
-
-
-def _first(row: tuple[object, ...] | None) -> object:
-    return row[0] if row else None
-
-
-def _prove(tx: Tx) -> None:
-    tx.run(
-        "INSERT INTO setting (name, value) VALUES ('health', ?)"
-        " ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (str(micros(tx.now.instant)),),
-    )

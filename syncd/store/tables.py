@@ -51,7 +51,7 @@ class EmployerRow(Table, table=True):
     __tablename__ = "employer"
     __table_args__ = {"sqlite_autoincrement": True}
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(primary_key=True)
     name: str = Field(max_length=128, unique=True)
     unlimited: bool = True
 
@@ -62,7 +62,7 @@ class KeyRow(Table, table=True):
     __tablename__ = "api_key"
     __table_args__ = {"sqlite_autoincrement": True}
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(primary_key=True)
     employer_id: int = Field(sa_column=_reference("employer.id", index=True))
     digest: bytes = Field(sa_type=LargeBinary, unique=True)
     label: str
@@ -165,9 +165,7 @@ class HistoryRow(Table, table=True):
         Index("ix_history_run", "run_id", sqlite_where=text("run_id IS NOT NULL")),
     )
 
-    id: int | None = Field(
-        default=None, sa_column=Column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True)
-    )
+    id: int = Field(sa_column=Column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True))
     job_id: int
     employer_id: int
     reference_id: str | None = None
@@ -191,7 +189,7 @@ class FeedRow(Table, table=True):
         {"sqlite_autoincrement": True},
     )
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(primary_key=True)
     name: str
     employer_id: int = Field(foreign_key="employer.id")
     settings_digest: str | None = None
@@ -259,7 +257,7 @@ class RunRow(Table, table=True):
         {"sqlite_autoincrement": True},
     )
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(primary_key=True)
     feed_id: int = Field(foreign_key="feed.id")
     employer_id: int = Field(foreign_key="employer.id")
     kind: str
@@ -305,7 +303,7 @@ class RunRejected(Table, table=True):
 
     __tablename__ = "run_rejected"
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(primary_key=True)
     run_id: int = Field(sa_column=_reference("run.id", index=True, cascade=True))
     record: int
     line: int | None = None
@@ -317,7 +315,7 @@ class RunRejected(Table, table=True):
 class RunWarning(Table, table=True):
     __tablename__ = "run_warning"
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(primary_key=True)
     run_id: int = Field(sa_column=_reference("run.id", index=True, cascade=True))
     code: str
     detail: str
@@ -326,7 +324,7 @@ class RunWarning(Table, table=True):
     member: str | None = None
 
 
-class Reply(Table, table=True):
+class ReplyRow(Table, table=True):
     """The first answer to a request that carried an Idempotency-Key (kept 24 hours for each API key)."""
 
     __tablename__ = "reply"

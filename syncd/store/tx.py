@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlmodel import col
 
-from syncd.domain import Moment
+from syncd.domain import Location, Moment
 from syncd.errors import StoreError
-from syncd.store.engine import Session
+from syncd.store.database import Database, Session
+from syncd.store.statement import Insert, R, Statement, given
+from syncd.store.tables import Counter
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+T = TypeVar("T")
+_LAST_ID = 2**31 - 1
 
-    from syncd.store.gazetteer import Gazetteer
-    from syncd.store.search_index import Condition
 
-Row = tuple[Any, ...]
+def _next_ids(insert: Insert) -> Any:
+    raised = col(Counter.value) + sa.bindparam("count")
+    first = insert(Counter).values(given(Counter.name, Counter.value))
+    return first.on_conflict_do_update(index_elements=[Counter.name], set_={Counter.value: raised}).returning(
+        col(Counter.value)
+    )
+
+
+_NEXT_IDS: Statement[tuple[int]] = Statement(_next_ids)
 
 
 class StaleDecision(StoreError):
@@ -34,22 +43,30 @@ class StaleDecision(StoreError):
 class Tx:
     """One function's share of a transaction. It knows its time, which does not move while the function runs.
 
-    Hot statements go to the driver as plain SQL with ``?`` for values (``all``, ``one``, ``run``, ``many``);
-    for rare ones there is ``connection``. A function that writes may be run twice (the first time undone), so
-    it must do nothing that outlives the transaction.
+    Statements are run with their parameters as keywords, rows are what the statement makes of them. A function that
+    writes may be run twice (the first time undone), so it must do nothing that outlives the transaction.
+
+    ``execute`` is the driver's own, for what only one database has. ``places`` are the shipped places that were
+    found while the store is open (``places``), ``search`` finds jobs by a part of their texts.
     """
 
-    __slots__ = ("_clock", "_now", "_session", "execute", "gazetteer", "index")
+    __slots__ = ("_clock", "_now", "_session", "_statements", "conflicts", "execute", "places", "search")
 
     def __init__(
-        self, session: Session, clock: Callable[[], Moment], gazetteer: Gazetteer, index: Condition
+        self,
+        session: Session,
+        database: Database,
+        clock: Callable[[], Moment],
+        places: dict[tuple[str, str | None], Location],
     ) -> None:
         self._session = session
+        self._statements = database.statements
         self._clock = clock
         self._now: Moment | None = None
-        self.execute = session.driver.execute
-        self.gazetteer = gazetteer
-        self.index = index
+        self.execute = session.execute
+        self.conflicts = database.conflicts
+        self.search = database.index.search
+        self.places = places
 
     @property
     def now(self) -> Moment:
@@ -57,55 +74,57 @@ class Tx:
             self._now = self._clock()
         return self._now
 
-    @property
-    def connection(self) -> sa.Connection:
-        """SQLAlchemy's connection within this transaction. Do not commit, roll back or close it."""
-        return self._session.core()
+    def one(self, statement: Statement[R], /, **values: object) -> R | None:
+        """Return the first row, None if there is none."""
+        row = self._run(statement, values).fetchone()
+        return row if row is None or statement.make is None else statement.make(row)
 
-    def all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        return self.execute(sql, values).fetchall()
-
-    def one(self, sql: str, values: Sequence[object] = ()) -> Row | None:
-        row: Row | None = self.execute(sql, values).fetchone()
+    def insert(self, statement: Statement[R], /, **values: object) -> R:
+        """Run an INSERT … RETURNING of one row; return that row."""
+        row = self.one(statement, **values)
+        assert row is not None
         return row
 
-    def run(self, sql: str, values: Sequence[object] = ()) -> int:
-        """Execute; the number of rows concerned."""
-        return self.execute(sql, values).rowcount
+    def all(self, statement: Statement[R], /, **values: object) -> list[R]:
+        rows: list[Any] = self._run(statement, values).fetchall()
+        return rows if statement.make is None else [statement.make(row) for row in rows]
 
-    def many(self, sql: str, rows: Iterable[Sequence[object]]) -> int:
-        """Execute once a row; the number of rows concerned in all."""
-        return self._session.driver.executemany(sql, rows).rowcount
+    def each(self, statement: Statement[R], /, **values: object) -> Iterator[R]:
+        """Yield the rows. To be read to the end within the transaction."""
+        rows: Iterable[Any] = self._run(statement, values)
+        return iter(rows) if statement.make is None else (statement.make(row) for row in rows)
 
-    def insert(self, sql: str, values: Sequence[object]) -> int:
-        """Execute an INSERT that ends in ``RETURNING id``; that id."""
-        row = self.execute(sql, values).fetchone()
-        return int(row[0])
+    def scalar(self, statement: Statement[tuple[T]], /, **values: object) -> T | None:
+        """Return the one column of the first row, None if there is no row."""
+        row = self._run(statement, values).fetchone()
+        return None if row is None else row[0]
+
+    def scalars(self, statement: Statement[tuple[T]], /, **values: object) -> list[T]:
+        return [value for (value,) in self._run(statement, values)]
+
+    def run(self, statement: Statement[Any], /, **values: object) -> int:
+        """Return the number of rows that the statement wrote or removed."""
+        count: int = self._run(statement, values).rowcount
+        return count
+
+    def _run(self, statement: Statement[Any], values: dict[str, object]) -> Any:
+        compiled = self._statements[statement]
+        if compiled.lists:
+            return self.execute(*compiled.with_lists(values))
+        return self.execute(compiled.text, compiled.pick(values))
+
+    def many(self, statement: Statement[Any], rows: Iterable[tuple[object, ...]]) -> int:
+        """Run the statement once for each of ``rows``, which are in the ``order`` of the statement; return the number
+        of rows written or removed in all."""
+        compiled = self._statements[statement]
+        if compiled.arrange is not None:
+            rows = map(compiled.arrange, rows)
+        count: int = self._session.executemany(compiled.text, rows).rowcount
+        return count
 
     def next_ids(self, counter: str, count: int, *, first: int = 1) -> range:
-        """``count`` ids that were never given out before, in order. Raises StoreError if none are left."""
-        row = self.one(
-            "INSERT INTO counter (name, value) VALUES (?, ?)"
-            " ON CONFLICT (name) DO UPDATE SET value = counter.value + ? RETURNING value",
-            (counter, first - 1 + count, count),
-        )
-        last = int(row[0]) if row else 0
-        if last > 2**31 - 1:
+        """Return ``count`` ids that were never given out before, in order. Raises StoreError if none are left."""
+        last = self.scalar(_NEXT_IDS, name=counter, value=first - 1 + count, count=count) or 0
+        if last > _LAST_ID:
             raise StoreError(f"no {counter} ids are left")
         return range(last - count + 1, last + 1)
-
-
-def marks(count: int) -> str:
-    """``?, ?, ?``: placeholders for an IN list, padded to few different lengths so that statements are
-    reused."""
-    return ", ".join("?" * padded(count))
-
-
-def padded(count: int) -> int:
-    """``count`` rounded up: to the next power of two, or from 16 on to the next multiple of 32."""
-    return 1 << (count - 1).bit_length() if count <= 16 else -(-count // 32) * 32
-
-
-def padding(values: Sequence[object]) -> list[object]:
-    """``values`` as often as ``marks(len(values))`` wants: the last one repeated. Not for none."""
-    return [*values, *([values[-1]] * (padded(len(values)) - len(values)))]

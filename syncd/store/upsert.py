@@ -118,7 +118,7 @@ def _accepted(decision: Decision) -> Create | Update | Unchanged:
 
 def _reference_free(tx: Tx, job: Job) -> None:
     """Raises DuplicateReference if another job of the employer has the referenceId of ``job``."""
-    sql = "SELECT id FROM job WHERE employer_id = ? AND reference_id = ?"
-    row = tx.one(sql, (job.employer_id, job.reference_id))
-    if row is not None and row[0] != job.id:
-        raise DuplicateReference(str(job.reference_id), row[0])
+    reference_id = str(job.reference_id)
+    other = jobs.id_of(tx, job.employer_id, reference_id)
+    if other not in (None, job.id):
+        raise DuplicateReference(reference_id, other)

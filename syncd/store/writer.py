@@ -1,15 +1,15 @@
 """The one writer: takes what waits, runs it in one transaction, answers when that is on disk.
 
 Durable and fast at once: a commit costs one flush of the disk, whether for one function or for a hundred. An
-answer is given only after COMMIT, so what was acknowledged survives a kill or a power cut.
+answer is given only after the commit, so what was acknowledged survives a kill or a power cut.
 
 A function that raises loses its own effects and no other's. If it raised before writing anything there is
 nothing to undo: ``Session.mark`` did not move. Otherwise the batch is rolled back and run again, each
 function in a transaction of its own.
 
-Who waits is told a little later if event loops have more to write already: once the functions of that next batch have
-run. A loop that is told at once answers and reads while they run, takes the interpreter from them at each statement,
-and has nothing left to do while the disk is flushed; told then, it works while that goes on.
+If event loops have more to write already, the answers are given a little later: once the functions of that next batch
+have run. A loop that is answered at once reads and answers while they run, takes the interpreter from them at each
+statement, and has nothing left to do while the disk is flushed; answered later, it works while that goes on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from contextlib import suppress
 from typing import Any
 
 from syncd.errors import StoreBusy, StoreClosed, StoreError, StoreOverloaded
-from syncd.store.engine import Session, translated
+from syncd.store.database import Database, Session
 from syncd.store.tx import Tx
 
 BATCH = 128
@@ -57,15 +57,14 @@ class Writer:
     def __init__(
         self,
         session: Session,
+        database: Database,
         make_tx: Callable[[Session], Tx],
         limit: int,
-        check: Callable[[], None] = lambda: None,
-        after: Callable[[Callable[[], None]], None] = lambda tell: None,
+        after_commit: Callable[[Callable[[], None]], None],
     ) -> None:
-        """``check`` is called before each transaction and raises if what is written now would be lost; ``after``
-        each batch, with a function that tells who waits for it, to be called before anything that takes time."""
-        self._session, self._make_tx, self._limit, self._check = session, make_tx, limit, check
-        self._after = after
+        """More than ``limit`` functions that wait are refused. ``after_commit``: see ``Checkpoints``."""
+        self._session, self._database, self._make_tx, self._limit = session, database, make_tx, limit
+        self._after_commit = after_commit
         self._waiting: deque[_Item] = deque()
         #: What is on disk and not answered yet.
         self._done: list[_Item] = []
@@ -97,7 +96,7 @@ class Writer:
         return item.future
 
     def _end_of_turn(self) -> None:
-        """Only now is the writer to begin: amid the turn it would contend with the loop for the interpreter, at
+        """Only now is the writer to begin: within the turn it would contend with the loop for the interpreter, at
         every statement, and find one function where there are soon a dozen."""
         self._ringing = None
         with self._wake:
@@ -122,20 +121,20 @@ class Writer:
     def _work(self) -> None:
         while batch := self._next():
             if any(item.loop is None for item in batch):  # of an importer, say: it may take long
-                self._tell()
+                self._answer()
             self._run(batch)
-            self._tell()  # what a transaction that failed did not come to
+            self._answer()  # what a transaction that failed did not come to
             self._done = batch
-            self._after(self._tell)
+            self._after_commit(self._answer)
 
     def _next(self) -> list[_Item]:
         if not (self._rung and self._waiting):
-            self._tell()
+            self._answer()
         return self._take()
 
-    def _tell(self) -> None:
+    def _answer(self) -> None:
         done, self._done = self._done, []
-        _answer(done)
+        _answer_batch(done)
 
     def _take(self) -> list[_Item]:
         with self._wake:
@@ -165,7 +164,7 @@ class Writer:
         """Run ``batch`` in one transaction and commit. False: rolled back, because one raised after it had
         written, or because of the store."""
         session = self._session
-        self._check()
+        self._database.check()
         session.begin()
         for item in batch:
             item.error = None
@@ -173,26 +172,26 @@ class Writer:
             try:
                 item.result = item.fn(self._make_tx(session))
             except BaseException as error:
-                item.error = translated(error)
+                item.error = self._database.translated(error)
                 # after damage SQLite refuses more than what met it
                 spoilt = isinstance(item.error, StoreError)
             if not session.alive or spoilt or (item.error is not None and session.mark() != mark):
                 session.rollback()
                 item.error = item.error or StoreBusy("the database gave up the transaction")
                 return False
-        self._tell()
+        self._answer()
         session.commit()
         return True
 
     def _fail(self, batch: list[_Item], error: BaseException) -> None:
-        """The transaction itself could not be begun or committed: nobody's effects stand."""
+        """The transaction itself could not be begun or committed: nobody's effects are kept."""
         with suppress(Exception):
             self._session.rollback()
         for item in batch:
-            item.error = item.error or translated(error)
+            item.error = item.error or self._database.translated(error)
 
 
-def _answer(batch: list[_Item]) -> None:
+def _answer_batch(batch: list[_Item]) -> None:
     """Wake who waits; an event loop only once for all of its items."""
     loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
     for item in batch:
@@ -203,7 +202,7 @@ def _answer(batch: list[_Item]) -> None:
     for loop, items in loops.items():
         try:
             loop.call_soon_threadsafe(_answer_all, items)
-        except RuntimeError:  # the loop is closed: nobody is left to tell
+        except RuntimeError:  # the loop is closed: nobody is left to answer
             continue
 
 

@@ -7,6 +7,7 @@ from syncd.web.body import read_object
 from syncd.web.bucket import Quota
 from syncd.web.compression import Compressor
 from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
+from syncd.web.connections import STOPPING, make_runner, retire
 from syncd.web.cors import Cors
 from syncd.web.endpoint import Handler, add_endpoint, add_nothing_else, effective_method
 from syncd.web.envelope import KEY_ID, Guard, RequestLog, envelope
@@ -17,7 +18,6 @@ from syncd.web.negotiation import JSON, JSON_LD, wants_json_ld
 from syncd.web.peers import Proxies
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
-from syncd.web.server import STOPPING, make_runner, retire
 from syncd.web.timings import RequestTimes
 
 __all__ = [

@@ -18,6 +18,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from syncd.web import problems
 from syncd.web.addresses import Addresses
+from syncd.web.aiohttp_internals import asks_for_upgrade
 from syncd.web.endpoint import effective_method
 from syncd.web.timings import RequestTimes
 
@@ -138,7 +139,7 @@ def _useless_after(request: web.Request) -> bool:
     """A client told to wait for 100 that got its final answer may or may not send the body; one that asked for
     another protocol may speak it already (and of what came along aiohttp loses a part): the connection is of no
     use. (Nor is that to a server that stops: it reads nothing more.)"""
-    return request._message.upgrade or ("Expect" in request.headers and not request.content.is_eof())
+    return asks_for_upgrade(request) or ("Expect" in request.headers and not request.content.is_eof())
 
 
 def _template(request: web.Request) -> str | None:

@@ -1,26 +1,38 @@
-"""What the server of an application allows its clients."""
+"""What a server needs to know of its settings. The settings of ``[api]`` have all of it, by the same names."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class ServerLimits:
+class ServerLimits(Protocol):
     """Sizes are in bytes, times in seconds. 0 switches a cap on connections off. ``trusted_proxies`` are the networks
     whose X-Forwarded-* headers are believed."""
 
     # one request
-    max_line: int
-    max_headers: int
-    max_head: int
-    max_body: int
-    max_ratio: int
-    head_timeout: float
-    read_timeout: float
-    write_timeout: float
-    keepalive: float
+    @property
+    def max_line(self) -> int: ...
+    @property
+    def max_headers(self) -> int: ...
+    @property
+    def max_head(self) -> int: ...
+    @property
+    def max_body(self) -> int: ...
+    @property
+    def max_ratio(self) -> int: ...
+    @property
+    def head_timeout(self) -> float: ...
+    @property
+    def read_timeout(self) -> float: ...
+    @property
+    def write_timeout(self) -> float: ...
+    @property
+    def keepalive(self) -> float: ...
+
     # many connections
-    max_connections: int
-    max_connections_per_address: int
-    trusted_proxies: tuple[str, ...]
+    @property
+    def max_connections(self) -> int: ...
+    @property
+    def max_connections_per_address(self) -> int: ...
+    @property
+    def trusted_proxies(self) -> tuple[str, ...]: ...

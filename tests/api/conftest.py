@@ -10,13 +10,11 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
 
 import pytest
 from aiohttp import web
@@ -28,27 +26,14 @@ from referencing.jsonschema import DRAFT202012
 from yarl import URL
 
 from syncd import config
-from syncd.api import add_health, make_app, server_limits
+from syncd.api import add_health, make_app
 from syncd.api.context import CONTEXT
 from syncd.domain import Catalogue, Employer
-from syncd.store import Store, employers, keys
+from syncd.store import Store, employers, facts, keys
 from syncd.web import ServerLimits, make_runner
+from tests.clock import ZONE, Clock
 
-ZONE = ZoneInfo("America/Toronto")
-#: Noon in Toronto on 16 November 2026.
-START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
 BASE = "/api/v1.1"
-
-
-@dataclass
-class Clock:
-    now: datetime = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
 
 
 @dataclass
@@ -385,11 +370,11 @@ def serve(store: Store, clock: Clock) -> Start:
         app = make_app(store, given, catalogue or Catalogue.default())
 
         async def readiness() -> dict[str, Any]:
-            await asyncio.to_thread(store.health)
+            await asyncio.to_thread(store.write, facts.prove_writable)
             return {"ready": True}
 
         add_health(app, readiness)
-        async with TestClient(ApiServer(app, server_limits(given))) as client:
+        async with TestClient(ApiServer(app, given)) as client:
             api = ApiClient(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
             try:
                 yield api

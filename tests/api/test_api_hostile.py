@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import structlog
 
-from syncd.web.cycle_collector import EVERY
+from syncd.web.connections.cycle_collector import EVERY
 
 if TYPE_CHECKING:
     from tests.api.conftest import ApiClient

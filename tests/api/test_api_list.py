@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
-from syncd.store import jobs, search
+from syncd.store import jobs
+from syncd.store.sqlite import search
 
 if TYPE_CHECKING:
     from tests.api.conftest import ApiClient
@@ -310,7 +311,7 @@ async def test_a_search_is_answered_although_its_index_is_damaged(
         await api.create(title=f"Baker {number}")
     while api.store.index_some():
         pass
-    with sqlite3.connect(api.store.path) as other:
+    with sqlite3.connect(api.store.database.path) as other:
         other.execute("UPDATE job_search_data SET block = randomblob(length(block))")
     other.close()
     for q, total in (("baker", 60), ("baker 59", 1), ("brewer", 0)):

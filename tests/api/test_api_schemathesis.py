@@ -36,5 +36,7 @@ async def test_no_made_up_request_surprises_the_service(api: ApiClient, tmp_path
     tried = re.search(r"(\d+) generated, (\d+) passed", said)
     assert tried, said
     assert int(tried[1]) > 1_000
-    actions = api.store.read(lambda tx: {row[0] for row in tx.all("SELECT action FROM history")})
+    actions = api.store.read(
+        lambda tx: {row[0] for row in tx.execute("SELECT action FROM history").fetchall()}
+    )
     assert {"created", "updated", "deleted"} <= actions, "hardly a request got as far as a write"

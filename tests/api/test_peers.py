@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from syncd.web import Proxies
-from syncd.web.connection_limit import ConnectionLimit
+from syncd.web.connections.connection_limit import ConnectionLimit
 from syncd.web.peers import neighbourhood_of
 
 PROXIES = Proxies(["10.0.0.0/8", "192.0.2.1", "fd00::/8"])

@@ -19,7 +19,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from aiohttp import web
 
-from syncd.api import make_app, server_limits
+from syncd.api import make_app
 from syncd.api.endpoints.problem_pages import EXPLANATIONS
 from syncd.api.openapi import examples
 from syncd.api.openapi.operations import OPERATIONS
@@ -100,7 +100,7 @@ async def serving(store: Store) -> AsyncIterator[Served]:
     app = make_app(store, settings, Catalogue.default())
     app.middlewares.append(served.refuse)
     app.on_response_prepare.append(served.note)
-    runner = make_runner(app, server_limits(settings), handler_cancellation=False)
+    runner = make_runner(app, settings, handler_cancellation=False)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SUFFIXES = {".py", ".md", ".toml", ".j2", ".service", ".socket", ".yaml", ".yml"}
 #: Third-party texts, and the release notes, which describe past versions.
-NOT_OURS = ("syncd/api/viewer/", "feeds/samples/", "tests/feeds/golden/", "CHANGELOG.md")
+NOT_OURS = ("syncd/api/viewer/", "feeds/samples/", "tests/feeds/mapping/presets/golden/", "CHANGELOG.md")
 _ITEM = r'(?:\d+(?:\.\d+)*|"[^"]+")'
 _CITATION = re.compile(rf"docs/([\w-]+\.md)`{{0,2}}((?:(?:,|, and| and| to)? {_ITEM})*)")
 _LINE_BREAK = re.compile(r"\s*\n\s*(?:#:?\s)?\s*")

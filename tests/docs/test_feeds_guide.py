@@ -8,17 +8,17 @@ import pytest
 from syncd.domain import Catalogue, FeedLimits
 from syncd.feeds.configuration.feed_files import KEYS, FeedDefaults, parse_feed
 from syncd.feeds.configuration.options import FORMATS, READ_KEYS
-from syncd.feeds.mapping.mapping import KINDS
+from syncd.feeds.mapping.kinds import COMPILERS
 from syncd.feeds.mapping.presets.loading import load_preset, preset_names
 from syncd.feeds.mapping.sources import SOURCE_KEYS
-from syncd.feeds.mapping.transforms.dates import NAMES
-from syncd.feeds.native.reading import COLUMNS
+from syncd.feeds.mapping.transforms.dates import DATE_FORMATS
+from syncd.feeds.native import COLUMNS
 
 ROOT = Path(__file__).parents[2]
 DOC = (ROOT / "docs" / "feeds.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```toml\n(.*?)```", DOC, re.S)
 WHOLE_FILE = EXAMPLES[0]
-OPTIONS = sorted({option for kind in KINDS.values() for option in kind.options})
+OPTIONS = sorted({option for kind in COMPILERS.values() for option in kind.options})
 WORDS = set(re.findall(r"[A-Za-z_%][\w%]*", " ".join(re.findall(r"`[^`\n]+`", DOC) + EXAMPLES)))
 
 
@@ -60,14 +60,14 @@ def test_every_key_of_a_source_has_its_row_with_an_example(key: str) -> None:
     assert f"{key} = " in example
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", COMPILERS)
 def test_every_field_has_its_row_with_all_of_its_own_keys(name: str) -> None:
     own = row("Fields", name)[1]
-    missing = [o for o in KINDS[name].options if o != "default" and not re.search(rf"`{o}(?:`| = )", own)]
+    missing = [o for o in COMPILERS[name].options if o != "default" and not re.search(rf"`{o}(?:`| = )", own)]
     assert not missing
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", DATE_FORMATS)
 def test_every_format_of_a_date_is_explained(name: str) -> None:
     paragraph = section("Fields").partition("**Dates**")[2].partition("```")[0]
     assert f"`{name}`" in paragraph

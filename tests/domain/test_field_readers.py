@@ -5,7 +5,10 @@ from decimal import Decimal
 import pytest
 
 from syncd.domain.body import check_body
+from syncd.domain.field_readers import reader_of
 from syncd.domain.job import Place, Status
+from syncd.domain.job_fields import FieldKind, JobField
+from syncd.domain.scalar_readers import FAULT
 from syncd.errors import Invalid
 from tests.domain.bodies import CATALOGUE, faults, sent
 
@@ -188,3 +191,21 @@ def test_unknown_fields_are_reported_with_an_escaped_pointer(name, pointer, hint
     assert (problem.pointer, problem.code) == (pointer, "unknown_field")
     assert (hint is None) == ("is meant" not in problem.detail)
     assert hint is None or hint in problem.detail
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [(1, 1), (40, 40), (None, None), (0, "out_of_range"), (41, "out_of_range"), ("7", "wrong_type")],
+)
+def test_a_number_lies_within_its_limits(value, read):
+    hours = JobField("hours", "hours", FieldKind.NUMBER, "Hours a week.", nullable=True, least=1, most=40)
+    problems = []
+    found = reader_of(hours)(value, CATALOGUE, problems)
+    assert [problem.code for problem in problems] == ([read] if isinstance(read, str) else [])
+    assert found is FAULT if problems else found == read
+
+
+def test_a_number_that_a_job_cannot_lack_is_not_null():
+    problems = []
+    reader_of(JobField("hours", "hours", FieldKind.NUMBER, "Hours a week."))(None, CATALOGUE, problems)
+    assert [(problem.pointer, problem.code) for problem in problems] == [("/hours", "null_not_allowed")]

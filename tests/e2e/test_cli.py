@@ -343,8 +343,8 @@ def test_json_is_one_line(acme):
     ("spoil", "words"),
     [
         (lambda base: (base / "feeds").write_text("x"),
-         "drop.folder: {base}/feeds/drop: it, or something above it, is no folder"),
-        (lambda base: (base / "var").write_text("x"), "store.url: {base}/var: File exists"),
+         "drop.folder: {base}/feeds/drop: it, or something above it, is not a folder"),
+        (lambda base: (base / "var").write_text("x"), "store.url: {base}/var: it, or something above it, is not a folder"),
         (lambda base: (base / "var").mkdir() or (base / "var" / "syncd.db").write_text("no database" * 999),
          "store.url: {base}/var/syncd.db: the store is damaged or is no store (file is not a database); stop syncd"),
         (lambda base: (base / "config/feeds.d/b.toml").write_text("employer ="), "b.toml: is not TOML: "),
@@ -366,7 +366,7 @@ def test_serve_does_not_begin_where_the_drop_folder_cannot_be(installation):
     result = installation.run("serve")
     assert result.code == 1
     assert result.err.splitlines() == [
-        f"syncd: drop.folder: {installation.drop_folder}: it is no folder; choose another place or see `syncd check`"
+        f"syncd: drop.folder: {installation.drop_folder}: it is not a folder; choose another place or see `syncd check`"
     ]
 
 
@@ -375,3 +375,21 @@ def test_a_reload_that_comes_before_there_is_anything_to_reload_does_not_end_the
     installation.settings("nonsense = 1\n")
     assert installation.run("serve").code == 1
     assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+
+
+def test_check_makes_nothing(cli, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = cli("check")
+    assert (result.code, result.out) == (0, "all good: no settings file, all defaults\n")
+    assert result.err == (
+        f"there is no store at {tmp_path}/var/syncd.db yet; `syncd serve` and `syncd employer add` make one\n"
+    )
+    assert cli("check", "--json").json == {"ok": True, "faults": []}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_feeds_are_listed_without_a_store_and_none_is_made(installation):
+    (listed,) = installation.run("feed", "list", "--json").json
+    assert (listed["name"], listed["state"], listed["lastRun"]) == ("acme", "degraded", None)
+    assert "no employer 'Acme Ltd.'" in listed["reason"]
+    assert not (installation.base / "var").exists()

@@ -94,7 +94,7 @@ def _failing_after_the_first(tx, employer_id, job_id, limit, *, status=None):
     [
         ("export --employer 9 --format csv", 1, "no employer '9'"),
         ("export --employer 1 --format pdf", 2, "is not one of"),
-        ("export --employer 1 --format csv --json", 2, "name it with -o"),
+        ("export --employer 1 --format csv --json", 2, "name the file with -o"),
         ("export --employer 1 --format csv -o /nowhere/at/all.csv", 1, "No such file or directory"),
     ],
 )

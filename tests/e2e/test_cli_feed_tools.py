@@ -5,16 +5,13 @@ import gzip
 import io
 import json
 import re
-import sys
 import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "feeds"))
-
-import spreadsheets
+from tests.feeds import spreadsheets
 
 SAMPLES = Path(__file__).parents[2] / "feeds" / "samples"
 
@@ -132,10 +129,17 @@ def test_an_existing_feed_stays_unless_forced(acme):
     assert [path.name for path in acme.feeds.iterdir()] == ["acme.toml"]
 
 
-def test_without_employers_the_draft_says_which_one_it_needs(installation):
-    result = installation.run("feed", "new", "maple", "--from", str(SAMPLES / "maple.xml"))
-    assert result.code == 0
-    assert 'syncd employer add "Maple Care Homes"' in result.err
+def test_without_employers_the_one_that_the_file_names_is_told_and_nothing_written(installation):
+    new = ("feed", "new", "maple", "--from", str(SAMPLES / "maple.xml"))
+    result = installation.run(*new)
+    assert (result.code, result.out) == (1, "")
+    assert result.err == (
+        'syncd: there is no employer yet: syncd employer add "Maple Care Homes" (the file names it),'
+        " then the same command again\n"
+    )
+    assert not (installation.feeds / "maple.toml").exists()
+    assert installation.run("employer", "add", "Maple Care Homes").code == 0
+    assert installation.run(*new).code == 0
     check = installation.run("feed", "check", "maple", str(SAMPLES / "maple.xml"))
     assert check.code == 1
     assert "10 records: 9 would go in, 1 rejected" in check.out
@@ -290,7 +294,7 @@ def test_a_run_shows_the_values_that_nothing_knows_as_check_does(acme, broken):
     assert checked["unknownValues"]["categories"][0] == {"value": "Welding things", "rows": 5}
     assert (shown["unknownValues"], shown["lookupToml"]) == (checked["unknownValues"], checked["lookupToml"])
     lines = acme.run("runs", "show", "1").out.splitlines()
-    heading = lines.index("values that nothing knows, for the feed's file:")
+    heading = lines.index("unknown values, as lines for the feed's file:")
     assert lines[heading + 1 :][: len(shown["lookupToml"].splitlines())] == shown["lookupToml"].splitlines()
 
 

@@ -26,7 +26,7 @@ def acme(installation):
 def test_a_rotated_key_is_printed_alone_and_its_end_is_told(acme):
     rotated = acme.run("key", "rotate", "1", "--grace", "2h", "--expires", "90d")
     assert re.fullmatch(r"syncd_[\w-]{43}\n", rotated.out)
-    assert re.fullmatch(r"key 1 works until \d{4}-\S+ \S+; change every client [^\n]+\n", rotated.err)
+    assert re.fullmatch(r"key 1 is valid until \d{4}-\S+ \S+; give every client [^\n]+\n", rotated.err)
     old, new = acme.run("key", "list", "--json").json
     assert list(old) == list(new) == FIELDS
     assert old["expiresAt"] < new["expiresAt"]

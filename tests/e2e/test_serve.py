@@ -151,7 +151,7 @@ def test_a_port_that_is_taken_is_named_with_its_setting(installation, cli):
     ]
 
 
-def test_a_reload_takes_new_feeds_and_keeps_all_of_the_old_if_one_is_wrong(
+def test_a_reload_takes_new_feeds_and_leaves_the_files_of_one_that_is_wrong_lying(
     installation, start, make_row, until
 ):
     installation.employer_with_key()
@@ -159,16 +159,18 @@ def test_a_reload_takes_new_feeds_and_keeps_all_of_the_old_if_one_is_wrong(
     installation.feed("second")
     installation.feed("broken", 'employer = "Acme Ltd."\nmodus = "delta"\n')
     daemon.signal(signal.SIGHUP)
-    refused = daemon.wait_for_event("service.reloaded")[0]
-    assert "mode" in refused["faults"][0]
-    assert not (installation.drop_folder / "second").exists()
+    reloaded = daemon.wait_for_event("service.reloaded")[0]
+    assert (reloaded["feeds"], reloaded["degraded"]) == (["acme", "second"], ["broken"])
+    assert "mode" in daemon.events("feed.degraded")[0]["reason"]
     installation.drop("jobs.csv", [make_row("A-1")])
     until(lambda: installation.done(1, "jobs.csv").exists(), "a run of the old feed")
+    until((installation.drop_folder / "second" / ".claimed").exists, "the new feed's folder")
+    assert not (installation.drop_folder / "broken").exists()
 
     (installation.feeds / "broken.toml").unlink()
     daemon.signal(signal.SIGHUP)
-    assert daemon.wait_for_event("service.reloaded", 2)[1]["feeds"] == ["acme", "second"]
-    until((installation.drop_folder / "second" / ".claimed").exists, "the new feed's folder")
+    reloaded = daemon.wait_for_event("service.reloaded", 2)[1]
+    assert (reloaded["feeds"], reloaded["degraded"]) == (["acme", "second"], [])
     installation.drop("more.csv", [make_row("B-1")], feed="second")
     until(lambda: installation.done(2, "more.csv", "second").exists(), "a run of the new feed")
 

@@ -16,7 +16,7 @@ from syncd.feeds.drafting.preset_match import Evidence, tally
 from syncd.feeds.readers.opening import open_reader
 
 ROOT = Path(__file__).parents[2]
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parent / "mapping" / "presets" / "golden"
 CATALOGUE = Catalogue.default()
 NOW = Moment(datetime(2026, 11, 21, tzinfo=UTC), date(2026, 11, 21))
 

@@ -15,7 +15,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ import structlog
 from aiohttp import web
 
 from syncd import logs
-from syncd.api import add_health, make_app, server_limits
+from syncd.api import add_health, make_app
 from syncd.cli.entry import run as run_command
 from syncd.config import load_settings
 from syncd.domain import (
@@ -47,6 +47,7 @@ from syncd.store import Store
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Feed
 from syncd.web import make_runner
+from tests.clock import Clock
 
 __all__ = [
     "Clock",
@@ -59,23 +60,7 @@ __all__ = [
     "record_digests",
 ]
 
-#: Noon in Toronto on 16 November 2026.
-START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
-
 _OPEN, _SET_UP_LOG = Store.open, logs.set_up
-
-
-@dataclass
-class Clock:
-    """A clock that moves only when the test moves it."""
-
-    now: datetime = START
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def forward(self, **delta: float) -> None:
-        self.now += timedelta(**delta)
 
 
 class RealClock(Clock):
@@ -247,7 +232,7 @@ class Installation:
                 return {"ready": True}
 
             add_health(app, readiness)
-            with _served(make_runner(app, server_limits(settings.api), shutdown_timeout=1.0)) as port:
+            with _served(make_runner(app, settings.api, shutdown_timeout=1.0)) as port:
                 yield Api(port, self.clock)
 
 

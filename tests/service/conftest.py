@@ -1,23 +1,12 @@
 """A store with a clock that the test moves, and a log that the test reads."""
 
-from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
 import structlog
 
 from syncd.store import Store
-
-
-class Clock:
-    def __init__(self):
-        self.now = datetime(2026, 11, 2, 12, tzinfo=UTC)
-
-    def __call__(self):
-        return self.now
-
-    def forward(self, **span):
-        self.now += timedelta(**span)
+from tests.clock import Clock
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from datetime import timedelta
 from syncd.domain import Actor, ActorKind, JobInput, Place, RunState
 from syncd.errors import StoreOverloaded
 from syncd.service.housekeeping import Housekeeping, SearchIndexing
-from syncd.store import employers, feeds, runs, search_index, upsert
+from syncd.store import employers, feeds, runs, upsert
+from syncd.store.sqlite import search, search_index
 
 
 @dataclass
@@ -107,7 +108,7 @@ def test_the_indexer_stops_between_two_steps(store):
     make_jobs(store, search_index.STEP + 1)
     answers = iter([False, True])
     SearchIndexing(store, lambda: next(answers)).tick()
-    assert store.read(lambda tx: tx.one(search_index.MARK)) == (search_index.STEP,)
+    assert store.read(lambda tx: tx.execute(search.MARK).fetchone()) == (search_index.STEP,)
     assert store.read(search_index.lacks)
 
 
@@ -127,17 +128,19 @@ def test_the_indexer_lets_others_first_when_too_many_wait(store, monkeypatch):
 def test_a_damaged_index_is_made_anew_and_told_of_once(store, logged):
     make_jobs(store, 5)
     SearchIndexing(store, lambda: False).tick()
-    other = sqlite3.connect(store.path)
+    other = sqlite3.connect(store.database.path)
     other.execute("UPDATE job_search_data SET block = randomblob(length(block))")
     other.commit()
     other.close()
-    store.write(lambda tx: tx.run("UPDATE job SET search = 'brewer' WHERE id = 1"))
+    store.write(lambda tx: tx.execute("UPDATE job SET search = 'brewer' WHERE id = 1"))
     for _ in range(3):
         SearchIndexing(store, lambda: False).tick()
     [told] = [event for event in logged if event["event"] == "search.damaged"]
     assert told["log_level"] == "error"
     assert told["then"] == "it is made anew"
     assert not store.read(search_index.lacks)
-    store.write(lambda tx: tx.run("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
-    [(found,)] = store.read(lambda tx: tx.all(f"SELECT {search_index.JOB_AT} FROM job_search('brewer')"))
+    store.write(lambda tx: tx.execute("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
+    [(found,)] = store.read(
+        lambda tx: tx.execute(f"SELECT {search.JOB_AT} FROM job_search('brewer')").fetchall()
+    )
     assert found == 1

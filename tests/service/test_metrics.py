@@ -24,7 +24,7 @@ def times():
 
 @pytest.fixture
 def metrics(store, times):
-    return Metrics(store, dict, times)
+    return Metrics(store, dict, times, lambda: {"broken": "no employer"})
 
 
 def told(metrics):
@@ -42,6 +42,10 @@ def told(metrics):
 def a_run(state=RunState.SUCCEEDED, feed="acme", **counts):
     run = Run(1, feed, 1, "Acme Ltd.", RunKind.FILE, state, "jobs.csv", 100)
     return replace(run, counts=RunCounts(**counts), phases={"read": 0.5, "apply": 2.0})
+
+
+def test_a_feed_that_is_degraded_is_shown(metrics):
+    assert told(metrics)["syncd_feed_degraded", ("feed", "broken")] == 1
 
 
 def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):
@@ -79,7 +83,7 @@ def test_refreshes_are_added_up(metrics):
 def test_jobs_are_the_stores_by_employer_and_status(store, metrics):
     employer = store.write(lambda tx: employers.add(tx, 'Café "Nord"\\'))
     assert not [key for key in told(metrics) if key[0] == "syncd_jobs"]
-    store.write(lambda tx: tx.run("INSERT INTO job_total VALUES (?, 'active', 12)", (employer.id,)))
+    store.write(lambda tx: tx.execute("INSERT INTO job_total VALUES (?, 'active', 12)", (employer.id,)))
     assert told(metrics)["syncd_jobs", ("employer", 'Café "Nord"\\'), ("status", "active")] == 12
 
 
@@ -119,7 +123,7 @@ def test_the_process_is_told_of_too_and_nothing_that_nobody_asked_for(metrics):
 
 def test_every_metric_is_documented_with_its_labels(store, metrics, times):
     employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
-    store.write(lambda tx: tx.run("INSERT INTO job_total VALUES (?, 'active', 1)", (employer.id,)))
+    store.write(lambda tx: tx.execute("INSERT INTO job_total VALUES (?, 'active', 1)", (employer.id,)))
     metrics.ran(a_run(created=1))
     times.note("GET", "/", 200, 0.1)
     written = {

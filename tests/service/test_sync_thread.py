@@ -22,7 +22,7 @@ class Worker:
         self.feeds, self.seen = {}, []
         self.ticked = threading.Semaphore(0)
 
-    def change_feeds(self, feeds):
+    def change_feeds(self, feeds, unusable=()):
         self.feeds = feeds
 
     def tick(self):
@@ -112,7 +112,7 @@ def ready(store, begin):
     now = [0.0]
     worker, watcher, heartbeat = Worker(), Watcher(), Heartbeat(lambda: now[0])
     thread = begin(worker, heartbeat=heartbeat)
-    return Readiness(store, watcher, thread, heartbeat), worker, watcher, thread, now
+    return Readiness(store, watcher, thread, heartbeat, lambda: worker.degraded), worker, watcher, thread, now
 
 
 async def test_all_is_well(ready):
@@ -147,7 +147,7 @@ async def test_whatever_is_wrong_is_named(ready, store, part):
 
 async def test_feeds_that_are_degraded_are_named_and_the_service_is_ready(ready):
     readiness, worker, *_ = ready
-    worker.degraded = {"b": "its folder is a FIFO", "a": "no employer"}
+    worker.degraded |= {"b": "its folder is a FIFO", "a": "no employer"}
     state = await readiness()
     assert state["ready"] is True
     assert state["feeds"] == "a: no employer; b: its folder is a FIFO"

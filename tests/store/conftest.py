@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -26,23 +26,13 @@ from syncd.domain import (
 )
 from syncd.store import Store, employers
 from syncd.store.apply import apply
+from tests.clock import Clock
 
 TORONTO = ZoneInfo("America/Toronto")
 START = datetime(2026, 3, 2, 15, 0, tzinfo=UTC)
 ACTOR = Actor(ActorKind.KEY, 1)
 WIRE = {attribute: name for name, attribute in ATTRIBUTES.items()}
 MONTREAL = Location(6077243, "Montréal", "Montréal, QC")
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.instant = START
-
-    def __call__(self) -> datetime:
-        return self.instant
-
-    def advance(self, **by: float) -> None:
-        self.instant += timedelta(**by)
 
 
 def a_job(employer_id: int, **fields: object) -> Job:
@@ -73,7 +63,7 @@ def a_job(employer_id: int, **fields: object) -> Job:
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(START)
 
 
 @pytest.fixture(scope="session")

@@ -61,7 +61,7 @@ async def create_job(request: web.Request) -> web.Response:
     """Create a job (docs/specification.md 4.2)."""
     address, name = _address(request), idempotency.name_of(request)
     conditions, who = conditions_of(request), request[PRINCIPAL]
-    body = await read_object(request, request.app[CONTEXT].limits)
+    body = await read_object(request, request.app[CONTEXT].settings)
     if name is not None:
         with idempotency.once(request, name, body) as (this, before):
             return before if before is not None else await _create_once(request, body, address, this)
@@ -124,7 +124,7 @@ async def delete_job_by_reference(request: web.Request) -> web.Response:
     """Delete the job with a referenceId (docs/specification.md 4.6)."""
     context, who = request.app[CONTEXT], request[PRINCIPAL]
     check_job = _precondition(request)
-    reference = check_reference(await read_object(request, context.limits))
+    reference = check_reference(await read_object(request, context.settings))
     await _write(
         request,
         lambda tx: upsert.delete_reference(tx, who.employer.id, reference, who.actor, check=check_job),
@@ -136,7 +136,7 @@ async def _sent(
     request: web.Request, *, by_reference: bool = False, addressed: int | None = None
 ) -> JobInput:
     """The checked body of an update: every fault that can be known without the job, at once."""
-    body = await read_object(request, request.app[CONTEXT].limits)
+    body = await read_object(request, request.app[CONTEXT].settings)
     return check_body(
         body, request.app[CONTEXT].catalogue, reference_required=by_reference, addressed=addressed
     )

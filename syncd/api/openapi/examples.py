@@ -29,7 +29,6 @@ from syncd.domain import (
 )
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
 from syncd.store.history import Entry, Step
-from syncd.store.jobs import Header
 from syncd.web import Refusal, problems
 
 _ADDRESS = "https://jobs.example.ca/api/v1.1"
@@ -119,7 +118,7 @@ def answers(catalogue: Catalogue) -> dict[str, Any]:
     return {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
         "JobPosting": _plain(JsonLd(catalogue).job(_JOB, _EMPLOYER)),
-        "JobHeaderList": _plain(render.page([_header()], _EMPLOYER, _paging("/jobs", 12))),
+        "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
             "data": [
                 _plain(msgspec.json.encode(history_entry(step, render, _EMPLOYER))) for step in _steps()
@@ -149,28 +148,14 @@ def _paging(path: str, total: int) -> dict[str, object]:
     return paging(ListQuery(), total, _ADDRESS + path)
 
 
-def _header() -> Header:
-    job = _JOB
-    return Header(
-        job.id,
-        job.reference_id,
-        job.employer_id,
-        job.title,
-        job.publish_date,
-        job.locations,
-        job.confidential,
-        job.status,
-    )
-
-
 def _steps() -> list[Step]:
     """A retitled job."""
     first = replace(_JOB, title="Nurse")
     key, run = Actor(ActorKind.KEY, 3), Actor(ActorKind.RUN, 42)
     changed = Entry(
-        1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}, {}
+        1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}
     )
     created = Entry(
-        1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None, {}
+        1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None
     )
     return [Step(changed, first, _JOB, "hr-system"), Step(created, None, first, "harbour")]

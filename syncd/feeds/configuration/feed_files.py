@@ -1,18 +1,17 @@
-"""Feed files (``config/feeds.d/NAME.toml``) → FeedConfig. Every fault of every file is found before any is
-raised.
+"""Feed files (``config/feeds.d/NAME.toml``) → FeedConfig. Every fault of every file is found before any is raised.
 
-    employer preset mode settle marker keep_files expect_every and, flat beside them, the keys of [sync]:
+    employer preset mode settle marker keep_files expect_every, and beside them the keys of [sync]:
     max_archive max_rejected max_rekeyed max_retitled max_shrunk grace expired on_api_edit owns
     take_over renew
     [read] format records encoding delimiter recover · [fields] · [lookup.NAME]
 
-Without ``preset`` and ``[fields]`` the feed has the service's own shape. ``NAME = false`` takes a field of
-the preset out."""
+Without ``preset`` and ``[fields]`` the feed has the service's own shape. ``NAME = false`` removes a field of the preset."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Collection
@@ -34,7 +33,7 @@ from syncd.feeds.readers import ReadSpec
 
 _SETTINGS = ("employer", "preset", "settle", "marker", "keep_files", "expect_every")
 _TABLES = ("read", "fields", "lookup")
-#: Tables of syncd.toml whose keys, as far as a feed may have them, stand in the feed's file without it.
+#: Tables of syncd.toml. A feed's file has those of their keys that a feed may set at its top.
 _SERVICE = frozenset(("sync", "drop"))
 KEYS = (*_SETTINGS, *POLICY_KEYS, *_TABLES)
 _NAMES = "a feed's name is letters, digits, dots, dashes and underscores, at most 100"
@@ -43,7 +42,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
 @dataclass(frozen=True, slots=True)
 class FeedDefaults:
-    """What syncd.toml says for feeds that do not. ``settle`` in seconds."""
+    """The values of syncd.toml for feeds that have none of their own. ``settle`` is in seconds."""
 
     policy: Policy = field(default_factory=Policy)
     settle: float = 2.0
@@ -52,10 +51,12 @@ class FeedDefaults:
 
 @dataclass(frozen=True, slots=True)
 class FeedConfig:
-    """One feed file, checked. ``settle`` in seconds; ``marker`` is the ending of the file that says another
-    is complete; ``fingerprint`` (16 bytes) changes with all that decides what a record maps to;
-    ``settings_digest`` (hex) with the values of the feed's own file, not with its comments, its order of
-    keys or the program's version; ``own_lookups``: the lookups in that file, not those of its preset."""
+    """One feed file, checked.
+
+    ``settle`` is in seconds. ``marker`` is the ending of the file that says that another is complete. ``fingerprint``
+    (16 bytes) changes with everything that decides what a record maps to; ``settings_digest`` (hex) with the values of
+    the feed's own file, but not with its comments, its order of keys or the program's version. ``own_lookups`` are the
+    lookups in that file, not those of its preset."""
 
     name: str
     employer: str
@@ -72,33 +73,56 @@ class FeedConfig:
     own_lookups: frozenset[str]
 
 
-def load_feeds(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) -> dict[str, FeedConfig]:
-    """Every ``*.toml`` in ``folder``, by feed name in alphabetical order; no folder, no feeds. Raises
-    ConfigError with all faults of all files."""
-    feeds: dict[str, FeedConfig] = {}
-    faults: list[str] = []
-    for path in sorted(folder.glob("*.toml")) if folder.is_dir() else ():
-        if path.name.startswith("."):
-            continue
+@dataclass(frozen=True, slots=True)
+class FeedFile:
+    """The file of one feed. ``config`` is what could be read of it, None if nothing could; it may be used only if there
+    are no ``faults``."""
+
+    name: str
+    config: FeedConfig | None
+    faults: tuple[str, ...]
+
+    def usable(self) -> FeedConfig:
+        """Return ``config``. Raises ConfigError with all faults of the file."""
+        if self.faults or self.config is None:
+            raise ConfigError(self.faults)
+        return self.config
+
+
+def read_feed_files(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) -> dict[str, FeedFile]:
+    """Return every ``*.toml`` in ``folder`` by the name of its feed, in alphabetical order; none if there is no folder.
+    Raises ConfigError for a folder that cannot be read."""
+    found: dict[str, FeedFile] = {}
+    by_folded: dict[str, str] = {}
+    for name in _names(folder):
+        path = folder / name
         scope = Scope(path.name)
-        feed = _load(path, catalogue, defaults, scope)
-        faults.extend(scope.faults)
-        if feed:
-            feeds[feed.name] = feed
-    faults.extend(_alike(feeds))
-    if faults:
-        raise ConfigError(faults)
-    return feeds
+        config = _load(path, catalogue, defaults, scope)
+        other = by_folded.setdefault(path.stem.casefold(), path.stem)
+        if other != path.stem:  # they would share a folder on some file systems
+            scope.fault(f"differs from {other}.toml in case only")
+        found[path.stem] = FeedFile(path.stem, config, tuple(scope.faults))
+    return found
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ConfigError([f"{folder}: cannot be read: {error.strerror}"]) from error
+    return sorted(name for name in names if name.endswith(".toml") and not name.startswith("."))
 
 
 def check_name(name: str) -> None:
-    """Raises ConfigError for what cannot be the name of a feed."""
+    """Raise ConfigError for a text that cannot be the name of a feed."""
     if not _NAME.match(name):
         raise ConfigError([f"{name!r}: {_NAMES}"])
 
 
 def parse_feed(name: str, source: str, catalogue: Catalogue, defaults: FeedDefaults) -> FeedConfig:
-    """One feed out of the text of its file. Raises ConfigError with all of its faults."""
+    """Return the feed that the text of its file describes. Raise ConfigError with all of its faults."""
     scope = Scope(f"{name}.toml")
     feed = _parse(name, source, catalogue, defaults, scope)
     if scope.faults or feed is None:
@@ -161,7 +185,7 @@ def _build(
 
 @dataclass(frozen=True, slots=True)
 class _Merged:
-    """Preset and own values in one. ``fields`` None: the service's own shape."""
+    """A preset and the feed's own values in one. ``fields`` None: the service's own shape."""
 
     preset: str | None
     read: dict[str, Any]
@@ -192,7 +216,7 @@ def _merged(values: Map[str, Any], scope: Scope) -> _Merged:
 
 
 def _unused(own: Map[str, Any], known: Collection[str], scope: Scope) -> None:
-    """A fault for each lookup that no field uses: its entries would change nothing, and nobody would know."""
+    """Add a fault for each lookup that no field uses: its entries would change nothing, and nobody would notice."""
     for name in own:
         if name not in known:
             scope.at(name).fault(f'has no use: no field has lookup = "{name}"{nearest(name, known)}')
@@ -223,19 +247,8 @@ def _marker(values: Map[str, Any], scope: Scope) -> str | None:
     return marker
 
 
-def _alike(feeds: Map[str, FeedConfig]) -> list[str]:
-    """Names that differ in case only: they would share a folder on some file systems."""
-    by_folded: dict[str, str] = {}
-    faults = []
-    for name in feeds:
-        other = by_folded.setdefault(name.casefold(), name)
-        if other != name:
-            faults.append(f"{name}.toml: differs from {other}.toml in case only")
-    return faults
-
-
 def _fingerprint(merged: _Merged, catalogue: Catalogue) -> bytes:
-    """Field order does not count, lookup and alternative order do where they decide."""
+    """The order of fields does not count; the order of lookups and alternatives does, where it decides."""
     parts = {
         "fields": merged.fields,
         "lookups": merged.lookups,

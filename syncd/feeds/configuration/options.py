@@ -1,4 +1,4 @@
-"""The keys of a feed file that are not mapping: what each may hold, and what is made of it."""
+"""The keys of a feed file that are not mapping: what each may hold, and what it becomes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 def member(
     table: Mapping[str, Any], key: str, parse: Callable[[object], T], default: T | None, scope: Scope
 ) -> T | None:
-    """``table[key]`` parsed, ``default`` where it is absent or (with a fault) wrong."""
+    """Return ``table[key]`` parsed; ``default`` where it is absent or (with a fault) wrong."""
     if key not in table:
         return default
     try:
@@ -60,7 +60,7 @@ def _threshold(value: object, base: Threshold, counted: str, scope: Scope) -> Th
 
 
 def read_spec(table: Mapping[str, Any], scope: Scope) -> ReadSpec:
-    """The ``[read]`` section."""
+    """Return the ``[read]`` section."""
     scope.keys(table, READ_KEYS)
     form: Any = member(table, "format", one_of(*FORMATS), None, scope)
     records = member(table, "records", filled_text, None, scope)

@@ -1,6 +1,6 @@
 """Drafts of feed files, made from a real file of the feed (``syncd feed new``)."""
 
-from syncd.feeds.drafting.draft import Draft, Drafter
+from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
 from syncd.feeds.drafting.survey import RECORDS
 
-__all__ = ["RECORDS", "Draft", "Drafter"]
+__all__ = ["RECORDS", "Draft", "Drafter", "employer_named_in"]

@@ -1,63 +1,69 @@
-"""The text of a drafted feed file: TOML with comments for a person. Only writes what it is given."""
+"""The text of a drafted feed file: TOML with comments for a person."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as attribute
 
 from syncd.domain import Catalogue
-from syncd.feeds.drafting.guessing import Guess
-from syncd.feeds.drafting.survey import Column, Survey
-from syncd.feeds.mapping import MOST_LISTED, USUAL, suggestions
+from syncd.feeds.drafting.columns import Column, Survey
+from syncd.feeds.drafting.guess import Guess
+from syncd.feeds.mapping import EMAIL_FIELD, MOST_LISTED, ROUTING_FIELD, URL_FIELD, USUAL, suggestions
 from syncd.feeds.toml_text import comment, key, lookup_lines, plain, shown, text, value
 
-#: So many places of a record are listed with their samples.
+#: This many places of a record are listed with their samples.
 _LISTED = 200
 _WIDEST = 40
 
 Lines = Iterator[str]
 
 
-@dataclass(slots=True)
-class Parts:
-    """What a draft is made of. ``presets``: those that were considered, with scores from 0 to 1; ``near``: what is called
-    like an address to apply at, but is none."""
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What is known of a file. ``presets`` are those that are considered, with scores from 0 to 1; ``near`` are columns
+    with the name of an address to apply at, but without such addresses."""
 
     name: str
     employer: str
     file: str
     today: str
     survey: Survey
-    guesses: Mapping[str, Guess]
     catalogue: Catalogue
-    presets: list[tuple[str, float]] = field(default_factory=list)
-    near: list[Column] = field(default_factory=list)
+    presets: list[tuple[str, float]]
+    near: list[Column]
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPlan:
+    """What a feed's file is to say: the service's own shape, or a preset, or neither, with fields of its own. ``records`` is
+    the place of the records, if the preset does not find it."""
+
+    native: bool = False
+    preset: str | None = None
+    records: str | None = None
+    fields: Mapping[str, Guess] = attribute(default_factory=dict)
 
 
 def render(
-    parts: Parts,
-    *,
-    native: bool,
-    preset: str | None,
-    records: str | None,
-    fields: Mapping[str, Guess],
-    unknown: Mapping[str, Counter[str]],
-    lacking: Sequence[str] = (),
+    findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[str]], lacking: Sequence[str] = ()
 ) -> str:
-    """The whole file. ``lacking``: needed fields that the preset finds in less than half of the records."""
-    lines = [*_head(parts, native, preset), "", *_top(parts, preset), "", *_read(parts, preset, records)]
-    if not native:
-        lines += ["", *_fields(parts, preset, fields, lacking), "", *_lookups(parts, preset, fields, unknown)]
-    return "\n".join([*lines, *_inventory(parts, fields), ""])
+    """Return the whole file. ``unknown`` are values that no catalogue has, by field; ``lacking`` needed fields without a
+    value in most records."""
+    lines = [*_head(findings, plan), "", *_top(findings, plan.preset), ""]
+    lines += _read(findings.survey, plan)
+    if not plan.native:
+        lines += ["", *_fields(findings, plan, lacking), "", *_lookups(findings, plan, unknown)]
+    return "\n".join([*lines, *_inventory(findings.survey, plan.fields), ""])
 
 
-def _head(parts: Parts, native: bool, preset: str | None) -> Lines:
-    found = parts.survey
+def _head(findings: Findings, plan: DraftPlan) -> Lines:
+    found = findings.survey
     yield from comment(
-        f"The feed {parts.name}, drafted by `syncd feed new` on {parts.today} from {shown(parts.file)}."
+        f"The feed {findings.name}, drafted by `syncd feed new` on {findings.today} from {shown(findings.file)}."
         " It is yours now: change what you like, then try it with"
-        f" `syncd feed check {parts.name} FILE` and `syncd plan FILE --feed {parts.name}`."
+        f" `syncd feed check {findings.name} FILE` and `syncd plan FILE --feed {findings.name}`."
     )
     yield "#"
     number = f"{found.records:,}{' and more' if found.more else ''}"
@@ -69,25 +75,25 @@ def _head(parts: Parts, native: bool, preset: str | None) -> Lines:
         yield f"# {found.unreadable} records could not be read."
     if found.broken is not None:
         yield from comment(f"The file is broken: {plain(found.broken.detail, 200)} ({found.broken.where()}).")
-    if native:
+    if plan.native:
         yield from comment("These are the service's own names, so the feed needs no mapping.")
-    elif preset:
-        likely = ", ".join(f"{name} {score:.2f}" for name, score in parts.presets[:4])
-        yield from comment(f"The records look like the preset {preset} (scores from 0 to 1: {likely}).")
+    elif plan.preset:
+        likely = ", ".join(f"{name} {score:.2f}" for name, score in findings.presets[:4])
+        yield from comment(f"The records look like the preset {plan.preset} (scores from 0 to 1: {likely}).")
     else:
         yield from comment("No preset fits; the fields below were guessed from names and values.")
 
 
-def _top(parts: Parts, preset: str | None) -> Lines:
-    yield f"employer = {text(parts.employer[:128])}  # the employer's name: `syncd employer list`"
+def _top(findings: Findings, preset: str | None) -> Lines:
+    yield f"employer = {text(findings.employer[:128])}  # the employer's name: `syncd employer list`"
     if preset:
-        yield f"preset = {text(preset)}  # what stands below overrides it, field by field"
+        yield f"preset = {text(preset)}  # what follows overrides it, field by field"
     yield 'mode = "snapshot"  # what a file lacks is archived; "delta": a file only adds and updates'
 
 
-def _read(parts: Parts, preset: str | None, records: str | None) -> Lines:
-    found = parts.survey
-    path = records or found.spec.records or (None if preset else found.path)
+def _read(found: Survey, plan: DraftPlan) -> Lines:
+    preset = plan.preset
+    path = plan.records or found.spec.records or (None if preset else found.path)
     yield "[read]  # what is not said here is found out from each file"
     if not preset or found.spec.format:
         yield f"format = {text(found.format)}"
@@ -105,7 +111,8 @@ def _read(parts: Parts, preset: str | None, records: str | None) -> Lines:
         yield "# recover = true  # reads XML that is not well-formed; nothing is ever archived then"
 
 
-def _fields(parts: Parts, preset: str | None, fields: Mapping[str, Guess], lacking: Sequence[str]) -> Lines:
+def _fields(findings: Findings, plan: DraftPlan, lacking: Sequence[str]) -> Lines:
+    preset, fields = plan.preset, plan.fields
     yield "[fields]" + ("  # in place of the preset's" if preset and fields else "")
     for guess in fields.values():
         yield from comment(f"{guess.field}: {guess.why}" + _share(guess))
@@ -114,8 +121,8 @@ def _fields(parts: Parts, preset: str | None, fields: Mapping[str, Guess], lacki
         yield f"{guess.field} = {value(guess.expression)}"
     missing = [name for name in _FILL if name in lacking or (not preset and name not in fields)]
     yield from _missing(missing)
-    if "applicantRoutingType" in missing and "applicationUrl" not in fields:
-        for column in parts.near:
+    if ROUTING_FIELD in missing and URL_FIELD not in fields:
+        for column in findings.near:
             yield from _near(column)
 
 
@@ -123,8 +130,8 @@ def _near(column: Column) -> Lines:
     yield from comment(
         f"{plain(column.selector)} has no whole address: {_samples(column.samples)}. If it is a part of the page to apply on:"
     )
-    yield '# applicantRoutingType = { value = "URL" }'
-    yield f"# applicationUrl = {{ template = {text('https://employer.example{' + column.selector + '}')} }}"
+    yield f'# {ROUTING_FIELD} = {{ value = "URL" }}'
+    yield f"# {URL_FIELD} = {{ template = {text('https://employer.example{' + column.selector + '}')} }}"
 
 
 def _share(guess: Guess) -> str:
@@ -140,8 +147,8 @@ _FILL = {
     "title": 'title = "…"',
     "description": 'description = { from = "…", html = "clean" }',
     "locations": 'locations = { value = "Toronto, ON" }',
-    "applicantRoutingType": 'applicantRoutingType = { value = "Email" }\n'
-    '# applicationEmail = { value = "jobs@employer.example" }',
+    ROUTING_FIELD: f'{ROUTING_FIELD} = {{ value = "Email" }}\n'
+    f'# {EMAIL_FIELD} = {{ value = "jobs@employer.example" }}',
     "closeDate": 'closeDate = { from = "…", date = ["iso"] }',
     "salary": 'salary = { text = "…" }',
 }
@@ -149,9 +156,9 @@ _FILL = {
 
 #: Field → what else may be written.
 _OR = {
-    "applicantRoutingType": "or at a page whose address is made from the record:\n"
-    '# applicantRoutingType = { value = "URL" }\n'
-    '# applicationUrl = { template = "https://employer.example/jobs/{…}" }',
+    ROUTING_FIELD: "or at a page whose address is made from the record:\n"
+    f'# {ROUTING_FIELD} = {{ value = "URL" }}\n'
+    f'# {URL_FIELD} = {{ template = "https://employer.example/jobs/{{…}}" }}',
 }
 _OPTIONAL = ("closeDate", "salary")
 
@@ -166,11 +173,9 @@ def _missing(names: Sequence[str]) -> Lines:
                 yield f"# {_OR[name]}"
 
 
-def _lookups(
-    parts: Parts, preset: str | None, fields: Mapping[str, Guess], unknown: Mapping[str, Counter[str]]
-) -> Lines:
-    """Every lookup that the fields name, with what the catalogues lack as comments: a line without its ``#``
-    is one that counts."""
+def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[str]]) -> Lines:
+    """Every lookup that the fields name. What the catalogues lack is a comment; without its ``#`` the line counts."""
+    preset, fields = plan.preset, plan.fields
     for guess in fields.values():
         if guess.lookup:
             yield "[lookup.no_date]  # words where a date is expected: no date"
@@ -186,7 +191,7 @@ def _lookups(
     for name, lookup in names:
         yield f"[lookup.{key(lookup)}]"
         values = unknown.get(name, Counter())
-        for line in lookup_lines(values, suggestions(values, name, parts.catalogue), MOST_LISTED):
+        for line in lookup_lines(values, suggestions(values, name, findings.catalogue), MOST_LISTED):
             yield line if line.startswith("#") else f"# {line}"
         yield ""
 
@@ -197,9 +202,8 @@ def _uses(guess: Guess | None, lookup: str) -> bool:
     )
 
 
-def _inventory(parts: Parts, fields: Mapping[str, Guess]) -> Lines:
+def _inventory(found: Survey, fields: Mapping[str, Guess]) -> Lines:
     """All that the records have."""
-    found = parts.survey
     used = {column.selector: guess.field for guess in fields.values() for column in guess.columns}
     columns = list(found.columns.values())
     yield f"# What the records have: how many of {found.records:,} have it, and samples."

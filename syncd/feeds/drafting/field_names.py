@@ -1,7 +1,7 @@
 """What employers call the fields of a job, in English and French, the likeliest first.
 
-Compared without case, accents, articles and all that is neither letter nor digit. The last step of a path counts
-(``location/city`` is ``city``), or two steps together (``locationcity``)."""
+Names are compared without case, accents, articles, and characters that are neither letters nor digits. The last step of a
+path counts (``location/city`` is ``city``), or its last two steps together (``locationcity``)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ Names = tuple[str, ...]
 _EMPTY = frozenset("a au aux d de des du l la le les of the for your our".split())
 
 
-def blind(name: str) -> str:
+def comparable(name: str) -> str:
+    """Return a name as it is compared."""
     words = name_key(name.replace("#", " number ")).split()
     return "".join(word for word in words if word not in _EMPTY) or "".join(words)
 
 
 def _names(words: str) -> Names:
-    return tuple(dict.fromkeys(blind(word) for word in words.split()))
+    return tuple(dict.fromkeys(comparable(word) for word in words.split()))
 
 
 #: Words in the name of a column of amounts → what they are for.

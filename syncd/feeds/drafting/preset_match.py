@@ -1,11 +1,11 @@
-"""Which preset a feed wants, told by what its records look like. Pure: from evidence to scores.
+"""Which preset fits a feed, judging by its records. Pure: from evidence to scores.
 
 A preset's ``[detect]`` table is data:
 
-    records = ["/source/job"]        where its records stand; "*" is any one name; left out: anywhere
-    needs   = ["title", "url|link"]  each must occur in some record ("|": either); else the score is 0
+    records = ["/source/job"]        where its records are; "*" is any one name; without the key: anywhere
+    needs   = ["title", "url|link"]  each must occur in some record ("|": either), or the score is 0
     marks   = ["jobtype", "city"]    what such a feed mostly has: the more of it, the likelier
-    lacks   = ["partnerJobId"]       what such a feed never has; else the score is 0
+    lacks   = ["partnerJobId"]       what such a feed never has, or the score is 0
 
 Names are compared without case, blanks, dashes, underscores and namespace prefixes."""
 
@@ -24,17 +24,18 @@ from syncd.feeds.readers import EACH, Format
 from syncd.feeds.text import meant
 from syncd.feeds.xml_node import local_name
 
-#: Records are looked into so deep, and for so many names.
+#: Records are looked into to this depth, and for this many names.
 _DEEPEST, _MOST = 6, 2000
-_BLIND = re.compile(r"[\s_\-]+|\b[^\W\d][\w.]*:(?=\w)")
+_IGNORED = re.compile(r"[\s_\-]+|\b[^\W\d][\w.]*:(?=\w)")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSet:
-    """A place in a file where records stand, and what the first of them have. ``path``: XML ``/source/job``;
-    JSON ``jobs`` or ``data.jobs`` (``jobs.*``: each member is one), and "" for a root array, a lone object and JSON
-    Lines; CSV "". ``count``: how many records were looked at. ``fields``: how many of these have a value at each name that
-    ``field_names`` gives."""
+    """A place in a file where records are, and what the first of them have.
+
+    ``path`` is ``/source/job`` in XML; ``jobs`` or ``data.jobs`` in JSON (``jobs.*``: each member is one), and "" for a root
+    array, a lone object and JSON Lines; "" in CSV. ``count`` records were looked at. ``fields`` says how many of these have
+    a value at each name that ``field_names`` gives."""
 
     path: str
     count: int
@@ -43,14 +44,14 @@ class RecordSet:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a look at a file's start showed. ``sets``: the likeliest place of the records first."""
+    """What the start of a file shows. ``sets`` begins with the likeliest place of the records."""
 
     format: Format
     sets: tuple[RecordSet, ...]
 
 
 def tally(path: str, items: Iterable[object], form: Format) -> RecordSet:
-    """The RecordSet of some records' ``item`` values."""
+    """Return the RecordSet of some records' ``item`` values."""
     count, fields = 0, dict[str, int]()
     for item in items:
         count += 1
@@ -60,10 +61,9 @@ def tally(path: str, items: Iterable[object], form: Format) -> RecordSet:
 
 
 def field_names(item: object, form: Format) -> Iterator[str]:
-    """The names in one record at which there is a value, as selectors: a CSV column; a JSON path
-    (``location.name``; lists are seen through, as selectors do); an XML path relative to the record
-    (``location/city``, ``@id``, ``Vacancy/@type``), names without prefix. A container counts by itself,
-    too."""
+    """Yield the names in one record at which there is a value, as selectors: a CSV column, a JSON path (``location.name``;
+    lists are left out, as in selectors), an XML path relative to the record (``location/city``, ``@id``, ``Vacancy/@type``)
+    without prefixes. An element or object with members counts by itself too."""
     found = _xml_names(item, "", 0) if form == "xml" else _json_names(item, "", 0)
     for number, name in enumerate(found):
         if number >= _MOST:
@@ -72,20 +72,19 @@ def field_names(item: object, form: Format) -> Iterator[str]:
 
 
 def find_preset(evidence: Evidence) -> list[tuple[str, float]]:
-    """The presets that the evidence speaks for with their scores (above 0, at most 1), the likeliest
-    first."""
+    """Return the presets that fit with their scores (above 0, at most 1), the likeliest first."""
     scored = [(name, score(load_preset(name), evidence)) for name in preset_names()]
     return sorted(((name, value) for name, value in scored if value > 0), key=lambda pair: -pair[1])
 
 
 def score(preset: Mapping[str, Any], evidence: Evidence) -> float:
-    """How well a preset (its parsed file) fits, from 0 (not at all) to 1."""
+    """Return how well a preset (its parsed file) fits, from 0 (not at all) to 1."""
     found = best_set(preset, evidence)
     return found[0] if found else 0.0
 
 
 def best_set(preset: Mapping[str, Any], evidence: Evidence) -> tuple[float, RecordSet] | None:
-    """The set of records that the preset fits best, with the score; None: it fits none."""
+    """Return the set of records that the preset fits best, with the score; None: it fits none."""
     form = "json" if evidence.format == "jsonl" else evidence.format
     if "detect" not in preset or preset.get("read", {}).get("format", form) != form:
         return None
@@ -95,26 +94,26 @@ def best_set(preset: Mapping[str, Any], evidence: Evidence) -> tuple[float, Reco
 
 
 def is_native(evidence: Evidence) -> bool:
-    """Whether the records look like the service's own shape: a referenceId or a title, and no name that the
-    API does not know."""
-    known = {blind(name) for name in (*ATTRIBUTES, *COLUMNS)}
+    """Return whether the records look like the service's own shape: a referenceId or a title, and no name that the API does
+    not know."""
+    known = {plain_name(name) for name in (*ATTRIBUTES, *COLUMNS)}
     for found in evidence.sets[:1]:
-        heads = {blind(re.split(r"[./]", name, maxsplit=1)[0]) for name in found.fields}
+        heads = {plain_name(re.split(r"[./]", name, maxsplit=1)[0]) for name in found.fields}
         return heads <= known | {"id"} and len(heads) > 2 and bool(heads & {"referenceid", "title"})
     return False
 
 
 @lru_cache(maxsize=4096)
-def blind(name: str) -> str:
-    """``name`` as it is compared."""
-    return _BLIND.sub("", name.strip()).casefold()
+def plain_name(name: str) -> str:
+    """Return ``name`` as it is compared."""
+    return _IGNORED.sub("", name.strip()).casefold()
 
 
 def _score(detect: Mapping[str, Any], found: RecordSet) -> float:
     where = _path_fit(detect.get("records", ()), found.path)
-    have = {blind(name) for name in found.fields}
+    have = {plain_name(name) for name in found.fields}
     needs, marks = detect.get("needs", ()), detect.get("marks", ())
-    if not where or any(blind(name) in have for name in detect.get("lacks", ())):
+    if not where or any(plain_name(name) in have for name in detect.get("lacks", ())):
         return 0.0
     if not all(_has(need, have) for need in needs):
         return 0.0
@@ -123,12 +122,11 @@ def _score(detect: Mapping[str, Any], found: RecordSet) -> float:
 
 
 def _has(names: str, have: set[str]) -> bool:
-    return any(blind(name) in have for name in names.split("|"))
+    return any(plain_name(name) in have for name in names.split("|"))
 
 
 def _path_fit(patterns: Iterable[str], path: str) -> float:
-    """1 for the very path, less where any will do, for one with "*" in it and for the end of a deeper one, 0 for
-    another."""
+    """1 for the very path; less where any path fits, for a pattern with "*", and for the end of a deeper path; else 0."""
     patterns = tuple(patterns)
     if not patterns:
         return 0.5
@@ -146,7 +144,7 @@ def _fit(pattern: tuple[str, ...], steps: tuple[str, ...]) -> float:
 
 
 def _steps(path: str) -> tuple[str, ...]:
-    return tuple(blind(step) for step in re.split(r"[./]", path.strip("/.$")))
+    return tuple(plain_name(step) for step in re.split(r"[./]", path.strip("/.$")))
 
 
 def _json_names(value: object, path: str, depth: int) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Where the records of a file may stand whose shape nobody has told: repeated elements, arrays of objects, objects of
-objects that look alike.
+"""Where the records of a file of unknown shape may be: repeated elements, arrays of objects, objects of objects that look
+alike.
 
-Looks at the file's start only. Guesses; whoever uses a guess shows it to a person."""
+These are guesses from the file's start; a person is to see them."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from contextlib import suppress
 
 from lxml import etree
 
-from syncd.feeds.drafting.field_names import NAMES, blind
+from syncd.feeds.drafting.field_names import NAMES, comparable
 from syncd.feeds.readers import EACH
 from syncd.feeds.readers.json import events, keyed_objects
 from syncd.feeds.readers.xml import local, names, new_parser
 
-#: So many repetitions are proof enough; what comes more often is a list inside of records.
+#: This many repetitions are proof enough; what comes more often is a list inside of records.
 _ENOUGH = 20
 _MOST_PATHS = 2000
 _DEEPEST = 64
-#: An error message has so many texts; a record has more.
+#: An error message has up to this many texts; a record has more.
 _FEW_TEXTS = 3
 _STEP = 1 << 16
-#: No name of a member: those have no lone surrogates.
+#: Not the name of a member: names have no lone surrogates.
 _ARRAY = "\ud800"
 
 
 def xml_paths(head: bytes) -> list[str]:
-    """Element paths (``/jobs/list/job``), the likeliest first. ``head`` in UTF-8."""
+    """Return element paths (``/jobs/list/job``), the likeliest first. ``head`` is in UTF-8."""
     seen: Counter[tuple[str, ...]] = Counter()
     parts: dict[tuple[str, ...], set[str]] = {}
     parser = new_parser(None, recover=True)
@@ -45,18 +45,18 @@ def xml_paths(head: bytes) -> list[str]:
 
 
 def _alone(parts: dict[tuple[str, ...], set[str]], seen: Counter[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The root, where the file is one record: a title and other texts stand in it, more than in any part of it."""
+    """The root, where the file is one record: a title and other texts are in it, more than in any part of it."""
     root = next((path for path in parts if len(path) == 1), ())
     texts = {name for name in parts.get(root, ()) if (*root, name) not in parts}
     most = max((len(members) for path, members in parts.items() if len(path) > 1), default=0)
     repeated = any(len(path) == 2 and path in parts and seen[path] > 1 for path in seen)
-    titled = any(blind(name) in NAMES["title"] for name in texts)
+    titled = any(comparable(name) in NAMES["title"] for name in texts)
     return [root] if titled and not repeated and len(texts) > max(most, _FEW_TEXTS) else []
 
 
 def json_paths(head: bytes) -> list[str]:
-    """Member paths (``data.jobs``; "" is the root; ``data.jobs.*`` where each member is a record), the likeliest first.
-    ``head`` in UTF-8."""
+    """Return member paths (``data.jobs``; "" is the root; ``data.jobs.*`` where each member is a record), the likeliest first.
+    ``head`` is in UTF-8."""
     seen: Counter[tuple[str, ...]] = Counter()
     parts: dict[tuple[str, ...], set[str]] = {}
     for path, key in _object_keys(head):
@@ -71,11 +71,11 @@ def json_paths(head: bytes) -> list[str]:
 
 
 def _object_keys(head: bytes) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    """(path of an array of objects, None) for each object in it, and (path, name) for each of its members
-    and of the objects in it (a record may have a wrapper).
-    Paths with another array above are none that a reader could follow. Ends where nothing sensible is nested
-    so deep."""
-    open_: list[str] = []  # of each object around this place the member, of each array _ARRAY
+    """(path of an array of objects, None) for each object in it, and (path, name) for each of its members and of the objects
+    in it (a record may have a wrapper).
+
+    Paths with another array above are left out: a reader cannot follow them. Ends where the nesting is too deep."""
+    open_: list[str] = []  # around this place: the member of each object, and _ARRAY for each array
     for event, value in events(head):
         if event == "map_key":
             if open_[-2:-1] == [_ARRAY] and open_.count(_ARRAY) == 1:

@@ -1,7 +1,7 @@
-"""What others read: Indeed XML, and schema.org JobPosting as JSON-LD.
+"""Exports for the public: Indeed XML, and schema.org JobPosting as JSON-LD.
 
-Both are for the public. A confidential job does not name its employer. What these formats have no place for
-(autoRefresh, drafts, the second application address) is left out."""
+A confidential job does not name its employer. What these formats cannot express (automatic renewal, drafts, the second
+application address) is left out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _UNITS = {
 
 
 def jsonld(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
-    """One object whose ``@graph`` has a JobPosting for each job."""
+    """Yield one object whose ``@graph`` has a JobPosting for each job."""
     lead = '{"@context": "https://schema.org", "@graph": [\n'
     start = lead
     for job in jobs:
@@ -89,9 +89,8 @@ def _base_salary(salary: Salary) -> dict[str, Any]:
 
 
 def indeed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
-    """``<source><job>``: one for each location, as the format wants it. The first has the job's own
-    referenceId as ``referencenumber``, the others ``REFERENCE~2`` and ``~3``; all have it as
-    ``requisitionid``."""
+    """Yield ``<source><job>``: one for each location, as the format demands. The first has the job's own referenceId as
+    ``referencenumber``, the others ``REFERENCE~2`` and ``~3``; all have it as ``requisitionid``."""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<source>\n'
     yield f"<publisher>{_cdata(employer.name)}</publisher>\n"
     for job in jobs:

@@ -1,8 +1,7 @@
-"""Jobs out, as feeds: the service's own shape in JSON, XML and CSV, and what job boards and search engines
-read.
+"""Exports: jobs written as feeds, in the service's own shape and in what job boards and search engines read.
 
-Pure and streamed: jobs in, pieces of text out, one job in memory. Which jobs there are, and where the text
-goes, is the caller's business. Jobs without a referenceId cannot be named by a feed and must not be given."""
+Pure and streamed: jobs in, pieces of text out, one job in memory. The caller decides which jobs there are and where the
+text goes. Jobs without a referenceId must not be given: a feed cannot name them."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ Write = Callable[[Iterable[Job], Employer, Catalogue], Iterator[str]]
 
 @dataclass(frozen=True, slots=True)
 class ExportFormat:
-    """``write`` gives the text of a whole file, piece by piece. ``published_only``: the format is for the
-    public and has no word for a status, so only active jobs belong into it."""
+    """``write`` yields the text of a whole file. ``published_only``: the format is for the public and cannot express a
+    status, so only active jobs belong into it."""
 
     write: Write
     published_only: bool

@@ -1,9 +1,8 @@
-"""Fields: one compiler for each kind of job field, from the right-hand side of ``[fields]`` to a function
-of the record.
+"""From the right-hand side of a line in ``[fields]`` to a function of the record.
 
-A field function takes a node and a RowLog and returns what a client would send for the field, None for no
-value, or DROPPED when it logged a problem instead. It never judges what the rules judge: odd values are
-passed on for them to refuse."""
+The function takes a node and a RowLog. It returns what a client would send for the field, None for no value, or
+DROPPED when it has logged a problem instead. It does not validate: odd values are passed on, and the rules refuse
+them."""
 
 from __future__ import annotations
 
@@ -11,79 +10,111 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from syncd.domain import Catalogue
+from syncd.domain import JobField
 from syncd.feeds.faults import Scope
-from syncd.feeds.mapping.sources import NOTHING, SOURCE_KEYS, Build, Source, compile_source, compile_table
+from syncd.feeds.mapping.lookups import constants
+from syncd.feeds.mapping.sources import (
+    NOTHING,
+    SOURCE_KEYS,
+    MappingContext,
+    ValueSource,
+    compile_source,
+    compile_table,
+)
 from syncd.feeds.row_log import RowLog
 
 
 class _Dropped:
-    """The field is not sent: the row has a problem instead."""
+    """The type of DROPPED: the field is not sent, because the row has a problem instead."""
 
 
 DROPPED = _Dropped()
-Field = Callable[[Any, RowLog], object]
-Compile = Callable[[Mapping[str, Any], Source, "Context", Scope], Field]
+FieldFunction = Callable[[Any, RowLog], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What the kinds compile with: the source's Build, and the catalogue for values by name."""
+class FieldExpression:
+    """A right-hand side of ``field``, as far as it is compiled: the ``source`` of its values, and its own
+    ``options``, whose faults belong to ``scope``."""
 
-    build: Build
-    catalogue: Catalogue
+    field: JobField
+    options: Mapping[str, Any]
+    source: ValueSource
+    context: MappingContext
+    scope: Scope
+
+    def choice(self, key: str, *known: str) -> str:
+        """Return the value of an option that is one of a few words. The first is the default."""
+        value = self.options.get(key, known[0])
+        if value not in known:
+            self.scope.at(key).fault(f"must be {' or '.join(known)}, not {value!r}")
+            return known[0]
+        return str(value)
+
+    def check_constants(self, fits: Callable[[object], bool], what: str) -> None:
+        """Add a fault for each constant of the feed's file that no row could be sent with.
+
+        A lookup may turn any ``value`` into one that fits, so with a lookup only ``default`` is checked."""
+        for key in ("default",) if "lookup" in self.options else ("value", "default"):
+            at = self.scope.at(key)
+            for value in constants(self.options.get(key, []), Scope(at.file)):
+                if not fits(value):
+                    at.fault(f"must be {what}, not {value!r}")
+
+
+def _unchanged(field: JobField, context: MappingContext) -> MappingContext:
+    return context
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """``options``: the keys that a field of this kind takes beside those of a source; ``compile`` reads
-    them. ``alone``: those with which a table has no source. ``field_default``: the kind applies
-    ``default`` itself. ``bare``: its options alone, without any source, are enough."""
+class FieldCompiler:
+    """How the fields of one kind are compiled.
 
-    compile: Compile
+    ``options`` are the keys that such a field takes beside those of a source. With one of ``alone`` a table has no
+    source. ``field_default``: ``compile`` applies ``default`` itself. ``bare``: options without a source are enough.
+    ``prepare`` gives the context in which the sources are compiled."""
+
+    compile: Callable[[FieldExpression], FieldFunction]
     options: tuple[str, ...] = ()
     alone: tuple[str, ...] = ()
     field_default: bool = False
     bare: bool = False
-    prepare: Callable[[Context], Context] = lambda context: context
+    prepare: Callable[[JobField, MappingContext], MappingContext] = _unchanged
+
+    def has_options(self, table: Mapping[str, Any]) -> bool:
+        return any(option in table for option in self.options)
 
 
-def compile_field(kind: Kind, expression: object, context: Context, scope: Scope) -> Field:
-    """One right-hand side. A list whose tables use the field's own options is a list of alternatives of the
-    whole field."""
-    if isinstance(expression, list) and any(isinstance(e, dict) and _own(kind, e) for e in expression):
-        return _first_of([compile_field(kind, e, context, scope.at(i)) for i, e in enumerate(expression, 1)])
-    context = kind.prepare(context)
+def compile_field(
+    compiler: FieldCompiler, field: JobField, expression: object, context: MappingContext, scope: Scope
+) -> FieldFunction:
+    """Return the function of one right-hand side.
+
+    A list whose tables use the field's own options is a list of alternatives for the whole field."""
+    if isinstance(expression, list) and any(
+        isinstance(e, dict) and compiler.has_options(e) for e in expression
+    ):
+        parts = [compile_field(compiler, field, e, context, scope.at(i)) for i, e in enumerate(expression, 1)]
+        return _first_of(parts)
+    context = compiler.prepare(field, context)
     if not isinstance(expression, dict):
-        return kind.compile({}, compile_source(expression, context.build, scope), context, scope)
-    alone = any(option in expression for option in kind.alone)
-    scope.keys(expression, kind.alone if alone else (*SOURCE_KEYS, *kind.options))
-    own_keys = (*kind.options, "default") if kind.field_default else kind.options
+        source = compile_source(expression, context, scope)
+        return compiler.compile(FieldExpression(field, {}, source, context, scope))
+    alone = any(option in expression for option in compiler.alone)
+    scope.keys(expression, compiler.alone if alone else (*SOURCE_KEYS, *compiler.options))
+    own_keys = (*compiler.options, "default") if compiler.field_default else compiler.options
     plain = {key: value for key, value in expression.items() if key not in own_keys}
-    bare = kind.bare and _own(kind, expression) and not plain
-    source = NOTHING if alone or bare else compile_table(plain, context.build, scope)
-    return kind.compile(expression, source, context, scope)
+    bare = compiler.bare and compiler.has_options(expression) and not plain
+    source = NOTHING if alone or bare else compile_table(plain, context, scope)
+    return compiler.compile(FieldExpression(field, expression, source, context, scope))
 
 
-def _own(kind: Kind, table: Mapping[str, Any]) -> bool:
-    return any(option in table for option in kind.options)
-
-
-def _first_of(fields: list[Field]) -> Field:
+def _first_of(functions: list[FieldFunction]) -> FieldFunction:
     def value(node: Any, log: RowLog) -> object:
-        for one in fields:
-            found = one(node, log)
+        for function in functions:
+            found = function(node, log)
             if found is not None:
                 return found
         return None
 
     return value
-
-
-def choice(table: Mapping[str, Any], key: str, known: tuple[str, ...], scope: Scope) -> str:
-    """The value of an option that is one of a few words; the first is the default."""
-    value = table.get(key, known[0])
-    if value not in known:
-        scope.at(key).fault(f"must be {' or '.join(known)}, not {value!r}")
-        return known[0]
-    return str(value)

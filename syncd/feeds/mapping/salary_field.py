@@ -1,47 +1,50 @@
-"""The salary field: out of text, or out of parts of their own (docs/feeds.md "Structured values")."""
+"""The fields whose value is a salary: from a text, or from parts (docs/feeds.md "Structured values")."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
-from syncd.feeds.catalogue_values import Finder, catalogue_id, finders
+from syncd.domain import SALARY_MEMBERS
+from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import Scope
-from syncd.feeds.mapping.field_compilers import Context, Field, Kind, choice
-from syncd.feeds.mapping.sources import NOTHING, SOURCE_KEYS, Source, compile_source, constants
-from syncd.feeds.mapping.transforms import Infer, Locale, Pay, money
+from syncd.feeds.mapping.field_compilers import FieldCompiler, FieldExpression, FieldFunction
+from syncd.feeds.mapping.lookups import constants
+from syncd.feeds.mapping.sources import NOTHING, SOURCE_KEYS, ValueSource, compile_source
+from syncd.feeds.mapping.transforms import Locale, Pay, PeriodLimits, money
 from syncd.feeds.row_log import RowLog
 from syncd.feeds.text import boolean, spelled
 
-_PARTS = (
-    *("text", "amount", "maxAmount", "period", "plusCommission", "currency"),
-    *("infer_period", "locale", "default"),
-)
+#: The options that are sources of their own.
+_PARTS = ("text", *(member.name for member in SALARY_MEMBERS), "currency")
+_OPTIONS = (*_PARTS, "infer_period", "locale", "default")
+#: Without any of these a table gives no salary.
 _NEEDED = {"text", "amount", "maxAmount", "plusCommission", *SOURCE_KEYS} - {"default", "split", "lookup"}
+_CANADIAN = ("CAD", "CA$", "C$", "$", "CAN", "CDN", "CDN$")
 
 
-def _salary(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    """``text`` counts where the parts give no amount. Without any of the keys the source itself is the
-    text."""
+def _salary(given: FieldExpression) -> FieldFunction:
+    """``text`` counts where the parts give no amount. Without any option the source itself is the text."""
+    options, scope = given.options, given.scope
     parts = {
-        name: compile_source(table[name], context.build, scope.at(name)) if name in table else NOTHING
-        for name in ("text", "amount", "maxAmount", "period", "plusCommission", "currency")
+        name: compile_source(options[name], given.context, scope.at(name)) if name in options else NOTHING
+        for name in _PARTS
     }
-    text = parts["text"] if "text" in table else source
-    given = _NEEDED & set(table)
-    if table and not given:
-        scope.fault("needs text, or amount and period")
-    if "text" in given and given & set(SOURCE_KEYS):
-        scope.fault("text is the source already; the other one has no use")
-    infer = _infer(table.get("infer_period"), scope.at("infer_period")) if "infer_period" in table else None
-    locale = _locale(table, scope)
-    default = _default(table, infer, locale, scope.at("default"))
-    find = finders(context.catalogue)["period"]
+    text = parts["text"] if "text" in options else given.source
+    _check_parts(given)
+    infer = (
+        _period_limits(options["infer_period"], scope.at("infer_period"))
+        if "infer_period" in options
+        else None
+    )
+    locale = cast(Locale, given.choice("locale", "en", "fr")) if "locale" in options else None
+    default = _default(given, infer, locale)
+    find = given.context.finders["period"]
 
     def salary(node: Any, log: RowLog) -> object:
-        pay = _paid_abroad(parts["currency"].first(node)) or _structured(node, parts, find, infer, locale)
+        pay = _paid_abroad(parts["currency"].first(node)) or _from_parts(node, parts, find, infer, locale)
         if pay is None or (not pay.usable and not pay.notes):
             value = text.first(node)
             pay = money.parse(spelled(value), infer, locale) if value is not None else pay
@@ -53,26 +56,26 @@ def _salary(table: Mapping[str, Any], source: Source, context: Context, scope: S
     return salary
 
 
-def _locale(table: Mapping[str, Any], scope: Scope) -> Locale | None:
-    """``locale = "fr"``: a comma is the decimal mark and a point parts thousands where nothing else tells."""
-    if "locale" not in table:
-        return None
-    return "fr" if choice(table, "locale", ("en", "fr"), scope) == "fr" else "en"
+def _check_parts(given: FieldExpression) -> None:
+    named = _NEEDED & set(given.options)
+    if given.options and not named:
+        given.scope.fault("needs text, or amount and period")
+    if "text" in named and named & set(SOURCE_KEYS):
+        given.scope.fault("text is the source already; the other one has no use")
 
 
-def _default(
-    table: Mapping[str, Any], infer: Infer | None, locale: Locale | None, scope: Scope
-) -> Pay | None:
-    if "default" not in table:
+def _default(given: FieldExpression, infer: PeriodLimits | None, locale: Locale | None) -> Pay | None:
+    if "default" not in given.options:
         return None
-    values = constants(table["default"], scope)
+    scope = given.scope.at("default")
+    values = constants(given.options["default"], scope)
     pay = money.parse(spelled(values[0]), infer, locale) if values else None
     if pay is None or not pay.usable:
         scope.fault('must be a salary such as "$25 / hour"')
     return pay
 
 
-def _infer(value: object, scope: Scope) -> Infer | None:
+def _period_limits(value: object, scope: Scope) -> PeriodLimits | None:
     """``{ hourly_below = 200, yearly_above = 10000 }``: the period of an amount that comes without one."""
     if not isinstance(value, dict):
         scope.fault("must be a table { hourly_below = 200, yearly_above = 10000 }")
@@ -87,54 +90,46 @@ def _infer(value: object, scope: Scope) -> Infer | None:
             found[key] = Decimal(str(number))
     if found["hourly_below"] > found["yearly_above"]:
         scope.fault("hourly_below must not be above yearly_above")
-    return Infer(**found)
+    return PeriodLimits(**found)
 
 
 def _paid_abroad(currency: object | None) -> Pay | None:
-    if currency is None or spelled(currency).strip().upper() in (
-        "CAD",
-        "CA$",
-        "C$",
-        "$",
-        "CAN",
-        "CDN",
-        "CDN$",
-    ):
+    if currency is None or spelled(currency).strip().upper() in _CANADIAN:
         return None
-    return Pay(
-        notes=(("salary_currency", f"the salary is in {spelled(currency)[:20]}, not in Canadian dollars"),)
-    )
+    detail = f"the salary is in {spelled(currency)[:20]}, not in Canadian dollars"
+    return Pay(notes=(("salary_currency", detail),))
 
 
-def _structured(
-    node: Any, parts: Mapping[str, Source], find: Finder, infer: Infer | None, locale: Locale | None
+def _from_parts(
+    node: Any,
+    parts: Mapping[str, ValueSource],
+    find: EntryFinder,
+    infer: PeriodLimits | None,
+    locale: Locale | None,
 ) -> Pay | None:
-    """What amount, maxAmount, period and plusCommission say; None if there is neither an amount nor a
-    commission."""
+    """What amount, maxAmount, period and plusCommission say. None if there is neither an amount nor a commission."""
     commission = boolean(parts["plusCommission"].first(node)) is True
     amount, most = parts["amount"].first(node), parts["maxAmount"].first(node)
     if amount is None and most is None:
         return Pay(plus_commission=True) if commission else None
     period = parts["period"].first(node)
-    shown = " - ".join(spelled(v) for v in (amount, most) if v is not None) + (
-        f" {spelled(period)}" if period else ""
-    )
+    shown = " - ".join(spelled(v) for v in (amount, most) if v is not None)
+    shown += f" {spelled(period)}" if period else ""
     low, high = money.number(amount, locale), money.number(most, locale)
     if low is None and high is None:
         found = money.parse(shown, infer, locale)
         return replace(found, plus_commission=commission or found.plus_commission)
     if (low or 0) < 0 or (high or 0) < 0:
-        return Pay(
-            plus_commission=commission, notes=(("salary_out_of_range", f'a negative amount: "{shown}"'),)
-        )
+        notes = (("salary_out_of_range", f'a negative amount: "{shown}"'),)
+        return Pay(plus_commission=commission, notes=notes)
     return money.settle(Pay(low, high, plus_commission=commission), _unit(period, find), infer, shown)
 
 
-def _unit(period: object, find: Finder) -> tuple[int, int] | None:
-    """Period id and factor, from a name, a unit, an id or words such as "Bi-weekly"."""
+def _unit(period: object, find: EntryFinder) -> tuple[int, int] | None:
+    """The period's id and the factor of the amount, from a name, a unit, an id or words such as "Bi-weekly"."""
     if period is None:
         return None
-    id = catalogue_id(period, find)
+    id = find.id_of(period)
     return (id, 1) if id is not None else money.unit_of(spelled(period))
 
 
@@ -147,4 +142,4 @@ def _body(pay: Pay) -> dict[str, object]:
     }
 
 
-KIND = Kind(_salary, _PARTS, bare=True)
+SALARY = FieldCompiler(_salary, _OPTIONS, bare=True)

@@ -1,14 +1,13 @@
-"""Selectors: where in a record a value stands, in the format's own language, compiled to functions.
+"""Selectors: where in a record a value is, in the format's own language, compiled to functions.
 
-CSV: a column name. JSON: a path (``a.b`` ``a[0]`` ``a[*].b`` ``a[name=X].b`` ``["odd.name"]`` ``.``). XML:
-an XPath relative to the record; a name without prefix matches any namespace, one with a prefix the name as
-the document writes it.
+CSV: a column name. JSON: a path (``a.b`` ``a[0]`` ``a[*].b`` ``a[name=X].b`` ``["odd.name"]`` ``.``). XML: an XPath
+relative to the record; a name without a prefix matches any namespace, one with a prefix the name as the document has
+it.
 
-A column is found by its name without case and surrounding space; where there is none, by its name without
-blanks, dashes and underscores too (``job title`` finds ``Job_Title``).
+A column is found by its name without case and surrounding space; if there is none, by its name without blanks, dashes
+and underscores too (``job title`` finds ``Job_Title``).
 
-What a selector is applied to is a *node*: a CsvRow, any JSON value, or an XmlNode. ``open_record`` makes the
-first."""
+A selector is applied to a *node*: a CsvRow, any JSON value, or an XmlNode. ``open_record`` makes the first."""
 
 from __future__ import annotations
 
@@ -28,9 +27,8 @@ Step = Callable[[list[Any]], list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """``first`` gives the first value that is one (text is trimmed, "NA" is none), or None; ``every`` all
-    of them; ``nodes`` what other selectors can be applied to. ``outside``: it may look at more of the file
-    than the record."""
+    """``first`` returns the first value (text is trimmed, "NA" is not a value), or None; ``every`` all of them;
+    ``nodes`` what other selectors can be applied to. ``outside``: it may look at more of the file than the record."""
 
     first: Callable[[Node], object | None]
     every: Callable[[Node], list[object]]
@@ -39,7 +37,7 @@ class Selector:
 
 
 class CsvRow:
-    """A row by column, with what its file's header says about names."""
+    """A row by column, with the header of its file."""
 
     __slots__ = ("cells", "header")
 
@@ -48,46 +46,48 @@ class CsvRow:
         self.header = _header(tuple(cells))
 
 
-class Header:
-    """The columns of a file, by name and by name without blanks and dashes. The same file, the same object."""
+class CsvHeader:
+    """The columns of a file, by name and by name without blanks and dashes. There is one object for each file."""
 
-    __slots__ = ("blind", "names")
+    __slots__ = ("_by_plain_name", "names")
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = frozenset(names)
-        self.blind: dict[str, str] = {}
+        self._by_plain_name: dict[str, str] = {}
         for name in names:
-            self.blind.setdefault(blind(name), name)
+            self._by_plain_name.setdefault(plain_name(name), name)
 
     def find(self, name: str) -> str | None:
         key = header_key(name)
-        return key if key in self.names else self.blind.get(blind(name))
+        return key if key in self.names else self._by_plain_name.get(plain_name(name))
 
 
 @lru_cache(maxsize=64)
-def _header(names: tuple[str, ...]) -> Header:
-    return Header(names)
+def _header(names: tuple[str, ...]) -> CsvHeader:
+    return CsvHeader(names)
 
 
 @lru_cache(maxsize=8192)
-def blind(name: str) -> str:
-    """A column's name without case, blanks, dashes, underscores and dots."""
-    return _BLIND.sub("", name).casefold()
+def plain_name(name: str) -> str:
+    """Return a column's name without case, blanks, dashes, underscores and dots."""
+    return _IGNORED.sub("", name).casefold()
 
 
-_BLIND = re.compile(r"[\s_\-.:]+")
+_IGNORED = re.compile(r"[\s_\-.:]+")
 
 
 def open_record(item: object, form: Format) -> Node:
-    """The node of a record's ``item``."""
+    """Return the node of a record's ``item``."""
     if form == "xml":
         return XmlNode(item)
     return CsvRow(item) if form == "csv" and isinstance(item, dict) else item
 
 
 def compile_selector(text: str, form: Format, *, markup: bool = False) -> Selector:
-    """Raises ValueError (with the reason) for what is no selector of that format. ``markup``: the value of
-    an XML element that has children is their markup, not their bare text."""
+    """Return the selector that a text means. ``markup``: the value of an XML element that has children is their markup,
+    not their bare text.
+
+    Raise ValueError (with the reason) for what is not a selector of that format."""
     if not text.strip():
         raise ValueError("is empty")
     if form == "csv":
@@ -98,8 +98,8 @@ def compile_selector(text: str, form: Format, *, markup: bool = False) -> Select
 
 
 def compile_columns(names: Sequence[str]) -> Selector:
-    """The first of some columns that has a value. Which of them a file has is found out once a file."""
-    known: tuple[Header | None, tuple[str, ...]] = (None, ())
+    """Return a selector of the first of some columns that has a value. Which of them a file has is decided once a file."""
+    known: tuple[CsvHeader | None, tuple[str, ...]] = (None, ())
 
     def present(row: CsvRow) -> tuple[str, ...]:
         nonlocal known
@@ -170,7 +170,7 @@ def _steps(text: str) -> list[Step]:
     while at < len(text):
         match = _SEGMENT.match(text, at)
         if match is None or (match["name"] and bool(match["dot"]) == (at == 0)):
-            raise ValueError(f"is no JSON path: {text[at:]!r} is not understood")
+            raise ValueError(f"is not a JSON path: {text[at:]!r} is not understood")
         steps.append(_step(match))
         at = match.end()
     return steps

@@ -1,63 +1,61 @@
-"""The fields whose value is one text, number, boolean or date, and the description."""
+"""The fields whose value is one text, number, flag, status or date."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
-from syncd.domain import FIELD, name_key
+from syncd.domain import name_key
 from syncd.errors import Problem
 from syncd.feeds.faults import Scope
-from syncd.feeds.mapping.field_compilers import DROPPED, Context, Field, Kind, choice
-from syncd.feeds.mapping.sources import Source, compile_source, constants
-from syncd.feeds.mapping.transforms import clean, compile_dates, paragraphs
+from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
+from syncd.feeds.mapping.sources import compile_source
+from syncd.feeds.mapping.transforms import compile_dates
 from syncd.feeds.row_log import RowLog
-from syncd.feeds.text import HOST, boolean, one_line, spelled, without_controls
+from syncd.feeds.text import HOST, boolean, integer, one_line, spelled, without_controls
 
-_TITLE_LIMIT = FIELD["title"].most
-_REFERENCE_LIMIT = FIELD["referenceId"].most
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
+_MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
 
 
-def _reference(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    if "derive" in table:
-        return _derived(table["derive"], context, scope.at("derive"))
-    hashed = choice(table, "too_long", ("reject", "hash"), scope) == "hash"
+def _reference(given: FieldExpression) -> FieldFunction:
+    if "derive" in given.options:
+        return _derived(given)
+    first, name, most = given.source.first, given.field.name, given.field.most
+    hashed = given.choice("too_long", "reject", "hash") == "hash"
 
     def reference(node: Any, log: RowLog) -> object:
-        value = source.first(node)
+        value = first(node)
         if value is None:
             return None
         text = spelled(value)
-        if hashed and len(text) > _REFERENCE_LIMIT:
-            log.note("reference_hashed", f"the id has {len(text)} characters; its SHA-256 stands for it")
+        if hashed and len(text) > most:
+            log.note("reference_hashed", f"the id has {len(text)} characters; it is replaced by its SHA-256")
             return _digest(text)
         if not _SCIENTIFIC.match(text):
             return text
         detail = f"{text} is a number in scientific notation: a spreadsheet has lost its digits"
-        log.problems.append(Problem("/referenceId", "wrong_type", detail, text))
+        log.problems.append(Problem(f"/{name}", "wrong_type", detail, text))
         return DROPPED
 
     return reference
 
 
-def _derived(selectors: object, context: Context, scope: Scope) -> Field:
-    """A stable id out of fields that do not change: SHA-256, 40 hex digits. None of them there: none."""
+def _derived(given: FieldExpression) -> FieldFunction:
+    """A stable id made of fields that do not change: 40 hex digits of SHA-256. None if all of them are empty."""
+    selectors, scope = given.options["derive"], given.scope.at("derive")
     if not isinstance(selectors, list) or not selectors:
         scope.fault('must be a list of selectors such as ["url"]')
         return lambda node, log: None
-    parts = [compile_source(e, context.build, scope.at(i)).first for i, e in enumerate(selectors, 1)]
+    parts = [compile_source(e, given.context, scope.at(i)).first for i, e in enumerate(selectors, 1)]
 
     def derived(node: Any, log: RowLog) -> object:
         values = [part(node) for part in parts]
         if all(value is None for value in values):
             return None
         log.note("derived_reference", "the referenceId is derived from other fields of the record")
-        text = "\x1f".join("" if value is None else spelled(value) for value in values)
-        return _digest(text)
+        return _digest("\x1f".join("" if value is None else spelled(value) for value in values))
 
     return derived
 
@@ -66,20 +64,22 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
-def _title(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    cut = choice(table, "too_long", ("reject", "truncate"), scope) == "truncate"
+def _text(given: FieldExpression) -> FieldFunction:
+    """One line without control characters; ``too_long = "truncate"`` cuts what is longer than the field may be."""
+    first, name, most = given.source.first, given.field.name, given.field.most
+    cut = given.choice("too_long", "reject", "truncate") == "truncate"
 
-    def title(node: Any, log: RowLog) -> object:
-        value = source.first(node)
+    def text(node: Any, log: RowLog) -> object:
+        value = first(node)
         if value is None:
             return None
-        text = _clean_line(value, "title", log)
-        if cut and len(text) > _TITLE_LIMIT:
-            log.note("title_cut", f"the title has {len(text)} characters; {_TITLE_LIMIT} were kept")
-            text = text[: _TITLE_LIMIT - 1].rstrip() + "…"
-        return text or None
+        line = _clean_line(value, name, log)
+        if cut and len(line) > most:
+            log.note(f"{name}_cut", f"the {name} has {len(line)} characters; {most} were kept")
+            line = line[: most - 1].rstrip() + "…"
+        return line or None
 
-    return title
+    return text
 
 
 def _clean_line(value: object, name: str, log: RowLog) -> str:
@@ -93,20 +93,22 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
     return kept
 
 
-def _email(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
+def _email(given: FieldExpression) -> FieldFunction:
+    first = given.source.first
+
     def email(node: Any, log: RowLog) -> object:
-        value = source.first(node)
-        return None if value is None else re.sub(r"\Amailto:", "", spelled(value), flags=re.IGNORECASE)
+        value = first(node)
+        return None if value is None else _MAILTO.sub("", spelled(value))
 
     return email
 
 
-def _url(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    """An address; what looks like a host without its scheme gets one, and ``&amp;`` is what it was meant to
-    be."""
+def _url(given: FieldExpression) -> FieldFunction:
+    """An address. What looks like a host without a scheme gets one, and ``&amp;`` becomes ``&``."""
+    first = given.source.first
 
     def url(node: Any, log: RowLog) -> object:
-        value = source.first(node)
+        value = first(node)
         if value is None:
             return None
         text = spelled(value).replace("&amp;", "&")
@@ -118,14 +120,16 @@ def _url(table: Mapping[str, Any], source: Source, context: Context, scope: Scop
     return url
 
 
-def _judge(table: Mapping[str, Any], scope: Scope, fits: Callable[[object], bool], what: str) -> None:
-    """A fault for each constant of the feed's file that no row could be sent with. A lookup may turn any ``value`` into one
-    that fits."""
-    for key in ("default",) if "lookup" in table else ("value", "default"):
-        at = scope.at(key)
-        for value in constants(table.get(key, []), Scope(at.file)):
-            if not fits(value):
-                at.fault(f"must be {what}, not {value!r}")
+def _number(given: FieldExpression) -> FieldFunction:
+    """A whole number where the text is one; other values are passed on."""
+    first = given.source.first
+    given.check_constants(lambda value: isinstance(integer(spelled(value)), int), "a whole number")
+
+    def number(node: Any, log: RowLog) -> object:
+        value = first(node)
+        return None if value is None else integer(spelled(value))
+
+    return number
 
 
 _STATUS_WORDS = {
@@ -138,49 +142,61 @@ _STATUS_WORDS = {
 STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in words.split()}
 
 
-def _status(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    _judge(
-        table, scope, lambda value: name_key(spelled(value)[:100]) in STATUSES, "active, archived or draft"
-    )
+def _status(given: FieldExpression) -> FieldFunction:
+    first = given.source.first
+    given.check_constants(_is_status, "active, archived or draft")
 
     def status(node: Any, log: RowLog) -> object:
-        value = source.first(node)
+        value = first(node)
         return None if value is None else STATUSES.get(name_key(spelled(value)[:100]), value)
 
     return status
 
 
-def _boolean(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    _judge(table, scope, lambda value: isinstance(boolean(value), bool), "true or false")
+def _is_status(value: object) -> bool:
+    return name_key(spelled(value)[:100]) in STATUSES
+
+
+def _flag(given: FieldExpression) -> FieldFunction:
+    first = given.source.first
+    given.check_constants(lambda value: isinstance(boolean(value), bool), "true or false")
 
     def flag(node: Any, log: RowLog) -> object:
-        value = source.first(node)
+        value = first(node)
         return None if value is None else boolean(value)
 
     return flag
 
 
-def _date(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    formats = table.get("date", ["iso"])
-    formats = [formats] if isinstance(formats, str) else formats
-    if not isinstance(formats, list) or not formats or not all(isinstance(f, str) for f in formats):
-        scope.at("date").fault('must be a list of formats such as ["%d/%m/%Y", "rfc822"]')
-        formats = ["iso"]
-    faults = [(i, f) for i, f in enumerate(formats, 1) if not _is_format(f, scope.at("date").at(i))]
-    parse = compile_dates([f for i, f in enumerate(formats, 1) if (i, f) not in faults])
-    if not faults:
-        _judge(table, scope, lambda value: parse(value) is not None, f"a date ({', '.join(formats)})")
+def _date(given: FieldExpression) -> FieldFunction:
+    first, name = given.source.first, given.field.name
+    formats = _date_formats(given)
+    parse = compile_dates(formats)
 
-    def close_date(node: Any, log: RowLog) -> object:
-        value = source.first(node)
+    def date(node: Any, log: RowLog) -> object:
+        value = first(node)
         found = None if value is None else parse(value)
         if value is None or found is not None or formats == ["iso"]:
             return found or (None if value is None else spelled(value))
-        detail = f"{spelled(value)[:60]!r} is no date in any of the ways that this feed reads: {', '.join(formats)}"
-        log.problems.append(Problem("/closeDate", "invalid_date", detail, value))
+        detail = f"{spelled(value)[:60]!r} is not a date in any format of this feed: {', '.join(formats)}"
+        log.problems.append(Problem(f"/{name}", "invalid_date", detail, value))
         return DROPPED
 
-    return close_date
+    return date
+
+
+def _date_formats(given: FieldExpression) -> list[str]:
+    """The option ``date``, without the formats that are faulty."""
+    formats, scope = given.options.get("date", ["iso"]), given.scope.at("date")
+    formats = [formats] if isinstance(formats, str) else formats
+    if not isinstance(formats, list) or not formats or not all(isinstance(f, str) for f in formats):
+        scope.fault('must be a list of formats such as ["%d/%m/%Y", "rfc822"]')
+        formats = ["iso"]
+    good = [form for i, form in enumerate(formats, 1) if _is_format(form, scope.at(i))]
+    if good == formats:
+        parse = compile_dates(good)
+        given.check_constants(lambda value: parse(value) is not None, f"a date ({', '.join(formats)})")
+    return good
 
 
 def _is_format(form: str, scope: Scope) -> bool:
@@ -192,40 +208,11 @@ def _is_format(form: str, scope: Scope) -> bool:
     return True
 
 
-def _description(table: Mapping[str, Any], source: Source, context: Context, scope: Scope) -> Field:
-    """The values of all its sources, one after the other; each cleaned by itself."""
-    if choice(table, "html", ("reject", "clean"), scope) == "reject":
-        return lambda node, log: "\n".join(map(spelled, source.every(node))) or None
-
-    def description(node: Any, log: RowLog) -> object:
-        values = source.every(node)
-        if len(values) == 1:
-            return _cleaned(spelled(values[0]), log) or None
-        parts = [_cleaned(spelled(value), log) for value in values]
-        return "\n".join(part if "<" in part else paragraphs(part) for part in parts if part) or None
-
-    return description
-
-
-def _cleaned(text: str, log: RowLog) -> str:
-    result, done = clean(text)
-    if done:
-        log.note("html_cleaned", "; ".join(done))
-    return result
-
-
-def _markup(context: Context) -> Context:
-    return replace(context, build=replace(context.build, markup=True))
-
-
-TEXT_KINDS: dict[str, Kind] = {
-    "referenceId": Kind(_reference, ("derive", "too_long"), alone=("derive",)),
-    "title": Kind(_title, ("too_long",)),
-    "closeDate": Kind(_date, ("date",)),
-    "confidential": Kind(_boolean),
-    "autoRefresh": Kind(_boolean),
-    "status": Kind(_status),
-    "description": Kind(_description, ("html",), prepare=_markup),
-    "applicationEmail": Kind(_email),
-    "applicationUrl": Kind(_url),
-}
+REFERENCE = FieldCompiler(_reference, ("derive", "too_long"), alone=("derive",))
+TEXT = FieldCompiler(_text, ("too_long",))
+EMAIL = FieldCompiler(_email)
+URL = FieldCompiler(_url)
+NUMBER = FieldCompiler(_number)
+STATUS = FieldCompiler(_status)
+FLAG = FieldCompiler(_flag)
+DATE = FieldCompiler(_date, ("date",))

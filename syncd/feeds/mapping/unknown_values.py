@@ -1,4 +1,4 @@
-"""What no catalogue and no lookup has: counted, and as lines for the feed's own file, ready to be filled in."""
+"""Values that no catalogue and no lookup has: counted, and as lines for the feed's own file, ready to be filled in."""
 
 from __future__ import annotations
 
@@ -13,31 +13,30 @@ from syncd.feeds.toml_text import LONGEST, key, lookup_lines
 
 #: The names that the shipped presets give to the lookups of these fields.
 USUAL = {"categories": "category", "positionType": "position", "locations": "location"}
-#: So many different values of a field are counted, and so many listed.
+#: The most different values of a field that are counted, and that are listed.
 MOST_VALUES, MOST_LISTED = 10_000, 200
 
 
 class UnknownCounter:
-    """``fields``: field → value that nothing knows → number of rows."""
+    """``fields`` is field → unknown value → number of rows."""
 
     def __init__(self) -> None:
         self.fields: dict[str, Counter[str]] = {}
 
     def add(self, values: Iterable[tuple[str, str]]) -> None:
-        """Those of one row, (field, value), each once."""
+        """Count the unknown values of one row, (field, value), each once."""
         for name, value in dict.fromkeys(values):
             counts = self.fields.setdefault(name, Counter())
             if value in counts or len(counts) < MOST_VALUES:
                 counts[value] += 1
 
     def listed(self, mapping: Mapping, existing: Collection[str], catalogue: Catalogue) -> UnknownValues:
-        """The most frequent. ``existing``: the tables that the feed's own file has already."""
+        """Return the most frequent values. ``existing`` are the lookups that the feed's own file already has."""
         found = {name: counts.most_common(MOST_LISTED) for name, counts in self.fields.items()}
         return UnknownValues(found, "\n".join(self.lines(mapping, existing, catalogue)))
 
     def lines(self, mapping: Mapping, existing: Collection[str], catalogue: Catalogue) -> list[str]:
-        """TOML for ``[lookup.…]``; for tables that exist no heading is given, since TOML forbids a second
-        one."""
+        """Return TOML for ``[lookup.…]``. Lookups that exist get no heading, since TOML does not allow a second one."""
         lines: list[str] = []
         for field, values in self.fields.items():
             name = mapping.lookup_of(field.split("/", maxsplit=1)[0])
@@ -52,7 +51,7 @@ class UnknownCounter:
 
 
 def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:
-    """(field, value) of the places among ``problems`` that cannot be read: a lookup mends them as well."""
+    """Return (field, value) of the places among ``problems`` that cannot be read: a lookup translates them too."""
     return tuple(
         ("locations", problem.value)
         for problem in problems
@@ -63,7 +62,7 @@ def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:
 
 
 def suggestions(values: Counter[str], field: str, catalogue: Catalogue) -> dict[str, str]:
-    """Value → the name in the catalogue that it may be a misspelling of."""
+    """Return value → the name in the catalogue that it may be a misspelling of."""
     find = next((f for f in finders(catalogue).values() if f.pointer == f"/{field}"), None)
     if find is None:
         return {}

@@ -1,85 +1,95 @@
-"""The service's own shape (docs/feeds.md "The service's own shape"), written: what ``native`` reads.
+"""Feeds of the service's own shape from jobs: what ``native.reading`` reads (docs/feeds.md "The service's own shape").
 
-Every field that an input may set is there, null or not, and both application addresses as they are stored:
+Every field that a body may set is written, null or not, and both application addresses as they are stored. So
 importing an export changes nothing."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 from xml.sax.saxutils import escape
 
 import msgspec
 
-from syncd.domain import Catalogue, CatalogueEntry, Employer, Job, Salary, SalaryPeriod, exact
-from syncd.feeds.catalogue_values import catalogue_name, finders
-from syncd.feeds.native.reading import COLUMNS
+from syncd.domain import SALARY_MEMBERS, Catalogue, Employer, FieldKind, Job, JobField
+from syncd.feeds.catalogue_values import finders
+from syncd.feeds.native.shape import COLUMNS, KINDS, NATIVE_FIELDS, item_name
 
 _JSON = msgspec.json.Encoder(decimal_format="number")
-#: A parser would make a line feed of it (XML 1.0, section 2.11).
+#: A parser would read a carriage return as a line feed (XML 1.0, section 2.11).
 _XML_SAFE = {"\r": "&#13;"}
-_LISTS = {"locations": "location", "categories": "category"}
 
 Body = dict[str, Any]
 
 
-def body(job: Job, catalogue: Catalogue) -> Body:
-    """What a client would send to make this job (docs/specification.md 4.2), with the names of catalogue
-    entries beside their ids, for people."""
-    return {
-        "referenceId": job.reference_id,
-        "title": job.title,
-        "status": job.status.value,
-        "closeDate": job.close_date.isoformat(),
-        "confidential": job.confidential,
-        "autoRefresh": job.auto_refresh,
-        "locations": [{"description": place.description} for place in job.locations],
-        "categories": [_entry(id, catalogue.categories) for id in job.categories],
-        "positionType": _entry(job.position_type, catalogue.position_types),
-        "salary": None if job.salary is None else _salary(job.salary, catalogue),
-        "description": job.description,
-        "applicantRoutingType": _entry(job.routing, catalogue.routing_types),
-        "applicationEmail": job.application_email,
-        "applicationUrl": job.application_url,
-    }
-
-
-def _entry(id: int | None, entries: Mapping[int, CatalogueEntry] | Mapping[int, SalaryPeriod]) -> Body | None:
-    if id is None:
-        return None
-    entry = entries.get(id)
-    return {"id": id} if entry is None else {"id": id, "name": entry.name}
-
-
-def _salary(salary: Salary, catalogue: Catalogue) -> Body:
-    return {
-        "amount": exact(salary.amount),
-        "maxAmount": exact(salary.max_amount),
-        "period": _entry(salary.period, catalogue.periods),
-        "plusCommission": salary.plus_commission,
-    }
-
-
 def json_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
-    """One array, one job a line."""
+    """Yield one array, with one job a line."""
+    writer = _NativeWriter(catalogue)
     lead = "[\n"
     for job in jobs:
-        yield lead + _JSON.encode(body(job, catalogue)).decode()
+        yield lead + _JSON.encode(writer.body(job)).decode()
         lead = ",\n"
     yield "[]\n" if lead == "[\n" else "\n]\n"
 
 
 def xml_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
-    """``<jobs><job>…``; an empty element is a null."""
+    """Yield ``<jobs><job>…``. An empty element is a null."""
+    writer = _NativeWriter(catalogue)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<jobs>\n'
     for job in jobs:
-        yield "<job>" + _members(body(job, catalogue)) + "</job>\n"
+        yield "<job>" + _elements(writer.body(job)) + "</job>\n"
     yield "</jobs>\n"
 
 
-def _members(values: Body) -> str:
+def csv_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
+    """Yield a CSV with commas, line ends as in RFC 4180, and a byte order mark (spreadsheets need it to see UTF-8)."""
+    writer = _NativeWriter(catalogue)
+    line = csv.writer(_Line(), lineterminator="\r\n").writerow
+    yield "\ufeff" + line(COLUMNS)
+    for job in jobs:
+        yield line(writer.cells(job))
+
+
+class _NativeWriter:
+    """Writes jobs as bodies and as rows of a CSV, with the names of one catalogue."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._finders = finders(catalogue)
+
+    def body(self, job: Job) -> Body:
+        """Return what a client would send to make this job (docs/specification.md 4.2).
+
+        Entries of catalogues have their names beside their ids, for people."""
+        return {field.name: self._member(field, getattr(job, field.attribute)) for field in NATIVE_FIELDS}
+
+    def cells(self, job: Job) -> list[str]:
+        """Return the cells of ``COLUMNS``."""
+        body = self.body(job)
+        return [self._cell(body[field.name], field, member) for field, member in COLUMNS.values()]
+
+    def _member(self, field: JobField, value: Any) -> object:
+        if value is None:
+            return None
+        if field.kind is FieldKind.SALARY:
+            return {m.name: self._member(m, getattr(value, m.attribute)) for m in SALARY_MEMBERS}
+        return KINDS[field.kind].member(value, self._finders.get(field.name))
+
+    def _cell(self, value: Any, field: JobField, member: JobField | None) -> str:
+        if member is not None and value is not None:
+            field, value = member, value[member.name]
+        return "" if value is None else KINDS[field.kind].cell(value, self._finders.get(field.name))
+
+
+class _Line:
+    """A file for csv.writer that returns what is written."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _elements(values: Body) -> str:
     return "".join(_element(name, value) for name, value in values.items())
 
 
@@ -87,8 +97,8 @@ def _element(name: str, value: object) -> str:
     if value is None:
         return f"<{name}/>"
     if isinstance(value, list):
-        return f"<{name}>" + "".join(_element(_LISTS[name], item) for item in value) + f"</{name}>"
-    return f"<{name}>{_members(value) if isinstance(value, dict) else _text(value)}</{name}>"
+        return f"<{name}>" + "".join(_element(item_name(name), item) for item in value) + f"</{name}>"
+    return f"<{name}>{_elements(value) if isinstance(value, dict) else _text(value)}</{name}>"
 
 
 def _text(value: object) -> str:
@@ -97,64 +107,3 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return escape(value, _XML_SAFE)
     return format(value, "f") if isinstance(value, Decimal) else str(value)
-
-
-def csv_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
-    """Comma, RFC 4180 line ends, a byte order mark (spreadsheets need it to see UTF-8)."""
-    names = _Names(catalogue)
-    line = csv.writer(_Line(), lineterminator="\r\n").writerow
-    yield "\ufeff" + line(COLUMNS)
-    for job in jobs:
-        cells = names.cells(job)
-        yield line([cells[column] for column in COLUMNS])
-
-
-class _Line:
-    """A file for csv.writer that gives back what is written."""
-
-    def write(self, text: str) -> Any:
-        return text
-
-
-class _Names:
-    """Catalogue entries as a cell has them: by name where the name leads back to the entry, else by id."""
-
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue, self._find = catalogue, finders(catalogue)
-
-    def cells(self, job: Job) -> dict[str, object]:
-        catalogue, salary = self._catalogue, job.salary or Salary()
-        return {
-            "referenceId": job.reference_id,
-            "title": job.title,
-            "status": job.status.value,
-            "closeDate": job.close_date.isoformat(),
-            "confidential": _text(job.confidential),
-            "autoRefresh": _text(job.auto_refresh),
-            "locations": "|".join(place.description for place in job.locations),
-            "categories": "|".join(
-                self._cell("categories", id, catalogue.categories) for id in job.categories
-            ),
-            "positionType": self._cell("positionType", job.position_type, catalogue.position_types),
-            "salaryAmount": _number(salary.amount),
-            "salaryMaxAmount": _number(salary.max_amount),
-            "salaryPeriod": self._cell("period", salary.period, catalogue.periods),
-            "salaryPlusCommission": "" if job.salary is None else _text(salary.plus_commission),
-            "description": job.description,
-            "applicantRoutingType": self._cell("applicantRoutingType", job.routing, catalogue.routing_types),
-            "applicationEmail": job.application_email,
-            "applicationUrl": job.application_url,
-        }
-
-    def _cell(
-        self, field: str, id: int | None, entries: Mapping[int, CatalogueEntry] | Mapping[int, SalaryPeriod]
-    ) -> str:
-        if id is None:
-            return ""
-        name = entries[id].name if id in entries else ""
-        plain = name == name.strip() and "|" not in name and not name.isdecimal()
-        return name if plain and catalogue_name(name, self._find[field]) == id else str(id)
-
-
-def _number(value: Decimal | None) -> str:
-    return "" if value is None else _text(exact(value))

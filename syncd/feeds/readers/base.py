@@ -1,4 +1,4 @@
-"""What the four readers have in common."""
+"""What the readers of all formats have in common."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 
 from syncd.domain import FeedLimits
-from syncd.errors import FeedError
+from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.records import Format, Known, Record
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.source import Utf8Source
 
 
 class BaseReader(ABC):
-    """The public face of a FeedReader, and the count of its records."""
+    """The attributes of a FeedReader, and the count of its records."""
 
     format: Format
 
-    def __init__(self, source: Source, limits: FeedLimits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, limits: FeedLimits, known: Known | None) -> None:
         self.declared: int | None = None
         self.header: list[str] | None = None
         self.mended = False
@@ -28,7 +28,7 @@ class BaseReader(ABC):
         self._line = 1
 
     @property
-    def source(self) -> Source:
+    def source(self) -> Utf8Source:
         """The bytes that are read: their encoding, and the start of the file in UTF-8."""
         return self._source
 
@@ -38,13 +38,11 @@ class BaseReader(ABC):
         return self._number
 
     def count_from(self, number: int) -> None:
-        """``number`` records came before the first one of this reader."""
+        """Number the records on from ``number``, the last one before this reader."""
         self._number = self._before = number
 
     def member_of(self, number: int) -> str | None:
-        """The file of the archive that the record with that number came from; None where there is one file
-        only.
-        """
+        """Return the file of the archive that the record with this number came from; None if there is one file only."""
         return None
 
     @abstractmethod
@@ -62,13 +60,20 @@ class BaseReader(ABC):
             skip = max(0, skip - len(chunk))
 
     def _ask(self, digests: list[bytes]) -> Collection[bytes]:
+        """Those of ``digests`` whose records are known."""
         return frozenset(self._known(digests)) if self._known is not None and digests else ()
 
     def _next(self) -> int:
-        """The number of the record that comes now."""
+        """The number of the record that comes now. Raise FeedError ``limit_exceeded``."""
         self._number += 1
         if self._number > self._limits.rows:
-            raise FeedError(
-                "limit_exceeded", f"more than {self._limits.rows} rows ([limits] rows)", line=self._line
-            )
+            detail = f"more than {self._limits.rows} rows ([limits] rows)"
+            raise FeedError("limit_exceeded", detail, line=self._line)
         return self._number
+
+
+def too_long(size: int, limits: FeedLimits) -> Problem | None:
+    """Return the problem of a record of ``size`` bytes, if that is more than a record may have."""
+    if size <= limits.record:
+        return None
+    return Problem("", "too_long", f"the record is longer than {limits.record} bytes ([limits] record)", size)

@@ -11,7 +11,7 @@ from syncd.feeds.readers.records import Format
 _HTML = re.compile(
     rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", re.DOTALL
 )
-#: Offset, bytes, what they are the beginning of. What is unpacked has been unpacked when this is asked.
+#: Offset, bytes, and what a file with these bytes is. Archives that are unpacked have been unpacked before.
 _MAGIC = (
     (0, b"\x1f\x8b", "an archive within an archive"),
     (0, b"PK\x03\x04", "an archive or a spreadsheet within an archive"),
@@ -35,27 +35,27 @@ ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
 
 
 def refuse_page(head: bytes) -> None:
-    """Raises FeedError ``not_a_feed`` for an HTML page, which a web server may send in place of the feed."""
+    """Raise FeedError ``not_a_feed`` for an HTML page, which a web server may send in place of the feed."""
     if _HTML.match(head):
         raise FeedError("not_a_feed", "this is an HTML page, not a feed", line=1)
 
 
 def refuse_foreign(raw: bytes) -> None:
-    """Raises FeedError ``not_a_feed`` for the well-known things that are none."""
+    """Raise FeedError ``not_a_feed`` for well-known kinds of files that are not feeds."""
     for offset, magic, what in _MAGIC:
         if raw.startswith(magic, offset):
             raise FeedError("not_a_feed", f"this is {what}, not a feed")
 
 
 def banner(head: bytes) -> int:
-    """Length of the text that a browser or server has put before an XML declaration; 0 if there is none."""
+    """Return the length of the text that a browser or server has put before an XML declaration; 0 if there is none."""
     return max(0, head.find(b"<?xml", 0, 4096)) if not head.lstrip().startswith(b"<") else 0
 
 
 def detect(head: bytes, *, recover: bool = False) -> Format:
-    """``head``: the start of the file in UTF-8. Raises FeedError ``not_well_formed`` for XML with a banner
-    before it, unless it is to be read leniently.
-    """
+    """Return the format of a file that begins with ``head``, in UTF-8.
+
+    Raise FeedError ``not_well_formed`` for XML with text before it, unless it is to be read leniently."""
     text = head.lstrip()
     if text.startswith(b"<"):
         return "xml"

@@ -1,4 +1,4 @@
-"""The header of a table: what its columns are called."""
+"""The header of a table: the names of its columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from syncd.feeds.readers.spec import header_key
 
 
 def check_header(cells: list[str], limits: FeedLimits, line: int) -> None:
-    """Raises FeedError ``limit_exceeded``, and ``bad_header`` for columns without a name or with the same."""
+    """Raise FeedError ``limit_exceeded``, and ``bad_header`` for columns without a name or with the same name."""
     if len(cells) > limits.columns:
         detail = f"{len(cells)} columns, more than {limits.columns} ([limits] columns)"
         raise FeedError("limit_exceeded", detail, line=line)

@@ -1,8 +1,7 @@
-"""Readers: a feed file as a stream of Records, in flat memory, whatever its format and encoding.
+"""Open a feed file with the reader of its format.
 
-``open_reader`` looks at the first megabyte only; everything that is wrong further on comes as FeedError
-while iterating. Given ``known``, the readers skip the parsing of records whose digest it knows; the file is
-still judged to its last byte."""
+``open_reader`` looks at the first megabyte only. What is wrong further on is raised as FeedError while iterating. With
+``known``, the readers do not parse records whose digest is known; the file is still checked to its last byte."""
 
 from __future__ import annotations
 
@@ -18,29 +17,35 @@ from syncd.feeds.readers.detect import detect, refuse_foreign, refuse_page
 from syncd.feeds.readers.json import JsonLinesReader, JsonReader
 from syncd.feeds.readers.packed import GZIP, Opener, Stream, gunzip
 from syncd.feeds.readers.records import FeedReader, Format, Known
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec, element_path, header_key, member_path
 from syncd.feeds.readers.xlsx import XlsxReader, is_spreadsheet
 from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
 from syncd.feeds.readers.zip_archive import ZIP, Archive, ZipReader
 
-__all__ = ["ReadSpec", "element_path", "header_key", "member_path", "open_reader", "read_stream"]
+__all__ = [
+    "FeedLimits",
+    "ReadSpec",
+    "element_path",
+    "header_key",
+    "member_path",
+    "open_reader",
+    "read_stream",
+]
 
-_Reader = Callable[[Source, ReadSpec, FeedLimits, Known | None], BaseReader]
+_Reader = Callable[[Utf8Source, ReadSpec, FeedLimits, Known | None], BaseReader]
 _READERS: dict[Format, _Reader] = {
     "csv": CsvReader,
     "xml": XmlReader,
     "json": JsonReader,
     "jsonl": JsonLinesReader,
 }
-#: So much of a file shows what kind of thing it is.
+#: This many bytes show what kind of file it is.
 _START = 512
 
 
 def open_reader(path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | None = None) -> FeedReader:
-    """A reader of the file at ``path``. Raises FeedError for what its start shows already; OSError as it
-    comes.
-    """
+    """Return a reader of the file at ``path``. Raise FeedError for what its start already shows, and OSError."""
 
     def opener() -> BinaryIO:
         return path.open("rb", buffering=0)
@@ -49,7 +54,7 @@ def open_reader(path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | N
 
 
 def read_stream(opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None = None) -> FeedReader:
-    """The same over anything that can be opened from its start more than once."""
+    """Return a reader of anything that can be opened from its start more than once."""
 
     def member(content: Callable[[], Stream], number: int = 0, like: Format | None = None) -> BaseReader:
         reader = _read_plain(content, spec, limits, known, like)
@@ -74,9 +79,9 @@ def _read_plain(
     known: Known | None,
     like: Format | None = None,
 ) -> BaseReader:
-    """``like``: the format of what came before it in the same archive."""
+    """``like`` is the format of the files before it in the same archive."""
     refuse_foreign(_start(opener))
-    source = Source(opener, spec.encoding, limits)
+    source = Utf8Source(opener, spec.encoding, limits)
     refuse_page(source.head)
     form = spec.format or detect(source.head, recover=spec.recover)
     if (like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object

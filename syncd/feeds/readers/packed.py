@@ -1,5 +1,4 @@
-"""What is unpacked on the way from a compressed file to its reader: never to disk, never much at a time, and
-never without end."""
+"""Compressed files, unpacked on the way to their reader: never to disk, little at a time, and within limits."""
 
 from __future__ import annotations
 
@@ -14,17 +13,17 @@ from zipfile import BadZipFile
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 
-#: Opens the file from its start; what comes can be sought in.
+#: Opens the file from its start, as a stream that can seek.
 Opener = Callable[[], BinaryIO]
 
 GZIP = b"\x1f\x8b"
-#: Up to here the ratio does not count: so little harms nobody, and the smallest files shrink the most.
+#: Up to this size the ratio does not count: it does no harm, and the smallest files shrink the most.
 _HARMLESS = 1 << 20
 _STEP = 1 << 14
 
 
 class Stream(Protocol):
-    """As much of a file as a reader needs. ``read`` gives all that was asked for, but at the end."""
+    """The part of a file object that a reader needs. ``read`` returns as much as is asked for, except at the end."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -34,9 +33,8 @@ class Stream(Protocol):
 class Unpacked:
     """The content of a compressed stream as a Stream.
 
-    ``place`` tells how far the compressed file was read, in bytes; ``before`` is what other members of the
-    same archive came to already. Raises FeedError ``limit_exceeded``, ``truncated``, ``bad_archive``.
-    """
+    ``place`` returns how far the compressed file was read, in bytes; ``before`` is the size of the other members of the
+    same archive so far. Raise FeedError ``limit_exceeded``, ``truncated``, ``bad_archive``."""
 
     def __init__(
         self,
@@ -81,7 +79,7 @@ class Unpacked:
 
 
 def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:
-    """Raises FeedError ``limit_exceeded`` where ``packed`` bytes became more than they may."""
+    """Raise FeedError ``limit_exceeded`` if ``packed`` bytes have become more than they may."""
     if expanded > limits.file:
         detail = f"the archive expands to more than {limits.file} bytes"
         raise FeedError("limit_exceeded", f"{detail} ([limits] file)")
@@ -91,7 +89,7 @@ def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:
 
 
 def gunzip(opener: Opener, limits: FeedLimits) -> Callable[[], Unpacked]:
-    """Opens the content of the gzip file that ``opener`` opens."""
+    """Return a function that opens the content of the gzip file that ``opener`` opens."""
 
     def open_content() -> Unpacked:
         raw = opener()
@@ -104,7 +102,7 @@ def gunzip(opener: Opener, limits: FeedLimits) -> Callable[[], Unpacked]:
 
 @contextmanager
 def unpacking() -> Iterator[None]:
-    """What the libraries say of a damaged archive as FeedError ``truncated`` or ``bad_archive``."""
+    """Raise what the libraries say of a damaged archive as FeedError ``truncated`` or ``bad_archive``."""
     try:
         yield
     except EOFError:

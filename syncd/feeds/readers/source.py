@@ -1,8 +1,7 @@
-"""The bytes of a feed file as a stream of UTF-8 chunks, whatever encoding they came in.
+"""The bytes of a feed file as a stream of UTF-8 chunks, in whatever encoding they came.
 
-Where the encoding comes from, strongest first: the feed's setting, a byte order mark, the XML declaration,
-strict UTF-8 over the first chunk that is not plain ASCII, Windows-1252. UTF-8 is passed on unchecked: the
-parsers check what they parse."""
+The encoding is, the strongest first: the feed's setting, a byte order mark, the XML declaration, UTF-8 if the first
+chunk that is not ASCII is valid, Windows-1252. UTF-8 is passed on unchecked: the parsers check what they parse."""
 
 from __future__ import annotations
 
@@ -29,12 +28,12 @@ _SPOKEN = {"charmap": "Windows-1252 (or the one-byte encoding that was named)"}
 _DECLARED = re.compile(rb"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
 
 
-class Source:
-    """One pass or several over the same bytes. ``head``: the first chunk in UTF-8, without a byte order
-    mark. ``encoding`` is a codec name, "guess" while all bytes so far were ASCII. ``whole``: the head is
-    the whole file. ``size`` counts the bytes of the content so far, ``bytes_read`` those of the file: fewer,
-    where it is compressed. Raises FeedError (``empty_file``, ``bad_encoding``, ``limit_exceeded``).
-    """
+class Utf8Source:
+    """One pass or several over the same bytes. Raise FeedError ``empty_file``, ``bad_encoding``, ``limit_exceeded``.
+
+    ``head`` is the first chunk in UTF-8, without a byte order mark; ``whole``: it is the whole file. ``encoding`` is a
+    codec's name, "guess" while all bytes so far were ASCII. ``size`` counts the bytes of the content so far,
+    ``bytes_read`` those of the file: fewer, if it is compressed."""
 
     def __init__(self, opener: Callable[[], Stream], encoding: str | None, limits: FeedLimits) -> None:
         self._open = opener
@@ -50,9 +49,7 @@ class Source:
         self.head = raw[self._skip :] if decoder is None else _decode(decoder, raw[self._skip :], self._skip)
 
     def chunks(self) -> Iterator[bytes]:
-        """The file from its start, in UTF-8; a chunk may end inside a character only where the file was
-        UTF-8.
-        """
+        """Yield the file from its start, in UTF-8. A chunk may end inside a character only if the file is UTF-8."""
         decoder = None if self.encoding == "guess" else _transcoder(self.encoding)
         guessing = self.encoding == "guess"
         self.bytes_read = self.size = 0
@@ -79,7 +76,7 @@ class Source:
 
 
 def _encoding(raw: bytes, setting: str | None) -> tuple[str, int]:
-    """Codec name and the length of the byte order mark."""
+    """The codec's name and the length of the byte order mark."""
     mark, marked = next(((len(bom), name) for bom, name in _BOMS if raw.startswith(bom)), (0, None))
     declared = _DECLARED.match(raw[:4096])
     name = setting or marked or _wide(raw) or (declared.group(1).decode() if declared else None)
@@ -96,7 +93,7 @@ def _encoding(raw: bytes, setting: str | None) -> tuple[str, int]:
 
 
 def _wide(raw: bytes) -> str | None:
-    """UTF-16 without a mark: of the first two characters, both ASCII in every feed, one byte is NUL."""
+    """UTF-16 without a mark: the first two characters are ASCII in every feed, so one byte of each is NUL."""
     start = [byte == 0 for byte in raw[:4]]
     if start == [False, True, False, True]:
         return "utf-16-le"
@@ -104,9 +101,7 @@ def _wide(raw: bytes) -> str | None:
 
 
 def _guess(raw: bytes, start: int) -> str:
-    """UTF-8 if ``raw`` is (but for a character cut off at its end), else Windows-1252, unless it is broken
-    UTF-8.
-    """
+    """UTF-8 if ``raw`` is (except for a character cut off at its end), else Windows-1252, unless it is broken UTF-8."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(raw)
         return "utf-8"
@@ -137,7 +132,7 @@ def _decode(decoder: codecs.IncrementalDecoder, raw: bytes, start: int, *, final
 
 
 def _not_text(error: UnicodeDecodeError, *, final: bool) -> str:
-    """In the reader's words: codecs call Windows-1252 ``charmap``, and count from the start of a chunk."""
+    """The codec's complaint in plain words: codecs call Windows-1252 ``charmap``, and count from the start of a chunk."""
     name = _SPOKEN.get(error.encoding, error.encoding.upper())
     if final:
         return f"the file ends within a character of {name}"

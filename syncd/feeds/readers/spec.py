@@ -1,6 +1,4 @@
-"""How to read a feed file: the ``[read]`` section of its configuration, and the names that columns are
-known by.
-"""
+"""How a feed file is read: the ``[read]`` section of its configuration, and the names that columns are known by."""
 
 from __future__ import annotations
 
@@ -13,15 +11,16 @@ from syncd.feeds.readers.records import Format
 
 @dataclass(frozen=True, slots=True)
 class ReadSpec:
-    """None means: find it out from the content.
+    """The ``[read]`` section. None: find it out from the content.
 
-    ``records``: XML element path (``/source/job``), JSON path to the array (``data.jobs``) or to all members of an
-    object (``data.jobs.*``); CSV has none.
-    ``encoding`` wins over the file's own declaration. ``sheet``: the name of a spreadsheet's sheet (None: the
-    first that is not hidden). ``recover``: XML is read leniently, and nothing may
-    be archived from it. ``outside``: the mapping looks at more of the file than the record itself
-    (``../@country``), so what stands before the records counts as part of each of them; where no selector
-    does, say False, or a date in the feed's header makes every row look new each time."""
+    ``records`` is an XML element path (``/source/job``), or a JSON path to the array (``data.jobs``) or to all members
+    of an object (``data.jobs.*``); CSV has none. ``encoding`` wins over the file's own declaration. ``sheet`` is the
+    name of a spreadsheet's sheet (None: the first that is not hidden). ``recover``: XML is read leniently, and nothing
+    may be archived from it.
+
+    ``outside``: the mapping looks at more of the file than the record (``../@country``), so what stands before the
+    records counts as part of each of them. Where no selector does, it must be False, or a date in the feed's header
+    makes every row look new each time."""
 
     format: Format | None = None
     records: str | None = None
@@ -33,14 +32,13 @@ class ReadSpec:
 
 
 def header_key(name: str) -> str:
-    """What a CSV column is known by: its name without case and surrounding space."""
+    """Return what a CSV column is known by: its name without case and surrounding space."""
     return name.strip().casefold()
 
 
 def element_path(text: str) -> tuple[str, ...]:
-    """``/source/job`` as its steps, namespace prefixes dropped (``*`` matches any name). Raises ValueError
-    for what is no path.
-    """
+    """Return the steps of ``/source/job``, without namespace prefixes (``*`` matches any name). Raise ValueError for
+    what is not a path."""
     steps = tuple(step.rsplit(":", 1)[-1].strip() for step in text.strip().strip("/").split("/"))
     if not all(
         step == "*" or step.replace("-", "").replace("_", "").replace(".", "").isalnum() for step in steps
@@ -54,9 +52,10 @@ EACH = "*"
 
 
 def member_path(text: str) -> tuple[str, ...]:
-    """``data.jobs`` (or ``$.data.jobs[*]``, ``/data/jobs``) as its member names; ``$`` alone is the root itself, and
-    ``*`` at the end (``data.jobs.*``, or alone) each member of an object. Raises ValueError for what is no path.
-    """
+    """Return the names in ``data.jobs`` (or ``$.data.jobs[*]``, ``/data/jobs``). ``$`` alone is the root itself, and
+    ``*`` at the end (``data.jobs.*``, or alone) each member of an object.
+
+    Raise ValueError for what is not a path."""
     bare = text.strip().removeprefix("$").removesuffix("[*]").removesuffix("[]").strip("./")
     steps = tuple(bare.replace("/", ".").split(".")) if bare else ()
     if any(not step or "[" in step for step in steps):
@@ -67,9 +66,8 @@ def member_path(text: str) -> tuple[str, ...]:
 
 
 def asked_path(records: str, parse: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
-    """``[read] records`` as the steps of a path in the file's own format, which the setting may not have been written
-    for. Raises FeedError ``no_records_path``.
-    """
+    """Return ``[read] records`` as the steps of a path in the file's own format, which the setting may not have been
+    written for. Raise FeedError ``no_records_path``."""
     try:
         return parse(records)
     except ValueError as error:

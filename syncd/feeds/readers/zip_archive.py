@@ -1,6 +1,6 @@
 """Zip archives: their members, in the archive's order, are one feed.
 
-Members are read as they come out of the archive; their names are for messages only and never paths."""
+Members are read as they come out of the archive. Their names are for messages only and never used as paths."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
 _END = b"PK\x05\x06"
 _END_SIZE = 22
 
-#: Makes the reader of one member, whose records are numbered on from the number given. The format is that of
-#: the members before it.
+#: Makes the reader of one member, whose records are numbered on from the given number. The format is that of the
+#: members before it.
 Member = Callable[[Callable[[], Stream], int, Format | None], BaseReader]
 
 
 class Archive:
-    """An open zip file of ``size`` bytes. Raises FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what its
-    directory shows.
-    """
+    """An open zip file of ``size`` bytes. Raise FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what
+    its directory shows."""
 
     def __init__(self, raw: BinaryIO, limits: FeedLimits) -> None:
         self._raw, self._limits = raw, limits
@@ -51,8 +50,8 @@ class Archive:
         return self._raw.tell()
 
     def members(self) -> list[zipfile.ZipInfo]:
-        """The files in it, without what other systems put beside them unasked."""
-        listed = self.zip.infolist()  # whose is_dir() cannot bear a name that is empty
+        """Return the files in it, without those that other systems add unasked."""
+        listed = self.zip.infolist()  # whose is_dir() fails for an empty name
         found = [i for i in listed if not i.filename.endswith("/") and not _is_litter(i.filename)]
         for info in found:
             self.check(info)
@@ -61,7 +60,7 @@ class Archive:
         return found
 
     def check(self, info: zipfile.ZipInfo) -> None:
-        """Raises FeedError ``bad_archive`` for a member that cannot be read."""
+        """Raise FeedError ``bad_archive`` for a member that cannot be read."""
         if info.flag_bits & 0x41:
             raise FeedError("bad_archive", f"{shown(info)} is encrypted; send it without a password")
         if info.compress_type not in _METHODS:
@@ -69,7 +68,7 @@ class Archive:
             raise FeedError("bad_archive", f"{shown(info)} is compressed by {method}; only deflate is read")
 
     def open(self, info: zipfile.ZipInfo, before: int = 0) -> Unpacked:
-        """The content of one member; ``before`` is what others have come to."""
+        """Return the content of one member. ``before`` is the size of those before it."""
         with unpacking():
             content = self.zip.open(info)
         return Unpacked(content, self._raw.tell, self._limits, before=before)
@@ -88,10 +87,9 @@ class Archive:
 class ZipReader(BaseReader):
     """See FeedReader. The first member decides the format; CSV members have one and the same header.
 
-    ``declared`` is the sum of what the members declare, or that number itself where all say the same: then
-    they are pages of one list. Raises what the members' readers raise, the member's name first, and
-    FeedError ``bad_archive``, ``bad_header``.
-    """
+    ``declared`` is the sum of what the members declare, or that number itself where all say the same: then they are
+    pages of one list. Raise what the members' readers raise, with the member's name first, and FeedError
+    ``bad_archive``, ``bad_header``."""
 
     def __init__(self, opener: Opener, limits: FeedLimits, member: Member, archive: Archive) -> None:
         self._opener, self._member = opener, member
@@ -106,14 +104,14 @@ class ZipReader(BaseReader):
         self._names: list[str] = []
 
     def member_of(self, number: int) -> str | None:
-        """As far as was read."""
+        """Return the name of the member, as far as the archive was read."""
         if not self._several:
             return None
         return self._names[bisect_right(self._begins, number) - 1]
 
     @property
     def records_path(self) -> tuple[str, ...]:
-        """The members that lead to the records in the first file, where that is JSON."""
+        """The names that lead to the records in the first file, if that is JSON."""
         path: tuple[str, ...] = getattr(self._first, "records_path", ())
         return path
 
@@ -167,8 +165,7 @@ class ZipReader(BaseReader):
 
 
 class _Bounded:
-    """The file under an archive, whose list of members, the one thing that is read at once, may only be so
-    long."""
+    """The file under an archive. The list of its members is the only part that is read at once, and is limited in size."""
 
     def __init__(self, raw: BinaryIO, most: int) -> None:
         self._raw, self._most, self.listed = raw, most, False
@@ -193,7 +190,7 @@ def _open(raw: _Bounded) -> zipfile.ZipFile:
 
 
 def shown(info: zipfile.ZipInfo) -> str:
-    """The member's name, fit for a message."""
+    """Return the member's name, fit for a message."""
     name = "".join(char if char.isprintable() else "?" for char in info.filename)
     return name if len(name) <= 80 else f"{name[:40]}…{name[-39:]}"
 

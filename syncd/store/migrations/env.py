@@ -2,15 +2,8 @@
 
 from alembic import context
 
-from syncd.store.search_index import TABLES
 from syncd.store.tables import metadata
 
-context.configure(
-    connection=context.config.attributes["connection"],
-    target_metadata=metadata,
-    render_as_batch=True,
-    compare_type=True,
-    include_name=lambda name, kind, _parents: kind != "table" or name not in TABLES,
-)
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 with context.begin_transaction():
     context.run_migrations()

@@ -19,7 +19,7 @@ from syncd.sync.arrival.claims import Claimed
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.filing import file_away
 from syncd.sync.arrival.retry import can_pass
-from syncd.sync.report import refresh_reports, written_reports
+from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
 
 log = structlog.get_logger("syncd.sync")

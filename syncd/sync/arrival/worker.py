@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -75,9 +75,10 @@ class FeedTurns:
 
 
 class Worker:
-    """Takes files from the folders of all feeds and runs them, in one thread. ``feeds`` may be replaced between ticks.
+    """Takes files from the folders of all feeds and runs them, in one thread.
 
-    ``drop``: the drop folder, whose unexpected files are reported. For the other arguments see ``ArrivalContext``."""
+    ``unusable``: the names of feeds whose files are left alone. ``drop``: the drop folder, whose unexpected files are
+    reported. For the other arguments see ``ArrivalContext``."""
 
     def __init__(
         self,
@@ -85,6 +86,7 @@ class Worker:
         feeds: Mapping[str, Feed],
         importer: Importer,
         *,
+        unusable: Collection[str] = (),
         drop: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -94,7 +96,7 @@ class Worker:
     ) -> None:
         self._ctx = ArrivalContext(store, importer, monotonic, sleep, stop, at, ended)
         self._drop = drop
-        self._feeds = dict(feeds)
+        self._feeds, self._unusable = dict(feeds), unusable
         self._turns: dict[str, FeedTurns] = {}
         self._reported: set[tuple[str, str]] = set()
 
@@ -106,7 +108,7 @@ class Worker:
 
     @property
     def degraded(self) -> dict[str, str]:
-        """By feed: what is wrong with its folder or its file, and not with the service."""
+        """Feed → what keeps its files, and no others, from being worked on."""
         return {
             name: turns.waiting for name, turns in self._turns.items() if turns.waiting and turns.degraded
         }
@@ -118,9 +120,9 @@ class Worker:
         dues = [turns.due for turns in self._turns.values() if turns.due is not None]
         return max(0.0, min(dues) - self._ctx.monotonic()) if dues else None
 
-    def change_feeds(self, feeds: Mapping[str, Feed]) -> None:
-        """Use these feeds from the next tick on."""
-        self._feeds = dict(feeds)
+    def change_feeds(self, feeds: Mapping[str, Feed], unusable: Collection[str] = ()) -> None:
+        """Use these feeds from the next tick on. Not while a tick runs."""
+        self._feeds, self._unusable = dict(feeds), unusable
 
     def tick(self) -> list[Run]:
         """Visit each feed once and run all that is complete. Return the runs that ended, in order.
@@ -165,7 +167,10 @@ class Worker:
         }
         if self._drop is not None:
             with suppress(OSError):
-                found |= {("", file.name): file.why for file in unexpected_in(self._drop, set(self._feeds))}
+                found |= {
+                    ("", file.name): file.why
+                    for file in unexpected_in(self._drop, {*self._feeds, *self._unusable})
+                }
         for (feed, name), why in found.items():
             if (feed, name) not in self._reported:
                 log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=why)

@@ -13,6 +13,7 @@ from syncd.sync.files.descriptors import (
 )
 from syncd.sync.files.folders import (
     ensure_subfolder,
+    folder_faults,
     moving_to,
     open_folder,
     open_folder_in,
@@ -56,6 +57,7 @@ __all__ = [
     "display_name",
     "ensure_subfolder",
     "filed_name",
+    "folder_faults",
     "inherit_group",
     "is_filed_as",
     "is_own_file",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from syncd.errors import UnusableFolder
 from syncd.sync.files.descriptors import kind_of
-from syncd.sync.files.names import CLAIMED
+from syncd.sync.files.names import CLAIMED, DONE, FAILED
 
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OTHERS = 0o077
@@ -73,6 +73,24 @@ def moving_to(place: Path) -> Iterator[None]:
         raise other_file_system(place) if error.errno == errno.EXDEV else error from None
 
 
+def folder_faults(folder: Path) -> list[str]:
+    """Return why a feed's folder, or one of the three inside it, cannot be used. Makes and changes nothing; a folder that
+    is missing is not a fault."""
+    return _faults(folder) or [fault for name in (CLAIMED, DONE, FAILED) for fault in _faults(folder / name)]
+
+
+def _faults(place: Path) -> list[str]:
+    try:
+        with suppress(FileNotFoundError), open_folder(place) as fd:
+            if place.name == CLAIMED:
+                _check_owner(fd, place)
+    except UnusableFolder as error:
+        return [str(error)]
+    except OSError as error:
+        return [f"{place}: {error.strerror}; syncd's user needs to read, write and enter it"]
+    return []
+
+
 def _open(name: str | Path, place: Path, outer: int | None = None) -> int:
     try:
         return os.open(name, _FLAGS, dir_fd=outer)
@@ -88,16 +106,21 @@ def _open(name: str | Path, place: Path, outer: int | None = None) -> int:
 
 def _close_to_others(fd: int, place: Path) -> None:
     """Take the rights of all other users; an installation that was copied may have given them some."""
-    found, user = os.fstat(fd), os.geteuid()
-    if found.st_uid != user:
-        why = f"belongs to the user {found.st_uid}, not to syncd's user {user}: remove it, and syncd makes its own"
-        raise UnusableFolder(place, why)
-    if found.st_mode & _OTHERS:
-        os.fchmod(fd, stat.S_IMODE(found.st_mode) & ~_OTHERS)
+    _check_owner(fd, place)
+    mode = stat.S_IMODE(os.fstat(fd).st_mode)
+    if mode & _OTHERS:
+        os.fchmod(fd, mode & ~_OTHERS)
         mode = stat.S_IMODE(os.fstat(fd).st_mode)
         if mode & _OTHERS:
             why = f"can be entered by other users (mode {mode:04o}), and its file system does not let that be changed"
             raise UnusableFolder(place, why)
+
+
+def _check_owner(fd: int, place: Path) -> None:
+    owner, user = os.fstat(fd).st_uid, os.geteuid()
+    if owner != user:
+        why = f"belongs to the user {owner}, not to syncd's user {user}: remove it, and syncd makes its own"
+        raise UnusableFolder(place, why)
 
 
 def _forbidden(place: Path, what: str, error: OSError) -> UnusableFolder:

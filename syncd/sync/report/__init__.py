@@ -1,15 +1,28 @@
-"""Reports of runs: as data (``reports``), as a page (``html``), and as files beside a run's file (``report_files``)."""
+"""Reports of runs as data. The files that are made of them are in ``syncd.sync.report.files``."""
 
-from syncd.sync.report.report_files import refresh_reports, written_reports
-from syncd.sync.report.reports import planned_report, report
-from syncd.sync.report.run_json import rejected_json, run_json, unknown_json
+from syncd.sync.report.held_plan import ShownPlan
+from syncd.sync.report.reports import FORMAT, report
+from syncd.sync.report.run_json import (
+    change_json,
+    field_of,
+    particulars,
+    rejected_json,
+    run_json,
+    unknown_json,
+    warning_json,
+    would_archive_json,
+)
 
 __all__ = [
-    "planned_report",
-    "refresh_reports",
+    "FORMAT",
+    "ShownPlan",
+    "change_json",
+    "field_of",
+    "particulars",
     "rejected_json",
     "report",
     "run_json",
     "unknown_json",
-    "written_reports",
+    "warning_json",
+    "would_archive_json",
 ]

@@ -10,7 +10,8 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from syncd.domain import Run, RunState
-from syncd.store import Store, Tx, jobs, runs
+from syncd.store import Store, Tx, history, jobs, results, runs
+from syncd.sync.report.held_plan import ShownPlan
 from syncd.sync.report.run_json import (
     change_json,
     rejected_json,
@@ -19,7 +20,6 @@ from syncd.sync.report.run_json import (
     warning_json,
     would_archive_json,
 )
-from syncd.sync.run import Planned, ShownPlan
 
 FORMAT = "syncd.report/1"
 #: The most entries of each list.
@@ -37,23 +37,6 @@ def report(
     return store.read(lambda tx: _report(tx, run_id, most, would_archive))
 
 
-def planned_report(planned: Planned) -> dict[str, Any]:
-    """Return the report of a dry run, with all entries. Its ``state`` is ``planned``, and it has no ``id``."""
-    going = [change for change in planned.changes if change.archives]
-    archived = ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going)
-    return {
-        "format": FORMAT,
-        **run_json(planned.run),
-        "id": None,
-        "state": "planned",
-        "phases": {},
-        "wouldArchive": would_archive_json(len(going), archived),
-        "rejectedRows": [rejected_json(row) for row in planned.rejected],
-        "warnings": [warning_json(warning) for warning in planned.warnings],
-        "changes": [change_json(c.action, c.reference_id, c.job_id, c.fields) for c in planned.changes],
-    }
-
-
 def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[str, Any]:
     run = runs.get(tx, run_id)
     return {
@@ -61,19 +44,19 @@ def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[s
         **run_json(run),
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
         "wouldArchive": _would_archive(tx, run, would_archive),
-        "rejectedRows": [rejected_json(row) for row in _first(runs.rejected_rows(tx, run_id), most)],
-        **unknown_json(runs.unknown(tx, run_id)),
-        "warnings": [warning_json(warning) for warning in _first(runs.warnings(tx, run_id), most)],
+        "rejectedRows": [rejected_json(row) for row in _first(results.rejected_rows(tx, run_id), most)],
+        **unknown_json(results.unknown(tx, run_id)),
+        "warnings": [warning_json(warning) for warning in _first(results.warnings(tx, run_id), most)],
         "changes": [
             change_json(c.action, c.reference_id, c.job_id, c.before or ())
-            for c in _first(runs.changes(tx, run_id), most)
+            for c in _first(history.of_run(tx, run_id), most)
         ],
     }
 
 
 def _would_archive(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:
     """Return what a held run waits to archive, None for any other run."""
-    payload = runs.plan(tx, run.id) if run.state is RunState.HELD else None
+    payload = results.plan(tx, run.id) if run.state is RunState.HELD else None
     if payload is None:
         return None
     shown = ShownPlan.from_bytes(payload)

@@ -11,7 +11,6 @@ from typing import Any
 
 from syncd.domain import FeedWarning, RejectedRow, Run, UnknownValues
 from syncd.errors import Problem
-from syncd.sync.run import particulars
 
 #: The most characters of a value at fault.
 VALUE = 300
@@ -24,6 +23,23 @@ def run_json(run: Run) -> dict[str, Any]:
         "claimedAt": _instant(run.claimed_at),
         "endedAt": _instant(run.ended_at),
         "counts": asdict(run.counts),
+    }
+
+
+def particulars(run: Run) -> dict[str, object]:
+    """Return what the run is about, its state and its file as plain values."""
+    return {
+        "feed": run.feed,
+        "employer": run.employer,
+        "kind": run.kind.value,
+        "state": run.state.value,
+        "holds": run.holds.value if run.holds else None,
+        "withheld": run.withheld,
+        "reason": run.reason,
+        "attempt": run.attempt,
+        "file": run.file,
+        "size": run.size,
+        "sha256": run.sha256,
     }
 
 
@@ -76,6 +92,11 @@ def change_json(
     action: str, reference: str | None, job_id: int | None, fields: Iterable[str]
 ) -> dict[str, Any]:
     return {"action": action, "referenceId": reference, "jobId": job_id, "fields": sorted(fields)}
+
+
+def field_of(pointer: str) -> str:
+    """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
+    return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"
 
 
 def _problem(problem: Problem) -> dict[str, Any]:

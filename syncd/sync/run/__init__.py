@@ -12,7 +12,7 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
                   (``deciding``). The result is a plan: counts, a tally for the guard, a digest.
 4. guard          ``syncd.domain`` decides on the tally whether a person has to be asked first.
 5. ``applier``    Rows, then missing jobs, are written in batches. Each batch is decided again in its transaction.
-6. ``ending``     State, counts, rejected rows, warnings and, for a held run, the plan that a person sees (``held_plan``)
+6. ``ending``     State, counts, rejected rows, warnings and, for a held run, the plan that a person sees (``syncd.sync.report``)
                   are stored; one log event has all figures (``events``).
 
 ``importer`` has the three ways through these steps: normal, approved by a person (``approval``), and dry. A run can
@@ -20,11 +20,10 @@ be cut off at any instant and run again: the result is the same. ``checking`` is
 would reject."""
 
 from syncd.sync.run.approval import NotHeld
-from syncd.sync.run.checking import Checker, CheckResult, field_of
+from syncd.sync.run.checking import Checker, CheckResult
 from syncd.sync.run.context import Progress
-from syncd.sync.run.events import particulars, reconciled
+from syncd.sync.run.events import reconciled
 from syncd.sync.run.feed import Feed, Stopped
-from syncd.sync.run.held_plan import ShownPlan
 from syncd.sync.run.importer import Importer, Planned
 from syncd.sync.run.planner import PlannedChange
 from syncd.sync.run.rejects import RejectsWriter
@@ -41,10 +40,7 @@ __all__ = [
     "PlannedChange",
     "Progress",
     "RejectsWriter",
-    "ShownPlan",
     "SourceFile",
     "Stopped",
-    "field_of",
-    "particulars",
     "reconciled",
 ]

@@ -214,8 +214,8 @@ class Applier:
     def _write(self, tx: Tx, changes: list[Change | NewJob], owned: list[_Owned]) -> None:
         feed, run = self._this.feed, self._this.run
         stored = apply(tx, changes, self._actor, run_id=run.id) if changes else []
-        new: list[tuple[feeds.FeedRow, bool]] = []
-        others: list[feeds.FeedRow] = []
+        new: list[tuple[feeds.Written, bool]] = []
+        others: list[feeds.Written] = []
         for row, at, sent, due in owned:
             job = stored[at]
             if sent is None:

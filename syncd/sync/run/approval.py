@@ -14,11 +14,11 @@ from pathlib import Path
 
 from syncd.domain import Run, RunState
 from syncd.errors import Conflict, NotFound
-from syncd.store import Store, Tx, runs
+from syncd.store import Store, Tx, results, runs
 from syncd.sync.files import CLAIMED, DONE, OPEN_FILES, mode_of, open_regular, open_subfolder, parse_filed
+from syncd.sync.report import ShownPlan
 from syncd.sync.run import events
 from syncd.sync.run.feed import Feed
-from syncd.sync.run.held_plan import ShownPlan
 from syncd.sync.run.source import SourceFile, sha256
 
 
@@ -35,7 +35,7 @@ class NotHeld(Conflict):
 def waiting(tx: Tx, run_id: int) -> tuple[Run, ShownPlan]:
     """Return a held run and what was shown of it. Raises NotFound, NotHeld."""
     run = runs.get(tx, run_id)
-    payload = runs.plan(tx, run_id)
+    payload = results.plan(tx, run_id)
     if run.state is not RunState.HELD or payload is None:
         raise NotHeld(run)
     return run, ShownPlan.from_bytes(payload)
@@ -46,7 +46,7 @@ def reject(store: Store, run_id: int) -> Run:
 
     def decline(tx: Tx) -> Run:
         run = replace(waiting(tx, run_id)[0], state=RunState.REJECTED)
-        runs.set_plan(tx, run_id, None)
+        results.set_plan(tx, run_id, None)
         runs.save(tx, run)
         return run
 

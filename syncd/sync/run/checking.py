@@ -27,6 +27,7 @@ from syncd.errors import Problem
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
 from syncd.feeds.readers import FeedReader, Format, Record, open_reader
+from syncd.sync.report import field_of
 from syncd.sync.run.deciding import problems_of
 from syncd.sync.validation import check_record
 
@@ -155,8 +156,3 @@ def _count_kinds(record: int, problems: tuple[Problem, ...], result: CheckResult
             kind.rows += 1
         elif len(result.kinds) < MOST_KINDS:
             result.kinds[key] = ProblemKind(*key, 1, problem.detail, problem.value, record)
-
-
-def field_of(pointer: str) -> str:
-    """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
-    return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"

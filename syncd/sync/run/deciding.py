@@ -78,9 +78,9 @@ def problems_of(decision: Reject) -> tuple[Problem, ...]:
     return (*decision.problems, Problem("/status", conflict.code, str(conflict), conflict.target))
 
 
-def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -> feeds.FeedRow:
+def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -> feeds.Written:
     """Return what the store keeps of a located row that is now ``job``."""
-    return feeds.FeedRow(
+    return feeds.Written(
         job_id=job.id,
         reference_id=row.reference,
         digest=row.digest,
@@ -91,9 +91,9 @@ def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -
     )
 
 
-def created(feed: Feed, row: StagedRow, job_id: int, due_on: date | None) -> feeds.FeedRow:
+def created(feed: Feed, row: StagedRow, job_id: int, due_on: date | None) -> feeds.Written:
     """Return what the store keeps of a row that created job ``job_id`` as it was decided when it was read."""
-    return feeds.FeedRow(job_id, row.reference, row.digest, feed.fingerprint, 1, None, due_on)
+    return feeds.Written(job_id, row.reference, row.digest, feed.fingerprint, 1, None, due_on)
 
 
 def sent_digests(feed: Feed, sent: JobInput) -> dict[str, str] | None:

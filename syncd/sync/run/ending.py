@@ -8,10 +8,10 @@ from functools import partial
 
 from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FeedError
-from syncd.store import Tx, feeds, runs
+from syncd.store import Tx, feeds, results, runs
+from syncd.sync.report import ShownPlan
 from syncd.sync.run import events
 from syncd.sync.run.context import FileRun
-from syncd.sync.run.held_plan import ShownPlan, supersede
 from syncd.sync.run.planner import Plan
 from syncd.sync.run.reading import Summary
 from syncd.sync.run.source import FILE_CHANGED
@@ -19,6 +19,8 @@ from syncd.sync.run.stage import Stage
 
 #: Rejected rows that are stored in one write.
 _BATCH = 500
+#: A held run is among the feed's latest runs: every later run that did not fail has superseded it.
+_LATEST = 1000
 
 
 def certain_counts(plan: Plan) -> RunCounts:
@@ -91,7 +93,7 @@ def end_held(
 
     def also(tx: Tx) -> None:
         feeds.confirm(tx, this.feed.id, [] if hold.all else plan.back)
-        runs.set_plan(tx, run.id, payload)
+        results.set_plan(tx, run.id, payload)
 
     return _end(this, run, also, stage, plan.summary)
 
@@ -145,7 +147,7 @@ def _end(
         if this.reports_rows:
             _store_warnings(tx, this)
         if run.state is not RunState.HELD:
-            runs.set_plan(tx, run.id, None)
+            results.set_plan(tx, run.id, None)
         runs.save(tx, run)
         return [] if run.state is RunState.FAILED else supersede(tx, run.feed, before=run.id)
 
@@ -157,11 +159,11 @@ def _end(
 
 def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None) -> None:
     run, store = this.run, this.store
-    store.write(lambda tx: runs.clear_findings(tx, run.id))
+    store.write(lambda tx: results.clear(tx, run.id))
     if stage is None or summary is None:
         return
     for rows in rejected_rows(stage, summary):
-        store.write(partial(runs.add_rejected, run_id=run.id, rows=rows))
+        store.write(partial(results.add_rejected, run_id=run.id, rows=rows))
         for row in rows:
             events.row_rejected(run, row)
 
@@ -169,5 +171,19 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
 def _store_warnings(tx: Tx, this: FileRun) -> None:
     config = this.feed.config
     unknown = this.warnings.unknown.listed(config.mapping, config.own_lookups, this.ctx.catalogue)
-    runs.add_warnings(tx, this.run.id, this.warnings.all())
-    runs.set_unknown(tx, this.run.id, unknown)
+    results.add_warnings(tx, this.run.id, this.warnings.all())
+    results.set_unknown(tx, this.run.id, unknown)
+
+
+def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:
+    """Supersede the feed's held runs that are older than the run ``before``, and return them. What they applied is
+    kept."""
+    gone = [
+        replace(run, state=RunState.SUPERSEDED)
+        for run in runs.list(tx, feed, _LATEST)
+        if run.state is RunState.HELD and run.id < before
+    ]
+    for run in gone:
+        runs.save(tx, run)
+        results.set_plan(tx, run.id, None)
+    return gone

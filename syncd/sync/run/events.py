@@ -8,6 +8,7 @@ import structlog
 
 from syncd.domain import RejectedRow, Run, RunState
 from syncd.logs import Event
+from syncd.sync.report import particulars
 
 log = structlog.get_logger("syncd.sync")
 
@@ -60,21 +61,4 @@ def figures(run: Run) -> dict[str, object]:
         **asdict(run.counts),
         "phases": run.phases,
         "seconds": round(sum(run.phases.values()), 3),
-    }
-
-
-def particulars(run: Run) -> dict[str, object]:
-    """Return what the run is about, its state and its file as plain values."""
-    return {
-        "feed": run.feed,
-        "employer": run.employer,
-        "kind": run.kind.value,
-        "state": run.state.value,
-        "holds": run.holds.value if run.holds else None,
-        "withheld": run.withheld,
-        "reason": run.reason,
-        "attempt": run.attempt,
-        "file": run.file,
-        "size": run.size,
-        "sha256": run.sha256,
     }

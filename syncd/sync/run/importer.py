@@ -23,6 +23,7 @@ from syncd.domain import (
 )
 from syncd.errors import FeedError
 from syncd.store import Store, Tx, feeds, runs
+from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, Part
 from syncd.sync.run.context import FileRun, Phases, Progress, RunContext
@@ -37,7 +38,6 @@ from syncd.sync.run.ending import (
     shown_plan,
 )
 from syncd.sync.run.feed import Feed
-from syncd.sync.run.held_plan import ShownPlan
 from syncd.sync.run.planner import Plan, PlannedChange, make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter

@@ -25,7 +25,7 @@ import msgspec
 
 from syncd.errors import Problem
 from syncd.feeds.readers import EACH, Format, Record, element_path, member_path
-from syncd.feeds.readers.xml import surroundings
+from syncd.feeds.readers.xml import enclosing_markup
 
 #: The name of the column, attribute or member that has the reasons.
 MARK = "syncd_errors"
@@ -227,7 +227,7 @@ def _around(item: Any, path: str | None) -> tuple[str, str]:
     """Return what comes before and after the records: as in the feed's file, or plain elements by the feed's own path.
     Where each file of an archive is one record, several records need a root."""
     if item is not None:
-        before, after = surroundings(item)
+        before, after = enclosing_markup(item)
         if after.strip():
             return before, after
     names = [name for name in element_path(path)[:-1] if name != "*"] if path else []

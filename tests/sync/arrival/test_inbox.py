@@ -19,14 +19,7 @@ from syncd.sync.arrival.inbox import Inbox, Scan, unexpected_in
 from syncd.sync.arrival.settling import Settling
 from syncd.sync.arrival.sweep import filed_files
 from syncd.sync.files import display_name, filed_name, never_taken, parse_filed, short_name
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.clock import Clock
 
 
 @pytest.fixture
@@ -37,7 +30,7 @@ def clock() -> Clock:
 @pytest.fixture
 def make(tmp_path: Path, clock: Clock) -> Callable[..., Inbox]:
     def make(settle: float = 2.0, marker: str | None = None) -> Inbox:
-        inbox = Inbox(tmp_path / "drop" / "acme", settle, marker, clock)
+        inbox = Inbox(tmp_path / "drop" / "acme", settle, marker, lambda: clock().timestamp())
         make_folders(inbox.folder)
         return inbox
 
@@ -65,7 +58,7 @@ def ready(scan: Scan) -> list[str]:
 
 def settled(inbox: Inbox, clock: Clock, wait: float = 2.0) -> Scan:
     inbox.scan()
-    clock.now += wait
+    clock.forward(seconds=wait)
     return inbox.scan()
 
 
@@ -164,9 +157,9 @@ def test_a_file_is_ready_once_it_has_been_still_for_the_settle_time(inbox: Inbox
     first = inbox.scan()
     assert ready(first) == []
     assert first.due == pytest.approx(2.0)
-    clock.now += 1.9
+    clock.forward(seconds=1.9)
     assert ready(inbox.scan()) == []
-    clock.now += 0.1
+    clock.forward(seconds=0.1)
     assert ready(inbox.scan()) == ["jobs.xml"]
 
 
@@ -174,7 +167,7 @@ def test_a_file_is_ready_once_it_has_been_still_for_the_settle_time(inbox: Inbox
 def test_any_change_starts_the_settling_again(inbox: Inbox, clock: Clock, change: str) -> None:
     path = drop(inbox, mtime=1_700_000_000)
     inbox.scan()
-    clock.now += 1.9
+    clock.forward(seconds=1.9)
     if change == "grow":
         path.write_bytes(b"<jobs></jobs>")
         os.utime(path, (1_700_000_000, 1_700_000_000))
@@ -184,9 +177,9 @@ def test_any_change_starts_the_settling_again(inbox: Inbox, clock: Clock, change
         other = drop(inbox, ".new", mtime=1_700_000_000)
         other.rename(path)
     inbox.scan()
-    clock.now += 1.9
+    clock.forward(seconds=1.9)
     assert ready(inbox.scan()) == []
-    clock.now += 0.1
+    clock.forward(seconds=0.1)
     assert ready(inbox.scan()) == ["jobs.xml"]
 
 
@@ -194,7 +187,7 @@ def test_a_file_that_went_away_and_came_back_settles_anew(inbox: Inbox, clock: C
     path = drop(inbox)
     inbox.scan()
     path.rename(tmp_path / "aside")
-    clock.now += 5
+    clock.forward(seconds=5)
     inbox.scan()
     (tmp_path / "aside").rename(path)
     assert ready(inbox.scan()) == []
@@ -241,7 +234,7 @@ def test_without_a_lease_the_file_has_to_be_still_for_30_seconds(
     drop(inbox)
     scan = settled(inbox, clock, 29.5)
     assert (ready(scan), scan.due) == ([], pytest.approx(0.5))
-    clock.now += 0.5
+    clock.forward(seconds=0.5)
     assert ready(inbox.scan()) == ["jobs.xml"]
 
 
@@ -268,7 +261,7 @@ def test_an_empty_file_waits_a_minute(inbox: Inbox, clock: Clock) -> None:
     drop(inbox, content=b"")
     scan = settled(inbox, clock, 59)
     assert (ready(scan), scan.due) == ([], pytest.approx(1))
-    clock.now += 1
+    clock.forward(seconds=1)
     assert ready(inbox.scan()) == ["jobs.xml"]
 
 
@@ -345,9 +338,9 @@ def test_a_file_put_in_its_place_since_the_scan_is_not_run_before_it_has_settled
     assert claims_of(inbox).claim(candidate) is None
     [orphan] = claims_of(inbox).orphans()
     assert orphan.path.read_bytes() == b"<half"
-    settling = Settling(2.0, clock)
+    settling = Settling(2.0, lambda: clock().timestamp())
     assert settling.too_early(orphan.claimed_name, orphan.signature) is not None
-    clock.now += 2
+    clock.forward(seconds=2)
     assert settling.too_early(orphan.claimed_name, orphan.signature) is None
     assert settling.in_use(orphan.claimed_name, orphan.fd) is None
 

@@ -524,7 +524,7 @@ WORK = """
 import json, sys
 from pathlib import Path
 from zoneinfo import ZoneInfo
-from syncd.domain.catalogue import Catalogue
+from syncd.domain import Catalogue
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds
 from syncd.sync.arrival import Worker

@@ -472,7 +472,7 @@ def test_sigkill_after_any_step_leads_to_the_same_end(yard: Yard, step: str) -> 
 import os, signal, sys
 from pathlib import Path
 from zoneinfo import ZoneInfo
-from syncd.domain.catalogue import Catalogue
+from syncd.domain import Catalogue
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds
 from syncd.sync.run.feed import Feed

@@ -1,4 +1,4 @@
-"""A copy of a file: equal, independent, and made by the kernel where it can."""
+"""Copies of files: they are equal and independent, and the kernel makes them where it can."""
 
 import os
 import resource
@@ -13,7 +13,7 @@ MIB = 1024 * 1024
 
 
 def copied(source: Path, folder: Path) -> tuple[bytes, list[tuple[int, int]]]:
-    """Copy ``source``; return what the copy holds and what progress was reported."""
+    """Copy ``source``. Return the content of the copy and the progress that was reported."""
     steps: list[tuple[int, int]] = []
     into, fd = os.open(folder, os.O_RDONLY), os.open(source, os.O_RDONLY)
     try:
@@ -24,7 +24,7 @@ def copied(source: Path, folder: Path) -> tuple[bytes, list[tuple[int, int]]]:
     return (folder / "copy").read_bytes(), steps
 
 
-def test_a_copy_is_equal_and_a_later_change_of_the_source_does_not_reach_it(tmp_path: Path) -> None:
+def test_a_copy_is_equal_and_does_not_change_with_the_source(tmp_path: Path) -> None:
     source, content = tmp_path / "source", os.urandom(1000) * 40_000
     source.write_bytes(content)
     found, steps = copied(source, tmp_path)
@@ -37,7 +37,7 @@ def test_a_copy_is_equal_and_a_later_change_of_the_source_does_not_reach_it(tmp_
 
 
 def test_the_kernel_copies_in_large_steps(tmp_path: Path) -> None:
-    """This process would read a megabyte at a time."""
+    """A copy by this process has a step for each megabyte."""
     (tmp_path / "source").write_bytes(bytes(8 * MIB))
     found, steps = copied(tmp_path / "source", tmp_path)
     assert len(found) == 8 * MIB
@@ -50,7 +50,7 @@ def test_a_file_that_the_kernel_cannot_copy_is_read_and_written(tmp_path: Path, 
     assert found == Path(source).read_bytes() != b""
 
 
-def test_a_name_that_exists_is_not_written_over(tmp_path: Path) -> None:
+def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "source").write_bytes(b"new")
     (tmp_path / "copy").write_bytes(b"old")
     with pytest.raises(FileExistsError):
@@ -58,8 +58,8 @@ def test_a_name_that_exists_is_not_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "copy").read_bytes() == b"old"
 
 
-def test_a_full_disk_is_a_fault_also_where_the_kernel_copies(tmp_path: Path) -> None:
-    """The limit on the size of a file stands in for the disk."""
+def test_a_full_disk_is_an_error_also_when_the_kernel_copies(tmp_path: Path) -> None:
+    """The limit of the size of a file takes the place of a full disk."""
     (tmp_path / "source").write_bytes(bytes(2 * MIB))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     usual = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -11,9 +11,10 @@ import pytest
 
 from syncd.domain import FeedWarning, HoldScope, RejectedRow, RunState
 from syncd.errors import NotFound, Problem
-from syncd.store import runs
-from syncd.sync.report import refresh_reports, report, written_reports
-from syncd.sync.report.html import LISTED, render_html
+from syncd.store import results, runs
+from syncd.sync.report import report
+from syncd.sync.report.files import refresh_reports, written_reports
+from syncd.sync.report.files.html import LISTED, render_html
 
 KEYS = (
     *(
@@ -122,11 +123,11 @@ def test_the_page_shows_what_was_wrong_grouped_and_escaped(board: Any, feed: Any
     evil = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
     run = board.drop(feed, [board.row("a"), board.row("b", title=None), board.row("c", title=None)])
     board.store.write(
-        lambda tx: runs.add_rejected(
+        lambda tx: results.add_rejected(
             tx, run.id, [RejectedRow(9, 77, evil, (Problem("/locations/2/description", evil, evil, evil),))]
         )
     )
-    board.store.write(lambda tx: runs.add_warnings(tx, run.id, [FeedWarning(evil, evil, 4, evil)]))
+    board.store.write(lambda tx: results.add_warnings(tx, run.id, [FeedWarning(evil, evil, 4, evil)]))
     html = render_html(
         report(board.store, run.id) | {"reason": evil, "file": evil, "feed": evil, "employer": evil}
     )

@@ -1,199 +1,236 @@
-"""A person's word for a held run: every kind of hold is approved, declined, overtaken, shown again when its jobs moved, and
-asked for twice; with the worker, across a restart, and after a death in the middle."""
+"""Approving and rejecting held runs (docs/reconciliation.md "Approving and rejecting"): each kind of hold is approved,
+rejected, superseded, shown again after its jobs have changed, and decided twice; also after a restart, and after an
+approval that was cut off."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 from msgspec import structs
 
-from syncd.domain import ActorKind
+from syncd.domain import ActorKind, Job, Run
 from syncd.errors import NotFound
-from syncd.store import Store, history, runs
-from syncd.sync.run.approval import NotHeld
-from syncd.sync.run.feed import Stopped
-from syncd.sync.run.importer import Importer
+from syncd.store import Store, history, results
+from syncd.sync.run import Feed, NotHeld, Stopped
+from tests.clock import ZONE
+from tests.sync.board import LONG_TEXT, Board, Row, counted_rows, not_none, on_phase
 
-TEXT = "<p>" + "We look for somebody who cooks well and likes to do so every day. " * 4 + "</p>"
-Board = Any
-Rows = list[dict[str, Any]]
+Jobs = dict[str, Job]
 
 
-def rows(board: Board, first: int, last: int, **fields: Any) -> Rows:
-    """The bodies r<first> to r<last>, both included."""
-    return [board.row(f"r{n}", **{"description": TEXT} | fields) for n in range(first, last + 1)]
+def long_rows(board: Board, first: int, last: int, **fields: Any) -> list[Row]:
+    """Return the rows r<first> to r<last> with long descriptions."""
+    return board.rows(first, last, **{"description": LONG_TEXT} | fields)
 
 
 @dataclass(frozen=True)
-class Scene:
-    """One kind of hold over twelve jobs: ``file`` makes the delivery that is held, ``toml`` the feed's settings by then,
-    ``says`` is in the reason, ``first`` a delivery before the twelve."""
+class HoldCase:
+    """One kind of hold of a feed with twelve jobs. ``file`` makes the content that is held, and ``reason`` is in the
+    reason. ``toml``: the settings of the feed for that file; ``first`` makes a file that is run before the twelve jobs
+    are. ``active`` and ``archived`` are the active jobs and the number of archived ones after the approval."""
 
     holds: str
-    says: str
-    file: Callable[[Board], Any]
+    reason: str
+    file: Callable[[Board], list[Row]]
+    active: set[str]
+    archived: int
     toml: str = ""
-    first: Callable[[Board], Any] | None = None
+    first: Callable[[Board], list[Row]] | None = None
 
 
-def _older(board: Board) -> Rows:
-    return rows(board, 1, 8, confidential=False)
+def references(letter: str, last: int) -> set[str]:
+    return {f"{letter}{n}" for n in range(1, last + 1)}
 
 
-SCENES = {
-    "share": Scene(
+def older_rows(board: Board) -> list[Row]:
+    return long_rows(board, 1, 8, confidential=False)
+
+
+CASES = {
+    "share": HoldCase(
         "archive",
         "8 of 12 active jobs would be archived",
-        lambda b: [*rows(b, 1, 4, confidential=True), b.row("new")],
+        lambda b: [*long_rows(b, 1, 4, confidential=True), b.row("new")],
+        references("r", 4) | {"new"},
+        8,
     ),
-    "empty": Scene("archive", "the file has no records", lambda b: []),
-    "no reference": Scene(
-        "archive", "no readable referenceId", lambda b: [*rows(b, 1, 10, confidential=True), b.row(None)]
+    "no records": HoldCase("archive", "the file has no records", lambda b: [], set(), 12),
+    "no reference": HoldCase(
+        "archive",
+        "no readable referenceId",
+        lambda b: [*long_rows(b, 1, 10, confidential=True), b.row(None)],
+        references("r", 10),
+        2,
     ),
-    "settings": Scene(
-        "archive", "settings have changed", lambda b: rows(b, 1, 10, confidential=True), toml="grace = 1"
+    "changed settings": HoldCase(
+        "archive",
+        "settings have changed",
+        lambda b: long_rows(b, 1, 10, confidential=True),
+        references("r", 10),
+        2,
+        toml="grace = 1",
     ),
-    "own dates": Scene(
+    "dates of rows": HoldCase(
         "archive",
         "12 of 12",
-        lambda b: [*rows(b, 1, 6, closeDate="2026-11-15"), *rows(b, 7, 9, status="archived"), b.row("new")],
+        lambda b: [
+            *long_rows(b, 1, 6, closeDate="2026-11-15"),
+            *long_rows(b, 7, 9, status="archived"),
+            b.row("new"),
+        ],
+        {"new"},
+        12,
     ),
-    "rejects": Scene(
+    "rejected rows": HoldCase(
         "all",
         "rows were rejected",
-        lambda b: [*rows(b, 1, 4, title=""), *rows(b, 5, 10, locations=[]), b.row("new")],
+        lambda b: [*long_rows(b, 1, 4, title=""), *long_rows(b, 5, 10, locations=[]), b.row("new")],
+        references("r", 10) | {"new"},
+        2,
     ),
-    "re-keyed": Scene(
-        "all", "new again", lambda b: [b.row(f"x{n}", title=f"Cook r{n}") for n in range(1, 13)]
+    "changed ids": HoldCase(
+        "all",
+        "new again",
+        lambda b: [b.row(f"x{n}", title=f"Cook r{n}") for n in range(1, 13)],
+        references("x", 12),
+        12,
     ),
-    "shifted": Scene("all", "another title", lambda b: rows(b, 1, 11, title="Montréal, QC")),
-    "shrunk": Scene("all", "half of their text", lambda b: rows(b, 1, 11, description="<p>We look</p>")),
-    "older bytes": Scene("all", "a step back in time", _older, first=_older),
-}  # fmt: skip
+    "shifted columns": HoldCase(
+        "all",
+        "another title",
+        lambda b: long_rows(b, 1, 11, title="Montréal, QC"),
+        references("r", 11),
+        1,
+    ),
+    "shortened texts": HoldCase(
+        "all",
+        "half of their text",
+        lambda b: long_rows(b, 1, 11, description="<p>We look</p>"),
+        references("r", 11),
+        1,
+    ),
+    "older file": HoldCase("all", "a step back in time", older_rows, references("r", 8), 4, first=older_rows),
+}
+#: Cases in which the rows that are applied before the approval are confidential.
+CONFIDENTIAL = ("share", "no reference", "changed settings")
 
 
 @dataclass
 class Held:
-    """A held run, and what the board was before it."""
+    """A held run, and the jobs before it."""
 
-    scene: Scene
-    feed: Any
-    run: Any
-    before: dict[str, Any]
+    name: str
+    case: HoldCase
+    feed: Feed
+    run: Run
+    before: Jobs
 
 
-@pytest.fixture(params=SCENES)
+@pytest.fixture(params=CASES)
 def held(board: Board, request: pytest.FixtureRequest) -> Held:
-    return make(board, request.param)
+    return make_held(board, request.param)
 
 
-def make(board: Board, name: str) -> Held:
-    scene = SCENES[name]
+def make_held(board: Board, name: str) -> Held:
+    case = CASES[name]
     feed = board.feed()
-    if scene.first is not None:
-        board.drop(feed, scene.first(board))
-    board.drop(feed, rows(board, 1, 12, autoRefresh=False))
-    feed = board.feed(scene.toml)
-    before = pictures(board)
-    run = board.drop(feed, scene.file(board))
-    assert (run.state, run.holds) == ("held", scene.holds)
-    assert scene.says in run.reason
-    return Held(scene, feed, run, before)
+    if case.first is not None:
+        board.drop(feed, case.first(board))
+    board.drop(feed, long_rows(board, 1, 12, autoRefresh=False))
+    feed = board.feed(case.toml)
+    before = jobs_by_reference(board)
+    run = board.drop(feed, case.file(board))
+    assert (run.state, run.holds) == ("held", case.holds)
+    assert case.reason in reason_of(run)
+    return Held(name, case, feed, run, before)
 
 
-def pictures(board: Board) -> dict[str, Any]:
-    """referenceId → the job, but for its version and dates of publication."""
-    return {job.reference_id: structs.replace(job, version=0, id=0) for job in board.jobs()}
+def jobs_by_reference(board: Board) -> Jobs:
+    """Return each job without its id and version."""
+    return {job.reference_id or "": structs.replace(job, version=0, id=0) for job in board.jobs()}
 
 
-#: Scene → active and archived jobs afterwards, in the words of docs/reconciliation.md "When a run stops short".
-AFTERWARDS = {
-    "share": ({"r1", "r2", "r3", "r4", "new"}, 8),
-    "empty": (set(), 12),
-    "no reference": ({f"r{n}" for n in range(1, 11)}, 2),
-    "settings": ({f"r{n}" for n in range(1, 11)}, 2),
-    "own dates": ({"new"}, 12),
-    "rejects": ({f"r{n}" for n in range(1, 11)} | {"new"}, 2),
-    "re-keyed": ({f"x{n}" for n in range(1, 13)}, 12),
-    "shifted": ({f"r{n}" for n in range(1, 12)}, 1),
-    "shrunk": ({f"r{n}" for n in range(1, 12)}, 1),
-    "older bytes": ({f"r{n}" for n in range(1, 9)}, 4),
-}
+def reason_of(run: Run) -> str:
+    return not_none(run.reason)
 
 
-def name_of(held: Held) -> str:
-    return next(name for name, scene in SCENES.items() if scene is held.scene)
+def run_events(logs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of the events of runs and feeds."""
+    return [entry["event"] for entry in logs if entry["event"].startswith(("run.", "feed."))]
 
 
-def assert_done(board: Board, held: Held) -> None:
-    active, archived = AFTERWARDS[name_of(held)]
-    found = board.statuses()
-    assert {reference for reference, status in found.items() if status == "active"} == active
-    assert sum(status == "archived" for status in found.values()) == archived
-    match name_of(held):
-        case "share" | "no reference" | "settings":
+def assert_carried_out(board: Board, held: Held) -> None:
+    """Assert that the jobs are those that the approval of the case leads to."""
+    assert board.active() == held.case.active
+    assert list(board.statuses().values()).count("archived") == held.case.archived
+    match held.name:
+        case "share" | "no reference" | "changed settings":
             assert board.job("r1").confidential
-        case "shifted":
+        case "shifted columns":
             assert board.job("r1").title == "Montréal, QC"
-        case "shrunk":
+        case "shortened texts":
             assert board.job("r1").description == "<p>We look</p>"
+
+
+def assert_not_held(board: Board, held: Held, match: str | None = None) -> None:
+    """Assert that the run can be neither approved nor rejected, and that the attempts change nothing."""
+    before = board.jobs()
+    with pytest.raises(NotHeld, match=match):
+        board.importer.approve(held.run.id, held.feed)
+    with pytest.raises(NotHeld, match=match):
+        board.importer.reject(held.run.id)
+    assert board.jobs() == before
 
 
 # -- what a held run leaves, and each decision ---------------------------------------------------------------
 
 
-def test_what_waits_is_left_and_what_does_not_wait_stands(board: Board, held: Held) -> None:
-    now = pictures(board)
-    if held.scene.holds == "all":
+def test_a_held_run_applies_only_what_does_not_wait(board: Board, held: Held) -> None:
+    now = jobs_by_reference(board)
+    if held.case.holds == "all":
         assert now == held.before
         return
     assert {reference for reference, job in now.items() if job.status == "archived"} == set()
     assert set(now) >= set(held.before)
-    for reference, job in now.items():  # the upserts stand
-        expected = (
-            reference in ("r1", "r2", "r3", "r4") and name_of(held) in ("share", "no reference", "settings")
-        ) or (name_of(held) in ("no reference", "settings") and reference not in ("r11", "r12"))
+    for reference, job in now.items():  # the rows are applied
+        expected = (reference in ("r1", "r2", "r3", "r4") and held.name in CONFIDENTIAL) or (
+            held.name in ("no reference", "changed settings") and reference not in ("r11", "r12")
+        )
         assert job.confidential == expected
-    assert ("new" in now) == (name_of(held) in ("share", "own dates"))
+    assert ("new" in now) == (held.name in ("share", "dates of rows"))
 
 
-def test_approval_does_what_was_shown_and_says_so(board: Board, held: Held) -> None:
+def test_an_approval_does_what_was_shown_and_reports_it(board: Board, held: Held) -> None:
     board.clock.forward(hours=3)
     with structlog.testing.capture_logs() as logs:
         run = board.importer.approve(held.run.id, held.feed)
-    assert_done(board, held)
-    rejected = name_of(held) in ("rejects", "no reference")
+    assert_carried_out(board, held)
+    rejected = held.name in ("rejected rows", "no reference")
     assert (run.state, run.holds) == ("partial" if rejected else "succeeded", None)
     assert run.reason == f"approved; it was held because {held.run.reason}"
     assert (run.id, run.ended_at) == (held.run.id, board.clock.now)
-    assert [entry["event"] for entry in logs if entry["event"].startswith(("run.", "feed."))] == [
-        "run.approved"
-    ]
+    assert run_events(logs) == ["run.approved"]
     assert replace(board.saved(run.id), phases={}) == replace(run, phases={})
-    assert board.store.read(lambda tx: runs.plan(tx, run.id)) is None
-    counts = run.counts
-    rows_of_it = (
-        counts.created + counts.updated + counts.reactivated + counts.unchanged + counts.rejected
-        + counts.suppressed + counts.expired
-    )  # fmt: skip
-    assert counts.read == rows_of_it
+    assert board.store.read(lambda tx: results.plan(tx, run.id)) is None
+    assert run.counts.read == counted_rows(run.counts)
 
 
-def test_what_a_person_approved_is_the_operator_s_in_the_history(board: Board) -> None:
-    made = make(board, "share")
-    board.importer.approve(made.run.id, made.feed)
+def test_the_actor_of_an_approved_change_is_the_operator(board: Board) -> None:
+    held = make_held(board, "share")
+    board.importer.approve(held.run.id, held.feed)
     job = board.job("r12")
     newest = board.store.read(lambda tx: history.of_job(tx, board.employer.id, job.id))[0]
-    assert (newest.action, newest.actor.kind, newest.run_id) == ("archived", ActorKind.OPERATOR, made.run.id)
+    assert (newest.action, newest.actor.kind, newest.run_id) == ("archived", ActorKind.OPERATOR, held.run.id)
 
 
-def test_a_declined_run_leaves_all_as_it_is_for_good(board: Board, held: Held) -> None:
+def test_a_rejected_run_changes_nothing_and_stays_rejected(board: Board, held: Held) -> None:
     before = board.jobs()
     with structlog.testing.capture_logs() as logs:
         run = board.importer.reject(held.run.id)
@@ -201,115 +238,108 @@ def test_a_declined_run_leaves_all_as_it_is_for_good(board: Board, held: Held) -
     assert board.saved(run.id).state == "rejected"
     assert [entry["event"] for entry in logs] == ["run.rejected"]
     assert board.jobs() == before
-    for again in (lambda: board.importer.approve(run.id, held.feed), lambda: board.importer.reject(run.id)):
-        with pytest.raises(NotHeld, match=rf"run {run.id} is rejected; only a held run can be approved"):
-            again()
-    assert board.jobs() == before
+    assert_not_held(board, held, rf"run {run.id} is rejected; only a held run can be approved")
 
 
 def test_a_run_is_approved_only_once(board: Board, held: Held) -> None:
     board.importer.approve(held.run.id, held.feed)
-    before = board.jobs()
-    for again in (
-        lambda: board.importer.approve(held.run.id, held.feed),
-        lambda: board.importer.reject(held.run.id),
-    ):
-        with pytest.raises(NotHeld):
-            again()
-    assert board.jobs() == before
+    assert_not_held(board, held)
 
 
 def test_a_newer_run_supersedes_the_held_one(board: Board, held: Held) -> None:
     with structlog.testing.capture_logs() as logs:
-        newer = board.drop(held.feed, [*rows(board, 1, 12, positionType={"id": 2}), board.row("newer")])
+        newer = board.drop(held.feed, [*long_rows(board, 1, 12, positionType={"id": 2}), board.row("newer")])
     assert newer.counts.created == 1
     assert board.saved(held.run.id).state == "superseded"
-    told = [entry for entry in logs if entry["event"] == "feed.superseded"]
-    assert [(entry["run"], entry["by"]) for entry in told] == [(held.run.id, newer.id)]
+    superseded = [entry for entry in logs if entry["event"] == "feed.superseded"]
+    assert [(entry["run"], entry["by"]) for entry in superseded] == [(held.run.id, newer.id)]
     before = board.jobs()
     with pytest.raises(NotHeld, match="is superseded"):
         board.importer.approve(held.run.id, held.feed)
     assert board.jobs() == before
 
 
-def test_the_upserts_of_the_next_file_do_not_wait_and_only_the_newest_run_waits(board: Board) -> None:
-    made = make(board, "share")
-    second = board.drop(made.feed, [*rows(board, 1, 3), board.row("second")])
-    assert (second.state, board.saved(made.run.id).state) == ("held", "superseded")
+def test_the_rows_of_the_next_file_are_applied_and_only_its_run_is_held(board: Board) -> None:
+    held = make_held(board, "share")
+    second = board.drop(held.feed, [*long_rows(board, 1, 3), board.row("second")])
+    assert (second.state, board.saved(held.run.id).state) == ("held", "superseded")
     assert board.statuses()["second"] == "active"
-    board.importer.approve(second.id, made.feed)
-    active = {reference for reference, status in board.statuses().items() if status == "active"}
-    assert active == {"r1", "r2", "r3", "second"}
+    board.importer.approve(second.id, held.feed)
+    assert board.active() == {"r1", "r2", "r3", "second"}
 
 
 # -- shown again ---------------------------------------------------------------------------------------------
 
 
-def move(board: Board, held: Held) -> None:
-    """Somebody changes a job that the run would touch."""
-    reference = {"rejects": "r12"}.get(name_of(held), "r8" if name_of(held) == "own dates" else "r11")
+def edit_a_job_of(board: Board, held: Held) -> None:
+    """Change a job that the approval would change."""
+    reference = {"rejected rows": "r12", "dates of rows": "r8"}.get(held.name, "r11")
     board.put({"referenceId": reference, "autoRefresh": True})
 
 
-def test_jobs_that_moved_meanwhile_are_shown_again_and_nothing_is_done(board: Board, held: Held) -> None:
-    move(board, held)
+def test_a_run_whose_jobs_have_changed_is_shown_again_and_nothing_is_applied(
+    board: Board, held: Held
+) -> None:
+    edit_a_job_of(board, held)
     before = board.jobs()
     with structlog.testing.capture_logs() as logs:
         run = board.importer.approve(held.run.id, held.feed)
-    assert (run.state, run.holds) == ("held", held.scene.holds)
+    assert (run.state, run.holds) == ("held", held.case.holds)
     assert board.jobs() == before
-    assert run.reason.startswith("jobs moved since this was shown, ")
-    assert run.reason.endswith(held.run.reason)
-    assert [entry["event"] for entry in logs if entry["event"].startswith(("run.", "feed."))] == ["feed.held"]
+    assert reason_of(run).startswith("jobs moved since this was shown, ")
+    assert reason_of(run).endswith(reason_of(held.run))
+    assert run_events(logs) == ["feed.held"]
     run = board.importer.approve(held.run.id, held.feed)
-    assert_done(board, held)
+    assert_carried_out(board, held)
     assert run.reason == f"approved; it was held because {held.run.reason}"
 
 
-def test_a_job_that_went_by_itself_is_shown_again_with_the_new_number(board: Board) -> None:
-    made = make(board, "share")
+def test_a_run_is_shown_again_with_the_new_number_of_missing_jobs(board: Board) -> None:
+    held = make_held(board, "share")
     board.put({"referenceId": "r12", "status": "archived"})
-    run = board.importer.approve(made.run.id, made.feed)
-    assert run.reason.startswith("jobs moved since this was shown, 7 would be archived now; 8 of 12 ")
+    run = board.importer.approve(held.run.id, held.feed)
+    assert reason_of(run).startswith("jobs moved since this was shown, 7 would be archived now; 8 of 12 ")
     assert run.counts.missing == 7
-    board.importer.approve(run.id, made.feed)
+    board.importer.approve(run.id, held.feed)
     assert board.job("r12").archived_by == "person"
     assert board.job("r11").archived_by == "missing"
 
 
-def test_an_edit_that_the_run_does_not_touch_is_no_reason_to_ask_again(board: Board) -> None:
-    made = make(board, "share")
-    board.put({"referenceId": "r1", "title": "Edited"})  # its row stands, and is not applied again
+def test_an_edit_of_a_job_that_the_approval_does_not_change_is_not_a_reason_to_show_the_run_again(
+    board: Board,
+) -> None:
+    held = make_held(board, "share")
+    board.put({"referenceId": "r1", "title": "Edited"})  # its row was applied, and is not applied again
     board.put(board.row("elsewhere", status="active"))
-    run = board.importer.approve(made.run.id, made.feed)
+    run = board.importer.approve(held.run.id, held.feed)
     assert run.state == "succeeded"
     assert board.job("r1").title == "Edited"
     assert board.statuses()["elsewhere"] == "active"
 
 
-def test_rows_that_are_refused_by_now_are_listed_when_a_run_is_shown_again(board: Board) -> None:
-    made = make(board, "shifted")
+def test_rows_that_have_become_invalid_are_listed_when_a_run_is_shown_again(board: Board) -> None:
+    held = make_held(board, "shifted columns")
     taker = board.feed('take_over = true\nmode = "delta"', name="taker")
-    board.drop(taker, rows(board, 11, 11, title="Taken"))
-    run = board.importer.approve(made.run.id, made.feed)
+    board.drop(taker, long_rows(board, 11, 11, title="Taken"))
+    run = board.importer.approve(held.run.id, held.feed)
     assert (run.state, run.counts.rejected, len(board.rejected(run))) == ("held", 1, 1)
-    run = board.importer.approve(run.id, made.feed)
+    run = board.importer.approve(run.id, held.feed)
     assert (run.state, run.counts.rejected) == ("partial", 1)
     refused = [(row.record, row.reference_id, row.errors[0].code) for row in board.rejected(run)]
     assert refused == [(11, "r11", "owned_by_other_feed")]
     assert (board.job("r11").title, board.job("r10").title) == ("Taken", "Montréal, QC")
 
 
-def test_what_was_refused_when_the_rows_went_in_stays_listed(board: Board) -> None:
-    made = make(board, "no reference")
-    before = board.rejected(made.run)
+def test_the_rows_that_were_rejected_before_the_approval_stay_listed(board: Board) -> None:
+    held = make_held(board, "no reference")
+    before = board.rejected(held.run)
     assert len(before) == 1
-    board.importer.approve(made.run.id, made.feed)
-    assert board.rejected(made.run) == before
+    board.importer.approve(held.run.id, held.feed)
+    assert board.rejected(held.run) == before
 
 
-#: A mapping whose titles come from one member or another.
-MAPPED = """
+#: The settings of a feed; the title comes from the member that is put in.
+MAPPING = """
 [fields]
 referenceId = "referenceId"
 title = "{title}"
@@ -322,48 +352,51 @@ applicationEmail = "applicationEmail"
 """
 
 
-def test_another_mapping_is_not_what_was_shown_though_it_would_change_the_same_jobs(board: Board) -> None:
-    def bodies(title: str) -> Rows:
+def test_a_run_is_shown_again_after_a_change_of_the_mapping(board: Board) -> None:
+    def records(title: str) -> list[Row]:
         return [
-            b | {"locations": "Montréal, QC", "other": "Other " + title}
-            for b in rows(board, 1, 9, title=title)
+            row | {"locations": "Montréal, QC", "other": "Other " + title}
+            for row in long_rows(board, 1, 9, title=title)
         ]
 
-    board.drop(board.feed(MAPPED.format(title="title")), bodies("Cook"))
-    held = board.drop(board.feed(MAPPED.format(title="title")), bodies("Montréal"))
-    assert (held.state, held.holds) == ("held", "all")
-    changed, before = board.feed(MAPPED.format(title="other")), board.jobs()
-    run = board.importer.approve(held.id, changed)
+    board.drop(board.feed(MAPPING.format(title="title")), records("Cook"))
+    held_run = board.drop(board.feed(MAPPING.format(title="title")), records("Montréal"))
+    assert (held_run.state, held_run.holds) == ("held", "all")
+    changed, before = board.feed(MAPPING.format(title="other")), board.jobs()
+    run = board.importer.approve(held_run.id, changed)
     assert (run.state, board.jobs()) == ("held", before)
-    assert run.reason.startswith(
+    assert reason_of(run).startswith(
         "the feed's rows are read another way since this was shown, 0 would be archived now"
     )
-    assert board.importer.approve(held.id, changed).state == "succeeded"
+    assert board.importer.approve(held_run.id, changed).state == "succeeded"
     assert board.job("r1").title == "Other Montréal"
 
 
-def test_other_limits_alone_are_no_reason_to_ask_again(board: Board) -> None:
-    made = make(board, "share")
-    assert board.importer.approve(made.run.id, board.feed("max_archive = 90")).state == "succeeded"
+def test_a_run_is_not_shown_again_after_a_change_of_the_limits_alone(board: Board) -> None:
+    held = make_held(board, "share")
+    assert board.importer.approve(held.run.id, board.feed("max_archive = 90")).state == "succeeded"
 
 
 # -- the file, the feed, the process -------------------------------------------------------------------------
 
 
-def filed(held: Held) -> Any:
+def kept_file(held: Held) -> Path:
+    """Return the path of the file of the run in ``done/``."""
     return next((held.feed.folder / "done").glob(f"{held.run.id}-*"))
 
 
-@pytest.mark.parametrize("way", ["gone", "other bytes", "same size", "link", "no folder"])
-def test_a_run_whose_file_is_gone_can_only_be_declined(board: Board, way: str) -> None:
-    made = make(board, "share")
-    path = filed(made)
-    match way:
-        case "gone":
+@pytest.mark.parametrize(
+    "loss", ["no file", "other bytes", "other bytes of the same size", "link", "no folder"]
+)
+def test_a_run_whose_file_is_gone_can_only_be_rejected(board: Board, loss: str) -> None:
+    held = make_held(board, "share")
+    path = kept_file(held)
+    match loss:
+        case "no file":
             path.unlink()
         case "other bytes":
             path.write_text("[]")
-        case "same size":
+        case "other bytes of the same size":
             path.write_bytes(path.read_bytes().replace(b"r4", b"r5"))
         case "link":
             path.symlink_to(path.rename(board.folder / "elsewhere.json"))
@@ -371,19 +404,19 @@ def test_a_run_whose_file_is_gone_can_only_be_declined(board: Board, way: str) -
             shutil.rmtree(path.parent)
     before = board.jobs()
     with pytest.raises(NotFound, match=r"jobs\.json.*reject the run, or send the file again"):
-        board.importer.approve(made.run.id, made.feed)
-    assert (board.jobs(), board.saved(made.run.id).state) == (before, "held")
-    assert board.importer.reject(made.run.id).state == "rejected"
+        board.importer.approve(held.run.id, held.feed)
+    assert (board.jobs(), board.saved(held.run.id).state) == (before, "held")
+    assert board.importer.reject(held.run.id).state == "rejected"
 
 
-def test_a_run_of_a_feed_that_is_no_longer_configured_can_only_be_declined(board: Board) -> None:
-    made = make(board, "share")
+def test_a_run_of_a_feed_that_is_not_configured_can_only_be_rejected(board: Board) -> None:
+    held = make_held(board, "share")
     with pytest.raises(NotFound, match="cannot be approved without it; reject it instead"):
-        board.importer.approve(made.run.id)
+        board.importer.approve(held.run.id)
     other = board.feed(name="other")
     with pytest.raises(NotFound):
-        board.importer.approve(made.run.id, other)
-    assert board.make_importer(feeds={"acme": made.feed}).approve(made.run.id).state == "succeeded"
+        board.importer.approve(held.run.id, other)
+    assert board.make_importer(feeds={"acme": held.feed}).approve(held.run.id).state == "succeeded"
 
 
 def test_an_unknown_run_is_not_found(board: Board) -> None:
@@ -392,66 +425,52 @@ def test_an_unknown_run_is_not_found(board: Board) -> None:
             decide(99)
 
 
-@pytest.mark.parametrize("name", ["share", "shifted"])
-def test_a_run_waits_across_a_restart(board: Board, name: str) -> None:
-    made = make(board, name)
+@pytest.mark.parametrize("name", ["share", "shifted columns"])
+def test_a_run_is_approved_after_a_restart(board: Board, name: str) -> None:
+    held = make_held(board, name)
     board.store.close()
-    with Store.open(
-        f"sqlite:///{board.folder}/syncd.db", clock=board.clock, timezone=board.store.now().instant.tzinfo
-    ) as store:
-        board.store = store
-        board.importer = Importer(store, catalogue=board.catalogue, scratch=board.folder)
-        assert board.importer.approve(made.run.id, made.feed).state == "succeeded"
-        assert_done(board, made)
+    with Store.open(f"sqlite:///{board.folder}/syncd.db", clock=board.clock, timezone=ZONE) as store:
+        restarted = Board(store, board.clock, board.folder, board.employer)
+        assert restarted.importer.approve(held.run.id, held.feed).state == "succeeded"
+        assert_carried_out(restarted, held)
 
 
-@pytest.mark.parametrize("name", ["share", "re-keyed", "rejects", "own dates"])
-@pytest.mark.parametrize("where", ["hashing", "planning", "applying", "archiving"])
-def test_an_approval_that_is_cut_off_stays_held_and_comes_to_the_same_end(
-    board: Board, name: str, where: str
+@pytest.mark.parametrize("name", ["share", "changed ids", "rejected rows", "dates of rows"])
+@pytest.mark.parametrize("phase", ["hashing", "planning", "applying", "archiving"])
+def test_an_approval_that_is_cut_off_leads_to_the_same_end_when_it_is_repeated(
+    board: Board, name: str, phase: str
 ) -> None:
-    made = make(board, name)
-    seen: list[str] = []
-    dying = board.make_importer(
-        progress=lambda phase, done, total: seen.append(phase), stop=lambda: where in seen
-    )
+    held = make_held(board, name)
     try:
-        dying.approve(made.run.id, made.feed)
+        board.make_importer_that_stops(phase).approve(held.run.id, held.feed)
     except Stopped:
-        assert board.saved(made.run.id).state == "held"
-        run = board.importer.approve(made.run.id, made.feed)
-        if run.state == "held":  # a part of it was done: what is left is shown
-            run = board.importer.approve(made.run.id, made.feed)
+        assert board.saved(held.run.id).state == "held"
+        run = board.importer.approve(held.run.id, held.feed)
+        if run.state == "held":  # a part was applied: the rest is shown
+            run = board.importer.approve(held.run.id, held.feed)
         assert run.state in ("succeeded", "partial")
-    assert_done(board, made)
-    assert board.importer.plan(made.feed, filed(made)).changes == []
+    assert_carried_out(board, held)
+    assert board.importer.plan(held.feed, kept_file(held)).changes == []
 
 
-def test_a_run_is_approved_while_another_feed_s_run_goes_on(board: Board) -> None:
-    made = make(board, "share")
-    other, done = board.feed(name="other"), []
-
-    def approve(phase: str, _done: int, _total: int) -> None:
-        if phase == "applying" and not done:
-            done.append(board.importer.approve(made.run.id, made.feed))
-
-    run = board.drop(other, [board.row("o")], importer=board.make_importer(progress=approve))
-    assert (run.state, done[0].state) == ("succeeded", "succeeded")
-    assert_done_but(board, made, "o")
-
-
-def assert_done_but(board: Board, held: Held, *others: str) -> None:
-    for reference in others:
-        assert board.statuses()[reference] == "active"
-        board.delete(reference)
-    assert_done(board, held)
+def test_a_run_is_approved_during_a_run_of_another_feed(board: Board) -> None:
+    held = make_held(board, "share")
+    approved: list[Run] = []
+    importer = board.make_importer(
+        progress=on_phase("applying", lambda: approved.append(board.importer.approve(held.run.id, held.feed)))
+    )
+    run = board.drop(board.feed(name="other"), [board.row("o")], importer=importer)
+    assert (run.state, approved[0].state) == ("succeeded", "succeeded")
+    assert board.statuses()["o"] == "active"
+    board.delete("o")
+    assert_carried_out(board, held)
 
 
-def test_the_same_file_after_an_approval_is_unchanged(board: Board, held: Held) -> None:
+def test_the_same_file_after_an_approval_changes_nothing(board: Board, held: Held) -> None:
     board.importer.approve(held.run.id, held.feed)
     before = board.jobs()
-    again = board.drop(held.feed, json.loads(filed(held).read_bytes()))
-    if name_of(held) in ("rejects",):
+    again = board.drop(held.feed, json.loads(kept_file(held).read_bytes()))
+    if held.name == "rejected rows":
         assert again.state == "held"
     else:
         assert again.state in ("unchanged", "succeeded", "partial")

@@ -1,10 +1,9 @@
-"""The law of exports: importing what ``export`` wrote, in each of the service's own shapes, changes nothing."""
+"""The law of exports: the import of a native export, in any of its formats, changes nothing."""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
 from decimal import Decimal
 from html import escape
 from typing import Any
@@ -15,56 +14,24 @@ from hypothesis import strategies as st
 from lxml import etree
 from msgspec.structs import replace
 
-from syncd.domain import Job, RunState
-from syncd.domain import html_faults as html_check
-from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.domain import RunState, html_faults
 from syncd.feeds.export.formats import EXPORTS
-from syncd.feeds.native.reading import COLUMNS
-from syncd.store import employers, feeds, jobs, runs
-from syncd.sync.run.feed import Feed
+from syncd.feeds.native import COLUMNS
+from syncd.store import employers, history
+from syncd.sync.run import Feed
+from tests.sync.board import Board, Row
 
 NATIVE = ("json", "xml", "csv")
 NUMBERS = itertools.count(1)
-#: What has broken one writer or another.
-NASTY = [
-    "]]>",
-    "<b>",
-    "&amp;",
-    '"',
-    "''",
-    ",",
-    ";",
-    "|",
-    "\t",
-    "=1+1",
-    "@x",
-    "sep=;",
-    "NA",
-    "null",
-    "é",
-    "🙂",
-    "\u2028",
-]
-NASTY += [
-    "\u200f",
-    "\u00a0",
-    "\ufeff",
-    "'",
-    "0x1",
-    "1E+3",
-    "\\",
-    "\\n",
-    "{}",
-    "--",
-    "#",
-    "<!--",
-    "-->",
-    "%",
-    "true",
-    "007",
+#: Texts that a writer has to escape, or that a reader could take for a value of another type.
+DIFFICULT = [
+    *r"""]]> <b> &amp; " ' '' , ; | \ \n {} -- # <!-- --> % =1+1 @x sep=; NA null true 007 0x1 1E+3 é 🙂""".split(),
+    *("\t", "\u2028", "\u200f", "\u00a0", "\ufeff"),
 ]
 
-words = st.lists(st.one_of(st.sampled_from(NASTY), st.text(max_size=8)), min_size=1, max_size=6).map("".join)
+texts = st.lists(st.one_of(st.sampled_from(DIFFICULT), st.text(max_size=8)), min_size=1, max_size=6).map(
+    "".join
+)
 
 
 def usable(text: str, limit: int) -> bool:
@@ -72,8 +39,8 @@ def usable(text: str, limit: int) -> bool:
     return 0 < len(text) <= limit and all(c.isprintable() or c in " \u00a0\u2028\u200f\ufeff" for c in text)
 
 
-titles = words.filter(lambda text: usable(text, 256))
-references = words.filter(lambda text: usable(text, 40))
+titles = texts.filter(lambda text: usable(text, 256))
+references = texts.filter(lambda text: usable(text, 40))
 markup = st.lists(
     st.one_of(
         st.sampled_from(
@@ -97,7 +64,7 @@ markup = st.lists(
     min_size=1,
     max_size=8,
 ).map("".join)
-descriptions = markup.filter(lambda text: bool(text.strip()) and not html_check(text, 1))
+descriptions = markup.filter(lambda text: bool(text.strip()) and not html_faults(text, 1))
 amounts = st.decimals("0.0001", "999999999999", places=4)
 places = st.lists(
     st.sampled_from(
@@ -131,12 +98,12 @@ def salaries(draw: st.DrawFn) -> dict[str, Any] | None:
 
 
 @st.composite
-def bodies(draw: st.DrawFn) -> dict[str, Any]:
-    """A body that the API takes: of any status, with all that may be null or absent."""
+def bodies(draw: st.DrawFn) -> Row:
+    """Draw a valid body of any status; what may be null or absent is so at times."""
     status = draw(st.sampled_from(["active", "archived", "draft"]))
     active = status == "active"
     dates = ["2026-11-16", "2027-06-30", "9999-12-31", None] + ([] if active else ["2020-01-01"])
-    sent = {
+    body = {
         "title": draw(titles),
         "status": status,
         "closeDate": draw(st.sampled_from(dates)),
@@ -149,29 +116,28 @@ def bodies(draw: st.DrawFn) -> dict[str, Any]:
         "applicationUrl": "https://example.com/a?b=1&c=%22;d,e|f",
     }
     if active or draw(st.booleans()):
-        sent |= {"positionType": {"id": draw(st.integers(1, 5))}, "description": draw(descriptions)}
-        sent |= {"applicantRoutingType": {"id": draw(st.integers(1, 2))}}
+        body |= {"positionType": {"id": draw(st.integers(1, 5))}, "description": draw(descriptions)}
+        body |= {"applicantRoutingType": {"id": draw(st.integers(1, 2))}}
     for name in ("applicationEmail", "applicationUrl"):
-        if "applicantRoutingType" not in sent and draw(st.booleans()):
-            del sent[name]
-    return sent
+        if "applicantRoutingType" not in body and draw(st.booleans()):
+            del body[name]
+    return body
 
 
-def exported(board: Any, form: str) -> bytes:
-    def all_jobs() -> Iterator[Job]:
-        found = board.store.read(lambda tx: jobs.after(tx, board.employer.id, 0, 10_000))
-        return (job for job in found if job.reference_id is not None)
-
-    return "".join(EXPORTS[form].write(all_jobs(), board.employer, board.catalogue)).encode()
+def exported(board: Board, form: str) -> bytes:
+    """Return the employer's jobs in this format."""
+    jobs = (job for job in board.jobs() if job.reference_id is not None)
+    return "".join(EXPORTS[form].write(jobs, board.employer, board.catalogue)).encode()
 
 
-def feed_of(board: Any, toml: str = "") -> Feed:
-    name = f"feed{next(NUMBERS)}"
-    config = parse_feed(name, f'employer = "x"\n{toml}', board.catalogue, FeedDefaults())
-    feed_id = board.store.write(lambda tx: feeds.feed_id(tx, name, board.employer.id))
-    folder = board.folder / "drop" / name
-    (folder / "done").mkdir(parents=True)
-    return Feed(feed_id, config, board.employer, folder)
+def new_feed(board: Board, toml: str = "") -> Feed:
+    return board.feed(toml, f"feed{next(NUMBERS)}")
+
+
+def of_new_employer(board: Board) -> Board:
+    """Return a board of another employer in the same store."""
+    employer = board.store.write(lambda tx: employers.add(tx, f"Employer {next(NUMBERS)}"))
+    return Board(board.store, board.clock, board.folder, employer)
 
 
 @pytest.mark.parametrize("form", NATIVE)
@@ -179,23 +145,23 @@ def feed_of(board: Any, toml: str = "") -> Feed:
 @given(sent=st.dictionaries(references, bodies(), max_size=5))
 @example(sent={"NA": {"title": "null", "locations": [{"description": "Hull"}], "categories": [{"id": 1}]}})
 @example(sent={})
-def test_importing_an_export_changes_nothing(board: Any, form: str, sent: dict[str, dict[str, Any]]) -> None:
-    board.employer = board.store.write(lambda tx: employers.add(tx, f"Employer {next(NUMBERS)}"))
+def test_importing_an_export_changes_nothing(board: Board, form: str, sent: dict[str, Row]) -> None:
+    board = of_new_employer(board)
     for reference, fields in sent.items():
         board.put({"referenceId": reference, **fields})
     before = board.jobs()
     text = exported(board, form)
-    run = board.drop(feed_of(board), text)
+    run = board.drop(new_feed(board), text)
     rejected = board.rejected(run)
     assert not rejected, (rejected, text)
     assert board.jobs() == before
     assert run.counts.read == run.counts.unchanged == len(before)
-    changes = board.store.read(lambda tx: list(runs.changes(tx, run.id)))
+    changes = board.store.read(lambda tx: list(history.of_run(tx, run.id)))
     assert changes == []
 
 
 @pytest.mark.parametrize("form", NATIVE)
-def test_an_export_makes_the_same_jobs_for_another_employer(board: Any, form: str) -> None:
+def test_an_export_creates_the_same_jobs_for_another_employer(board: Board, form: str) -> None:
     board.put(
         board.row(
             "A",
@@ -213,23 +179,23 @@ def test_an_export_makes_the_same_jobs_for_another_employer(board: Any, form: st
         )
     )
     first, text = board.jobs(), exported(board, form)
-    board.employer = board.store.write(lambda tx: employers.add(tx, "Copy"))
-    run = board.drop(feed_of(board), text)
+    copy = of_new_employer(board)
+    run = copy.drop(new_feed(copy), text)
     assert (run.state, run.counts.created) == (RunState.SUCCEEDED, 3)
-    for old, new in zip(first, board.jobs(), strict=True):
+    for old, new in zip(first, copy.jobs(), strict=True):
         same = {"id": 0, "employer_id": 0, "version": 0, "close_origin": old.close_origin, "locations": ()}
         assert replace(old, **same) == replace(new, **same)
         assert [p.description for p in old.locations] == [p.description for p in new.locations]
 
 
-def test_a_native_csv_has_the_documented_columns_and_names_for_people(board: Any) -> None:
+def test_a_native_csv_has_the_documented_columns_and_the_names_of_the_catalogues(board: Board) -> None:
     board.put(board.row("A", status="active", salary={"amount": 20, "period": {"id": 5}}))
     header, row = exported(board, "csv").decode("utf-8-sig").splitlines()
     assert header == ",".join(COLUMNS)
     assert ",Full Time,20,,Hourly,false," in row
 
 
-def publish(board: Any) -> None:
+def put_two_jobs(board: Board) -> None:
     board.put(
         board.row(
             "A-1",
@@ -252,8 +218,8 @@ def publish(board: Any) -> None:
     )
 
 
-def test_json_ld_is_a_graph_of_job_postings(board: Any) -> None:
-    publish(board)
+def test_json_ld_is_a_graph_of_job_postings(board: Board) -> None:
+    put_two_jobs(board)
     found = json.loads(exported(board, "jsonld"))
     first, second = found["@graph"]
     assert found["@context"] == "https://schema.org"
@@ -271,8 +237,8 @@ def test_json_ld_is_a_graph_of_job_postings(board: Any) -> None:
     assert "Acme" not in json.dumps(second)
 
 
-def test_indeed_has_one_job_for_each_location_and_no_name_where_it_is_confidential(board: Any) -> None:
-    publish(board)
+def test_indeed_has_one_job_for_each_location_and_no_company_of_a_confidential_job(board: Board) -> None:
+    put_two_jobs(board)
     root = etree.fromstring(exported(board, "indeed"))
     found = [{child.tag: child.text for child in job} for job in root.iterfind("job")]
     assert [job["referencenumber"] for job in found] == ["A-1", "A-1~2", "A-2"]
@@ -285,7 +251,9 @@ def test_indeed_has_one_job_for_each_location_and_no_name_where_it_is_confidenti
 
 
 @pytest.mark.parametrize(("form", "preset"), [("indeed", "indeed"), ("jsonld", "schemaorg")])
-def test_what_boards_read_syncd_reads_with_the_preset(board: Any, form: str, preset: str) -> None:
+def test_importing_an_export_for_job_boards_with_its_preset_changes_nothing(
+    board: Board, form: str, preset: str
+) -> None:
     board.put(
         board.row(
             "A-1",
@@ -294,7 +262,7 @@ def test_what_boards_read_syncd_reads_with_the_preset(board: Any, form: str, pre
             salary={"amount": Decimal("25.50"), "maxAmount": 30, "period": {"id": 5}},
         )
     )
-    (before,), text = board.jobs(), exported(board, form)
-    run = board.drop(feed_of(board, f'preset = "{preset}"'), text)
+    [before], text = board.jobs(), exported(board, form)
+    run = board.drop(new_feed(board, f'preset = "{preset}"'), text)
     assert (run.counts.unchanged, board.rejected(run)) == (1, [])
     assert board.jobs() == [before]

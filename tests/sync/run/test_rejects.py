@@ -1,4 +1,4 @@
-"""The file of rejected records, read back by the readers (docs/reconciliation.md "After a run")."""
+"""The file of rejected records: the readers read it as they read the feed (docs/reconciliation.md "After a run")."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -8,19 +8,24 @@ import pytest
 
 from syncd.domain import FeedLimits
 from syncd.errors import Problem
-from syncd.feeds.readers.opening import ReadSpec, open_reader
-from syncd.feeds.readers.records import Record
-from syncd.sync.run.rejects import RejectsWriter, reasons
+from syncd.feeds.readers import ReadSpec, Record, open_reader
+from syncd.sync.run import RejectsWriter
+from syncd.sync.run.rejects import reasons
+from tests.sync.board import not_none
 
-WRONG = (
+#: The detail of the second one has a line break and a character that is not printable.
+PROBLEMS = (
     Problem("/title", "required", "a title is needed"),
     Problem("/closeDate", "bad_date", "not\na date; \x07"),
 )
-WHY = "/title required: a title is needed; /closeDate bad_date: not a date;  "
+REASONS = "/title required: a title is needed; /closeDate bad_date: not a date;  "
 
 
-def reject(tmp_path: Path, content: bytes, spec: ReadSpec, pick: set[int] | None = None) -> Path | None:
-    """Writes the records of ``content`` with these numbers (all) as rejected ones."""
+def write_rejected(
+    tmp_path: Path, content: bytes, spec: ReadSpec, pick: set[int] | None = None
+) -> Path | None:
+    """Write the records of ``content`` with the numbers ``pick`` (None: all) as rejected ones. Return the path of the
+    file, or None without such records."""
     source = tmp_path / "source"
     source.write_bytes(content)
     reader = open_reader(source, spec, FeedLimits())
@@ -30,36 +35,41 @@ def reject(tmp_path: Path, content: bytes, spec: ReadSpec, pick: set[int] | None
     writer.start(reader)
     for record in reader:
         if pick is None or record.number in pick:
-            writer.add(record, None, WRONG)
+            writer.add(record, None, PROBLEMS)
     assert not list(tmp_path.glob(".r.rejected.???")), "no finished file before the end"
     return writer.close()
 
 
-def back(path: Path, spec: ReadSpec) -> tuple[bool, list[Record]]:
+def rejected_file(tmp_path: Path, content: bytes, spec: ReadSpec, pick: set[int] | None = None) -> Path:
+    return not_none(write_rejected(tmp_path, content, spec, pick))
+
+
+def read_back(path: Path, spec: ReadSpec) -> tuple[bool, list[Record]]:
+    """Return whether the file has the mark of corrected rows, and its records. An XML element is replaced by a dict of
+    its children and attributes."""
     reader = open_reader(path, spec, FeedLimits())
     found = []
     for record in reader:
-        if not isinstance(record.item, dict | None.__class__):
-            record.item = {child.tag.rpartition("}")[2]: child.text for child in record.item} | dict(
-                record.item.attrib
-            )  # type: ignore[attr-defined]
+        item: Any = record.item
+        if item is not None and not isinstance(item, dict):
+            record.item = {child.tag.rpartition("}")[2]: child.text for child in item} | dict(item.attrib)
         found.append(record)
     return reader.mended, found
 
 
-def items(path: Path, spec: ReadSpec) -> list[Any]:
-    mended, records = back(path, spec)
+def items_of(path: Path, spec: ReadSpec) -> list[Any]:
+    mended, records = read_back(path, spec)
     assert mended
     return [record.item for record in records]
 
 
-def test_all_faults_stand_in_one_line() -> None:
-    assert reasons(WRONG) == WHY
+def test_all_problems_are_written_in_one_line() -> None:
+    assert reasons(PROBLEMS) == REASONS
     assert reasons([Problem("", "ragged_row", "2 cells")]) == "ragged_row: 2 cells"
 
 
-def test_no_file_while_nothing_is_rejected(tmp_path: Path) -> None:
-    assert reject(tmp_path, b"a,b\n1,2\n", ReadSpec(), pick=set()) is None
+def test_no_file_is_written_without_rejected_records(tmp_path: Path) -> None:
+    assert write_rejected(tmp_path, b"a,b\n1,2\n", ReadSpec(), pick=set()) is None
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
 
 
@@ -72,20 +82,21 @@ def test_no_file_while_nothing_is_rejected(tmp_path: Path) -> None:
         ('title|city\nKoch|Zürich\n"a ""b""\nc"|x\n', ReadSpec(encoding="utf-16")),
     ],
 )
-def test_csv_comes_back_as_the_feed_is_read(tmp_path: Path, content: str, spec: ReadSpec) -> None:
-    path = reject(tmp_path, content.encode(spec.encoding or "utf-8"), spec)
-    assert path is not None
+def test_rejected_csv_records_are_read_with_the_settings_of_the_feed(
+    tmp_path: Path, content: str, spec: ReadSpec
+) -> None:
+    path = rejected_file(tmp_path, content.encode(spec.encoding or "utf-8"), spec)
     assert path.name == ".r.rejected.csv"
-    rows = items(path, spec)
+    rows = items_of(path, spec)
     assert [(row["title"], row["city"]) for row in rows] == [("Koch", "Zürich"), ('a "b"\nc', "x")]
-    assert rows[0]["syncd_errors"] == WHY
+    assert rows[0]["syncd_errors"] == REASONS
 
 
-def test_a_ragged_row_keeps_its_cells_where_they_were(tmp_path: Path) -> None:
-    path = reject(tmp_path, b"a,b,c\n1,2\n1,2,3,4\n", ReadSpec(format="csv"))
-    assert path is not None
-    _, records = back(path, ReadSpec(format="csv"))
-    assert [record.raw()[1:] for record in records if record.raw] == [["1", "2"], ["1", "2", "3", "4"]]
+def test_a_ragged_row_keeps_its_cells_in_their_columns(tmp_path: Path) -> None:
+    path = rejected_file(tmp_path, b"a,b,c\n1,2\n1,2,3,4\n", ReadSpec(format="csv"))
+    _, records = read_back(path, ReadSpec(format="csv"))
+    cells: list[Any] = [record.raw() for record in records if record.raw]
+    assert [row[1:] for row in cells] == [["1", "2"], ["1", "2", "3", "4"]]
 
 
 @pytest.mark.parametrize(
@@ -97,17 +108,16 @@ def test_a_ragged_row_keeps_its_cells_where_they_were(tmp_path: Path) -> None:
         b"<jobs><job syncd_errors = 'old' a='1'></job></jobs>",
     ],
 )
-def test_a_mended_row_that_is_rejected_again_has_one_mark(tmp_path: Path, content: bytes) -> None:
-    path = reject(tmp_path, content, ReadSpec())
-    assert path is not None
+def test_a_corrected_row_that_is_rejected_again_has_one_mark(tmp_path: Path, content: bytes) -> None:
+    path = rejected_file(tmp_path, content, ReadSpec())
     text = path.read_text(encoding="utf-8")
     assert text.count("syncd_errors") == 1
     assert "old" not in text
-    [item] = items(path, ReadSpec())
-    assert (item["syncd_errors"], str(item["a"])) == (WHY, "1")
+    [item] = items_of(path, ReadSpec())
+    assert (item["syncd_errors"], str(item["a"])) == (REASONS, "1")
 
 
-def test_xml_keeps_its_root_path_its_namespaces_and_what_stands_above(tmp_path: Path) -> None:
+def test_xml_keeps_its_path_its_namespaces_and_the_elements_before_the_records(tmp_path: Path) -> None:
     content = (
         '<?xml version="1.0" encoding="ISO-8859-1"?>\n'
         '<f:feed xmlns:f="urn:f" xmlns="urn:d" country="CA"><publisher>Zürich &amp; Co</publisher>'
@@ -115,8 +125,7 @@ def test_xml_keeps_its_root_path_its_namespaces_and_what_stands_above(tmp_path: 
         '<job x="1"><f:title><![CDATA[<b>é]]></f:title></job><job/></f:jobs></f:feed>'
     ).encode("latin-1")
     spec = ReadSpec(records="/feed/jobs/job")
-    path = reject(tmp_path, content, spec, {2, 3})
-    assert path is not None
+    path = rejected_file(tmp_path, content, spec, {2, 3})
     reader = open_reader(path, spec, FeedLimits())
     seen = []
     for record in reader:
@@ -129,7 +138,7 @@ def test_xml_keeps_its_root_path_its_namespaces_and_what_stands_above(tmp_path: 
         assert element.tag == "{urn:d}job"
         assert (root.tag, root.get("country"), root[0].text) == ("{urn:f}feed", "CA", "Zürich & Co")
         assert element.getparent().get("at") == "1 < 2"
-    assert seen == [{"syncd_errors": WHY, "x": "1"}, {"syncd_errors": WHY}]
+    assert seen == [{"syncd_errors": REASONS, "x": "1"}, {"syncd_errors": REASONS}]
     assert reader.mended
 
 
@@ -141,42 +150,38 @@ def test_xml_reasons_are_escaped(tmp_path: Path) -> None:
     writer.start(reader)
     for record in reader:
         writer.add(record, None, [Problem("/a", "b", "<&\"'> \ud800 \x00")])
-    path = writer.close()
-    assert path is not None
-    [item] = items(path, ReadSpec())
+    path = not_none(writer.close())
+    [item] = items_of(path, ReadSpec())
     assert item["syncd_errors"] == "/a b: <&\"'>    "
 
 
-def test_xml_in_the_feeds_own_encoding(tmp_path: Path) -> None:
+def test_xml_is_written_in_the_encoding_of_the_feed(tmp_path: Path) -> None:
     spec = ReadSpec(encoding="windows-1252")
     content = "<jobs><job><title>Zürich ☃</title></job></jobs>".encode("cp1252", "xmlcharrefreplace")
-    path = reject(tmp_path, content, spec)
-    assert path is not None
-    assert items(path, spec)[0]["title"] == "Zürich ☃"
+    path = rejected_file(tmp_path, content, spec)
+    assert items_of(path, spec)[0]["title"] == "Zürich ☃"
 
 
 @pytest.mark.parametrize("encoding", [None, "windows-1252", "utf-16"])
 def test_json_keeps_its_path_and_its_exact_numbers(tmp_path: Path, encoding: str | None) -> None:
     spec = ReadSpec(records="data.jobs", encoding=encoding)
     content = '{"total": 9, "data": {"jobs": [{"a": 12345678901234567.89, "t": "Zürich"}, 5]}}'
-    path = reject(tmp_path, content.encode(encoding or "utf-8"), spec)
-    assert path is not None
-    first, second = items(path, spec)
-    assert first == {"syncd_errors": WHY, "a": Decimal("12345678901234567.89"), "t": "Zürich"}
+    path = rejected_file(tmp_path, content.encode(encoding or "utf-8"), spec)
+    first, second = items_of(path, spec)
+    assert first == {"syncd_errors": REASONS, "a": Decimal("12345678901234567.89"), "t": "Zürich"}
     assert str(second["syncd_record"]) == "5"
 
 
-def test_json_lines_stay_lines_and_one_that_did_not_parse_is_kept_as_text(tmp_path: Path) -> None:
+def test_json_lines_stay_lines_and_a_malformed_line_is_kept_as_text(tmp_path: Path) -> None:
     spec = ReadSpec(format="jsonl")
-    path = reject(tmp_path, b'{"a": 1}\n{"a": \n{"a": 3}\n', spec)
-    assert path is not None
+    path = rejected_file(tmp_path, b'{"a": 1}\n{"a": \n{"a": 3}\n', spec)
     assert path.name == ".r.rejected.jsonl"
-    first, second, third = items(path, spec)
+    first, second, third = items_of(path, spec)
     assert (first["a"], third["a"]) == (1, 3)
     assert second["syncd_record"].startswith('{"a":')
 
 
-def test_starting_again_drops_what_was_written(tmp_path: Path) -> None:
+def test_a_new_start_removes_what_was_written_before(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_bytes(b"a,b\n1,2\n3,4\n")
     writer = RejectsWriter(tmp_path / "r")
@@ -184,15 +189,14 @@ def test_starting_again_drops_what_was_written(tmp_path: Path) -> None:
         reader = open_reader(source, ReadSpec(), FeedLimits())
         writer.start(reader)
         for record in reader:
-            writer.add(record, None, WRONG)
+            writer.add(record, None, PROBLEMS)
     assert writer.count == 2
-    path = writer.close()
-    assert path is not None
+    path = not_none(writer.close())
     assert writer.close() == path
-    assert len(items(path, ReadSpec())) == 2
+    assert len(items_of(path, ReadSpec())) == 2
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith("r")] == ["r.csv"]
 
 
-def test_a_record_before_the_start_is_a_mistake(tmp_path: Path) -> None:
+def test_a_record_before_the_start_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
-        RejectsWriter(tmp_path / "r").add(Record(1, 1, 0, b"", {}), None, WRONG)
+        RejectsWriter(tmp_path / "r").add(Record(1, 1, 0, b"", {}), None, PROBLEMS)

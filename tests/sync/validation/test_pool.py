@@ -1,212 +1,188 @@
-"""Helpers judge the records of a large file in processes of their own: nothing of a run may come out otherwise for it."""
+"""Worker processes validate the records of a large file. A run has the same result with them as without them."""
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import json
 import os
 import signal
-from collections.abc import Iterator
-from html import escape
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Run
-from syncd.store import Store, runs
-from syncd.sync.run import reading
-from syncd.sync.run.feed import Stopped
-from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.validation import pool, worker_connection
+from syncd.store import Store, results
+from syncd.sync.run import RejectsWriter, Stopped, reading
+from syncd.sync.validation import ValidatedRow, pool, worker_connection
+from syncd.sync.validation.worker_process import rows_in
+from tests.clock import ZONE
+from tests.sync.board import Board, Row, not_none
+from tests.sync.native_files import as_csv, as_xml, xml_records
 
 ROWS = 900
-ZONE = ZoneInfo("America/Toronto")
 
 
-class Watch:
-    """How many parcels helpers judged, and their processes."""
+class WorkerProcesses:
+    """The worker processes that were started, and the number of batches that they validated."""
 
     def __init__(self) -> None:
-        self.answers = 0
-        self.processes: list[Any] = []
+        self.started: list[subprocess.Popen[bytes]] = []
+        self.batches = 0
+
+    def rows_in(self, answer: bytes) -> list[ValidatedRow]:
+        self.batches += 1
+        return rows_in(answer)
+
+    def all_ended(self) -> bool:
+        return all(process.poll() is not None for process in self.started)
 
 
 @pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
-    """Helpers for small files: started at the 50th record, waited for, given small parcels."""
-    watch, rows_in, popen = Watch(), pool.rows_in, worker_connection.subprocess.Popen
+def workers(monkeypatch: pytest.MonkeyPatch) -> WorkerProcesses:
+    """Let small files have worker processes: a run starts them at its 50th record, waits until they are ready, and sends
+    small batches."""
+    workers, popen = WorkerProcesses(), subprocess.Popen
 
-    def counted(data: bytes) -> Any:
-        watch.answers += 1
-        return rows_in(data)
+    def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        workers.started.append(popen(*arguments, **options))
+        return workers.started[-1]
 
-    def begun(*arguments: Any, **options: Any) -> Any:
-        watch.processes.append(popen(*arguments, **options))
-        return watch.processes[-1]
-
-    monkeypatch.setattr(pool, "rows_in", counted)
-    monkeypatch.setattr(worker_connection.subprocess, "Popen", begun)
+    monkeypatch.setattr(subprocess, "Popen", start)
+    monkeypatch.setattr(pool, "rows_in", workers.rows_in)
     monkeypatch.setattr(pool, "WORTH", 0)
     monkeypatch.setattr(pool, "START", 30.0)
     monkeypatch.setattr(pool, "RECORDS", 20)
     monkeypatch.setattr(reading, "EDGE", 50)
-    return watch
+    return workers
 
 
 @pytest.fixture
-def twin(board: Any, tmp_path: Path) -> Iterator[Any]:
-    """A second board, with the same clock and employer."""
-    folder = tmp_path / "twin"
+def other(board: Board, tmp_path: Path) -> Iterator[Board]:
+    """Yield a second board with the same clock, and an employer of the same name."""
+    folder = tmp_path / "other"
     folder.mkdir()
     with Store.open(f"sqlite:///{folder}/syncd.db", clock=board.clock, timezone=ZONE) as store:
-        yield type(board)(store, board.clock, folder)
+        yield Board(store, board.clock, folder)
 
 
-def delivered(board: Any, content: bytes, toml: str, helpers: int) -> tuple[Run, bytes]:
-    """The run of the file, and its file of rejected rows."""
+def run_file(board: Board, content: bytes, processes: int, toml: str = "") -> tuple[Run, bytes]:
+    """Run the file. Return the run, and the content of its file of rejected records."""
     feed = board.feed(toml)
     rejects = RejectsWriter(board.folder / "rejected", records=feed.config.read.records)
-    run = board.drop(feed, content, importer=board.make_importer(helpers=helpers), rejects=rejects)
+    run = board.drop(feed, content, importer=board.make_importer(helpers=processes), rejects=rejects)
     return run, rejects.path.read_bytes() if rejects.path else b""
 
 
-def ended(board: Any, run: Run) -> Any:
-    """All that a run leaves behind."""
+def result_of(board: Board, run: Run) -> Any:
+    """Return all that the run stored."""
     return (
         (run.state, run.holds, run.reason, run.withheld, run.counts),
         board.rejected(run),
         board.warnings(run),
-        board.store.read(lambda tx: runs.unknown(tx, run.id)),
+        board.store.read(lambda tx: results.unknown(tx, run.id)),
         board.jobs(),
     )
 
 
-def same(board: Any, twin: Any, content: bytes, toml: str = "") -> Run:
-    """Delivers with and without helpers, and compares."""
-    helped, file = delivered(board, content, toml, 1)
-    alone, expected = delivered(twin, content, toml, 0)
-    assert ended(board, helped) == ended(twin, alone)
-    assert file == expected
-    return helped
+def assert_same_result(board: Board, other: Board, content: bytes, toml: str = "") -> Run:
+    """Run the file with a worker process on ``board`` and without one on ``other``, and assert that the results are equal.
+    Return the first run."""
+    run, rejected = run_file(board, content, 1, toml)
+    expected, expected_rejected = run_file(other, content, 0, toml)
+    assert result_of(board, run) == result_of(other, expected)
+    assert rejected == expected_rejected
+    return run
 
 
-def rows(board: Any, first: int = 0, count: int = ROWS) -> list[dict[str, Any]]:
-    """Valid ones, rejected ones, repeated ones, one with a place that no catalogue has."""
-    made = [board.row(f"r{number}", title=f"Cook & {number} <é>") for number in range(first, first + count)]
+def mixed_rows(board: Board, first: int = 0, count: int = ROWS) -> list[Row]:
+    """Return rows that are valid, rejected, expired, repeated, and with places that the catalogue does not have."""
+    rows = [board.row(f"r{number}", title=f"Cook & {number} <é>") for number in range(first, first + count)]
     for at in range(7, count, 61):
-        made[at]["title"] = ""
+        rows[at]["title"] = ""
     for at in range(30, count, 113):
-        made[at]["referenceId"] = made[at - 20]["referenceId"]
+        rows[at]["referenceId"] = rows[at - 20]["referenceId"]
     for at in range(40, count, 97):
-        made[at]["locations"] = [{"description": "Nowhere Landing, ON"}]
+        rows[at]["locations"] = [{"description": "Nowhere Landing, ON"}]
     for at in range(42, count, 101):
-        made[at]["locations"] = [{"description": "Toronto, Texas"}]
+        rows[at]["locations"] = [{"description": "Toronto, Texas"}]
     for at in range(45, count, 89):
-        made[at]["closeDate"] = "2026-11-01"
-    return made
+        rows[at]["closeDate"] = "2026-11-01"
+    return rows
 
 
-LISTS = {"locations": "location", "categories": "category"}
+def csv_with_ragged_rows(rows: list[Row]) -> bytes:
+    lines = as_csv(rows).splitlines()
+    for at in range(151, len(lines), 200):
+        lines[at] += ",too many"
+    return "\n".join(lines).encode()
 
 
-def members(values: dict[str, Any]) -> str:
-    return "".join(element(name, value) for name, value in values.items())
+def json_with_strange_records(rows: list[Row]) -> bytes:
+    rows = [row | {"salary": {"amount": 20.5, "period": {"id": 5}}} for row in rows]
+    return json.dumps([*rows[:200], "not an object", None, *rows[200:]]).encode()
 
 
-def element(name: str, value: Any) -> str:
-    if isinstance(value, list):
-        return f"<{name}>{''.join(element(LISTS[name], item) for item in value)}</{name}>"
-    inside = members(value) if isinstance(value, dict) else escape(str(value))
-    return f"<{name}>{inside}</{name}>"
+def as_json_lines(rows: list[Row]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
-def xml(made: list[dict[str, Any]], head: str = "") -> bytes:
-    return f'<?xml version="1.0"?>\n{head}<jobs>\n{"".join(records(made))}</jobs>\n'.encode()
-
-
-def records(made: list[dict[str, Any]]) -> list[str]:
-    return [f"<job>\n{members(row)}</job>\n" for row in made]
-
-
-def as_csv(made: list[dict[str, Any]]) -> bytes:
-    names = ("referenceId", "title", "locations", "categories", "positionType", "description", "closeDate")
-    out = io.StringIO()
-    write = csv.writer(out).writerow
-    write([*names, "applicantRoutingType", "applicationEmail"])
-    for at, row in enumerate(made):
-        cells = [
-            row["referenceId"],
-            row["title"],
-            row["locations"][0]["description"],
-            1,
-            1,
-            row["description"],
-        ]
-        ragged = ["too many"] if at % 200 == 150 else []
-        write([*cells, row.get("closeDate", ""), 1, row["applicationEmail"], *ragged])
-    return out.getvalue().encode()
-
-
-def as_json(made: list[dict[str, Any]]) -> bytes:
-    made = [row | {"salary": {"amount": 20.5, "period": {"id": 5}}} for row in made]
-    return json.dumps([*made[:200], "no object", None, *made[200:]]).encode()
-
-
-def as_lines(made: list[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(row) + "\n" for row in made).encode()
-
-
-FORMS = {
-    "xml": xml,
-    "csv": as_csv,
-    "json": as_json,
-    "json lines": as_lines,
-    "gzip": lambda made: gzip.compress(xml(made)),
+FORMATS: dict[str, Callable[[list[Row]], bytes]] = {
+    "xml": as_xml,
+    "csv": csv_with_ragged_rows,
+    "json": json_with_strange_records,
+    "json lines": as_json_lines,
+    "gzip": lambda rows: gzip.compress(as_xml(rows)),
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_file_comes_to_the_same_with_a_helper(board: Any, twin: Any, watch: Watch, form: str) -> None:
-    run = same(board, twin, FORMS[form](rows(board)))
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_run_has_the_same_result_with_a_worker_process(
+    board: Board, other: Board, workers: WorkerProcesses, form: str
+) -> None:
+    run = assert_same_result(board, other, FORMATS[form](mixed_rows(board)))
     assert run.counts.created > 800
     assert run.counts.rejected > 10
-    unknown = board.store.read(lambda tx: runs.unknown(tx, run.id))
+    unknown = board.store.read(lambda tx: results.unknown(tx, run.id))
     assert unknown.found == {"locations": [("Toronto, Texas", 9)]}
-    assert watch.answers >= 2  # how many more depends on what else the machine does
-    assert all(process.poll() is not None for process in watch.processes)
+    assert workers.batches >= 2  # their share of the batches depends on the load of the machine
+    assert workers.all_ended()
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_parcel_has_a_bound_in_bytes_too(
-    board: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, form: str
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_batch_is_limited_in_bytes_too(
+    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     monkeypatch.setattr(pool, "RECORDS", 10_000)
     monkeypatch.setattr(pool, "BYTES", 10_000)
-    monkeypatch.setattr(worker_connection, "_AHEAD", 1_000)  # the helper gets them all
-    delivered(board, FORMS[form](rows(board)), "", 1)
-    assert watch.answers > 5
+    monkeypatch.setattr(worker_connection, "_AHEAD", 1_000)  # the worker process gets all batches
+    run_file(board, FORMATS[form](mixed_rows(board)), 1)
+    assert workers.batches > 5
 
 
-def test_so_does_the_next_file_of_which_half_is_known(board: Any, twin: Any, watch: Watch) -> None:
-    same(board, twin, xml(rows(board)))
-    made = rows(board)
-    for row in made[200:700:2]:
+def test_the_next_file_with_known_records_has_the_same_result(
+    board: Board, other: Board, workers: WorkerProcesses
+) -> None:
+    assert_same_result(board, other, as_xml(mixed_rows(board)))
+    rows = mixed_rows(board)
+    for row in rows[200:700:2]:
         row["title"] += ", again"
-    before = watch.answers
-    run = same(board, twin, xml([*made[:600], *rows(board, 2000, 100), *made[600:880]]))
+    before = workers.batches
+    run = assert_same_result(
+        board, other, as_xml([*rows[:600], *mixed_rows(board, 2000, 100), *rows[600:880]])
+    )
     assert run.counts.updated > 200
     assert run.counts.created >= 90
     assert run.counts.unchanged > 200
-    assert watch.answers > before
+    assert workers.batches > before
 
 
-#: What stands among the records, and makes them no clean slices.
-STRANGE = {
+#: Content between two records. With it, the bytes from one start tag to the next are not one record.
+BETWEEN_RECORDS = {
     "an end tag in CDATA": "<job><title><![CDATA[a </job> b]]></title></job>",
     "a record in a record": "<job><title>a<job>b</job></title></job>",
     "an end tag in a comment": "<job><!-- </job> --><title>a</title></job>",
@@ -217,113 +193,125 @@ STRANGE = {
 }
 
 
-@pytest.mark.parametrize("strange", STRANGE.values(), ids=STRANGE)
-def test_what_can_be_told_only_from_the_whole_file_is(
-    board: Any, twin: Any, watch: Watch, strange: str
+@pytest.mark.parametrize("content", BETWEEN_RECORDS.values(), ids=BETWEEN_RECORDS)
+def test_a_file_with_other_content_between_the_records_has_the_same_result(
+    board: Board, other: Board, workers: WorkerProcesses, content: str
 ) -> None:
-    parts = records(rows(board))
-    content = f"<jobs>{''.join(parts[:500])}{strange}{''.join(parts[500:])}</jobs>".encode()
-    same(board, twin, content)
-    assert watch.answers
+    records = xml_records(mixed_rows(board))
+    file = f"<jobs>{''.join(records[:500])}{content}{''.join(records[500:])}</jobs>"
+    assert_same_result(board, other, file.encode())
+    assert workers.batches
 
 
-FAULTS = {
-    "cut off": lambda text: text[: len(text) * 3 // 4],
+FAULTS: dict[str, Callable[[str], str]] = {
+    "truncated": lambda text: text[: len(text) * 3 // 4],
     "a bare ampersand": lambda text: text.replace("Cook &amp; 700", "Cook & 700"),
     "an unknown entity": lambda text: text.replace("Cook &amp; 700", "Cook &nosuch; 700"),
     "a wrong end tag": lambda text: text.replace("Cook &amp; 700 &lt;é&gt;</title>", "Cook 700</titel>"),
     "a control character": lambda text: text.replace("Cook &amp; 700", "Cook \x01 700"),
-    "too deep": lambda text: text.replace("Cook &amp; 700", "<b>" * 80 + "x" + "</b>" * 80),
+    "elements too deep": lambda text: text.replace("Cook &amp; 700", "<b>" * 80 + "x" + "</b>" * 80),
     "an end tag too many": lambda text: text.replace("</jobs>", "</job></jobs>"),
-    "trailing junk": lambda text: text + "<job>",
+    "an element after the root": lambda text: text + "<job>",
 }
 
 
-@pytest.mark.parametrize("spoil", FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_told_with_its_place_all_the_same(board: Any, twin: Any, watch: Watch, spoil: Any) -> None:
-    run = same(board, twin, spoil(xml(rows(board)).decode()).encode())
+@pytest.mark.parametrize("damage", FAULTS.values(), ids=FAULTS)
+def test_a_malformed_file_fails_with_the_same_place(
+    board: Board, other: Board, workers: WorkerProcesses, damage: Callable[[str], str]
+) -> None:
+    run = assert_same_result(board, other, damage(as_xml(mixed_rows(board)).decode()).encode())
     assert run.state == "failed"
-    assert "line" in run.reason
-    assert watch.answers
+    assert "line" in not_none(run.reason)
+    assert workers.batches
 
 
-def test_entities_of_the_prolog_hold_for_helpers_too(board: Any, twin: Any, watch: Watch) -> None:
-    made = rows(board)
-    for row in made:
+def test_a_worker_process_knows_the_entities_of_the_file(
+    board: Board, other: Board, workers: WorkerProcesses
+) -> None:
+    rows = mixed_rows(board)
+    for row in rows:
         row["title"] = row["title"].replace("é", "CHEF")
-    content = xml(made).replace(b"CHEF", b"&eacute;&#233;")
-    same(board, twin, content)
+    content = as_xml(rows).replace(b"CHEF", b"&eacute;&#233;")
+    assert_same_result(board, other, content)
     assert "éé" in board.job("r1").title
-    assert watch.answers
+    assert workers.batches
 
 
-def test_a_mapping_that_looks_outside_the_records_is_read_in_one_piece(
-    board: Any, twin: Any, watch: Watch
+def test_a_mapping_that_reads_outside_the_records_is_validated_in_this_process(
+    board: Board, other: Board, workers: WorkerProcesses
 ) -> None:
     toml = """
         [fields]
         referenceId = "id"
-        title = "{ from = 'title' }"
+        title = "title"
         locations = "../city"
     """
-    toml = toml.replace("\"{ from = 'title' }\"", '"title"')
     content = "<jobs><city>Ottawa, ON</city>"
     content += "".join(f"<job><id>{n}</id><title>Cook</title></job>" for n in range(ROWS)) + "</jobs>"
-    run = same(board, twin, content.encode(), toml)
-    assert run.counts.rejected == ROWS  # a job needs more than that; what was found is said alike
-    assert not watch.answers
+    run = assert_same_result(board, other, content.encode(), toml)
+    assert run.counts.rejected == ROWS  # a job needs more fields
+    assert not workers.batches
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
-def test_a_helper_that_fails_amid_its_work_costs_nothing(
-    board: Any, twin: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, number: int
+def sync_events(logs: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [entry["event"] for entry in logs if entry["event"].startswith("sync.")]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])
+def test_a_worker_process_that_fails_does_not_change_the_result(
+    board: Board,
+    other: Board,
+    workers: WorkerProcesses,
+    monkeypatch: pytest.MonkeyPatch,
+    sent: signal.Signals,
 ) -> None:
     monkeypatch.setattr(worker_connection, "ANSWER", 0.5)
-    rows_in = pool.rows_in
 
-    def kill(data: bytes) -> Any:
-        if watch.answers == 5:
-            os.kill(watch.processes[0].pid, number)
-        return rows_in(data)
+    def send_signal(answer: bytes) -> list[ValidatedRow]:
+        if workers.batches == 5:
+            os.kill(workers.started[0].pid, sent)
+        return workers.rows_in(answer)
 
-    monkeypatch.setattr(pool, "rows_in", kill)
-    with capture_logs() as events:
-        same(board, twin, xml(rows(board)))
-    assert 5 < watch.answers < 12
-    assert [e["event"] for e in events if e["event"].startswith("sync.")] == ["sync.helper_lost"]
+    monkeypatch.setattr(pool, "rows_in", send_signal)
+    with capture_logs() as logs:
+        assert_same_result(board, other, as_xml(mixed_rows(board)))
+    assert 5 < workers.batches < 12
+    assert sync_events(logs) == ["sync.helper_lost"]
 
 
 @pytest.mark.parametrize("command", ["/nonexistent/python", "/bin/true", "/bin/cat"])
-def test_a_helper_that_cannot_be_had_costs_nothing(
-    board: Any, twin: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch, command: str
+def test_a_worker_process_that_does_not_start_does_not_change_the_result(
+    board: Board, other: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    monkeypatch.setattr(worker_connection.sys, "executable", command)
-    with capture_logs() as events:
-        same(board, twin, xml(rows(board)))
-    assert not watch.answers
-    assert [e["event"] for e in events if e["event"].startswith("sync.")] == ["sync.helper_lost"]
+    monkeypatch.setattr(sys, "executable", command)
+    with capture_logs() as logs:
+        assert_same_result(board, other, as_xml(mixed_rows(board)))
+    assert not workers.batches
+    assert sync_events(logs) == ["sync.helper_lost"]
 
 
-def test_a_run_that_is_stopped_leaves_no_helper(board: Any, watch: Watch) -> None:
-    feed, source = board.feed(), board.file(xml(rows(board)))
-    importer = board.make_importer(helpers=2, stop=lambda: watch.answers > 3)
+def test_a_run_that_is_stopped_ends_its_worker_processes(board: Board, workers: WorkerProcesses) -> None:
+    feed, source = board.feed(), board.file(as_xml(mixed_rows(board)))
+    importer = board.make_importer(helpers=2, stop=lambda: workers.batches > 3)
     with pytest.raises(Stopped):
         importer.run(feed, source, board.begin(feed, source))
-    assert len(watch.processes) == 2
-    assert all(process.poll() is not None for process in watch.processes)
+    assert len(workers.started) == 2
+    assert workers.all_ended()
 
 
-def test_small_files_get_no_helper(board: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "WORTH", 16 << 20)
-    delivered(board, xml(rows(board)), "", 1)
-    assert not watch.processes
-
-
-def test_known_records_are_not_what_a_helper_is_started_for(
-    board: Any, watch: Watch, monkeypatch: pytest.MonkeyPatch
+def test_a_small_file_does_not_start_a_worker_process(
+    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = xml(rows(board))
-    delivered(board, content, "", 0)
+    monkeypatch.setattr(pool, "WORTH", 16 << 20)
+    run_file(board, as_xml(mixed_rows(board)), 1)
+    assert not workers.started
+
+
+def test_known_records_do_not_start_a_worker_process(
+    board: Board, workers: WorkerProcesses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = as_xml(mixed_rows(board))
+    run_file(board, content, 0)
     monkeypatch.setattr(pool, "WORTH", len(content) // 4)
-    delivered(board, content.replace(b"Cook &amp; 800", b"Chef"), "", 1)
-    assert not watch.processes
+    run_file(board, content.replace(b"Cook &amp; 800", b"Chef"), 1)
+    assert not workers.started

@@ -1,11 +1,9 @@
-"""Presets: mappings for the feeds that employers already have, one TOML file each, in the language of
-``[fields]``.
+"""Presets: mappings for the feeds that employers already have, one TOML file each, in the language of ``[fields]``.
 
-A preset is data: ``about`` (one line), ``[detect]`` (how to know such a feed, see ``feeds.detect``),
-``[read]``, ``[fields]`` and ``[lookup.NAME]``. With ``extends = "NAME"`` it starts from another one, a shipped
-preset or a family (``families/NAME.toml``), and says what is different: a field replaces the field of that
-name, ``false`` takes it out, lookups are joined entry by entry. A feed's own file overrides a preset in the
-same way."""
+A preset is data: ``about`` (one line), ``[detect]`` (how such a feed is recognised, see ``drafting.preset_match``),
+``[read]``, ``[fields]`` and ``[lookup.NAME]``. With ``extends = "NAME"`` it starts from another one, a shipped preset
+or a family (``families/NAME.toml``), and says what is different: a field replaces the field of that name, ``false``
+removes it, lookups are joined entry by entry. A feed's own file overrides a preset in the same way."""
 
 from __future__ import annotations
 
@@ -17,14 +15,14 @@ from typing import Any
 
 @cache
 def preset_names() -> tuple[str, ...]:
-    """All that are shipped, in alphabetical order."""
+    """Return the names of the shipped presets, in alphabetical order."""
     found = (entry.name for entry in files("syncd.feeds.mapping.presets").iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
 
 
 def load_preset(name: str) -> dict[str, Any]:
-    """The tables of a shipped preset, with what it extends; a new value each time. KeyError: there is none of
-    that name."""
+    """Return the tables of a shipped preset, with what it extends; a new value each time. Raise KeyError if there is no
+    such preset."""
     if name not in preset_names():
         raise KeyError(name)
     return _load(name)
@@ -39,8 +37,8 @@ def _load(name: str) -> dict[str, Any]:
 
 
 def overridden(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """The tables of ``base`` with those of ``own`` over them: fields and reading by key, lookups by entry,
-    the rest whole."""
+    """Return the tables of ``base`` overridden by those of ``own``: fields and reading by key, lookups by entry, the
+    rest whole."""
     merged = {**base, **own}
     for table in ("read", "fields"):
         merged[table] = {**base.get(table, {}), **own.get(table, {})}

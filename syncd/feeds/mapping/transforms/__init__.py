@@ -1,24 +1,24 @@
-"""Small grammars from what employers write to what the API takes. Pure functions; each says what it guessed
-or dropped."""
+"""Small grammars from what employers write to what the API takes. Pure functions; each reports what it guessed or
+dropped."""
 
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.amounts import Locale
-from syncd.feeds.mapping.transforms.dates import NAMES, compile_dates
+from syncd.feeds.mapping.transforms.dates import DATE_FORMATS, compile_dates
 from syncd.feeds.mapping.transforms.html import clean, paragraphs
-from syncd.feeds.mapping.transforms.money import Infer, Pay, parse
-from syncd.feeds.mapping.transforms.places import Read, is_canada, read_place
+from syncd.feeds.mapping.transforms.money import Pay, PeriodLimits, parse
+from syncd.feeds.mapping.transforms.places import TidyPlace, is_canada, read_place
 from syncd.feeds.mapping.transforms.positions import position_of
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
 VERSION = 4
 
 __all__ = [
-    "NAMES",
+    "DATE_FORMATS",
     "VERSION",
-    "Infer",
     "Locale",
     "Pay",
-    "Read",
+    "PeriodLimits",
+    "TidyPlace",
     "clean",
     "compile_dates",
     "is_canada",

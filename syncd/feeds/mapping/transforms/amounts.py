@@ -1,4 +1,4 @@
-"""Numbers of dollars in English and French writing: "10,000.00", "1 200,00", "45k", "1.234,50"."""
+"""Numbers of dollars as they are written in English and French: "10,000.00", "1 200,00", "45k", "1.234,50"."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from decimal import Decimal
 from typing import Literal
 
-#: Decides "1,234" and "1.234", which no other mark in the text decides: fr reads 1.234 and 1234, en and
-#: None the reverse.
+#: Decides "1,234" and "1.234", where no other mark in the text does: fr reads 1.234 and 1234, en and None the
+#: reverse.
 Locale = Literal["en", "fr"]
 
 NUMBER = (
@@ -38,12 +38,12 @@ _PLAIN = str.maketrans(
 
 
 def plain(text: str) -> str:
-    """``text`` as the grammar reads it: lower case, one kind of dash, apostrophe and blank, no accents."""
+    """Return ``text`` as the grammar reads it: lower case, one kind of dash, apostrophe and blank, no accents."""
     return _SPACES.sub(" ", text.lower().translate(_PLAIN)).strip()
 
 
 def read(digits: str, thousands: bool, locale: Locale | None = None) -> Decimal:
-    """The value of what ``NUMBER`` matched; ``thousands``: a "k" stands behind it."""
+    """Return the value of what ``NUMBER`` matched. ``thousands``: a "k" follows it."""
     text = digits.replace(" ", "").replace("'", "")
     if locale == "fr" and re.fullmatch(r"\d{1,3}[.,]\d{3}", text):
         text = text.replace(".", "").replace(",", ".")

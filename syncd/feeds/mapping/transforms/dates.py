@@ -1,14 +1,13 @@
-"""Dates as employers write them → ``YYYY-MM-DD``. A format is chosen by the mapping, never guessed from the
-text.
+"""Dates as employers write them, to ``YYYY-MM-DD``. The mapping chooses the format; it is never guessed from the text.
 
-    iso           2026-07-13, with any time behind it      rfc822    Mon, 13 Jul 2026 00:00:00 EST
-    dmy mdy ymd   numbers in that order, parted by one of  words     13 July 2026, July 13th, 2026,
-                  / . - or blanks, any time behind them              le 13 juillet 2026
-    numbers       dmy or mdy where only one can be meant   excel     46216: a spreadsheet's day number
+    iso           2026-07-13, with or without a time       rfc822    Mon, 13 Jul 2026 00:00:00 EST
+    dmy mdy ymd   numbers in that order, separated by one  words     13 July 2026, July 13th, 2026,
+                  of / . - or blanks, time or not                    le 13 juillet 2026
+    numbers       dmy or mdy where only one is possible    excel     46216: a spreadsheet's day number
     epoch epoch_ms  seconds or milliseconds since 1970     %d/%m/%Y  a strptime format
 
-Of a date with a time the calendar date is kept as written; no zone is applied. A year of two digits is one
-of this century."""
+Of a date with a time the calendar date is kept as it is written; no time zone is applied. A year of two digits is in this
+century."""
 
 from __future__ import annotations
 
@@ -59,12 +58,13 @@ _WORDS = [
     for first, second in ((_DAY, rf"(?:of\s+)?{_MONTH}"), (_MONTH, _DAY))
 ]
 #: Named formats, beside those of strptime.
-NAMES = ("iso", "rfc822", "dmy", "mdy", "ymd", "numbers", "words", "epoch", "epoch_ms", "excel")
+DATE_FORMATS = ("iso", "rfc822", "dmy", "mdy", "ymd", "numbers", "words", "epoch", "epoch_ms", "excel")
 
 
 def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
-    """A function from a value to ``YYYY-MM-DD``, or None if none of ``formats`` fits. ValueError: a format
-    is no format."""
+    """Return a function from a value to ``YYYY-MM-DD``, or None if none of ``formats`` fits.
+
+    Raise ValueError for what is not a format."""
     parsers = [_parser(name) for name in formats]
 
     @lru_cache(maxsize=4096)
@@ -94,7 +94,7 @@ def _parser(name: str) -> Parse:
     if name in named:
         return named[name]
     if "%" not in name:
-        raise ValueError(f"is neither a strptime format nor one of {', '.join(NAMES)}")
+        raise ValueError(f"is neither a strptime format nor one of {', '.join(DATE_FORMATS)}")
     return _strptime(name)
 
 
@@ -107,7 +107,7 @@ def _strptime(form: str) -> Parse:
     except DeprecationWarning:
         whole = False
     except ValueError as error:
-        raise ValueError(f"is no date format: {error}") from None
+        raise ValueError(f"is not a date format: {error}") from None
     if not whole:
         raise ValueError("does not give a whole date (year, month and day)")
 
@@ -131,7 +131,7 @@ def _rfc822(text: str) -> date | None:
 
 
 def _ordered(year: int, month: int, day: int) -> Parse:
-    """Numbers whose places say what they are."""
+    """Numbers whose order says what they are."""
 
     def parse(text: str) -> date | None:
         found = _NUMBERS.match(text)
@@ -153,7 +153,7 @@ _DMY, _MDY, _YMD = _ordered(2, 1, 0), _ordered(2, 0, 1), _ordered(0, 1, 2)
 
 
 def _unambiguous(text: str) -> date | None:
-    """``27/08/2026`` and ``8/27/2026``, but not ``08/07/2026``; a year of four digits may stand first."""
+    """``27/08/2026`` and ``8/27/2026``, but not ``08/07/2026``. A year of four digits may come first."""
     found = _NUMBERS.match(text)
     if found is None:
         return None
@@ -185,7 +185,7 @@ def _epoch(scale: int) -> Parse:
 
 
 def _excel(text: str) -> date | None:
-    """The day number of a spreadsheet (1 is 1900-01-01, with the leap day that 1900 did not have)."""
+    """A spreadsheet's day number (1 is 1900-01-01, with a leap day that 1900 did not have)."""
     return date(1899, 12, 30) + timedelta(days=int(text.partition(".")[0])) if _SERIAL.match(text) else None
 
 

@@ -1,8 +1,7 @@
-"""Descriptions as employers send them → the HTML of docs/specification.md 2.6.
+"""Descriptions as employers send them, to the HTML of docs/specification.md 2.6.
 
-``clean`` never lets anything through that ``syncd.domain.html.check`` refuses: what it made is checked
-again, and where even that fails, the bare text is kept. Text is never lost but for scripts, styles,
-comments and hidden content."""
+``clean`` never returns anything that ``syncd.domain.html_faults`` refuses: its result is checked again, and if that
+fails, the bare text is kept. Text is never lost, except for scripts, styles, comments and hidden content."""
 
 from __future__ import annotations
 
@@ -109,7 +108,7 @@ _HIDDEN = frozenset(
 _INLINE = frozenset(
     ("strong", "b", "em", "i", "a", "u", "s", "span", "font", "small", "big", "sub", "sup", "mark", "code")
 )
-#: Elements that have no end or whose end is mostly left out: they do not nest by themselves.
+#: Elements without an end tag, or whose end tag is mostly left out: they do not nest by themselves.
 _SELF_CLOSING = frozenset(
     ("br", "hr", "img", "p", "li", "tr", "td", "th", "dt", "dd", "option", "meta", "link", "input", "wbr")
 )
@@ -158,11 +157,11 @@ _CLEANER = nh3.Cleaner(
 
 
 def clean(text: str) -> tuple[str, tuple[str, ...]]:
-    """``text`` as HTML that the API takes, and what was done to it (in words; nothing if it was fine).
+    """Return ``text`` as HTML that the API takes, and what was done to it (in words; nothing if it was fine).
 
-    HTML that passes, and one line of plain text, come back byte for byte. Plain text of several lines
-    becomes paragraphs; HTML that was escaped as a whole is unescaped, at most twice. "" if nothing visible
-    is left."""
+    HTML that passes, and one line of plain text, are returned byte for byte. Plain text of several lines becomes
+    paragraphs. HTML that was escaped as a whole is unescaped, at most twice. The result is "" if nothing visible is
+    left."""
     if has_controls(text):
         result, done = clean(without_controls(text))
         return result, ("control characters removed", *done)
@@ -204,7 +203,8 @@ def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _too_deep(text: str) -> bool:
-    """Whether elements lie in one another deeper than any text needs. Parsing takes time and room by the square of it."""
+    """Whether elements are nested deeper than any text needs. The time and memory of parsing grow with the square of
+    the depth."""
     depth = 0
     for tag in _ANY_TAG.finditer(text) if text.count("<") > _DEEPEST else ():
         if tag[2] and tag[2].lower() not in _SELF_CLOSING:
@@ -215,7 +215,7 @@ def _too_deep(text: str) -> bool:
 
 
 def bare(text: str) -> str:
-    """Nothing but the text of some HTML, in paragraphs; what browsers hide is left out."""
+    """Return nothing but the text of some HTML, in paragraphs. What browsers hide is left out."""
     out: list[str] = []
     hidden, last = "", 0
     for tag in _ANY_TAG.finditer(text):
@@ -232,7 +232,7 @@ def bare(text: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Plain text (no markup, no entities) as HTML: empty lines part paragraphs, single ones are
+    """Return plain text (no markup, no entities) as HTML: empty lines separate paragraphs, single line ends are
     ``<br>``."""
     unified = without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     out: list[str] = []
@@ -263,7 +263,7 @@ def _mapped(match: re.Match[str]) -> str:
 
 
 def _with_lists(text: str) -> str:
-    """Runs of ``li`` outside of any list get one (applicant systems send them bare)."""
+    """Runs of ``li`` outside of any list get one (applicant tracking systems send them bare)."""
     if "<li>" not in text:
         return text
     out: list[str] = []

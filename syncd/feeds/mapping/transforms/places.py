@@ -1,5 +1,5 @@
-"""A location as feeds write it, brought near to "City, Province". Whether it is one is judged by
-``domain.places``; what can be no place ("Remote", "Multiple locations") is told here."""
+"""A location as feeds write it, brought into the form "City, Province". Whether it exists is decided by the domain;
+texts that name no place ("Remote", "Multiple locations") are recognised here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from syncd.domain import PROVINCES, fold, province_code
 
-#: What is longer is no location that the API takes.
+#: The API does not take a longer location.
 _LONGEST = 400
 _CANADA = frozenset(("ca", "can", "canada", "cdn"))
 _CODES = "|".join(PROVINCES)
@@ -18,14 +18,14 @@ _CODE_TAIL = re.compile(r"(,\s*[A-Za-z.\u00c0-\u024f' -]+),\s*CA\Z")
 #: The province as ISO 3166-2 has it: "Ottawa, CA-ON".
 _ISO_TAIL = re.compile(rf",\s*CAN?-({_CODES})\Z", re.IGNORECASE)
 _POSTAL = re.compile(r"[,\s]+[A-CEGHJ-NPR-TVXY]\d[A-Z][ -]?\d[A-Z]\d\Z", re.IGNORECASE)
-#: How one works, where it stands beside a place.
+#: A way to work that stands beside a place.
 _MODE = (
     r"(?:fully |100 ?% )?(?:remote|hybrid|hybride|on-?site|in[- ]office|in[- ]person|work from home|wfh|telework"
     r"|télétravail|teletravail|à distance|sur place|en personne|en présentiel)"
 )
 _MODE_FIRST = re.compile(rf"(?:{_MODE}[ /]+)*{_MODE}\s*(?:[:,/|(]|-\s|\bin\b|\bà\b)\s*", re.IGNORECASE)
 _MODE_LAST = re.compile(rf"\s*(?:[,/|]\s*|\s-\s*|\s)\(?{_MODE}\)?\Z|\s*\({_MODE}\)\Z", re.IGNORECASE)
-#: Texts of which this is all are no place.
+#: A text that has nothing else names no place.
 _NOWHERE = re.compile(
     r"(?=.*[a-z])(?:\b(?:fully|100|remote|remotely|hybrid|hybride|work(?:ing)? from home|wfh|home ?based|telework(?:ing)?"
     r"|telecommut(?:e|ing)|teletravail|a distance|virtual|virtuel|online|en ligne|anywhere|n'importe ou|partout"
@@ -37,7 +37,7 @@ _CODE_FIRST = re.compile(
 )
 _NAME_FIRST = re.compile(r"(?:(?:CA|CAN|Canada)\s*[-,/>]\s*)([^-,/>]{3,40})\s*[-,/>]\s*(.+)\Z", re.DOTALL)
 _CODE_LAST = re.compile(rf"([^,]*[^\W\d][^,]*?)(?:\s*[-/]\s*|\s+)({_CODES})\Z")
-#: A province's name behind a city without a comma. Quebec is a city, too, and "Northern Ontario" is no city.
+#: The name of a province after a city, without a comma. Quebec is a city too, and "Northern Ontario" is not a city.
 _NAME_LAST = re.compile(
     r"(?!(?:north|south|east|west|central|rural|greater|all|toute)[a-z]*(?:[ -](?:east|west)[a-z]*)?\s+\w+\Z)"
     r"([^,]*[^\W\d][^,]*?)\s+(ontario|alberta|manitoba|saskatchewan|british columbia|nova scotia|new brunswick"
@@ -50,43 +50,43 @@ _MORE = re.compile(r"([^,]+,\s*[^,]+?)(?:\s+-\s+|\s*\().*\Z", re.DOTALL)
 
 
 def is_canada(country: str) -> bool:
-    """Whether ``country``, a code or a name, is Canada."""
+    """Return whether ``country``, a code or a name, is Canada."""
     return country[:20].strip().strip(".").casefold() in _CANADA
 
 
 def is_nowhere(text: str) -> bool:
-    """Whether ``text`` names no place at all: "Remote - Canada", "Télétravail", "Multiple
-    locations", a province's code alone."""
+    """Return whether ``text`` names no place at all: "Remote - Canada", "Télétravail", "Multiple locations", the code
+    of a province alone."""
     bare = text.strip()
     return bare in PROVINCES or (len(bare) <= _LONGEST and _NOWHERE.match(fold(bare)) is not None)
 
 
-class Read(NamedTuple):
-    """A location's text, tidied; whether it names no place at all; and what is the same for every spelling of
-    one place ("Ottawa, ON", "OTTAWA, Ontario")."""
+class TidyPlace(NamedTuple):
+    """A location's text, tidied; whether it names no place at all; and what is the same for every spelling of one place
+    ("Ottawa, ON", "OTTAWA, Ontario")."""
 
     text: str
     nowhere: bool
     identity: tuple[str, str]
 
 
-def read_place(text: str) -> Read:
-    """``text`` as it goes to the rules. A feed's places are few, so they are remembered."""
+def read_place(text: str) -> TidyPlace:
+    """Return ``text`` as it is sent. A feed has few places, so they are remembered."""
     return _known(text) if len(text) <= _LONGEST else _read(text)
 
 
-def _read(text: str) -> Read:
+def _read(text: str) -> TidyPlace:
     tidied = tidy(text)
     city, _, province = tidied.partition(",")
-    return Read(tidied, is_nowhere(tidied), (fold(city), province_code(province) or fold(province)))
+    return TidyPlace(tidied, is_nowhere(tidied), (fold(city), province_code(province) or fold(province)))
 
 
 _known = lru_cache(maxsize=16384)(_read)
 
 
 def tidy(text: str) -> str:
-    """Underscores as blanks; postal code, country, "(Hybrid)" and "+ 2 more" cut off; ``CA-BC-Vancouver`` and ``Montréal
-    (QC)`` as city and province; a street before them left out. Idempotent."""
+    """Return a location with underscores as blanks; without postal code, country, "(Hybrid)" and "+ 2 more";
+    ``CA-BC-Vancouver`` and ``Montréal (QC)`` as city and province; without a street before them. Idempotent."""
     if len(text) > _LONGEST:
         return text
     place = " ".join(text.replace("_", " ").replace("–", "-").replace("—", "-").split())

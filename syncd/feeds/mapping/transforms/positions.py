@@ -1,8 +1,8 @@
 """Kinds of work as feeds write them, in several words: "Permanent, temps partiel", "Term (Full-time)".
 
-Only texts that are made of known words alone are read; anything else stays unknown. What limits the work wins
-over how much of it there is: a full-time contract is a contract, a part-time summer job is temporary, and of
-"full time or part time" the lesser is certain."""
+Only texts that consist of known words are read; anything else stays unknown. A limit in time wins over the number of
+hours: a full-time contract is a contract, a part-time summer job is temporary. Of "full time or part time" the lesser
+is certain."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _GLUED = re.compile(r"(?<=[a-z\u00e0-\u00ff])(?=[A-Z])")
 
 @lru_cache(maxsize=4096)
 def position_of(text: str) -> int | None:
-    """The id of the position type that ``text`` describes; None if it has words that say nothing known. Words that
-    lost the blank or line between them ("Permanent employmentFull time") are told apart by their capitals."""
+    """Return the id of the position type that ``text`` describes; None if it has unknown words. Words that lost the
+    blank or line between them ("Permanent employmentFull time") are separated at their capitals."""
     found = _read(text)
     return _read(_GLUED.sub(" ", text)) if found is None else found
 

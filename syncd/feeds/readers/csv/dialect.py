@@ -1,4 +1,4 @@
-"""The dialect of a CSV: its delimiter and line end, found on the header and the first records."""
+"""The dialect of a CSV: its delimiter and line end, found in the header and the first records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIRST_END = re.compile(rb'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+(\r\n|\n|\r)')
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """``skip``: length of a ``sep=;`` line that stands before the header."""
+    """``skip`` is the length of a ``sep=;`` line before the header."""
 
     delimiter: str
     line_end: bytes
@@ -26,10 +26,10 @@ class Dialect:
 
 
 def find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> Dialect:
-    """``setting`` is the feed's own delimiter; it wins over a ``sep=`` line, and that over the scores.
-    ``guessed``: nobody said that this is a CSV, so a file with one column is refused (FeedError
-    ``not_a_feed``).
-    """
+    """Return the dialect of a file that begins with ``head``.
+
+    ``setting`` is the feed's own delimiter. It wins over a ``sep=`` line, and that over the scores. ``guessed``: nobody
+    said that this is a CSV, so a file with one column is refused. Raise FeedError ``not_a_feed``."""
     line = _SEP.match(head)
     skip = line.end() if line else 0
     found = setting or (line.group(1).decode("latin-1") if line else None) or _best(head[skip:])
@@ -40,9 +40,8 @@ def find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> Dialect:
 
 
 def _best(head: bytes) -> str | None:
-    """The delimiter whose records agree most with their header; the one with more columns where two agree
-    alike.
-    """
+    """The delimiter with which most records have as many cells as their header; of two alike, the one with more
+    columns."""
     text = head[:_SAMPLE].decode("utf-8", "replace")
     complete = len(head) < _SAMPLE
     scored = [(*_score(text, delimiter, complete=complete), delimiter) for delimiter in DELIMITERS]
@@ -51,7 +50,7 @@ def _best(head: bytes) -> str | None:
 
 
 def _score(text: str, delimiter: str, *, complete: bool) -> tuple[float, int]:
-    """Share of the sampled records that have as many cells as the header, and how many these are."""
+    """The share of the sampled records that have as many cells as the header, and the number of these."""
     try:
         rows = [
             row for row in islice(csv.reader(text.splitlines(True), delimiter=delimiter), _RECORDS + 1) if row

@@ -1,9 +1,8 @@
-"""CSV, streamed: physical lines are joined into candidate records by the parity of their quotes, and
-csv.reader decides.
+"""CSV, streamed: lines are joined into candidate records by the parity of their quotes, and csv.reader decides.
 
-A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding.
-A record that starts where the one before ended, and whose bytes were once read as one record, is that
-record: known ones are not parsed again."""
+A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding. A record
+that starts where the one before ended, and whose bytes were once read as one record, is that record: known ones are not
+parsed again."""
 
 from __future__ import annotations
 
@@ -15,27 +14,27 @@ from typing import Any
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
-from syncd.feeds.readers.base import BaseReader
+from syncd.feeds.readers.base import BaseReader, too_long
 from syncd.feeds.readers.csv.dialect import Dialect, find_dialect
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.header import check_header
-from syncd.feeds.readers.records import Format, Known, Record
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.records import ERRORS, Format, Known, Record
+from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec, header_key
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-#: Fed after the last line: swallowed by a record, it tells that a quote is open.
+#: Fed after the last line. If it becomes part of a record, a quote is open.
 _SENTINEL = "end"
-#: csv.reader's own limit is one for the whole process; ours are checked on the bytes.
+#: csv.reader has one limit for the whole process; the feed's limits are checked on the bytes.
 csv.field_size_limit(1 << 30)
 
 
 class CsvReader(BaseReader):
-    """See FeedReader. Raises FeedError ``bad_header``, ``bad_encoding``, ``truncated``, ``limit_exceeded``."""
+    """See FeedReader. Raise FeedError ``bad_header``, ``bad_encoding``, ``truncated``, ``limit_exceeded``."""
 
     format: Format = "csv"
 
-    def __init__(self, source: Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         super().__init__(source, limits, known)
         self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self._newline = self._dialect.line_end[-1:]
@@ -45,7 +44,7 @@ class CsvReader(BaseReader):
 
     @property
     def delimiter(self) -> str:
-        """What parts the cells."""
+        """The character between two cells."""
         return self._dialect.delimiter
 
     def __iter__(self) -> Iterator[Record]:
@@ -68,9 +67,8 @@ class CsvReader(BaseReader):
             raise FeedError("empty_file", "the file has no header")
 
     def _growing(self) -> Iterator[bytes]:
-        """What waits for its end and the chunks after it, twice as much each time, so that a long cell is not read
-        over and over.
-        """
+        """The data that waits for its end, with the chunks after it: twice as much each time, so that a long cell is
+        not read over and over."""
         more: list[bytes] = []
         size = 0
         for chunk in self._chunks(self._dialect.skip):
@@ -84,13 +82,11 @@ class CsvReader(BaseReader):
             yield b"".join((self._waiting, *more))
 
     def _may_end(self, more: list[bytes]) -> bool:
-        """Whether what waits may end in ``more``: not within quotes, or there is another quote."""
+        """Whether the waiting data may end in ``more``: it is not within quotes, or there is another quote."""
         return not self._waiting.count(b'"') & 1 or any(b'"' in chunk for chunk in more)
 
     def _records(self, pieces: list[bytes]) -> Generator[Record, None, bytes]:
-        """Candidate records, without their line ends. Returns the bytes from where a quote is still open,
-        if one is.
-        """
+        """Candidate records, without their line ends. Returns the bytes from an open quote on, if there is one."""
         while self._digest is None and pieces:
             rest = self._take_header(pieces[0])
             pieces = [rest, *pieces[1:]] if rest else pieces[1:]
@@ -110,7 +106,7 @@ class CsvReader(BaseReader):
                     yield Record(self._next(), self._line, None, digest, None)
                     self._line += piece.count(newline) + 1
                     continue
-                carry = carry.removesuffix(end)  # in an open quote even a known record is text
+                carry = carry.removesuffix(end)  # in an open quote even the bytes of a known record are text
                 pending, marks = [carry], [self._digest(carry)]
                 misled = True
             pending.append(piece)
@@ -118,9 +114,7 @@ class CsvReader(BaseReader):
         return (yield from self._parse(pending, marks)) if pending else b""
 
     def _parse(self, pieces: list[bytes], digests: list[bytes]) -> Generator[Record, None, bytes]:
-        """Candidates that csv.reader has to judge, the first at a record's start. Returns what stands in an
-        open quote.
-        """
+        """Candidates that csv.reader has to decide, the first at a record's start. Returns the bytes in an open quote."""
         end = self._dialect.line_end
         newline = self._newline
         texts = list(map(self._decode, pieces))
@@ -141,7 +135,7 @@ class CsvReader(BaseReader):
         return (yield from self._by_lines("".join(text + end.decode() for text in texts[done:])))
 
     def _by_lines(self, text: str) -> Generator[Record, None, bytes]:
-        """Where quotes misled the joining: line by line, as csv.reader wants it."""
+        """The records line by line, where quotes misled the joining."""
         lines = [line for line in _LINE.findall(text) if line]
         assert self._digest is not None
         end, done = self._dialect.line_end, 0
@@ -160,9 +154,7 @@ class CsvReader(BaseReader):
         return "".join(lines[done:]).encode()
 
     def _last(self, tail: bytes) -> Iterator[Record]:
-        """What stands after the last line end outside quotes: a record, or the start of one that was cut
-        off.
-        """
+        """What follows the last line end outside of quotes: a record, or the start of one that was cut off."""
         while self._digest is None and tail:
             tail = self._take_header(tail)
         if self._digest is None:
@@ -177,25 +169,15 @@ class CsvReader(BaseReader):
         if not any(row) or not any(map(str.strip, row)):
             return
         keys = self._keys
-        problem = None
-        if len(row) != len(keys):
-            problem = Problem(
-                "", "ragged_row", f"the row has {len(row)} cells, the header {len(keys)}", len(row)
-            )
-        if len(raw) > self._limits.record:
-            problem = Problem(
-                "",
-                "too_long",
-                f"the record is longer than {self._limits.record} bytes ([limits] record)",
-                len(raw),
-            )
+        problem = too_long(len(raw), self._limits)
+        if problem is None and len(row) != len(keys):
+            detail = f"the row has {len(row)} cells, the header {len(keys)}"
+            problem = Problem("", "ragged_row", detail, len(row))
         item = dict(zip(keys, row, strict=False))
         yield Record(self._next(), self._line, None, digest, item, problem, partial(list, row))
 
     def _take_header(self, data: bytes) -> bytes:
-        """The first record that is not blank names the columns. Returns what follows it, if quotes misled
-        the joining.
-        """
+        """The first record that is not blank names the columns. Returns what follows it, if quotes misled the joining."""
         lines = [line for line in _LINE.findall(self._decode(data)) if line] or [""]
         reader = self._reader([*lines, _SENTINEL])
         try:
@@ -208,9 +190,9 @@ class CsvReader(BaseReader):
             check_header(cells, self._limits, self._line)
             self.header = cells
             self._keys = [header_key(name) for name in cells]
-            self.mended = "syncd_errors" in self._keys
+            self.mended = ERRORS in self._keys
             digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
-            # a stray CR or LF at a record's end means nothing, and goes with it or not as quotes mislead the joining
+            # a CR or LF at a record's end means nothing; quotes may have kept it there
             self._digest = lambda record: digest(record.rstrip(b"\r\n"))
         rest = "".join(lines[reader.line_num :]).encode()
         self._line += data.count(self._newline, 0, len(data) - len(rest)) + (not rest)
@@ -227,9 +209,7 @@ class CsvReader(BaseReader):
 
 
 def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
-    """Physical lines joined while a quote is open (by parity), without their line ends; and what is not
-    complete yet.
-    """
+    """Lines joined while a quote is open (by parity), without their line ends; and what is not complete yet."""
     parts = buf.split(end)
     del parts[-1]
     pieces: list[bytes] = []

@@ -1,6 +1,5 @@
-"""JSON Lines, streamed: one object a line. A line that does not parse is a rejected row, or the end of a
-truncated file.
-"""
+"""JSON Lines, streamed: one object a line. A line that does not parse is a rejected row, or the end of a truncated
+file."""
 
 from __future__ import annotations
 
@@ -12,18 +11,18 @@ from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.json.values import bad_text, record_value
-from syncd.feeds.readers.records import Format, Known, Record
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, record_value, unchanged
+from syncd.feeds.readers.records import ERRORS, Format, Known, Record
+from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec
 
 
 class JsonLinesReader(BaseReader):
-    """See FeedReader. Raises FeedError ``truncated``, ``bad_encoding``, ``limit_exceeded``."""
+    """See FeedReader. Raise FeedError ``truncated``, ``bad_encoding``, ``limit_exceeded``."""
 
     format: Format = "jsonl"
 
-    def __init__(self, source: Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         super().__init__(source, limits, known)
         self._digest = seeded("json")
 
@@ -52,7 +51,7 @@ class JsonLinesReader(BaseReader):
             if raw:
                 self._next()
                 if digest in known:
-                    self.mended = self.mended or b'"syncd_errors"' in raw
+                    self.mended = self.mended or ERRORS_NAME in raw
                     yield Record(self._number, self._line, None, digest, None)
                 else:
                     yield self._record(raw, digest, last=last)
@@ -69,18 +68,14 @@ class JsonLinesReader(BaseReader):
                 detail = f"the last line has no end and does not parse: {_words(error)}"
                 raise FeedError("truncated", detail, line=self._line) from None
             item, problem = None, Problem("", "invalid_json", f"the line is not JSON: {_words(error)}")
-        if item is not None and "syncd_errors" in item:
+        if item is not None and ERRORS in item:
             self.mended = True
-        raw_value = partial(_same, raw.decode("utf-8", "replace") if item is None else item)
+        raw_value = partial(unchanged, raw.decode("utf-8", "replace") if item is None else item)
         return Record(self._number, self._line, None, digest, item, problem, raw_value)
 
 
 def _words(error: ValueError) -> str:
-    """What is wrong within the line; a decoder that saw nothing but the line calls it line 1."""
+    """What is wrong within the line. The decoder calls it line 1: it has seen nothing else."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at column {error.colno}"
     return str(error)
-
-
-def _same(value: object) -> object:
-    return value

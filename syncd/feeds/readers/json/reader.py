@@ -1,15 +1,13 @@
 """JSON with an array of records in it (or an object of them), streamed: at the root or at a path of names.
 
-Two parsers share the file. Everything outside the array of records goes through a streaming parser (ijson),
-which judges the envelope to its last byte and says where the array begins. Inside it, slices of the file
-are cut between two elements: a cut is right exactly if what lies before it, put in brackets, is an array.
-So the extent of every record is known, its digest is that of its bytes, and a known one is never decoded.
-The same holds for an object whose members are the records, put in braces.
-"""
+Two parsers share the file. Everything outside of the records goes through a streaming parser (ijson), which checks it to its
+last byte and says where the records begin. Inside the array, the file is cut between two elements: a cut is right exactly
+if what lies before it, put in brackets, is an array. So the extent of every record is known, its digest is that of its
+bytes, and a known record is never decoded. The same holds for an object whose members are the records, put in braces."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -20,260 +18,194 @@ from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.base import BaseReader
 from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.json.envelope import Envelope
-from syncd.feeds.readers.json.holders import Array, Holder, Members
-from syncd.feeds.readers.json.values import bad_text, scan, text_before_cut
-from syncd.feeds.readers.records import Format, Known, Record
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.json.buffer import JsonBuffer
+from syncd.feeds.readers.json.containers import ArrayContainer, ObjectContainer, RecordContainer
+from syncd.feeds.readers.json.outer_parser import OuterParser
+from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, scan, unchanged
+from syncd.feeds.readers.records import ERRORS, Format, Known, Record
+from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec
 
-_HOLDERS: dict[str, Holder] = {"array": Array(), "members": Members()}
+_CONTAINERS: dict[str, RecordContainer] = {"array": ArrayContainer(), "members": ObjectContainer()}
+#: This many cuts are tried before the records are read one by one.
 _TRIES = 16
-_STEP = 1 << 20
-_BLANK = b" \t\r\n"
 _BETWEEN = frozenset(b", \t\r\n")
 _NEWLINE = ord("\n")
 
 
 class JsonReader(BaseReader):
-    """See FeedReader. Raises FeedError ``no_records_path``, ``not_well_formed``, ``truncated``,
-    ``bad_encoding``, ``limit_exceeded``. Offsets count bytes of the text in UTF-8.
-    """
+    """See FeedReader. Raise FeedError ``no_records_path``, ``not_well_formed``, ``truncated``, ``bad_encoding``,
+    ``limit_exceeded``. Offsets count bytes of the text in UTF-8."""
 
     format: Format = "json"
 
-    def __init__(self, source: Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         if ijson.backend != "yajl2_c":
             raise RuntimeError("ijson has fallen back to a slow parser; install its yajl2_c backend")
         super().__init__(source, limits, known)
         self._digest = seeded("json")
-        self._envelope = Envelope(spec.records, limits, source.head)
-        self._offset = 0
+        self._outer = OuterParser(spec.records, limits, source.head)
+        self._buffer = JsonBuffer(self._chunks(), limits, len(source.head))
         self._between: bytes | None = None
-        self._holder: Holder = _HOLDERS["array"]
+        self._container: RecordContainer = _CONTAINERS["array"]
 
     @property
     def records_path(self) -> tuple[str, ...]:
-        """The members that lead to the records, "*" last where every member of an object is one; none where these
-        stand at the root, or are not found yet."""
-        return self._envelope.path
+        """The names that lead to the records, "*" last where every member of an object is one. Empty where the records are
+        at the root, or are not found yet."""
+        return self._outer.path
 
     def __iter__(self) -> Iterator[Record]:
-        chunks = self._chunks()
-        buf = b""
-        while (rest := self._outside(buf, chunks)) is not None:
-            holder = _HOLDERS.get(self._envelope.kind)
-            if holder is not None:
-                self._holder = holder
-                buf = yield from self._held(rest, chunks)
+        while self._records_begin():
+            container = _CONTAINERS.get(self._outer.kind)
+            if container is None:
+                yield from self._lone()
             else:
-                buf = yield from self._lone(rest, chunks)
-        self._envelope.finish()
-        self.declared = self._envelope.declared
+                self._container = container
+                yield from self._contained()
+        self._outer.finish()
+        self.declared = self._outer.declared
 
-    def _outside(self, buf: bytes, chunks: Iterator[bytes]) -> bytes | None:
-        """Feeds the envelope until the records begin; returns what follows, or None at the end of the file."""
+    def _records_begin(self) -> bool:
+        """Feed the outer parser until records begin. Return False at the end of the file."""
+        buffer = self._buffer
         while True:
-            self._envelope.offset = self._offset
-            used = self._envelope.feed(buf)
-            self._advance(buf, used)
-            if self._envelope.kind:
-                return buf[used:]
-            more = next(chunks, None)
-            if more is None:
-                return None
-            buf = more
+            buffer.drop(self._outer.feed(buffer.data, buffer.offset))
+            if self._outer.kind:
+                return True
+            if not buffer.add_chunk():
+                return False
 
-    def _held(self, buf: bytes, chunks: Iterator[bytes]) -> Generator[Record, None, bytes]:
-        """The elements of the array (or members of the object); ``buf`` starts after its bracket. Returns what
-        follows them, its bracket first.
-        """
-        closing = self._holder.ends[1]
+    def _contained(self) -> Iterator[Record]:
+        """The records of a container. The buffer begins behind its opening bracket, and then with its closing one."""
+        buffer, closing = self._buffer, self._container.ends[1]
         comma = False
         used = 0
         while True:
-            if len(buf) < used and (more := next(chunks, None)) is not None:
-                buf += more  # what a good cut leaves is hardly whole
-            buf = self._skip_blank(buf)
-            if buf[:1] == closing:
+            if len(buffer.data) < used:
+                buffer.add_chunk()  # what a good cut leaves is hardly whole
+            buffer.skip_blank()
+            if buffer.data[:1] == closing:
                 if comma:
-                    raise self._fault("not_well_formed", "a comma before the end of the records")
-                return buf
-            raws, used = self._slices(buf) if buf else ([], 0)
+                    raise buffer.fault("not_well_formed", "a comma before the end of the records")
+                return
+            raws, used = self._whole_pieces() if buffer.data else ([], 0)
             if raws:
-                yield from self._records(buf, raws)
-                buf = self._skip_blank(buf[used:])
+                yield from self._records(raws)
+                buffer.skip_blank()
                 comma = False
-            if not raws or not buf:
-                more = self._more(buf, chunks)
-                buf = self._skip_blank(buf + more) if raws else buf + more
-            if raws and buf[:1] == b",":
+            if not raws or not buffer.data:
+                buffer.add_more(self._container)
+            if not raws:
+                continue
+            buffer.skip_blank()
+            if buffer.data[:1] == b",":
                 comma = True
-                self._advance(buf, 1)
-                buf = buf[1:]
-            elif raws and buf[:1] != closing:
-                raise self._fault(
-                    "not_well_formed", "neither a comma nor the end of the records after a record"
-                )
+                buffer.drop(1)
+            elif buffer.data[:1] != closing:
+                detail = "neither a comma nor the end of the records after a record"
+                raise buffer.fault("not_well_formed", detail)
 
-    def _slices(self, buf: bytes) -> tuple[list[bytes], int]:
-        """The raw elements at the start of ``buf``, as many as are whole, and where the last one ends."""
+    def _whole_pieces(self) -> tuple[list[bytes], int]:
+        """The pieces at the start of the buffer, as many as are whole, and where the last one ends."""
+        data = self._buffer.data
         if self._between is not None:
-            cut = len(buf)
+            cut = len(data)
             for _ in range(_TRIES):
-                cut = buf.rfind(self._between, 0, cut)
+                cut = data.rfind(self._between, 0, cut)
                 if cut < 0:
                     break
                 try:
-                    raws = self._holder.pieces(buf, cut + 1)
+                    raws = self._container.pieces(data, cut + 1)
                 except (msgspec.MsgspecError, RecursionError):
                     continue
                 if raws is None:
                     break
                 return raws, cut + 1
-        return self._one_by_one(buf)
+        return self._one_by_one()
 
-    def _one_by_one(self, buf: bytes) -> tuple[list[bytes], int]:
-        """The sure way, where guesses at a cut fail. Learns what stands between two records, for the next
-        guess.
-        """
-        text = self._text(buf)
+    def _one_by_one(self) -> tuple[list[bytes], int]:
+        """The sure way, where guesses at a cut fail. It learns what stands between two records, for the next guess."""
+        text = self._buffer.text()
         raws: list[bytes] = []
         at = used = 0
-        closing, first = self._holder.ends[1].decode(), self._holder.first
+        closing, first = self._container.ends[1].decode(), self._container.first
         while True:
             try:
-                end = self._holder.end_of_piece(text, at)
+                end = self._container.end_of_piece(text, at)
             except (ValueError, RecursionError):
                 break
-            after = _skip(text, end)
+            after = _skip_blank(text, end)
             if text[after : after + 1] not in (",", closing):
                 break
             raws.append(text[at:end].encode())
             used = end
             if text[after] == closing:
                 break
-            at = _skip(text, after + 1)
+            at = _skip_blank(text, after + 1)
             if self._between is None and text[end - 1] == "}" and text[at : at + 1] == first:
                 self._between = text[end - 1 : at + 1].encode()
                 break
         return raws, len(text[:used].encode())
 
-    def _records(self, buf: bytes, raws: list[bytes]) -> Iterator[Record]:
+    def _lone(self) -> Iterator[Record]:
+        """One object where an array is usual. Its opening brace has gone to the outer parser, and its closing one is left for
+        that."""
+        buffer = self._buffer
+        buffer.push_back(b"{")
+        while True:
+            text = buffer.text()
+            try:
+                _, end = scan(text, 0)
+                break
+            except (ValueError, RecursionError):
+                buffer.add_more(self._container)
+        yield from self._records([text[:end].encode()])
+        buffer.push_back(b"}")
+
+    def _records(self, raws: list[bytes]) -> Iterator[Record]:
+        """The records of the pieces that the buffer begins with; these are dropped."""
         digests = list(map(self._digest, raws))
         known = self._ask(digests)
         fresh = [raw for raw, digest in zip(raws, digests, strict=True) if digest not in known]
-        items = iter(self._holder.values(fresh, self._limits) or ())
-        at, line, before = 0, self._line, self._offset
+        items = iter(self._container.values(fresh, self._limits) or ())
+        buffer = self._buffer
+        data, at, line, before = buffer.data, 0, buffer.line, buffer.offset
         for raw, digest in zip(raws, digests, strict=True):
             start = at
-            while buf[start] in _BETWEEN:
-                line += buf[start] == _NEWLINE
+            while data[start] in _BETWEEN:
+                line += data[start] == _NEWLINE
                 start += 1
             self._line = line
             if digest in known:
-                self.mended = self.mended or b'"syncd_errors"' in raw
+                self.mended = self.mended or ERRORS_NAME in raw
                 yield Record(self._next(), line, before + start, digest, None)
             elif (item := next(items, None)) is not None:
-                self.mended = self.mended or "syncd_errors" in item
-                yield Record(self._next(), line, before + start, digest, item, None, partial(_same, item))
+                self.mended = self.mended or ERRORS in item
+                yield Record(self._next(), line, before + start, digest, item, None, partial(unchanged, item))
             else:
                 yield self._record(raw, digest, before + start)
             at = start + len(raw)
             if b"\n" in raw:
                 line += raw.count(b"\n")
-        self._line, self._offset = line, before + at
+        buffer.drop(at, line)
 
     def _record(self, raw: bytes, digest: bytes, offset: int) -> Record:
-        """A record by itself, where those of its slice could not be decoded together."""
+        """A record by itself, where those of its pieces could not be decoded together."""
         try:
-            item, problem = self._holder.value(raw, self._limits)
+            item, problem = self._container.value(raw, self._limits)
         except UnicodeDecodeError as error:
             raise bad_text(error, offset, self._line) from None
         except ValueError as error:
             detail = f"not JSON: {error}"
             raise FeedError("not_well_formed", detail, line=self._line, offset=offset) from None
-        if item is not None and "syncd_errors" in item:
+        if item is not None and ERRORS in item:
             self.mended = True
         value: Any = raw.decode("utf-8", "replace") if item is None else item
-        return Record(self._next(), self._line, offset, digest, item, problem, partial(_same, value))
-
-    def _lone(self, buf: bytes, chunks: Iterator[bytes]) -> Generator[Record, None, bytes]:
-        """One object where an array is usual; its brace has gone to the envelope. Returns what follows, its
-        own end first.
-        """
-        buf = b"{" + buf
-        self._offset -= 1
-        while True:
-            text = self._text(buf)
-            try:
-                _, end = scan(text, 0)
-                break
-            except (ValueError, RecursionError):
-                buf += self._more(buf, chunks)
-        raw = text[:end].encode()
-        yield from self._records(buf, [raw])
-        self._offset -= 1
-        return buf[len(raw) - 1 :]
-
-    def _more(self, buf: bytes, chunks: Iterator[bytes]) -> bytes:
-        """What follows ``buf``, which is no whole record: at least as much again, so that a long one is not
-        tried over and over. Raises FeedError where it is wrong, or too long.
-        """
-        if len(buf) > len(self._source.head):
-            self._probe(buf)
-        if len(buf) > self._limits.text:
-            detail = f"a record of more than {self._limits.text} bytes ([limits] text)"
-            raise self._fault("limit_exceeded", detail)
-        more: list[bytes] = []
-        size = 0
-        for chunk in chunks:
-            more.append(chunk)
-            size += len(chunk)
-            if size >= min(len(buf), self._limits.text - len(buf)):
-                break
-        if not more:
-            self._probe(buf)
-            raise self._fault("truncated", f"the file ends before its {self._holder.called} of records does")
-        return b"".join(more)
-
-    def _probe(self, buf: bytes) -> None:
-        """Raises FeedError if no end could make ``buf`` the start of what holds the records."""
-        events = ijson.sendable_list()
-        parser = ijson.basic_parse_coro(events)
-        try:
-            parser.send(self._holder.ends[0])
-            for at in range(0, len(buf), _STEP):
-                parser.send(buf[at : at + _STEP])
-                del events[:]
-        except (ijson.JSONError, UnicodeDecodeError, StopIteration) as error:
-            raise self._fault("not_well_formed", f"not JSON: {error}".splitlines()[0]) from None
-
-    def _text(self, buf: bytes) -> str:
-        try:
-            return text_before_cut(buf)
-        except UnicodeDecodeError as error:
-            raise bad_text(error, self._offset) from None
-
-    def _skip_blank(self, buf: bytes) -> bytes:
-        bare = buf.lstrip(_BLANK)
-        if len(bare) != len(buf):
-            self._advance(buf, len(buf) - len(bare))
-        return bare
-
-    def _advance(self, buf: bytes, count: int) -> None:
-        self._line += buf.count(b"\n", 0, count)
-        self._offset += count
-
-    def _fault(self, code: str, detail: str) -> FeedError:
-        return FeedError(code, detail, line=self._line, offset=self._offset)
+        return Record(self._next(), self._line, offset, digest, item, problem, partial(unchanged, value))
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_blank(text: str, at: int) -> int:
     while text[at : at + 1] in (" ", "\t", "\r", "\n"):
         at += 1
     return at
-
-
-def _same(value: object) -> object:
-    return value

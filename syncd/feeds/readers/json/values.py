@@ -1,6 +1,6 @@
-"""JSON values of a feed: exact numbers, no member twice, nothing nested too deep; the fast way only where
-it proves the same.
-"""
+"""JSON values of a feed: exact numbers, no member twice, nothing nested too deep.
+
+The fast way is taken only where it proves to give the same."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ import msgspec
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.base import too_long
+from syncd.feeds.readers.records import ERRORS
 
+#: The mark of a rejected record as JSON text.
+ERRORS_NAME = f'"{ERRORS}"'.encode()
 _name_ends = re.compile(rb'"[ \t\r\n]*:').findall
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=Decimal).decode
 
 
-class Refused(ValueError):
-    """A value that is JSON in form but no record that could be read; ``code`` is a field code."""
+class RefusedValue(ValueError):
+    """A value that is JSON in form, but not a record that can be read. ``code`` is a field code."""
 
     def __init__(self, code: str, detail: str) -> None:
         self.code, self.detail = code, detail
@@ -34,19 +38,19 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise Refused("invalid_json", f"the member {twice!r} stands there twice")
+        raise RefusedValue("invalid_json", f"the member {twice!r} occurs twice")
     return found
 
 
 def _constant(name: str) -> NoReturn:
-    raise Refused("invalid_json", f"{name} is not a JSON number")
+    raise RefusedValue("invalid_json", f"{name} is not a JSON number")
 
 
 def _decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise Refused("out_of_range", f"the number {text[:40]} is out of range") from None
+        raise RefusedValue("out_of_range", f"the number {text[:40]} is out of range") from None
 
 
 def _integer(text: str) -> int | Decimal:
@@ -61,9 +65,8 @@ scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(parse_int=str, pa
 
 
 def objects(raws: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
-    """All of ``raws``, each the text of one JSON value, decoded in one go; None if any of them needs the
-    care of ``record_value``.
-    """
+    """Return all of ``raws``, each the text of one JSON value, decoded in one go; None if any of them needs the care of
+    ``record_value``."""
     if max(map(len, raws), default=0) > limits.record:
         return None
     text = b"[%b]" % b",".join(raws)
@@ -71,17 +74,16 @@ def objects(raws: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | Non
         values: list[Any] = _decode(text)
         if all(type(value) is dict for value in values) and _each_member_once(values, text, limits.depth):
             return values
-    except (msgspec.MsgspecError, InvalidOperation, Refused, RecursionError):
+    except (msgspec.MsgspecError, InvalidOperation, RefusedValue, RecursionError):
         pass
     return None
 
 
 def _each_member_once(values: list[Any], text: bytes, depth: int) -> bool:
-    """Whether it is sure that no member stands in ``text`` twice (of two, ``values`` has only the last).
+    """Whether it is certain that no member occurs twice in ``text`` (of two, ``values`` has only the last).
 
-    A string takes two quotes at least, and a member one end of a name: where the text has no more of them
-    than the values account for, nothing was dropped. Raises Refused below ``depth``.
-    """
+    A string takes at least two quotes, and a member one end of a name. Where the text has no more of them than the values
+    account for, nothing was dropped. Raise RefusedValue below ``depth``."""
     names = texts = 0
     for value in values:
         kinds = list(map(type, value.values()))
@@ -97,15 +99,13 @@ def _count_names(text: bytes) -> int:
 
 
 def record_value(raw: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None, Problem | None]:
-    """The object that ``raw`` holds, or what is wrong with it as a record. Raises ValueError where it is
-    not JSON at all.
-    """
-    if len(raw) > limits.record:
-        detail = f"the record is longer than {limits.record} bytes ([limits] record)"
-        return None, Problem("", "too_long", detail, len(raw))
+    """Return the object that ``raw`` holds, or what is wrong with it as a record. Raise ValueError where it is not JSON at
+    all."""
+    if (problem := too_long(len(raw), limits)) is not None:
+        return None, problem
     try:
         value = _value(raw, limits.depth)
-    except Refused as refusal:
+    except RefusedValue as refusal:
         return None, Problem("", refusal.code, refusal.detail)
     except RecursionError:
         return None, Problem("", "too_deep", f"nested deeper than {limits.depth} ([limits] depth)")
@@ -133,15 +133,15 @@ def _strictly(raw: bytes, depth: int) -> Any:
 
 
 def refuse_surrogate(text: str) -> None:
-    """Raises Refused for text that no encoding can have."""
+    """Raise RefusedValue for text that no encoding can have."""
     if found := _SURROGATE.search(text):
-        raise Refused("invalid_characters", f"half of a surrogate pair: U+{ord(found[0]):04X}")
+        raise RefusedValue("invalid_characters", f"half of a surrogate pair: U+{ord(found[0]):04X}")
 
 
 def _members(value: Any, depth: int) -> int:
-    """How many members all objects in ``value`` have together. Raises Refused below ``depth``."""
+    """How many members all objects in ``value`` have together. Raise RefusedValue below ``depth``."""
     if depth < 0:
-        raise Refused("too_deep", "nested deeper than [limits] depth allows")
+        raise RefusedValue("too_deep", "nested deeper than [limits] depth allows")
     count = 0
     if type(value) is dict:
         count = len(value)
@@ -159,6 +159,11 @@ def bad_text(error: UnicodeDecodeError, offset: int, line: int | None = None) ->
     return FeedError("bad_encoding", f"not UTF-8: byte 0x{byte:02X}", offset=offset + error.start, line=line)
 
 
+def unchanged(value: object) -> object:
+    """Return ``value``: a record's item is its raw form."""
+    return value
+
+
 def text_before_cut(buf: bytes) -> str:
-    """``buf`` as text but for a character that its end cuts in two. Raises UnicodeDecodeError."""
+    """Return ``buf`` as text, without a character that its end cuts in two. Raise UnicodeDecodeError."""
     return codecs.utf_8_decode(buf, "strict", False)[0]

@@ -1,7 +1,7 @@
-"""The parts of an .xlsx file: which sheets there are, the texts they share, which numbers are dates.
+"""The parts of an .xlsx file: its sheets, the texts they share, and which numbers are dates.
 
-Every part is streamed through lxml like an XML feed: no document types, nothing loaded from elsewhere, no
-more of it in memory than one row or one text. The shared texts go to a scratch file once they are many."""
+Every part is streamed through lxml like an XML feed: without document types, with nothing loaded from elsewhere, and
+with at most one row or one text in memory. The shared texts go to a scratch file when they are many."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LONGEST = 4 << 20
 _IN_MEMORY = 8 << 20
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _DATES = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
-#: What in a number format is text, colour, padding or condition.
+#: Parts of a number format that are text, colour, padding or a condition.
 _LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 
 
@@ -48,7 +48,8 @@ class Sheet(NamedTuple):
 
 
 def is_spreadsheet(names: Collection[str]) -> bool:
-    """Whether an archive with these members is one. Raises FeedError ``not_a_feed`` for other documents."""
+    """Return whether an archive with these members is a spreadsheet. Raise FeedError ``not_a_feed`` for other
+    documents."""
     for name, what in _FOREIGN.items():
         if name in names and (_CONTENTS in names or "META-INF/manifest.xml" in names):
             raise FeedError("not_a_feed", f"this is {what}, not a feed")
@@ -56,9 +57,8 @@ def is_spreadsheet(names: Collection[str]) -> bool:
 
 
 class Book:
-    """An open spreadsheet. ``dates``: the styles whose numbers are dates; ``since_1904``: they count from
-    there. Raises FeedError ``bad_archive`` and what ``elements`` raises.
-    """
+    """An open spreadsheet. ``dates`` are the styles whose numbers are dates; ``since_1904``: they count from 1904.
+    Raise FeedError ``bad_archive`` and what ``elements`` raises."""
 
     def __init__(self, archive: Archive, limits: FeedLimits) -> None:
         self._archive, self._limits = archive, limits
@@ -74,9 +74,8 @@ class Book:
         self.dates = frozenset(self._date_styles()) if "styles" in self._parts else frozenset()
 
     def elements(self, part: str, *names: str) -> Iterator[etree._Element]:
-        """The elements of these names in a part, each valid until the next one. Raises FeedError
-        ``not_well_formed``, ``forbidden_dtd``, ``limit_exceeded``.
-        """
+        """Yield the elements of these names in a part, each valid until the next one. Raise FeedError
+        ``not_well_formed``, ``forbidden_dtd``, ``limit_exceeded``."""
         try:
             info = self._archive.zip.getinfo(part)
         except KeyError:
@@ -87,7 +86,7 @@ class Book:
             self._expanded = stream.expanded
 
     def texts(self) -> Texts:
-        """The texts that cells refer to by number."""
+        """Return the texts that cells refer to by number."""
         found = Texts()
         try:
             self._fill(found)
@@ -106,9 +105,8 @@ class Book:
             texts.add(plain_text(element))
 
     def sheet(self, wanted: str | None) -> Sheet:
-        """The sheet of that name, whatever its case, or the first that is not hidden. Raises FeedError
-        ``no_records_path``.
-        """
+        """Return the sheet of that name, in any case, or the first that is not hidden. Raise FeedError
+        ``no_records_path``."""
         for sheet in self.sheets:
             if sheet.name.casefold() == wanted.casefold() if wanted else sheet.visible:
                 return sheet
@@ -159,7 +157,7 @@ class Book:
 
 
 class Texts:
-    """A list of texts that costs eight bytes each in memory."""
+    """A list of texts that takes eight bytes of memory for each."""
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  closed by close()

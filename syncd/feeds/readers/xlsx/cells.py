@@ -1,4 +1,4 @@
-"""The cells of a spreadsheet's row as texts, as a CSV would have them."""
+"""The cells of a spreadsheet's row as texts, as a CSV has them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ _LAST_DAY = 2_958_465
 
 
 class Cells:
-    """``text_of`` looks a shared text up by its number. Raises FeedError ``not_well_formed`` for a cell that
-    refers to what is not there, ``limit_exceeded``.
-    """
+    """``text_of`` returns a shared text by its number. Raise FeedError ``limit_exceeded``; ValueError, IndexError for a
+    cell that refers to what does not exist."""
 
     def __init__(
         self, text_of: Callable[[int], str], dates: frozenset[int], most: int, *, since_1904: bool
@@ -29,7 +28,7 @@ class Cells:
         self._epoch = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)  # noqa: DTZ001
 
     def of(self, row: etree._Element) -> list[str]:
-        """The row's cells up to the last that has something in it."""
+        """Return the row's cells up to the last that has a value."""
         found: list[str] = []
         column = 0
         for cell in row:
@@ -63,11 +62,11 @@ class Cells:
         return value
 
     def date(self, serial: float) -> str:
-        """ISO 8601: a date, with the time where it is not midnight, or a time alone within the first day."""
+        """Return ISO 8601: a date, with the time if it is not midnight, or a time alone within the first day."""
         if not 0 <= serial <= _LAST_DAY:
             return number(repr(serial))
         if serial < 60 and self._epoch.year == 1899:
-            serial += serial >= 1  # that 1900 had a 29 February is an old mistake, kept for ever
+            serial += serial >= 1  # spreadsheets count a 29 February 1900, which did not exist
         moment = self._epoch + timedelta(seconds=round(serial * _DAY))
         if serial < 1:
             return moment.strftime("%H:%M:%S")
@@ -75,7 +74,7 @@ class Cells:
 
 
 def number(text: str) -> str:
-    """A number as a person wrote it: no ``.0``, and not the last digits that binary fractions add."""
+    """Return a number as a person writes it: without ``.0``, and without the last digits that binary fractions add."""
     text = text.strip()
     if text.removeprefix("-").isdecimal():
         return text

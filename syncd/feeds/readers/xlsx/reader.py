@@ -1,7 +1,7 @@
 """Spreadsheets (.xlsx): the rows of one sheet, as if they had been saved as CSV.
 
-Dates come as ISO 8601, whole numbers without ``.0``, formulas as the value that was saved with them. Of
-merged cells the first has the value and the others are empty, as in a CSV that Excel writes."""
+Dates are ISO 8601, whole numbers have no ``.0``, formulas are the value that was saved with them. Of merged cells the
+first has the value and the others are empty, as in a CSV that Excel writes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from itertools import islice
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
-from syncd.feeds.readers.base import BaseReader
+from syncd.feeds.readers.base import BaseReader, too_long
 from syncd.feeds.readers.digest import seeded
 from syncd.feeds.readers.header import check_header
 from syncd.feeds.readers.packed import Opener, check_expansion
-from syncd.feeds.readers.records import Format, Known, Record
-from syncd.feeds.readers.source import Source
+from syncd.feeds.readers.records import ERRORS, Format, Known, Record
+from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec, header_key
 from syncd.feeds.readers.xlsx.book import Book
 from syncd.feeds.readers.xlsx.cells import Cells
@@ -31,10 +31,9 @@ _Row = tuple[int, list[str]]
 
 
 class XlsxReader(BaseReader):
-    """See FeedReader; its format is "csv", and its lines are the sheet's rows. Raises FeedError
-    ``bad_header``, ``empty_file``, ``no_records_path`` (no such sheet), ``bad_archive``, ``not_well_formed``,
-    ``limit_exceeded``, ``forbidden_dtd``. ``sheets``: the names of those that are not hidden.
-    """
+    """See FeedReader; its format is "csv", and its lines are the rows of the sheet. ``sheets`` has the names of those
+    that are not hidden. Raise FeedError ``bad_header``, ``empty_file``, ``no_records_path`` (no such sheet),
+    ``bad_archive``, ``not_well_formed``, ``limit_exceeded``, ``forbidden_dtd``."""
 
     format: Format = "csv"
 
@@ -48,9 +47,9 @@ class XlsxReader(BaseReader):
             book = Book(archive, limits)
             sheet = book.sheet(spec.sheet)
         self.sheets = [other.name for other in book.sheets if other.visible]
-        # a spreadsheet has no text of its own: the sheet's name stands for it
+        # a spreadsheet has no text of its own; the sheet's name takes its place
         super().__init__(
-            Source(lambda: io.BytesIO(f"{sheet.name}\n".encode()), "utf-8", limits), limits, known
+            Utf8Source(lambda: io.BytesIO(f"{sheet.name}\n".encode()), "utf-8", limits), limits, known
         )
         self._opener, self._sheet = opener, spec.sheet
         self._keys: list[str] = []
@@ -87,7 +86,7 @@ class XlsxReader(BaseReader):
                 check_header(cells, self._limits, number)
                 self.header = cells
                 self._keys = [header_key(name) for name in cells]
-                self.mended = "syncd_errors" in self._keys
+                self.mended = ERRORS in self._keys
                 return seeded("xlsx", "\x00".join(cells))
             titles += 1
         if titles:
@@ -96,7 +95,7 @@ class XlsxReader(BaseReader):
 
     def _records(self, batch: list[_Row], digest: Callable[[bytes], bytes], packed: int) -> Iterator[Record]:
         raws = [repr(cells).encode("utf-8", "surrogatepass") for _, cells in batch]
-        # one text may stand for the cells of a million rows, and costs each of them its whole length
+        # one text may be shared by the cells of a million rows, and each of them has its whole length
         self.size += sum(map(len, raws))
         check_expansion(self.size, packed, self._limits)
         digests = list(map(digest, raws))
@@ -106,28 +105,22 @@ class XlsxReader(BaseReader):
             if own in known:
                 yield Record(self._next(), number, None, own, None)
                 continue
-            problem = self._problem(cells, len(raw))
+            problem = too_long(len(raw), self._limits) or self._ragged(cells)
             missing = [""] * (len(self._keys) - len(cells))
             item = dict(zip(self._keys, [*cells, *missing], strict=False))
             yield Record(self._next(), number, None, own, item, problem, partial(list, cells))
 
-    def _problem(self, cells: list[str], size: int) -> Problem | None:
-        if size > self._limits.record:
-            return Problem(
-                "",
-                "too_long",
-                f"the record is longer than {self._limits.record} bytes ([limits] record)",
-                size,
-            )
-        if len(cells) > len(self._keys):
-            detail = f"the row has {len(cells)} cells, the header {len(self._keys)}"
-            return Problem("", "ragged_row", detail, len(cells))
-        return None
+    def _ragged(self, cells: list[str]) -> Problem | None:
+        if len(cells) <= len(self._keys):
+            return None
+        detail = f"the row has {len(cells)} cells, the header {len(self._keys)}"
+        return Problem("", "ragged_row", detail, len(cells))
 
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """A cell or style that refers to what is not there, or is no number."""
+    """Raise what a cell or style that refers to what does not exist, or is not a number, causes as FeedError
+    ``not_well_formed``."""
     try:
         yield
     except (ValueError, IndexError, OverflowError) as error:

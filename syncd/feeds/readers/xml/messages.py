@@ -1,4 +1,4 @@
-"""What libxml2 complains of, in words for whoever writes the feed."""
+"""libxml2's complaints in words for the people who write the feed."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 
 from lxml import etree
 
-#: lxml repeats the place behind the parser's words.
+#: lxml repeats the place after the parser's words.
 _PLACE = re.compile(r"\s*, line \d+, column \d+\Z")
-#: libxml2's own limits are the same for everybody, and its advice on them is for programmers.
+#: libxml2's own limits cannot be changed here, and its advice on them is for programmers.
 _TOO_LONG = (
     "a text or a name is longer than an XML parser takes (10,000,000 bytes; no [limits] text allows more)"
 )
 _TOO_DEEP = "nested deeper than an XML parser takes (256; no [limits] depth allows more)"
 FORBIDDEN = "the character with number {0}, which XML does not allow"
-#: What libxml2 has no words for when it stands in CDATA.
+#: Characters in CDATA that libxml2 has no message for.
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _BARE_AND = "a bare & (write &amp;)"
 _BARE_LESS = "a bare < (write &lt;)"
@@ -29,20 +29,20 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
          FORBIDDEN),
         (r"Opening and ending tag mismatch: (.+) line \d+ and (.+)", "<{0}> is ended by </{1}>"),
         (r"Premature end of data in tag (\S+)", "the file ends inside <{0}>"),
-        (r"Extra content at the end of the document", "there is something behind the end of the document"
+        (r"Extra content at the end of the document", "there is something after the end of the document"
          " ([read] recover = true would read a second root)"),
     )
 )  # fmt: skip
 
 
 def forbidden_in(data: bytes) -> str | None:
-    """The complaint about a control character in ``data``, None if it has none."""
+    """Return the complaint about a control character in ``data``, None if it has none."""
     found = _CONTROL.search(data)
     return FORBIDDEN.format(data[found.start()]) if found else None
 
 
 def in_words(complaint: str) -> str:
-    """What the parser says without its place, in one line."""
+    """Return the parser's complaint without its place, in one line."""
     said = " ".join(_PLACE.sub("", complaint).split())
     for pattern, words in _WORDS:
         if found := pattern.match(said):
@@ -52,7 +52,7 @@ def in_words(complaint: str) -> str:
 
 LIMIT_ERRORS = frozenset({etree.ErrorTypes.ERR_NAME_TOO_LONG, etree.ErrorTypes.ERR_RESOURCE_LIMIT})
 ENCODING_ERRORS = frozenset({etree.ErrorTypes.ERR_INVALID_ENCODING})
-#: What a file that is cut off comes to when the parser is closed.
+#: The errors of a file that is cut off, when the parser is closed.
 UNCLOSED = frozenset(
     {
         etree.ErrorTypes.ERR_TAG_NOT_FINISHED,

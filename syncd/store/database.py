@@ -1,0 +1,138 @@
+"""What the store needs from a database. ``syncd.store.sqlite`` is the one there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import sqlalchemy as sa
+
+from syncd.domain import Status
+from syncd.store.statement import Statements
+
+T = TypeVar("T")
+
+
+class Executes(Protocol):
+    """A connection, or a transaction on one. ``execute`` is the driver's."""
+
+    @property
+    def execute(self) -> Callable[..., Any]: ...
+
+
+#: Runs a function in a transaction.
+Run = Callable[[Callable[[Executes], T]], T]
+
+
+class Session(Executes, Protocol):
+    """One connection and its current transaction. Not for two threads at once."""
+
+    @property
+    def executemany(self) -> Callable[..., Any]: ...
+
+    def begin(self) -> None:
+        """Begin a transaction. One that writes waits until no other does; one that reads sees a single moment."""
+
+    def commit(self) -> None:
+        """Return when the transaction is on disk."""
+
+    def rollback(self) -> None:
+        """Undo everything since ``begin``. Does nothing without a transaction."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether a transaction is open."""
+
+    def mark(self) -> int:
+        """Return a number that rises with every row written: while it is the same, nothing was."""
+
+    def has_table(self, name: str) -> bool: ...
+
+    def close(self) -> None: ...
+
+
+class Search(Protocol):
+    """Finds jobs by a part of their title or referenceId (``search`` of the table ``job``)."""
+
+    def find(
+        self,
+        tx: Executes,
+        employer_id: int,
+        term: str,
+        status: Status | None,
+        *,
+        page: int,
+        size: int,
+        among: int,
+    ) -> tuple[int, list[int]]:
+        """Return how many of the employer's jobs have ``term``, and the ids of those on ``page``, in the order of
+        lists. ``term`` is folded; ``among``: how many jobs the employer has."""
+
+
+class SearchIndex(Protocol):
+    """The search index beside the jobs: searches are right without it, but slow."""
+
+    @property
+    def search(self) -> Search: ...
+
+    def prepare(self, session: Session) -> None:
+        """Make the index, empty, if it is missing or unusable."""
+
+    def step(self, read: Run[bool], write: Run[bool]) -> bool:
+        """Bring some new and changed jobs into the index; return whether there may be more. Raises StoreError, but not
+        for a damaged index (``mend``)."""
+
+    def mend(self, write: Run[None]) -> tuple[str, bool] | None:
+        """Rebuild the index, empty, if it was found damaged: (what was wrong, True). The second time it is left
+        aside until the store is opened again, since then it is hardly the index that is damaged: (what was wrong,
+        False). None if nothing is known to be wrong. Raises StoreError."""
+
+
+class Checkpoints(Protocol):
+    """Keeps the database's log short beside the writer. Only for the thread that writes."""
+
+    def after_commit(self, answer: Callable[[], None]) -> None:
+        """Called after each commit. ``answer`` gives those who wait for the commit their results; it is called first
+        if this takes time."""
+
+    def close(self) -> None: ...
+
+
+class Database(Protocol):
+    """One database that holds a store."""
+
+    #: What the driver raises, and what of it says that rows contradict each other.
+    errors: tuple[type[BaseException], ...]
+    conflicts: tuple[type[BaseException], ...]
+    statements: Statements
+
+    @property
+    def index(self) -> SearchIndex: ...
+
+    def translated(self, error: BaseException) -> BaseException:
+        """Return the StoreError that an error of the driver means; any other error as it is."""
+
+    def lock(self) -> None:
+        """Own the store until ``unlock`` or the end of the process. Raises StoreInUse, StoreError."""
+
+    def unlock(self) -> None: ...
+
+    def writer(self) -> Session: ...
+
+    def reader(self) -> Session: ...
+
+    def migration(self) -> AbstractContextManager[sa.Connection]:
+        """Return a transaction that no other writes beside."""
+
+    def ready(self) -> None:
+        """Called when the schema is there."""
+
+    def check(self) -> None:
+        """Raise StoreBusy if what is written now would be lost."""
+
+    def checkpoints(self, writer: Session) -> Checkpoints: ...
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy to ``target`` while the store is in use. Raises StoreError."""

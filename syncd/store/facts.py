@@ -1,0 +1,26 @@
+"""What the store knows about itself, by name."""
+
+from __future__ import annotations
+
+from sqlmodel import col, select
+
+from syncd.store.codec import micros
+from syncd.store.statement import Statement, matching, replacing
+from syncd.store.tables import Setting
+from syncd.store.tx import Tx
+
+_GET = Statement(select(col(Setting.value)).where(*matching(Setting.name)))
+_PUT = replacing(Setting.name, Setting.value, key=[Setting.name])
+
+
+def get(tx: Tx, name: str) -> str | None:
+    return tx.scalar(_GET, name=name)
+
+
+def put(tx: Tx, name: str, value: str) -> None:
+    tx.run(_PUT, name=name, value=value)
+
+
+def prove_writable(tx: Tx) -> None:
+    """Write something: to run it proves that the store takes writes."""
+    put(tx, "health", str(micros(tx.now.instant)))

@@ -1,0 +1,250 @@
+"""The columns of a job, and the JSON in which the history keeps old values: a table by kind of field. No queries.
+
+How a job is flattened into columns the domain knows (``flat``), since worker processes do it without a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
+from decimal import Decimal
+from enum import Enum
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import msgspec
+
+from syncd.domain import (
+    CHANGEABLE,
+    FIELDS,
+    SALARY_MEMBERS,
+    ArchivedBy,
+    CloseOrigin,
+    FieldKind,
+    Job,
+    JobField,
+    Location,
+    Salary,
+    Status,
+)
+from syncd.domain.flat import FLAT, Flat, decimal_text, flat
+from syncd.store.codec import instant_of, micros, to_json
+from syncd.store.columns import Columns
+from syncd.store.statement import Statement, inserting, picker, updating
+from syncd.store.tables import JobRow
+
+_decode_locations = msgspec.json.Decoder(list[tuple[int, str, str, str]]).decode
+_decode_ids = msgspec.json.Decoder(tuple[int, ...]).decode
+
+Decode = Callable[..., Any]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+class Codec(NamedTuple):
+    """How a value of a Job is kept. ``decode`` takes the values of the columns, None: it is the value. ``old`` and
+    ``restore`` convert to and from what ``to_json`` and a JSON parser make of an old value."""
+
+    columns: tuple[str, ...]
+    decode: Decode | None = None
+    old: Callable[[Any], object] = _same
+    restore: Callable[[Any], Any] = _same
+
+
+# -- by kind -------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8192)
+def _locations_of(text: str) -> tuple[Location, ...]:
+    return tuple(Location(*values) for values in _decode_locations(text))
+
+
+def _locations_old(locations: Iterable[Location]) -> list[tuple[int, str, str, str]]:
+    return [(place.id, place.name, place.description, place.type) for place in locations]
+
+
+@lru_cache(maxsize=8192)
+def locations_json(locations: tuple[Location, ...]) -> str:
+    return to_json(_locations_old(locations))
+
+
+@lru_cache(maxsize=4096)
+def _ids_of(text: str) -> tuple[int, ...]:
+    return _decode_ids(text)
+
+
+#: The columns of a salary, in the order of its members.
+_SALARY = ("salary_amount", "salary_max", "salary_period", "salary_commission")
+_MEMBER: Mapping[FieldKind, tuple[Decode, Callable[[Any], object]]] = {
+    FieldKind.AMOUNT: (lambda text: None if text is None else Decimal(text), decimal_text),
+    FieldKind.FLAG: (bool, _same),
+}
+_MEMBERS = [(member, *_MEMBER.get(member.kind, (_same, _same))) for member in SALARY_MEMBERS]
+
+
+@lru_cache(maxsize=4096)
+def _salary_of(*values: object) -> Salary | None:
+    if all(value is None for value in values):
+        return None
+    pairs = zip(_MEMBERS, values, strict=True)
+    return Salary(**{member.attribute: decode(value) for (member, decode, _), value in pairs})
+
+
+def _salary_old(salary: Salary | None) -> dict[str, object] | None:
+    if salary is None:
+        return None
+    return {member.name: old(getattr(salary, member.attribute)) for member, _, old in _MEMBERS}
+
+
+def _salary_from(value: dict[str, Any] | None) -> Salary | None:
+    return None if value is None else _salary_of(*(value.get(member.name) for member in SALARY_MEMBERS))
+
+
+def _plain(field: JobField) -> Codec:
+    return Codec((field.attribute,))
+
+
+def _optional_date(text: str | None) -> date | None:
+    return None if text is None else date.fromisoformat(text)
+
+
+def _date(field: JobField) -> Codec:
+    parse = _optional_date if field.nullable else date.fromisoformat
+    return Codec((field.attribute,), parse, restore=parse)
+
+
+def _by_value(kind: type[Enum]) -> Decode:
+    """Return the look-up of a member by its value: a call of ``kind`` takes six times as long."""
+    return {member.value: member for member in kind}.__getitem__
+
+
+_BY_KIND: Mapping[FieldKind, Callable[[JobField], Codec]] = {
+    FieldKind.TEXT: _plain,
+    FieldKind.EMAIL: _plain,
+    FieldKind.URL: _plain,
+    FieldKind.HTML: _plain,
+    FieldKind.NUMBER: _plain,
+    FieldKind.CHOICE: _plain,
+    FieldKind.FLAG: lambda field: Codec((field.attribute,), bool),
+    FieldKind.DATE: _date,
+    FieldKind.STATUS: lambda field: Codec((field.attribute,), _by_value(Status), restore=Status),
+    FieldKind.CHOICES: lambda field: Codec((field.attribute,), _ids_of, restore=tuple),
+    FieldKind.PLACES: lambda field: Codec(
+        (field.attribute,),
+        _locations_of,
+        _locations_old,
+        lambda value: tuple(Location(*place) for place in value),
+    ),
+    FieldKind.SALARY: lambda _field: Codec(_SALARY, _salary_of, _salary_old, _salary_from),
+}
+#: What is no field, by attribute.
+_ARCHIVED: Mapping[str | None, ArchivedBy | None] = {None: None, **{by.value: by for by in ArchivedBy}}
+_CODECS = {
+    **{name: Codec((name,)) for name in ("id", "employer_id", "version")},
+    "published_at": Codec(("published_at",), instant_of, micros, instant_of),
+    "publish_date": Codec(("publish_date",), date.fromisoformat, restore=date.fromisoformat),
+    "close_origin": Codec(("close_origin",), _by_value(CloseOrigin), restore=CloseOrigin),
+    "archived_by": Codec(("archived_by",), _ARCHIVED.__getitem__, restore=_ARCHIVED.__getitem__),
+    **{field.attribute: _BY_KIND[field.kind](field) for field in FIELDS},
+}
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+def columns_of(build: Callable[..., Any], attributes: Mapping[str, Decode | None]) -> Columns[Any]:
+    """Return the columns of an object with some attributes of a Job, each with its decoder."""
+    columns = {name: tuple(getattr(JobRow, c) for c in _CODECS[name].columns) for name in attributes}
+    return Columns(build, **{name: (columns[name], decode) for name, decode in attributes.items()})
+
+
+def decoder(attribute: str) -> Decode | None:
+    return _CODECS[attribute].decode
+
+
+JOB: Columns[Job] = columns_of(Job, {name: decoder(name) for name in Job.__struct_fields__})
+
+#: What only the transaction that inserts a job knows of it; the rest is FLAT.
+_INSERTED = ("id", "version", "published_at", "locations", *FLAT)
+INSERT = inserting(*(getattr(JobRow, column) for column in _INSERTED))
+#: Attributes of Job whose values are in the column ``search``, too.
+_SEARCHED = {"title", "reference_id"}
+_ATTRIBUTES = Job.__struct_fields__
+_attributes = attrgetter(*_ATTRIBUTES)
+
+Row = tuple[object, ...]
+
+
+def row_of(job: Job) -> Row:
+    """Return the values of ``INSERT``."""
+    return inserted(job.id, job.version, micros(job.published_at), locations_json(job.locations), flat(job))
+
+
+def inserted(job_id: int, version: int, published_at: int, locations: str, values: Flat) -> Row:
+    """Return the values of ``INSERT`` for a job that is flat already; ``published_at`` in microseconds, ``locations``
+    as JSON."""
+    return (job_id, version, published_at, locations, *values)
+
+
+def update_of(before: Job, after: Job) -> tuple[Statement[Any], Row]:
+    """Return the statement that makes ``before`` into ``after``, and its values. Of no effect if the row's version is
+    not that of ``before``.
+
+    Only what differs is set: SQLite writes every index that has a column named in an UPDATE, whether its value
+    changes or not, and there are five."""
+    pairs = zip(_ATTRIBUTES, _attributes(before), _attributes(after), strict=True)
+    statement, pick = _update(tuple(name for name, old, new in pairs if old != new))
+    return statement, (*pick(row_of(after)), before.id, before.version)
+
+
+@lru_cache(maxsize=1024)
+def _update(changed: tuple[str, ...]) -> tuple[Statement[Any], Callable[[Row], Row]]:
+    """Return the UPDATE of these attributes of Job, and what takes its values out of those of ``INSERT``."""
+    own = [column for name in changed for column in _CODECS[name].columns]
+    names = [*own, "search"] if _SEARCHED.intersection(changed) else own
+    columns = (getattr(JobRow, name) for name in names)
+    return (
+        updating(*columns, where=[JobRow.id], was=[JobRow.version]),
+        picker([_INSERTED.index(name) for name in names]),
+    )
+
+
+# -- old values ----------------------------------------------------------------------------------------------
+
+#: What the history keeps beside what a change can be about: the exact instant, and who chose the close date or
+#: archived the job.
+PRIVATE: Mapping[str, str] = {
+    "publishedAt": "published_at",
+    "closeOrigin": "close_origin",
+    "archivedBy": "archived_by",
+}
+_KEPT = {**CHANGEABLE, **PRIVATE}
+_OLD = {name: (attrgetter(attribute), _CODECS[attribute].old) for name, attribute in _KEPT.items()}
+_RESTORE = {name: (attribute, _CODECS[attribute].restore) for name, attribute in _KEPT.items()}
+
+
+def old_values(before: Job, names: Iterable[str], after: Job | None) -> str:
+    """Return the history's ``before``: of each wire name in ``names`` the value in ``before``, and what of PRIVATE
+    differs. ``after`` None: everything."""
+    private = [
+        name
+        for name, attribute in PRIVATE.items()
+        if after is None or getattr(before, attribute) != getattr(after, attribute)
+    ]
+    values = {}
+    for name in (*names, *private):
+        value_of, old = _OLD[name]
+        values[name] = old(value_of(before))
+    return to_json(values)
+
+
+def attributes_of(before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attributes of Job, typed, from a history's ``before``: what ``msgspec.structs.replace`` takes to restore
+    them."""
+    restored = {}
+    for name, value in before.items():
+        attribute, restore = _RESTORE[name]
+        restored[attribute] = restore(value)
+    return restored

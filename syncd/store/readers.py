@@ -1,0 +1,106 @@
+"""The connections that read. Each sees the store at one moment, and waits for no write."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
+
+from syncd.errors import StoreClosed
+from syncd.store.database import Database, Session
+from syncd.store.tx import Tx
+
+T = TypeVar("T")
+
+THREADS = 4
+_IDLE = 8
+
+
+class Readers:
+    """Runs functions that read, on connections that are kept for the next."""
+
+    def __init__(self, database: Database, make_tx: Callable[[Session], Tx]) -> None:
+        self._database, self._make_tx = database, make_tx
+        self._idle: list[Session] = []
+        self._turns: dict[asyncio.AbstractEventLoop, Session] = {}
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="syncd-read")
+        self._closed = False
+
+    def refuse(self) -> None:
+        """From now on raise StoreClosed."""
+        self._closed = True
+
+    def close(self) -> None:
+        """Wait for the reads in threads, and close the connections."""
+        self._threads.shutdown()
+        for loop in tuple(self._turns):  # one that was stopped in the middle of a turn
+            self._end_turn(loop)
+        while self._idle:
+            self._idle.pop().close()
+
+    def read(self, fn: Callable[[Tx], T]) -> T:
+        session = self._take()
+        try:
+            session.begin()
+            return fn(self._make_tx(session))
+        except self._database.errors as error:
+            raise self._database.translated(error) from error
+        finally:
+            self._give_back(session)
+
+    async def read_async(self, fn: Callable[[Tx], T]) -> T:
+        if self._closed:
+            raise StoreClosed("the store is closed")
+        context = copy_context()
+        return await asyncio.get_running_loop().run_in_executor(
+            self._threads, lambda: context.run(self.read, fn)
+        )
+
+    def look_up(self, fn: Callable[[Tx], T]) -> T:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return self.read(fn)
+        session = self._turns.get(loop) or self._begin_turn(loop)
+        try:
+            return fn(self._make_tx(session))
+        except self._database.errors as error:
+            self._end_turn(loop)
+            raise self._database.translated(error) from error
+
+    def _begin_turn(self, loop: asyncio.AbstractEventLoop) -> Session:
+        session = self._take()
+        try:
+            session.begin()
+        except self._database.errors as error:
+            session.close()
+            raise self._database.translated(error) from error
+        self._turns[loop] = session
+        loop.call_soon(self._end_turn, loop)
+        return session
+
+    def _end_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        session = self._turns.pop(loop, None)
+        if session is not None:
+            self._give_back(session)
+
+    def _take(self) -> Session:
+        if self._closed:
+            raise StoreClosed("the store is closed")
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._database.reader()
+
+    def _give_back(self, session: Session) -> None:
+        try:
+            session.rollback()
+        except Exception:
+            session.close()
+            return
+        if self._closed or len(self._idle) >= _IDLE:
+            session.close()
+        else:
+            self._idle.append(session)

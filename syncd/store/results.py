@@ -1,0 +1,151 @@
+"""What a run found beside jobs: rows that it refused, warnings, unknown values; and the plan of a held run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlmodel import col
+
+from syncd.domain import FeedWarning, RejectedRow, UnknownValues
+from syncd.errors import Problem
+from syncd.store.codec import clean, optional_clean, to_json
+from syncd.store.columns import Columns
+from syncd.store.statement import Statement, deleting, inserting, matching, replacing
+from syncd.store.tables import RunPlan, RunRejected, RunUnknown, RunWarning
+from syncd.store.tx import Tx
+
+_found = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode
+_errors = msgspec.json.Decoder(list[tuple[str, str, str, Any]]).decode
+
+_REJECTED = Columns(
+    RejectedRow,
+    record=RunRejected.record,
+    line=RunRejected.line,
+    reference_id=RunRejected.reference_id,
+    errors=(RunRejected.errors, lambda text: tuple(Problem(*values) for values in _errors(text))),
+    member=RunRejected.member,
+)
+_WARNING = Columns(
+    FeedWarning,
+    code=RunWarning.code,
+    detail=RunWarning.detail,
+    record=RunWarning.record,
+    reference_id=RunWarning.reference_id,
+    member=RunWarning.member,
+)
+_UNKNOWN = Columns(UnknownValues, found=(RunUnknown.found, _found), toml=RunUnknown.toml)
+_GET_REJECTED = Statement(
+    _REJECTED.select()
+    .where(*matching(RunRejected.run_id))
+    .order_by(col(RunRejected.record), col(RunRejected.id)),
+    _REJECTED.make,
+)
+_GET_WARNINGS = Statement(
+    _WARNING.select().where(*matching(RunWarning.run_id)).order_by(col(RunWarning.id)), _WARNING.make
+)
+_GET_UNKNOWN = Statement(_UNKNOWN.select().where(*matching(RunUnknown.run_id)), _UNKNOWN.make)
+_GET_PLAN = Statement(sa.select(col(RunPlan.payload)).where(*matching(RunPlan.run_id)))
+_ADD_REJECTED = inserting(
+    RunRejected.run_id,
+    RunRejected.record,
+    RunRejected.line,
+    RunRejected.reference_id,
+    RunRejected.errors,
+    RunRejected.member,
+)
+_ADD_WARNING = inserting(
+    RunWarning.run_id,
+    RunWarning.code,
+    RunWarning.detail,
+    RunWarning.record,
+    RunWarning.reference_id,
+    RunWarning.member,
+)
+_ADD_UNKNOWN = inserting(RunUnknown.run_id, RunUnknown.found, RunUnknown.toml)
+_PUT_PLAN = replacing(RunPlan.run_id, RunPlan.payload, key=[RunPlan.run_id])
+_FORGET_REJECTED, _FORGET_WARNINGS, _FORGET_UNKNOWN, _FORGET_PLAN = (
+    deleting(column) for column in (RunRejected.run_id, RunWarning.run_id, RunUnknown.run_id, RunPlan.run_id)
+)
+
+
+def add_rejected(tx: Tx, run_id: int, rows: Iterable[RejectedRow]) -> None:
+    tx.many(_ADD_REJECTED, [(run_id, *_rejected(row)) for row in rows])
+
+
+def _rejected(row: RejectedRow) -> tuple[object, ...]:
+    errors = to_json([_problem(problem) for problem in row.errors])
+    return row.record, row.line, optional_clean(row.reference_id), errors, optional_clean(row.member)
+
+
+def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
+    """Yield the rows by record. To be read to the end within the transaction."""
+    return tx.each(_GET_REJECTED, run_id=run_id)
+
+
+def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:
+    tx.many(
+        _ADD_WARNING,
+        [
+            (
+                run_id,
+                w.code,
+                clean(w.detail),
+                w.record,
+                optional_clean(w.reference_id),
+                optional_clean(w.member),
+            )
+            for w in warnings
+        ],
+    )
+
+
+def warnings(tx: Tx, run_id: int) -> Iterator[FeedWarning]:
+    """Yield the warnings in the order in which they were added. To be read to the end within the transaction."""
+    return tx.each(_GET_WARNINGS, run_id=run_id)
+
+
+def set_unknown(tx: Tx, run_id: int, unknown: UnknownValues) -> None:
+    """Keep ``unknown`` in place of what was there."""
+    tx.run(_FORGET_UNKNOWN, run_id=run_id)
+    found = {
+        clean(name): [(clean(value), rows) for value, rows in values]
+        for name, values in unknown.found.items()
+    }
+    if found:
+        tx.run(_ADD_UNKNOWN, run_id=run_id, found=to_json(found), toml=clean(unknown.toml))
+
+
+def unknown(tx: Tx, run_id: int) -> UnknownValues:
+    return tx.one(_GET_UNKNOWN, run_id=run_id) or UnknownValues({}, "")
+
+
+def clear(tx: Tx, run_id: int) -> None:
+    """Forget refused rows, warnings and unknown values: the next attempt finds them again."""
+    for forget in (_FORGET_UNKNOWN, _FORGET_REJECTED, _FORGET_WARNINGS):
+        tx.run(forget, run_id=run_id)
+
+
+def set_plan(tx: Tx, run_id: int, payload: bytes | None) -> None:
+    """Keep what a held run would do, as the importer packed it; None: forget it."""
+    if payload is None:
+        tx.run(_FORGET_PLAN, run_id=run_id)
+    else:
+        tx.run(_PUT_PLAN, run_id=run_id, payload=payload)
+
+
+def plan(tx: Tx, run_id: int) -> bytes | None:
+    return tx.scalar(_GET_PLAN, run_id=run_id)
+
+
+def _problem(problem: Problem) -> tuple[str, str, str, object]:
+    return clean(problem.pointer), problem.code, clean(problem.detail), _plain(problem.value)
+
+
+def _plain(value: object) -> object:
+    """Return ``value`` where JSON has it as it is, else its text."""
+    if value is None or isinstance(value, (bool, float)) or (isinstance(value, int) and abs(value) < 2**63):
+        return value
+    return clean(value if isinstance(value, str) else str(value))

@@ -1,0 +1,81 @@
+"""Copies the write-ahead log into the store's file (a checkpoint), beside the writer instead of within its commits.
+
+By itself SQLite lets the commit that finds the log long copy it back: tens of milliseconds of writing at random
+places and a flush, for which everybody waits who writes just then. Here a thread with a connection of its own copies
+while the writer goes on. What was written meanwhile the writer copies, between two commits: the next write begins
+the log afresh only when nothing is left, so with the thread alone the log would grow for as long as somebody writes.
+If the thread fails, SQLite's own way remains, for a log of ``LONGEST_LOG`` pages.
+
+What is durable when does not change: a commit is on disk in the log, however much of that has been copied.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+from syncd.errors import StoreError
+from syncd.store.database import Session
+from syncd.store.sqlite.errors import DRIVER_ERRORS
+
+#: Rows written, and commits, after which the log is copied. An update of a job writes two rows, and two to three
+#: pages of the log. A large write fills the log at once, but half of its pages are in it again after the next.
+ROWS, COMMITS = 1_000, 4
+#: The thread goes over the log again while it copies more pages than this, but at most this many times.
+SHORT, ROUNDS = 64, 4
+#: Commits after which the writer tries to leave nothing uncopied; a reader who looks at the log may prevent it.
+TRIES = 4
+
+
+class SqliteCheckpoints:
+    """For the one session that writes. ``connect`` opens a connection for the thread."""
+
+    def __init__(self, writer: Session, connect: Callable[[], Session]) -> None:
+        self._writer, self._connect = writer, connect
+        self._thread: threading.Thread | None = None
+        self._copied = writer.mark()
+        self._commits = self._length = self._tries = 0
+
+    def after_commit(self, answer: Callable[[], None]) -> None:
+        self._commits += 1
+        if self._thread is None:
+            if self._commits >= COMMITS and self._writer.mark() - self._copied >= ROWS:
+                self._thread = threading.Thread(target=self._copy_most, name="syncd-checkpoint")
+                self._thread.start()
+        elif not self._thread.is_alive():
+            answer()
+            self._copy_rest()
+
+    def close(self) -> None:
+        """Wait for the thread, and copy all of the log if no other process reads it."""
+        if self._thread is not None:
+            self._thread.join()
+        with suppress(Exception):  # an optimisation: the log is as durable as the file
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _copy_most(self) -> None:
+        with suppress(StoreError, *DRIVER_ERRORS):
+            session, copied = self._connect(), 0
+            try:
+                for _ in range(ROUNDS):
+                    before, copied = copied, _checkpoint(session)
+                    if copied - before <= SHORT:
+                        break
+            finally:
+                session.close()
+
+    def _copy_rest(self) -> None:
+        """Where the log is shorter than last time a write began it afresh, so nothing had been left."""
+        before, self._tries = self._length, self._tries + 1
+        with suppress(*DRIVER_ERRORS):
+            self._length = _checkpoint(self._writer)
+        if self._length < before or self._tries == TRIES:
+            self._thread, self._copied = None, self._writer.mark()
+            self._commits = self._length = self._tries = 0
+
+
+def _checkpoint(session: Session) -> int:
+    """Copy what no reader needs any more; return the number of pages of the log that are copied now, in all."""
+    _, _, copied = session.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return int(copied)

@@ -1,0 +1,496 @@
+"""``feed new``, without the command line: what it finds in a file, what it guesses, and that what it writes always loads."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tomllib
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from syncd.domain import Catalogue, FeedLimits, Moment
+from syncd.errors import FeedError
+from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
+from syncd.feeds.drafting.value_looks import kinds_of
+from syncd.feeds.mapping.presets.loading import preset_names
+from syncd.sync.run.checking import Checker, CheckResult
+from tests.feeds import spreadsheets
+
+SAMPLES = Path(__file__).parents[3] / "feeds" / "samples"
+CATALOGUE = Catalogue.default()
+NOW = Moment(datetime(2026, 11, 16, 17, tzinfo=UTC), date(2026, 11, 16))
+LONG = "We look for somebody who likes the work and does it well, every day of the week but Sunday."
+
+
+def drafted(path: Path, employer: str = "Acme Ltd.") -> Draft:
+    return Drafter(
+        path, "acme", employer=employer, catalogue=CATALOGUE, limits=FeedLimits(), today="2026-11-16"
+    ).draft()
+
+
+def draft_of(tmp_path: Path, content: str | bytes, name: str = "feed", employer: str = "Acme Ltd.") -> Draft:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return drafted(path, employer)
+
+
+def findings(draft: Draft, path: Path) -> CheckResult:
+    found = CheckResult()
+    list(Checker(draft.config, CATALOGUE, FeedLimits(), NOW).check(path, found))
+    return found
+
+
+def sheet(*rows: list[str], delimiter: str = ",") -> str:
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    return out.getvalue()
+
+
+def written(draft: Draft) -> dict[str, Any]:
+    return tomllib.loads(draft.text)
+
+
+@pytest.mark.parametrize(
+    ("sample", "preset"), [("northern.csv", None), ("maple.xml", "indeed"), ("harbour.json", "schemaorg")]
+)
+def test_each_sample_is_known_and_its_draft_works_at_once(sample: str, preset: str | None) -> None:
+    draft = drafted(SAMPLES / sample)
+    assert (draft.preset, list(draft.fields)) == (preset, [])
+    found = findings(draft, SAMPLES / sample)
+    assert found.good + found.expired >= 0.9 * found.read > 0
+
+
+def test_a_sample_that_is_named_after_a_preset_finds_it() -> None:
+    samples = [path for path in sorted(SAMPLES.iterdir()) if path.stem in preset_names()]
+    assert {path.name: drafted(path).preset for path in samples} == {path.name: path.stem for path in samples}
+
+
+def test_a_draft_says_what_a_preset_lacks() -> None:
+    text = drafted(SAMPLES / "personio.xml").text
+    assert '# applicationEmail = { value = "jobs@employer.example" }' in text
+    assert "# closeDate" not in text
+
+
+FRENCH = sheet(
+    [
+        "No de poste",
+        "Titre du poste",
+        "Ville",
+        "Province",
+        "Courriel",
+        "Date limite",
+        "Salaire",
+        "Détails de l'offre",
+    ],
+    ["0044", "Infirmière", "Québec", "QC", "rh@x.ca", "05/09/2099", "25 $/h", LONG],
+    ["0045", "Cuisinier", "Laval", "Québec", "rh@x.ca", "27/08/2099", "22,50 $ de l'heure", LONG + " Venez."],
+    delimiter=";",
+)
+
+
+def test_french_columns_are_found_and_the_order_of_dates_is_told_by_the_file(tmp_path: Path) -> None:
+    draft = draft_of(tmp_path, FRENCH.encode("cp1252"))
+    assert (draft.survey.encoding, draft.survey.delimiter) == ("cp1252", ";")
+    assert "dmy" in str(written(draft)["fields"]["closeDate"])
+    found = findings(draft, tmp_path / "feed")
+    assert (found.good, found.kinds) == (2, {})
+
+
+def test_dates_that_could_be_either_are_not_guessed_and_the_draft_says_so(tmp_path: Path) -> None:
+    rows = [
+        ["id", "name of the job", "closes on", "x"],
+        ["A1", "Cook for us", "05/06/2099", "a"],
+        ["A2", "Nurse for us", "07/08/2099", "b"],
+    ]
+    draft = draft_of(tmp_path, json.dumps([dict(zip(rows[0], row, strict=True)) for row in rows[1:]]))
+    assert written(draft)["fields"]["closeDate"]["date"] == ["numbers"]
+    assert "day or month may come first" in draft.text.replace("\n#", "")
+
+
+def test_words_where_a_date_is_expected_are_no_date(tmp_path: Path) -> None:
+    rows = [
+        {
+            "jobRef": f"R{n}",
+            "headline": f"Cook {n}",
+            "body": LONG,
+            "city": "Laval",
+            "deadline": d,
+            "apply": f"https://x.ca/{n}",
+        }
+        for n, d in enumerate(["2099-01-31", "Not specified", "2099-02-28", "Open until filled"])
+    ]
+    draft = draft_of(tmp_path, json.dumps(rows))
+    assert written(draft)["lookup"]["no_date"] == {"Not specified": "", "Open until filled": ""}
+    assert findings(draft, tmp_path / "feed").good == 4
+
+
+def test_xml_that_is_not_well_formed_is_read_leniently_and_the_draft_says_so(tmp_path: Path) -> None:
+    text = "".join(
+        f"<job><id>J{n}</id><title>R&D Cook {n}</title><description>{LONG}</description><city>Laval</city>"
+        f"<url>https://x.ca/{n}?a=1&b=2</url></job>"
+        for n in range(3)
+    )
+    draft = draft_of(tmp_path, f"<source>{text}</source>")
+    assert written(draft)["read"]["recover"] is True
+    assert "The file is broken" in draft.text
+    found = findings(draft, tmp_path / "feed")
+    assert (found.good, found.withheld is not None) == (3, True)
+
+
+def keyed(*addresses: str) -> str:
+    """A JSON object of records by key, each with one of ``addresses``."""
+    jobs = {
+        f"a{n}": {
+            "title": f"Cook {n}",
+            "city": "Toronto",
+            "province": "ON",
+            "text": f"<p>{LONG}</p>",
+            "url": url,
+        }
+        for n, url in enumerate(addresses)
+    }
+    return json.dumps({"generated": "2026-11-20", "jobs": jobs})
+
+
+def test_addresses_without_a_scheme_are_where_one_applies(tmp_path: Path) -> None:
+    draft = draft_of(tmp_path, keyed("x.ca/jobs/1", "www.x.ca/jobs/2", "https://x.ca/3"))
+    assert draft.survey.path == "jobs.*"
+    assert written(draft)["fields"]["applicationUrl"] == "url"
+    found = findings(draft, tmp_path / "feed")
+    assert (found.good, found.warnings["url_scheme_added"]) == (3, 2)
+
+
+def test_a_path_in_place_of_an_address_is_told_with_what_to_write(tmp_path: Path) -> None:
+    draft = draft_of(tmp_path, keyed("/jobs/1", "/jobs/2", "/jobs/3"))
+    assert '# url has no whole address: "/jobs/1", "/jobs/2", "/jobs/3".' in draft.text
+    assert '# applicationUrl = { template = "https://employer.example{url}" }' in draft.text
+    mended = draft.text.replace(
+        '# applicantRoutingType = { value = "URL" }\n# applicationUrl = { template = "https://employer.example{url}" }',
+        'applicantRoutingType = { value = "URL" }\napplicationUrl = { template = "https://employer.example{url}" }',
+    )
+    fields = tomllib.loads(mended)["fields"]
+    assert fields["applicationUrl"] == {"template": "https://employer.example{url}"}
+
+
+@pytest.mark.parametrize("name", ["Nº dossier", "Numéro de concours"])
+def test_an_id_that_one_row_lacks_is_an_id_and_a_text_is_none(tmp_path: Path, name: str) -> None:
+    """("annonce" has a "no" in it.)"""
+    lines = [f"{n};Cook {n};Laval;QC;<p>Cook {n}.</p>;a@x.ca;Restauration" for n in ("B-1", "B-2", "B-3", "")]
+    head = f"{name};Intitulé du poste;Ville;Province;Texte de l'annonce;Courriel;Secteur d'activité"
+    draft = draft_of(tmp_path, "\n".join([head, *lines]))
+    assert written(draft)["fields"]["referenceId"] == name
+    assert "Restauration" in draft.text
+
+
+def test_records_behind_a_root_that_has_none_are_found(tmp_path: Path) -> None:
+    jobs = "".join(
+        f"<job><id>J{n}</id><title>Cook {n}</title><description>{LONG}</description><city>Laval</city>"
+        f"<url>https://x.ca/{n}</url></job>"
+        for n in range(3)
+    )
+    draft = draft_of(tmp_path, f"<status><ok>1</ok></status>\n<source>{jobs}</source>")
+    assert written(draft)["read"]["recover"] is True
+    assert findings(draft, tmp_path / "feed").good == 3
+
+
+def test_records_at_an_unknown_path_are_found(tmp_path: Path) -> None:
+    jobs = [
+        {
+            "postingId": f"A-{n}",
+            "jobName": f"Cook {n}",
+            "text": f"<p>{LONG} {n}</p>",
+            "where": {"city": "Laval", "province": "QC"},
+            "applyLink": f"https://x.ca/{n}",
+        }
+        for n in range(3)
+    ]
+    draft = draft_of(tmp_path, json.dumps({"meta": {"x": [{"a": 1}]}, "response": {"postings": jobs}}))
+    assert written(draft)["read"] == {"format": "json", "records": "response.postings"}
+    assert findings(draft, tmp_path / "feed").good == 3
+    items = "".join(
+        f"<Stelle><Kennung>K{n}</Kennung><Titre>Cuisinier {n}</Titre><Texte>{LONG} {n}</Texte><Ville>Laval</Ville>"
+        f"<Lien>https://x.ca/{n}</Lien></Stelle>"
+        for n in range(3)
+    )
+    draft = draft_of(tmp_path, f"<Export><Kopf><Datum>x</Datum></Kopf><Liste>{items}</Liste></Export>")
+    assert written(draft)["read"] == {"format": "xml", "records": "/Export/Liste/Stelle"}
+    assert findings(draft, tmp_path / "feed").good == 3
+
+
+def test_a_feed_without_ids_gets_a_derived_one_from_its_address(tmp_path: Path) -> None:
+    rows = [
+        {
+            "headline": f"Cook {n}",
+            "body": f"{LONG} {n}",
+            "city": "Laval",
+            "link": f"https://x.ca/{'y' * 60}/{n}",
+        }
+        for n in range(4)
+    ]
+    draft = draft_of(tmp_path, json.dumps(rows))
+    assert written(draft)["fields"]["referenceId"] == {"derive": ["link"]}
+    assert findings(draft, tmp_path / "feed").good == 4
+
+
+def test_unknown_values_stand_in_the_draft_with_their_counts_as_comments(tmp_path: Path) -> None:
+    rows = [
+        {
+            "jobRef": f"R{n}",
+            "headline": f"Cook {n}",
+            "body": LONG,
+            "city": "Laval",
+            "sector": ["Zythologie", "Helthcare"][n % 2],
+            "apply": f"https://x.ca/{n}",
+        }
+        for n in range(5)
+    ]
+    draft = draft_of(tmp_path, json.dumps(rows))
+    assert '# "Zythologie" = ""  # 3 rows' in draft.text
+    assert '# "Helthcare" = ""  # 2 rows; Healthcare?' in draft.text
+    assert written(draft)["lookup"]["category"] == {}
+    filled = draft.text.replace('# "Zythologie" = ""', '"Zythologie" = "Hospitality & Tourism"')
+    assert tomllib.loads(filled)["lookup"]["category"] == {"Zythologie": "Hospitality & Tourism"}
+
+
+def test_the_employer_is_the_one_given_and_the_one_that_the_file_names_is_told(tmp_path: Path) -> None:
+    text = sheet(
+        ["title", "company", "city"], ["Cook", 'Harbour & "Co"', "Laval"], ["Nurse", 'Harbour & "Co"', "Hull"]
+    )
+    assert draft_of(tmp_path, text).config.employer == "Acme Ltd."
+    assert employer_named_in(tmp_path / "feed", FeedLimits()) == 'Harbour & "Co"'
+
+
+def test_a_file_that_is_cut_off_gives_a_draft_that_says_where(tmp_path: Path) -> None:
+    whole = (SAMPLES / "maple.xml").read_bytes()
+    draft = draft_of(tmp_path, whole[: len(whole) // 2])
+    assert draft.preset == "indeed"
+    assert "The file is broken" in draft.text
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("", "empty_file"),
+        ("<html><body>no</body></html>", "not_a_feed"),
+        ('{"error": "quota"}', "no_records_path"),
+        ("one\ntwo\n", "not_a_feed"),
+    ],
+)
+def test_what_is_no_feed_is_named_as_what_it_is(tmp_path: Path, content: str, code: str) -> None:
+    with pytest.raises(FeedError) as caught:
+        draft_of(tmp_path, content)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("https://x.ca/1?a=b", {"url"}),
+        ("www.x.ca/jobs", {"url"}),
+        ("x.ca/jobs", {"host"}),
+        ("/jobs/3", set()),
+        ("mailto:hr@x.ca", {"email"}),
+        ("<p>Hi</p>", {"html"}),
+        ("&lt;p&gt;Hi&lt;/p&gt;", {"html"}),
+        ("25,50 $ de l'heure", {"money"}),
+        ("$17-$19/hour", {"money"}),
+        ("Nouvelle-Écosse", {"province"}),
+        ("Hull, QC", {"place"}),
+        ("Hull, Qc, Canada", {"place"}),
+        ("2026-07-13T10:00:00Z", {"date:iso"}),
+        ("27/08/2026", {"date:dmy"}),
+        ("8/27/2013 2:10:05 PM", {"date:mdy"}),
+        ("05/06/2026", {"date:dmy", "date:mdy"}),
+        ("le 13 juillet 2026", {"date:words"}),
+        ("1785000000000", {"number", "serial:epoch_ms"}),
+        ("46216", {"number", "serial:excel"}),
+        ("Cook", set()),
+    ],
+)
+def test_values_are_known_by_their_looks(text: str, kinds: set[str]) -> None:
+    assert kinds_of(text) == kinds
+
+
+nasty = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(
+        [
+            '"',
+            '"""',
+            "'''",
+            "#",
+            "[x]",
+            "]\n[y",
+            "\\",
+            "{a}",
+            "=",
+            "\u202e",
+            "\x00",
+            "\x1b[31m",
+            "\ud83d\ude00",
+            "a.b",
+            'a"]b',
+            "\r\n[fields]",
+        ]
+    ),
+)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(
+        st.dictionaries(
+            nasty, st.one_of(nasty, st.lists(nasty, max_size=3), st.integers()), min_size=1, max_size=6
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_whatever_a_json_feed_has_its_draft_loads_and_says_nothing_of_its_own(
+    tmp_path: Path, rows: list[dict[str, Any]]
+) -> None:
+    try:
+        draft = draft_of(tmp_path, json.dumps(rows))
+    except FeedError:
+        return
+    assert set(written(draft)) <= {"employer", "preset", "mode", "read", "fields", "lookup"}
+    assert draft.config.employer == "Acme Ltd."
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(nasty, min_size=2, max_size=5, unique=True),
+    st.lists(st.lists(nasty, min_size=2, max_size=5), max_size=4),
+)
+def test_whatever_a_csv_has_its_draft_loads(tmp_path: Path, header: list[str], rows: list[list[str]]) -> None:
+    try:
+        draft = draft_of(tmp_path, sheet(header, *rows).encode("utf-8", "replace"))
+    except FeedError:
+        return
+    assert set(written(draft)) <= {"employer", "preset", "mode", "read", "fields", "lookup"}
+
+
+# -- shapes that people sent ------------------------------------------------------------------------
+
+
+def test_the_sheet_that_looks_most_like_jobs_is_chosen_and_named(tmp_path):
+    head = spreadsheets.row(
+        "Posting #", "Position Title", "Community", "Hourly Rate", "About the role", "Contact Email"
+    )
+    rows = [
+        spreadsheets.row(1000 + n, f"Nurse {n}", "Prince George", "$38.20 - $51.45", LONG * 2, "j@nh.example")
+        for n in range(4)
+    ]
+    sheets = {
+        "Read me": spreadsheets.row("How to", "use") + spreadsheets.row("a", "b"),
+        "Postings": head + "".join(rows),
+    }
+    draft = draft_of(tmp_path, spreadsheets.book(sheets), "nh.xlsx")
+    told = written(draft)
+    assert told["read"]["sheet"] == "Postings"
+    assert told["fields"]["referenceId"] == "Posting #"
+    assert told["fields"]["salary"] == {"text": {"template": "{Hourly Rate} per hour"}}
+    found = findings(draft, tmp_path / "nh.xlsx")
+    assert (found.good, found.rejected, dict(found.warnings)) == (4, 0, {})
+    alone = draft_of(
+        tmp_path, spreadsheets.book({"Postings": sheets["Postings"], "Read me": sheets["Read me"]})
+    )
+    assert "sheet" not in written(alone)["read"]
+
+
+@pytest.mark.parametrize(
+    ("column", "sample", "expected"),
+    [
+        ("Hourly Rate", "$38.20", {"text": {"template": "{Hourly Rate} per hour"}}),
+        ("Weekly pay", "$950", {"text": {"template": "{Weekly pay} per week"}}),
+        ("Salaire horaire", "25,50 $", {"text": {"template": "{Salaire horaire} per hour"}}),
+        ("Hourly Rate", "$38.20 per hour", {"text": "Hourly Rate"}),
+    ],
+)
+def test_what_an_amount_is_for_is_taken_from_its_column_s_name(tmp_path, column, sample, expected):
+    rows = [[str(n), f"Cook {n}", "Halifax, NS", sample, LONG * 2] for n in range(3)]
+    draft = draft_of(tmp_path, sheet(["Post ref", "Job", "Where", column, "Text"], *rows))
+    assert written(draft)["fields"]["salary"] == expected
+
+
+def test_city_and_province_in_one_column_win_over_the_city_alone(tmp_path):
+    rows = [
+        {
+            "id": n,
+            "headline": f"Cook {n}",
+            "job_city": "Toronto",
+            "location": "Toronto, Ontario",
+            "body": LONG * 2,
+        }
+        for n in range(3)
+    ]
+    draft = draft_of(tmp_path, json.dumps(rows))
+    assert written(draft)["fields"]["locations"] == {"from": "location", "lookup": "location"}
+
+
+def fields_of(tmp_path: Path, text: str) -> dict[str, Any]:
+    fields: dict[str, Any] = written(draft_of(tmp_path, text))["fields"]
+    return fields
+
+
+def test_a_place_takes_its_province_from_the_column_beside_it(tmp_path: Path) -> None:
+    text = (
+        "No d'offre;Titre du poste;Lieu de travail;Province;Pour postuler;Famille d'emploi;Tâches\n"
+        + "".join(
+            f"A-{n};Cuisinier {n};{city};{province};rh@x.example;Cuisine;{LONG}\n"
+            for n, (city, province) in enumerate([("Laval", "Québec"), ("Moncton", "Nouveau-Brunswick")])
+        )
+    )
+    fields = fields_of(tmp_path, text)
+    assert fields["locations"]["from"][0] == {"template": "{Lieu de travail}, {Province}"}
+    assert fields["applicationEmail"] == "Pour postuler"
+    assert fields["categories"]["from"] == "Famille d'emploi"
+
+
+def test_places_in_a_list_are_each_put_together(tmp_path: Path) -> None:
+    sites = [{"ville": "Amos", "region": "QC"}, {"ville": "Val-d'Or", "region": "QC"}]
+    rows = [
+        {"id": f"J{n}", "titre": f"Soudeur {n}", "texte": LONG, "lieux": sites[: n + 1]} for n in range(2)
+    ]
+    draft = draft_of(tmp_path, json.dumps({"offres": {str(n): row for n, row in enumerate(rows)}}))
+    assert written(draft)["fields"]["locations"]["from"][0] == {
+        "each": "lieux",
+        "template": "{ville}, {region}",
+    }
+    assert written(draft)["read"]["records"] == "offres.*"
+
+
+def test_a_description_by_name_may_be_short(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"J{n}", "title": f"Clerk {n}", "job_description": "Write posts.", "city": "Laval"}
+        for n in range(3)
+    ]
+    assert fields_of(tmp_path, json.dumps(rows))["description"]["from"] == "job_description"
+
+
+@pytest.mark.parametrize(("kind", "named"), [("xhtml", False), ("text/html", False), ("CDI", True)])
+def test_an_attribute_that_tells_the_kind_of_a_text_is_no_position_type(
+    tmp_path: Path, kind: str, named: bool
+) -> None:
+    text = "".join(
+        f'<ad><ref>J{n}</ref><titre>Cuisinier {n}</titre><texte type="{kind}">{LONG}</texte><ville>Laval</ville></ad>'
+        for n in range(3)
+    )
+    position = fields_of(tmp_path, f"<liste><ads>{text}</ads></liste>")["positionType"]
+    assert (position.get("from") == "texte/@type") is named
+
+
+def test_a_preset_is_known_at_the_end_of_a_deeper_path(tmp_path: Path) -> None:
+    text = "".join(
+        f"<job><title>Cook {n}</title><id>J{n}</id><description>{LONG}</description><url>https://x.ca/{n}</url>"
+        "<location>Laval</location><category>Food</category><contract_type>permanent</contract_type>"
+        "<contract_time>full_time</contract_time></job>"
+        for n in range(3)
+    )
+    assert draft_of(tmp_path, f"<rss><jobs>{text}</jobs></rss>").preset == "adzuna"

@@ -1,0 +1,184 @@
+"""The presets and the shipped samples: from the file to bodies that pass the rules."""
+
+import io
+import json
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from syncd.domain import Catalogue, FeedLimits, check_body
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers.records import Record
+
+ROOT = Path(__file__).parents[4]
+CATALOGUE = Catalogue.default()
+
+
+def sample(name, file):
+    source = (ROOT / "config" / "feeds.d" / f"{name}.toml.example").read_text()
+    feed = parse_feed(name, source, CATALOGUE, FeedDefaults())
+    reader = open_reader(ROOT / "feeds" / "samples" / file, feed.read, FeedLimits())
+    return {row.reference_id: row for row in map(feed.mapping.row, reader)}
+
+
+SAMPLES = [
+    ("northern-csv", "northern.csv", 10),
+    ("maple-indeed", "maple.xml", 10),
+    ("harbour-jsonld", "harbour.json", 8),
+]
+
+
+@pytest.mark.parametrize(("name", "file", "count"), SAMPLES)
+def test_a_sample_has_its_jobs_and_only_the_one_abroad_is_refused(name, file, count):
+    rows = sample(name, file)
+    assert len(rows) == count
+    assert None not in rows
+    refused = {reference for reference, row in rows.items() if row.problems}
+    assert refused == ({"MC-1010"} if file == "maple.xml" else set())
+    for reference in rows.keys() - refused:
+        check_body(rows[reference].body, CATALOGUE)
+
+
+def test_the_indeed_sample_maps_field_by_field():
+    rows = sample("maple-indeed", "maple.xml")
+    nurse = rows["MC-1001"]
+    assert nurse.body == {
+        "referenceId": "MC-1001",
+        "title": "Registered Nurse (RN), Long-Term Care",
+        "closeDate": "2099-12-31",
+        "locations": [{"description": "Ottawa, ON"}],
+        "categories": [{"id": 15}],
+        "positionType": {"id": 1},
+        "salary": {
+            "amount": Decimal("38.50"),
+            "maxAmount": Decimal("47.25"),
+            "period": {"id": 5},
+            "plusCommission": False,
+        },
+        "description": "<p>Care for 30 residents on a team of six.</p>"
+        "<ul><li>CNO registration</li><li>Basic Life Support</li></ul>",
+        "applicantRoutingType": {"id": 2},
+        "applicationUrl": "https://jobs.maple-care.example/view?id=MC-1001&src=feed",
+    }
+    assert nurse.warnings == ()
+    assert rows["MC-1009"].body["applicantRoutingType"] == {"id": 1}
+    assert rows["MC-1009"].body["applicationEmail"] == "payroll-jobs@maple-care.example"
+    assert rows["MC-1008"].body["applicationUrl"].startswith("https://www.")
+    assert rows["MC-1004"].body["closeDate"] == "2099-12-31"
+    assert "closeDate" not in rows["MC-1003"].body
+
+
+def test_the_json_ld_sample_maps_lists_and_single_objects_alike():
+    rows = sample("harbour-jsonld", "harbour.json")
+    assert rows["4102"].body["locations"] == [
+        {"description": "Halifax, Nova Scotia"},
+        {"description": "St. John's, Newfoundland and Labrador"},
+    ]
+    assert rows["4106"].body["locations"] == [{"description": "Vancouver, British Columbia"}]
+    assert rows["4106"].body["salary"] is None
+    assert rows["4107"].body["salary"]["amount"] == 24
+    assert rows["4104"].body["description"] == "<p>5-axis milling in titanium.</p>"
+    assert len(rows["4108"].body["locations"]) == 3
+    assert {code for code, _ in rows["4106"].warnings} == {"location_abroad", "salary_currency"}
+
+
+def schemaorg(item):
+    feed = parse_feed("f", 'employer = "A"\npreset = "schemaorg"', CATALOGUE, FeedDefaults())
+    return feed.mapping.row(Record(1, 1, 0, b"", item))
+
+
+@pytest.mark.parametrize(
+    ("item", "reference"),
+    [
+        ({"identifier": {"value": 7}}, "7"),
+        ({"identifier": "A-7"}, "A-7"),
+        ({"@id": "urn:7"}, "urn:7"),
+        ({}, None),
+    ],
+)
+def test_the_id_of_a_job_posting_is_found_where_it_may_be(item, reference):
+    assert schemaorg(item).reference_id == reference
+
+
+def test_a_job_posting_without_id_gets_one_from_its_address():
+    row = schemaorg({"url": "https://x.ca/jobs/1"})
+    assert len(row.reference_id) == 40
+    assert "derived_reference" in dict(row.warnings)
+
+
+def test_an_address_as_text_is_a_location():
+    assert schemaorg({"jobLocation": {"address": "Laval, QC, Canada"}}).body["locations"] == [
+        {"description": "Laval, QC"}
+    ]
+
+
+def test_an_indeed_feed_in_a_namespace_with_other_spellings_is_read():
+    feed = parse_feed("f", 'employer = "A"\npreset = "indeed"', CATALOGUE, FeedDefaults())
+    xml = '<job xmlns="urn:q"><referenceNumber>7</referenceNumber><expirationDate>2099-01-02</expirationDate></job>'
+    body = feed.mapping.row(Record(1, 1, 0, b"", etree.fromstring(xml))).body
+    assert (body["referenceId"], body["closeDate"]) == ("7", "2099-01-02")
+    assert body["categories"] == [{"id": 32}]
+
+
+def rows_of(tmp_path, preset, name, data):
+    """What a preset makes of a delivery, as a run reads it."""
+    feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOGUE, FeedDefaults())
+    (tmp_path / name).write_bytes(data)
+    return [feed.mapping.row(record) for record in open_reader(tmp_path / name, feed.read, FeedLimits())]
+
+
+def test_a_jobatus_feed_has_no_ids_and_is_read_by_the_preset_of_trovit(tmp_path):
+    xml = b"""<jobatus><ad><title>Cuisinier</title><url>https://x.example/1</url><content>On cuisine.</content>
+      <city>Laval</city><region>Quebec</region><contract>Temps plein</contract></ad></jobatus>"""
+    [row] = rows_of(tmp_path, "trovit", "ads.xml", xml)
+    assert (row.problems, len(row.reference_id), row.body["title"]) == ((), 40, "Cuisinier")
+    assert "derived_reference" in [code for code, _ in row.warnings]
+    assert row.body["locations"] == [{"description": "Laval, Quebec"}]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda found: {"@context": "https://schema.org", "@graph": found},
+        lambda found: found,
+        lambda found: {"items": found},
+    ],
+)
+def test_job_postings_come_in_a_graph_an_array_or_at_a_path(tmp_path, wrap):
+    postings = [{"@type": "JobPosting", "identifier": n, "title": "Cook"} for n in (7, 8)]
+    rows = rows_of(tmp_path, "schemaorg", "jobs.json", json.dumps(wrap(postings)).encode())
+    assert [(row.reference_id, row.body["title"]) for row in rows] == [("7", "Cook"), ("8", "Cook")]
+
+
+def test_one_job_posting_alone_is_a_feed_of_one(tmp_path):
+    data = b'{"@type": "JobPosting", "identifier": {"value": "0044"}, "title": "Cook"}'
+    assert [row.reference_id for row in rows_of(tmp_path, "schemaorg", "job.json", data)] == ["0044"]
+
+
+def test_directemployers_may_send_one_job_a_file_in_an_archive(tmp_path):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for n in (1, 2):
+            archive.writestr(f"{n}.xml", f"<job><hitkey>K{n}</hitkey><reqid/><title>Cook</title></job>")
+    rows = rows_of(tmp_path, "directemployers", "jobs.zip", out.getvalue())
+    assert [row.reference_id for row in rows] == ["K1", "K2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "salary", "code"),
+    [
+        ("50K", None, "salary_no_period"),
+        ("\u00a320,000 per annum", None, "salary_currency"),
+        ("150 \u20ac per day", None, "salary_currency"),
+        ("CA$50K per annum", 50000, None),
+    ],
+)
+def test_adzuna_s_salaries_are_read_where_they_say_enough(tmp_path, text, salary, code):
+    xml = f"<jobs><job><id>1</id><title>Cook</title><contract_time>full_time</contract_time><salary>{text}</salary></job></jobs>"
+    [row] = rows_of(tmp_path, "adzuna", "jobs.xml", xml.encode())
+    assert (row.body["salary"] or {}).get("amount") == salary
+    assert code is None or code in [found for found, _ in row.warnings]

@@ -1,0 +1,243 @@
+"""Mapper and cleaner under junk: nothing but the errors of syncd.errors comes out, and what the cleaner returns passes the
+description rule. Bounded; the records are those of the samples, with some values replaced."""
+
+import copy
+from decimal import Decimal
+from functools import cache
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from syncd.domain import Catalogue, FeedLimits, check_body, html_faults
+from syncd.errors import ConfigError, Invalid, Problem
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.mapping.kinds import COMPILERS
+from syncd.feeds.mapping.mapping import MappedRow, Mapping
+from syncd.feeds.mapping.transforms.html import bare, clean, paragraphs
+from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers.records import Record
+
+CATALOGUE = Catalogue.default()
+BOUNDED = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+TEXTS = st.text(max_size=40) | st.sampled_from(
+    [
+        "",
+        " ",
+        "NA",
+        "\x00",
+        "\ud800",
+        "<script>",
+        "&lt;b&gt;",
+        "<p",
+        "0",
+        "-1",
+        "1e999",
+        "NaN",
+        "9" * 400,
+        "$" * 300,
+        "2026-99-99",
+        "32/13/2026",
+        "Remote",
+        "CA",
+        "x" * 5000,
+        "mailto:",
+        "http://",
+        "{'@type': 'Text', 'value': ''}",
+        "٣٤",
+        ", ,",
+    ]
+)
+SCALARS = (
+    TEXTS
+    | st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([Decimal("1E+400"), Decimal("-0.00001"), Decimal(10) ** 20, 10**4000])
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["name", "value", "city", "x"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@cache
+def mapping_of(preset):
+    return parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOGUE, FeedDefaults())
+
+
+@cache
+def records_of(preset, path):
+    feed = mapping_of(preset)
+    form = feed.read.format
+    found = [
+        etree.tostring(record.item) if form == "xml" else record.item
+        for record in open_reader(path, feed.read, FeedLimits())
+    ]
+    return form, found
+
+
+def judged(mapping, item, form):
+    """What a run would make of it: typed problems, or a body that the rules take."""
+    row = mapping.row(Record(1, 1, 0, b"", item), form)
+    assert isinstance(row, MappedRow)
+    assert all(isinstance(problem, Problem) for problem in row.problems)
+    assert all(isinstance(part, str) for warning in row.warnings for part in warning)
+    assert all(isinstance(part, str) for one in row.unknown for part in one)
+    if row.body is None:
+        assert row.problems or item is None
+        return
+    description = row.body.get("description")
+    if isinstance(description, str):
+        assert html_faults(description) == []
+    try:
+        check_body(row.body, CATALOGUE, reference_required=True)
+    except Invalid as invalid:
+        assert invalid.problems  # noqa: PT017
+
+
+def mutated(draw, value):
+    """A copy of a JSON value with a few of its leaves, members or itself replaced."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(VALUES)
+    if isinstance(value, dict):
+        return {name: mutated(draw, part) for name, part in value.items() if draw(st.integers(0, 19))}
+    if isinstance(value, list):
+        return [mutated(draw, part) for part in value]
+    return value
+
+
+JSON_PRESETS = [
+    "schemaorg",
+    "greenhouse",
+    "lever",
+    "workable",
+    "smartrecruiters",
+    "recruitee",
+    "teamtailor",
+    "ashby",
+]
+XML_PRESETS = [
+    *("indeed", "ziprecruiter", "talent", "jora", "linkedin", "jooble", "careerjet", "adzuna", "trovit"),
+    *("jobrapido", "directemployers", "hrxml", "personio", "rss"),
+]
+
+
+@pytest.mark.parametrize("preset", JSON_PRESETS)
+@BOUNDED
+@given(data=st.data())
+def test_a_damaged_json_record_gives_typed_problems_or_a_body_that_passes(preset, sample, data):
+    form, records = records_of(preset, sample(preset).path)
+    item = mutated(data.draw, data.draw(st.sampled_from(records)))
+    judged(mapping_of(preset).mapping, item, form)
+
+
+@pytest.mark.parametrize("preset", ["csv", "jobbank"])
+@BOUNDED
+@given(data=st.data())
+def test_a_damaged_csv_row_gives_typed_problems_or_a_body_that_passes(preset, sample, data):
+    _, records = records_of(preset, sample(preset).path)
+    row = dict(data.draw(st.sampled_from(records)))
+    for name in data.draw(st.lists(st.sampled_from(sorted(row)), max_size=6)):
+        row[name] = data.draw(TEXTS)
+    judged(mapping_of(preset).mapping, row, "csv")
+
+
+@pytest.mark.parametrize("preset", XML_PRESETS)
+@BOUNDED
+@given(data=st.data())
+def test_a_damaged_xml_record_gives_typed_problems_or_a_body_that_passes(preset, sample, data):
+    _, records = records_of(preset, sample(preset).path)
+    element = etree.fromstring(data.draw(st.sampled_from(records)))
+    for _ in range(data.draw(st.integers(0, 5))):
+        target = data.draw(st.sampled_from(list(element.iter(etree.Element))))
+        change = data.draw(st.sampled_from(["text", "tail", "child", "twin", "drop"]))
+        text = "".join(c for c in data.draw(TEXTS) if c.isprintable() and c.isascii()) or None
+        if change in ("text", "tail"):
+            setattr(target, change, text)
+        elif change == "child":
+            etree.SubElement(
+                target, data.draw(st.sampled_from(["x", "b", "city", "location", "{urn:q}title"]))
+            ).text = text
+        elif target is not element:
+            if change == "twin":
+                target.addnext(copy.deepcopy(target))
+            else:
+                target.getparent().remove(target)
+    judged(mapping_of(preset).mapping, element, "xml")
+
+
+EXPRESSIONS = st.recursive(
+    st.text(max_size=12)
+    | st.sampled_from(["a", "a.b", "a[*].b", "@id", ".", "//a", "{a}", "", 5, True, None, ["a"]]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *"from value all template each split lookup default".split(),
+                    *"date html country text amount period prefer derive too_long".split(),
+                ]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@example({"applicantRoutingType": {"prefer": [["a"]]}}, "csv", [])
+@given(
+    st.dictionaries(st.sampled_from([*COMPILERS, "titel"]), EXPRESSIONS, max_size=4),
+    st.sampled_from(["csv", "xml", "json", None]),
+    VALUES,
+)
+def test_any_mapping_is_refused_with_its_faults_or_maps_anything(fields, form, item):
+    try:
+        mapping = Mapping(CATALOGUE, fields, {"t": {"x": "y"}}, form)
+    except ConfigError as error:
+        assert all(fault.startswith("mapping") for fault in error.faults)  # noqa: PT017
+        return
+    if form == "json":
+        judged_loosely(mapping, item)
+
+
+def judged_loosely(mapping, item):
+    """As ``judged``, for mappings that do not clean the description."""
+    row = mapping.row(Record(1, 1, 0, b"", item), "json")
+    assert isinstance(row, MappedRow)
+    if row.body is not None:
+        try:
+            check_body(row.body, CATALOGUE)
+        except Invalid as invalid:
+            assert invalid.problems  # noqa: PT017
+
+
+_MARKUP = st.lists(
+    st.text(max_size=6)
+    | st.sampled_from(
+        "<p>|</p>|<h1 x=1>|</h1>|<li>|<ul>|</ul>|<a href=|'javascript:x'|\"https://a.ca\">|</a>|<td>|<!--|-->|<![CDATA[|]]>|&lt;p&gt;|&amp;lt;|&"
+        "|&#x0;|&#55296;|<o:p>|<svg|/>|<script>|</script|>|<style>|<textarea>|<xmp>|<plaintext>|<select><option>|<template>|<math><mtext>".split(
+            "|"
+        )
+    ),
+    max_size=25,
+).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(_MARKUP)
+def test_whatever_the_cleaner_returns_passes_the_description_rule(text):
+    for result in (clean(text)[0], bare(text), paragraphs(text)):
+        assert html_faults(result) == []
+        again, _ = clean(result)
+        assert html_faults(again) == []

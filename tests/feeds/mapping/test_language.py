@@ -1,0 +1,458 @@
+"""The mapping language: selectors of three formats, sources, and each kind of field
+(docs/feeds.md "The mapping language")."""
+
+from decimal import Decimal
+
+import pytest
+from lxml import etree
+
+from syncd.domain import Catalogue, check_body
+from syncd.errors import ConfigError, FeedError, Problem
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.mapping.mapping import MappedRow, Mapping
+from syncd.feeds.readers.records import Record
+
+CATALOGUE = Catalogue.default()
+
+
+def row(fields, item, lookups=None, form=None):
+    if isinstance(item, str):
+        item, form = etree.fromstring(item), "xml"
+    return Mapping(CATALOGUE, fields, lookups, form).row(Record(1, 1, 0, b"", item))
+
+
+def value(source, item, field="title", **more):
+    return row({field: source}, item, **more).body.get(field)
+
+
+XML = """<job xmlns:x="urn:x" id="A7"><name>Cook</name><city>Laval</city><state/><x:ref> 0044 </x:ref>
+  <tag>a</tag><tag>b</tag><where><town kind="main">Hull</town><town>Aylmer</town></where><n>3</n></job>"""
+
+XPATHS = [
+    ("name", "Cook"),
+    ("ref", "0044"),
+    ("x:ref", "0044"),
+    ("@id", "A7"),
+    ("where/town", "Hull"),
+    ("where/town/@kind", "main"),
+    ("where/town[2]", "Aylmer"),
+    ("where/town[@kind='main']", "Hull"),
+    ("where/town[not(@kind)]", "Aylmer"),
+    (".//town", "Hull"),
+    ("concat(name, ' - ', city)", "Cook - Laval"),
+    ("count(tag)", "2"),
+    ("n[. > 2 and . < 4]", "3"),
+    ("state", None),
+    ("missing", None),
+]
+
+
+@pytest.mark.parametrize(("path", "expected"), XPATHS)
+def test_an_xpath_is_relative_to_the_record_and_matches_any_namespace(path, expected):
+    assert value(path, XML) == expected
+
+
+def test_a_default_namespace_does_not_matter():
+    assert value("a/b", '<job xmlns="urn:q"><a><b>x</b></a></job>') == "x"
+    assert value("a[b='x']/b", '<job xmlns="urn:q"><a><b>x</b></a></job>') == "x"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("title", "t"), ("TITLE", "T"), ("Title", "t"), ("expirationdate", "x"), ("n", None)],
+)
+def test_a_name_that_no_child_has_is_found_in_another_case(name, expected):
+    xml = "<job><TITLE>T</TITLE><title>t</title><expirationDate>x</expirationDate></job>"
+    assert value(name, xml) == expected
+    assert value({"each": name, "from": "."}, xml) == expected
+
+
+JSON = {
+    "a": {"b": "x"},
+    "list": [{"name": "one", "v": 1}, {"name": "Job Type", "v": "Full"}],
+    "odd.name": "odd",
+    "@id": "A7",
+    "flag": False,
+    "empty": [],
+    "none": None,
+    "deep": [[{"v": "z"}]],
+}
+PATHS = [
+    ("a.b", "x"),
+    ("$.a.b", "x"),
+    ("list[0].name", "one"),
+    ("list[-1].name", "Job Type"),
+    ("list[*].name", "one"),
+    ("list.name", "one"),
+    ("list[name=Job Type].v", "Full"),
+    ('["odd.name"]', "odd"),
+    ("@id", "A7"),
+    ("a[0].b", "x"),
+    ("a[*].b", "x"),
+    ("deep.v", "z"),
+    ("list[7].name", None),
+    ("empty", None),
+    ("none", None),
+    ("a.b.c", None),
+]
+
+
+@pytest.mark.parametrize(("path", "expected"), PATHS)
+def test_a_json_path_takes_one_value_or_a_list_however_it_comes(path, expected):
+    assert value(path, JSON) == expected
+
+
+def test_a_csv_column_is_found_without_case_and_surrounding_space():
+    assert value("  Job TITLE ", {"job title": " Cook "}, form="csv") == "Cook"
+
+
+@pytest.mark.parametrize("empty", ["NA", "N/A", "null", "None", " "])
+def test_spelled_out_nothing_is_no_value(empty):
+    assert value(["a", "b"], {"a": empty, "b": "x"}) == "x"
+
+
+SOURCES = [
+    (["none", "a"], "x"),
+    ({"from": "a"}, "x"),
+    ({"value": "fixed"}, "fixed"),
+    ({"from": "none", "default": "d"}, "d"),
+    ({"from": ["none", {"value": "v"}]}, "v"),
+    ({"template": "{a}, {b}"}, "x, y"),
+    ({"template": "{{{a}}}"}, "{x}"),
+    ({"template": "{a}, {none}"}, None),
+    ({"template": "{a}, {none}", "default": "d"}, "d"),
+    ([{"template": "{a}, {none}"}, "b"], "y"),
+    ({"from": "c", "split": ","}, "p"),
+    ({"from": "c", "split": [";", ","]}, "p"),
+    ({"from": "a", "lookup": "t"}, "looked up"),
+    ({"from": "b", "lookup": "t"}, "y"),
+    ([{"from": "n", "lookup": "t"}, "a"], "x"),
+    ({"each": "parts", "from": "v"}, "1"),
+    ({"each": "parts", "template": "{v}!"}, "1!"),
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), SOURCES)
+def test_a_source_gives_its_first_value(source, expected):
+    item = {"a": "x", "b": "y", "c": "p, q", "n": "nothing", "parts": [{"v": 1}, {"v": 2}], "none": ""}
+    assert value(source, item, lookups={"t": {"X": "looked up", "Nothing": ""}}) == expected
+
+
+def test_a_field_that_is_not_named_is_not_sent_and_one_without_value_is_null():
+    assert row({"title": "t", "salary": "s", "closeDate": "c", "status": "s"}, {"t": "x"}).body == {
+        "title": "x",
+        "salary": None,
+    }
+
+
+def test_the_first_three_locations_count_and_the_run_says_so():
+    found = row({"locations": {"from": "where", "split": "/"}}, {"where": "A / B / C / D / A"}, form="json")
+    assert found.body["locations"] == [{"description": "A"}, {"description": "B"}, {"description": "C"}]
+    assert found.warnings == (("too_many_locations", "4 locations; the first 3 count"),)
+
+
+def test_all_collects_and_alternatives_stop_at_the_first():
+    item = {"a": ["A", "B"], "b": "C"}
+    assert [p["description"] for p in value({"all": ["a", "b"]}, item, "locations")] == ["A", "B", "C"]
+    assert [p["description"] for p in value(["a", "b"], item, "locations")] == ["A", "B"]
+
+
+def test_a_location_abroad_is_a_problem_and_one_among_others_is_left_out():
+    spec = {"locations": {"from": "city", "country": "country"}}
+    abroad = row(spec, {"city": "Boston", "country": "US"})
+    assert [(p.pointer, p.code) for p in abroad.problems] == [("/locations/0/description", "unknown_value")]
+    assert "locations" not in abroad.body
+    assert row(spec, {"city": "Laval", "country": "Canada"}).problems == ()
+    assert row(spec, {"city": "Laval"}).problems == ()
+    mixed = row(
+        {"locations": {"each": "p", "from": "c", "country": "n"}},
+        {"p": [{"c": "Boston", "n": "US"}, {"c": "Laval", "n": "CA"}]},
+    )
+    assert mixed.body["locations"] == [{"description": "Laval"}]
+    assert [code for code, _ in mixed.warnings] == ["location_abroad"]
+
+
+CATEGORIES = [
+    ("Sales", [25]),
+    ("sales", [25]),
+    (25, [25]),
+    ("25", [25]),
+    (["Sales", "Retail", "SALES"], [25, 24]),
+    ("Sales, Retail", [25, 24]),
+    ("Mining, Oil & Gas", [22]),
+    ("Ventes/Gros", [25]),
+    ("", None),
+]
+
+
+@pytest.mark.parametrize(("given", "ids"), CATEGORIES)
+def test_categories_come_by_id_or_name_and_are_split_only_where_they_are_not_one_name(given, ids):
+    source = {"all": ["c"], "split": [",", "/"], "lookup": "c"}
+    found = value(source, {"c": given}, "categories", lookups={"c": {"ventes/gros": "Sales"}}, form="json")
+    assert found == (None if ids is None else [{"id": id} for id in ids])
+
+
+def test_an_unknown_category_rejects_the_row_unless_there_is_a_default():
+    refused = row({"categories": "c"}, {"c": "Alchemy"})
+    assert [(p.pointer, p.code, p.value) for p in refused.problems] == [
+        ("/categories", "unknown_value", "Alchemy")
+    ]
+    taken = row({"categories": {"from": "c", "default": "Other"}}, {"c": "Alchemy"})
+    assert taken.body["categories"] == [{"id": 32}]
+    assert taken.warnings == (("unknown_category", "unknown category: Alchemy"),)
+
+
+@pytest.mark.parametrize("given", ["FULL_TIME", "full time", "Temps plein", ["unheard of", "fulltime"], 1])
+def test_a_position_type_is_the_first_that_is_known(given):
+    assert value("p", {"p": given}, "positionType") == {"id": 1}
+
+
+def test_an_unknown_position_type_rejects_the_row_unless_there_is_a_default():
+    assert row({"positionType": "p"}, {"p": "gig"}).problems[0].code == "unknown_value"
+    assert value({"from": "p", "default": "Contract"}, {"p": "gig"}, "positionType") == {"id": 3}
+    assert value({"from": "p", "default": "Contract"}, {}, "positionType") == {"id": 3}
+
+
+SALARIES = [
+    ("s", {"s": "$20 - $25 / hour"}, (20, 25, 5, False)),
+    ({"text": "s"}, {"s": "$20 / hour"}, (20, None, 5, False)),
+    ({"text": "s", "default": "$18/h"}, {"s": "Competitive"}, (18, None, 5, False)),
+    (
+        {"amount": "lo", "maxAmount": "hi", "period": "p"},
+        {"lo": 20, "hi": "22.5", "p": "HOUR"},
+        (20, "22.5", 5, False),
+    ),
+    ({"amount": "lo", "period": "p"}, {"lo": "1,000.00", "p": "Bi-weekly"}, (26000, None, 1, False)),
+    (
+        {"amount": "lo", "period": {"value": "Yearly"}},
+        {"lo": Decimal("50000.5")},
+        ("50000.5", None, 1, False),
+    ),
+    ({"amount": "lo", "infer_period": {"hourly_below": 100}}, {"lo": 20}, (20, None, 5, False)),
+    ({"amount": "lo", "period": "p", "text": "s"}, {"s": "$20/hour"}, (20, None, 5, False)),
+    ({"plusCommission": "c"}, {"c": "yes"}, (None, None, None, True)),
+    (
+        {"amount": "lo", "period": "p", "plusCommission": "c"},
+        {"lo": 1, "p": 5, "c": True},
+        (1, None, 5, True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "item", "expected"), SALARIES)
+def test_a_salary_comes_from_text_or_from_parts(source, item, expected):
+    amount, most, period, commission = expected
+    assert value(source, item, "salary", form="json") == {
+        "amount": None if amount is None else Decimal(amount),
+        "maxAmount": None if most is None else Decimal(most),
+        "period": None if period is None else {"id": period},
+        "plusCommission": commission,
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "item", "code"),
+    [
+        ({"text": "s"}, {"s": "Competitive"}, "salary_unclear"),
+        ({"amount": "lo", "period": "p"}, {"lo": 20}, "salary_no_period"),
+        (
+            {"amount": "lo", "period": "p", "currency": "c"},
+            {"lo": 20, "p": "HOUR", "c": "USD"},
+            "salary_currency",
+        ),
+        ({"amount": "lo", "period": "p"}, {"lo": Decimal("1.23456"), "p": "HOUR"}, "salary_out_of_range"),
+        ({"amount": "lo", "period": "p"}, {"lo": -5, "p": "HOUR"}, "salary_out_of_range"),
+    ],
+)
+def test_a_salary_that_the_api_would_refuse_is_not_sent_and_the_run_says_why(source, item, code):
+    found = row({"salary": source}, item, form="json")
+    assert found.body == {"salary": None}
+    assert [warning for warning, _ in found.warnings] == [code]
+
+
+def test_a_title_is_one_line_and_cut_only_where_the_mapping_says_so():
+    assert value("t", {"t": "A\n  b\x07"}) == "A b"
+    long = "x" * 300
+    assert value("t", {"t": long}) == long
+    cut = row({"title": {"from": "t", "too_long": "truncate"}}, {"t": long})
+    assert len(cut.body["title"]) == 256
+    assert [code for code, _ in cut.warnings] == ["title_cut"]
+
+
+def test_a_reference_keeps_its_zeros_and_loses_what_a_number_never_had():
+    assert value("r", {"r": " 0044 "}, "referenceId") == "0044"
+    assert value("r", {"r": Decimal("424339.0")}, "referenceId") == "424339"
+    lost = row({"referenceId": "r"}, {"r": "4.24E+11"}, form="csv")
+    assert [(p.pointer, p.code) for p in lost.problems] == [("/referenceId", "wrong_type")]
+
+
+def test_a_derived_reference_is_stable_and_said():
+    fields = {"referenceId": ["id", {"derive": ["url"]}]}
+    first, again = (
+        row(fields, {"url": "https://x.ca/1"}),
+        row(fields, {"url": "https://x.ca/1", "other": "y"}),
+    )
+    assert first.reference_id == again.reference_id
+    assert len(first.reference_id) == 40
+    assert row(fields, {"url": "https://x.ca/2"}).reference_id != first.reference_id
+    assert [code for code, _ in first.warnings] == ["derived_reference"]
+    assert row(fields, {"id": "7", "url": "u"}).reference_id == "7"
+    assert row(fields, {}).reference_id is None
+
+
+def test_a_date_that_no_format_fits_is_a_problem_that_names_the_formats():
+    fields = {"closeDate": {"from": "d", "date": ["%d/%m/%Y", "rfc822"]}}
+    assert row(fields, {"d": "13/07/2027"}).body == {"closeDate": "2027-07-13"}
+    refused = row(fields, {"d": "07/13/2027"})
+    assert refused.body == {}
+    assert [(p.pointer, p.code, p.value) for p in refused.problems] == [
+        ("/closeDate", "invalid_date", "07/13/2027")
+    ]
+    assert "%d/%m/%Y, rfc822" in refused.problems[0].detail
+
+
+def test_a_date_that_is_not_iso_is_left_to_the_rules_where_the_mapping_names_no_format():
+    assert row({"closeDate": "d"}, {"d": "07/13/2027"}).body == {"closeDate": "07/13/2027"}
+
+
+def test_alternatives_may_have_formats_of_their_own():
+    fields = {"closeDate": [{"from": "a", "date": "%d.%m.%Y"}, {"from": "b", "date": ["iso"]}]}
+    assert row(fields, {"b": "2027-07-13"}).body == {"closeDate": "2027-07-13"}
+
+
+def test_a_description_of_parts_is_cleaned_part_by_part():
+    source = {"all": ["d", {"each": "more", "template": "<h3>{t}</h3>{v}"}], "html": "clean"}
+    item = {"d": "One\nTwo", "more": [{"t": "Pay", "v": "<p>Good</p>"}]}
+    assert value(source, item, "description") == "<p>One<br>Two</p>\n<p><strong>Pay</strong></p><p>Good</p>"
+
+
+def test_html_is_left_to_the_rules_unless_the_mapping_cleans_it():
+    assert value("d", {"d": "<h1>x</h1>"}, "description") == "<h1>x</h1>"
+
+
+def test_markup_inside_xml_is_kept():
+    assert value("d", "<job><d>a &amp; <b>c</b><br/>e</d></job>", "description") == "a &amp; <b>c</b><br>e"
+
+
+ROUTES = [
+    (
+        {"u": "https://x.ca", "e": "a@b.ca"},
+        {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://x.ca"},
+    ),
+    ({"u": "", "e": "a@b.ca"}, {"applicantRoutingType": {"id": 1}, "applicationEmail": "a@b.ca"}),
+    ({"u": "mailto:a@b.ca?subject=x"}, {"applicantRoutingType": {"id": 1}, "applicationEmail": "a@b.ca"}),
+    (
+        {"u": "www.x.ca/a?b=1&amp;c=2"},
+        {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://www.x.ca/a?b=1&c=2"},
+    ),
+    ({}, {"applicantRoutingType": None, "applicationUrl": None, "applicationEmail": None}),
+]
+
+
+@pytest.mark.parametrize(("item", "expected"), ROUTES)
+def test_the_preferred_address_that_is_there_decides_the_routing(item, expected):
+    prefer = {"prefer": ["applicationUrl", "applicationEmail"]}
+    assert (
+        row({"applicationUrl": "u", "applicationEmail": "e", "applicantRoutingType": prefer}, item).body
+        == expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "status"), [("Published", "active"), ("T", "active"), ("Filled", "archived"), ("odd", "odd")]
+)
+def test_a_status_is_read_by_its_common_names(given, status):
+    assert value("s", {"s": given}, "status") == status
+
+
+def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
+    problem = Problem("", "ragged_row", "3 cells instead of 4")
+    mapping = Mapping(CATALOGUE, {"referenceId": "id"}, form="csv")
+    assert mapping.row(Record(1, 1, 0, b"", {"id": "7"}, problem)) == MappedRow(None, "7", (problem,))
+    assert mapping.row(Record(1, 1, 0, b"", None, problem)) == MappedRow(None, None, (problem,))
+
+
+def test_a_record_that_is_no_object_is_a_problem():
+    found = Mapping(CATALOGUE, {"title": "t"}, form="json").row(Record(1, 1, 0, b"", ["x"]))
+    assert [p.code for p in found.problems] == ["wrong_type"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"titel": "t"}, "fields.titel: unknown field; did you mean title?"),
+        ({"title": {"form": "t"}}, "fields.title.form: unknown key; did you mean from?"),
+        ({"title": {"from": "t", "html": "clean"}}, "fields.title.html: unknown key"),
+        ({"title": {"from": "t", "value": "x"}}, "needs exactly one of"),
+        ({"title": {"template": "{a"}}, "a lone {"),
+        ({"title": {"from": "t", "lookup": "nme"}}, "there is no [lookup.nme]; did you mean name?"),
+        ({"title": {"from": "t", "split": ""}}, "must be a separator"),
+        ({"title": 5}, "must be a selector"),
+        ({"title": []}, "at least one"),
+        ({"title": "a["}, "is not an XPath"),
+        ({"title": "/job/title"}, "relative to the record"),
+        ({"title": "nosuch(a)"}, "is not an XPath"),
+        ({"closeDate": {"from": "d", "date": ["%Y"]}}, "fields.closeDate.date[1]"),
+        ({"categories": {"from": "c", "default": "Othr"}}, "did you mean Other?"),
+        ({"categories": {"from": "c", "lookup": "bad"}}, "[lookup.bad]: 'Nowhere'"),
+        ({"referenceId": {"derive": ["url"], "from": "x"}}, "fields.referenceId.from: unknown key"),
+        ({"salary": {"period": "p"}}, "needs text, or amount and period"),
+        ({"salary": {"text": "s", "infer_period": {"hourly": 3}}}, "did you mean hourly_below?"),
+        ({"applicantRoutingType": {"prefer": ["applicationUrl"]}}, "applicationUrl is not mapped"),
+        ({"description": {"from": "d", "html": "clear"}}, "must be reject or clean"),
+    ],
+)
+def test_a_wrong_mapping_is_a_fault_that_names_the_key(fields, said):
+    with pytest.raises(ConfigError) as raised:
+        Mapping(CATALOGUE, fields, {"name": {}, "bad": {"x": "Nowhere"}}, "xml")
+    assert any(said in fault for fault in raised.value.faults), raised.value.faults
+
+
+def test_a_selector_that_leaves_the_record_is_known():
+    assert Mapping(CATALOGUE, {"title": "../@name"}, form="xml").outside
+    assert not Mapping(CATALOGUE, {"title": "name"}, form="xml").outside
+
+
+def test_the_format_is_told_by_the_record_where_the_mapping_does_not_say():
+    feed = parse_feed(
+        "f", 'employer = "A"\n[fields]\ntitle = "a/b"\nreferenceId = "id"\n', CATALOGUE, FeedDefaults()
+    )
+    assert (
+        feed.mapping.row(Record(1, 1, 0, b"", etree.fromstring("<j><a><b>x</b></a></j>"))).body["title"]
+        == "x"
+    )
+    assert feed.mapping.row(Record(1, 1, 0, b"", {"a/b": "y"})).body["title"] == "y"
+    assert feed.mapping.row(Record(1, 1, 0, b"", {"a/b": "z", "N": 1})).body["title"] == "z"
+
+
+def test_a_mapped_row_passes_the_rules():
+    fields = {
+        "referenceId": "id",
+        "title": "t",
+        "locations": "c",
+        "categories": {"value": "Sales"},
+        "salary": {"text": "s"},
+    }
+    body = row(fields, {"id": 7, "t": "Cook", "c": "Laval, Québec", "s": "22,50 $ de l'heure"}).body
+    assert set(check_body(body, CATALOGUE).fields) == set(fields)
+
+
+def test_a_record_in_a_format_that_the_mapping_cannot_be_meant_for_fails_the_file():
+    mapping = Mapping(CATALOGUE, {"title": "a[*].b"})
+    assert mapping.row(Record(1, 1, 0, b"", {"a": [{"b": "x"}]})).body == {"title": "x"}
+    with pytest.raises(FeedError, match="not for xml"):
+        mapping.row(Record(1, 1, 0, b"", etree.fromstring("<j/>")))
+
+
+@pytest.mark.parametrize(
+    "given", [10**5000, Decimal("1E+999999"), "9" * 5000], ids=["int", "exponent", "text"]
+)
+def test_absurd_numbers_are_values_like_others(given):
+    found = row(
+        {"referenceId": "v", "categories": {"from": "v", "default": "Other"}}, {"v": given}, form="json"
+    )
+    assert isinstance(found.reference_id, str) or [p.pointer for p in found.problems] == ["/referenceId"]
+    assert found.body["categories"] == [{"id": 32}]
+    assert row(
+        {"salary": {"amount": "v", "period": {"value": "Hourly"}}}, {"v": given}, form="json"
+    ).body == {"salary": None}

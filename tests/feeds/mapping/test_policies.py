@@ -1,0 +1,290 @@
+"""The mapping language: what does not fit, what has no value, and what is found although it is spelled otherwise."""
+
+from decimal import Decimal
+
+import pytest
+
+from syncd.domain import Catalogue
+from syncd.errors import ConfigError
+from syncd.feeds.mapping.kinds import COMPILERS
+from syncd.feeds.mapping.mapping import Mapping
+from syncd.feeds.mapping.presets.loading import load_preset
+from syncd.feeds.readers.records import Record
+
+CATALOGUE = Catalogue.default()
+
+
+def row(fields, item, lookups=None, form="json"):
+    return Mapping(CATALOGUE, fields, lookups, form).row(Record(1, 1, 0, b"", item))
+
+
+def codes(found):
+    return [code for code, _ in found.warnings]
+
+
+def places(found):
+    return [entry["description"] for entry in found.body["locations"]]
+
+
+# --- locations
+
+WHERE = {"locations": {"from": "l", "split": ";"}}
+BESIDE = {"locations": {"from": "l", "split": ";", "province": ["p", "q"]}}
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        ({"l": "Windsor", "p": "Nouvelle-Écosse"}, ["Windsor, Nouvelle-Écosse"]),
+        ({"l": "Windsor; Laval, QC", "p": "NS"}, ["Windsor, NS", "Laval, QC"]),
+        ({"l": "Montréal (QC)", "p": "ON"}, ["Montréal, QC"]),
+        ({"l": "Toronto, ON, Canada", "p": "Ontario"}, ["Toronto, ON"]),
+        ({"l": "Québec", "p": "Québec"}, ["Québec, Québec"]),
+        ({"l": "Granby", "p": "Estrie", "q": "QC"}, ["Granby, QC"]),
+        ({"l": "Buffalo", "p": "NY"}, ["Buffalo, NY"]),
+        ({"l": "Windsor"}, ["Windsor"]),
+        ({"l": "Remote; Windsor", "q": "NS"}, ["Windsor, NS"]),
+    ],
+)
+def test_a_place_without_a_province_gets_that_beside_it(item, expected):
+    assert places(row(BESIDE, item)) == expected
+
+
+def test_a_province_beside_is_that_of_its_own_node():
+    fields = {"locations": {"each": "s", "from": "c", "province": "p"}}
+    sites = [{"c": "Windsor", "p": "NS"}, {"c": "London", "p": "ON"}, {"c": "Laval"}]
+    assert places(row(fields, {"s": sites})) == ["Windsor, NS", "London, ON", "Laval"]
+
+
+@pytest.mark.parametrize(
+    ("place", "province"),
+    [
+        ("Lieu de travail", "Province"),
+        ("Location", "Province/State"),
+        ("Emplacement", "Province ou territoire"),
+        ("Ville", "Prov"),
+        ("job_location", "State"),
+    ],
+)
+def test_the_csv_preset_finds_place_and_province_in_columns_of_their_own(place, province):
+    preset = load_preset("csv")
+    found = row(preset["fields"], {place: "Windsor", province: "Nouvelle-Écosse"}, preset["lookup"], "csv")
+    assert places(found) == ["Windsor, Nouvelle-Écosse"]
+
+
+@pytest.mark.parametrize(
+    ("word", "status"),
+    [("Ouverte", "active"), ("Fermé", "archived"), ("Pourvue", "archived"), ("Closed", "archived")],
+)
+def test_a_status_is_known_by_its_usual_words(word, status):
+    assert row({"status": "s"}, {"s": word}).body["status"] == status
+
+
+def test_what_names_no_place_is_left_out_and_said():
+    found = row(WHERE, {"l": "Laval, QC; Remote - Canada"})
+    assert places(found) == ["Laval, QC"]
+    assert found.warnings == (("location_nowhere", "no place: Remote - Canada"),)
+
+
+def test_a_job_that_is_nowhere_has_a_problem_that_says_what_to_do():
+    found = row(WHERE, {"l": "Télétravail"})
+    assert "locations" not in found.body
+    assert [(p.pointer, p.code, p.value) for p in found.problems] == [
+        ("/locations", "required", "Télétravail")
+    ]
+    assert "default" in found.problems[0].detail
+
+
+@pytest.mark.parametrize("given", ["Remote", "", None])
+def test_a_default_location_stands_in_for_none(given):
+    found = row({"locations": {"from": "l", "default": "Toronto, ON"}}, {"l": given})
+    assert places(found) == ["Toronto, ON"]
+    assert found.problems == ()
+
+
+def test_a_default_location_does_not_bring_a_job_abroad_home():
+    spec = {"locations": {"from": "l", "country": "c", "default": "Toronto, ON"}}
+    assert [p.code for p in row(spec, {"l": "Boston", "c": "US"}).problems] == ["unknown_value"]
+
+
+def test_one_place_however_it_is_spelled_counts_once():
+    found = row(WHERE, {"l": "Montréal, QC; MONTREAL, Québec; Laval, QC; Hull, Que.; Laval"})
+    assert places(found) == ["Montréal, QC", "Laval, QC", "Hull, Que."]
+    assert codes(found) == ["too_many_locations"]
+
+
+@pytest.mark.parametrize(
+    ("name", "many"), [("locations", "A; B; C; D"), ("categories", "Sales; Retail; Legal; Other")]
+)
+def test_more_than_three_may_be_left_to_the_rules(name, many):
+    cut = row({name: {"from": "v", "split": ";"}}, {"v": many})
+    assert (len(cut.body[name]), codes(cut)) == (3, [f"too_many_{name}"])
+    kept = row({name: {"from": "v", "split": ";", "too_many": "reject"}}, {"v": many})
+    assert (len(kept.body[name]), codes(kept)) == (4, [])
+
+
+# --- ids
+
+
+def test_a_long_id_is_refused_by_the_rules_unless_its_hash_may_stand_for_it():
+    long = "x" * 51
+    assert row({"referenceId": "r"}, {"r": long}).reference_id == long
+    spec = {"referenceId": {"from": "r", "too_long": "hash"}}
+    hashed = row(spec, {"r": long})
+    assert len(hashed.reference_id) == 40
+    assert hashed.reference_id == row(spec, {"r": long}).reference_id
+    assert hashed.reference_id != row(spec, {"r": long + "x"}).reference_id
+    assert codes(hashed) == ["reference_hashed"]
+    assert row(spec, {"r": "x" * 50}).reference_id == "x" * 50
+
+
+# --- lookups
+
+
+def test_an_entry_with_a_star_holds_for_all_that_begin_so_and_the_longest_wins():
+    lookups = {
+        "noc": {
+            "6*": "Customer Service",
+            "632*": "Food & Beverage",
+            "63200": "Hospitality & Tourism",
+            "29-*": "Legal",
+        }
+    }
+    spec = {"categories": {"from": "c", "lookup": "noc", "default": "Other"}}
+
+    def category(value):
+        return row(spec, {"c": value}, lookups).body["categories"]
+
+    assert category("65201") == [{"id": 8}]
+    assert category("63201") == [{"id": 12}]
+    assert category("63200") == [{"id": 16}]
+    assert category("29-1141.00") == [{"id": 19}]
+    assert category("2911") == [{"id": 32}]
+
+
+def test_a_star_entry_is_checked_like_any_other():
+    with pytest.raises(ConfigError, match="Nowhere"):
+        Mapping(CATALOGUE, {"categories": {"from": "c", "lookup": "t"}}, {"t": {"1*": "Nowhere"}}, "json")
+
+
+def test_values_that_no_catalogue_knows_are_gathered_whether_or_not_a_default_stands_in():
+    spec = {"categories": {"from": "c", "split": ",", "default": "Other"}, "positionType": "p"}
+    found = row(spec, {"c": "Sales, Alchemy, Astrology", "p": "gig"})
+    assert sorted(found.unknown) == [
+        ("categories", "Alchemy"),
+        ("categories", "Astrology"),
+        ("positionType", "gig"),
+    ]
+    assert row(spec, {"c": "Sales", "p": "Contract"}).unknown == ()
+
+
+def test_a_lookup_may_give_booleans_and_nothing():
+    lookups = {"f": {"J": True, "N": False, "?": ""}}
+    spec = {"confidential": {"from": "v", "lookup": "f"}}
+    assert [row(spec, {"v": v}, lookups).body["confidential"] for v in ("J", "n", "?", "oui")] == [
+        True,
+        False,
+        None,
+        True,
+    ]
+
+
+# --- columns
+
+
+@pytest.mark.parametrize("column", ["job title", "job_title", "job-title", "jobtitle", "job  title."])
+def test_a_column_is_found_without_blanks_dashes_and_underscores(column):
+    assert row({"title": "Job Title"}, {column: "Cook"}, form="csv").body == {"title": "Cook"}
+
+
+def test_the_very_name_of_a_column_wins():
+    assert row({"title": "job title"}, {"job_title": "b", "job title": "a"}, form="csv").body == {
+        "title": "a"
+    }
+
+
+# --- dates and money, as the feed writes them
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"), [("dmy", "2027-06-05"), ("mdy", "2027-05-06"), ("numbers", None)]
+)
+def test_the_order_of_a_date_is_the_feeds_to_say_and_never_guessed(order, expected):
+    spec = {"closeDate": {"from": "d", "date": [order]}}
+    found = row(spec, {"d": "05/06/2027"})
+    assert found.body.get("closeDate") == expected
+    assert bool(found.problems) is (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("locale", "text", "amount"),
+    [
+        ("fr", "1.234 $ par mois", "1234"),
+        ("fr", "22,500 $ / h", "22.500"),
+        ("en", "1.234 $ par mois", "1.234"),
+        ("en", "$22,500 a year", "22500"),
+        ("fr", "25,50 $ / h", "25.50"),
+        ("fr", "1 234,50 $ par mois", "1234.50"),
+        ("fr", "$25.50 / hour", "25.50"),
+    ],
+)
+def test_the_decimal_mark_is_the_feeds_to_say(locale, text, amount):
+    found = row({"salary": {"text": "s", "locale": locale}}, {"s": text})
+    assert found.body["salary"]["amount"] == Decimal(amount)
+
+
+def test_the_locale_holds_for_parts_too():
+    spec = {"salary": {"amount": "a", "period": {"value": "Monthly"}, "locale": "fr"}}
+    assert row(spec, {"a": "3.500"}).body["salary"]["amount"] == 3500
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"salary": {"text": "s", "locale": "de"}}, "salary.locale: must be en or fr"),
+        ({"locations": {"from": "l", "too_many": "all"}}, "locations.too_many: must be first or reject"),
+        ({"locations": {"from": "l", "default": {"a": 1}}}, "locations.default: must be a constant"),
+        ({"referenceId": {"from": "r", "too_long": "cut"}}, "referenceId.too_long: must be reject or hash"),
+        ({"closeDate": {"from": "d", "date": ["dmmy"]}}, "neither a strptime format nor one of"),
+    ],
+)
+def test_a_wrong_policy_is_a_fault_that_names_the_key(fields, said):
+    with pytest.raises(ConfigError) as raised:
+        Mapping(CATALOGUE, fields, None, "json")
+    assert any(said in fault for fault in raised.value.faults), raised.value.faults
+
+
+# --- constants and fall-backs, for every field
+
+FIXED = {
+    "referenceId": ("A-1", "A-1"),
+    "title": ("Cook", "Cook"),
+    "closeDate": ("2099-01-02", "2099-01-02"),
+    "confidential": (True, True),
+    "autoRefresh": ("yes", True),
+    "status": ("draft", "draft"),
+    "locations": (["Laval, QC", "Hull, QC"], [{"description": "Laval, QC"}, {"description": "Hull, QC"}]),
+    "categories": (["Sales", 24], [{"id": 25}, {"id": 24}]),
+    "positionType": ("Contract", {"id": 3}),
+    "salary": (
+        "$20 / hour",
+        {"amount": Decimal(20), "maxAmount": None, "period": {"id": 5}, "plusCommission": False},
+    ),
+    "description": ("<p>x</p>", "<p>x</p>"),
+    "applicantRoutingType": ("URL", {"id": 2}),
+    "applicationEmail": ("a@b.ca", "a@b.ca"),
+    "applicationUrl": ("https://b.ca", "https://b.ca"),
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize("name", FIXED)
+def test_every_field_takes_a_constant_and_a_default(name, form):
+    given, expected = FIXED[name]
+    assert row({name: {"value": given}}, {"a": ""}, form=form).body == {name: expected}
+    found = row({name: {"from": "a", "default": given}}, {"a": ""}, form=form)
+    assert (found.body, found.problems) == ({name: expected}, ())
+
+
+def test_the_fields_of_the_language_are_those_of_a_job():
+    assert set(FIXED) == set(COMPILERS)

@@ -1,0 +1,419 @@
+"""The grammars of feeds, in English and French: dates, places, kinds of work, categories, and salary texts beyond those
+of test_money. Each as a table of cases, then as laws."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from syncd.domain import Catalogue, check_body, parse_place
+from syncd.feeds.mapping.transforms import money
+from syncd.feeds.mapping.transforms.dates import DATE_FORMATS, compile_dates
+from syncd.feeds.mapping.transforms.places import is_nowhere, tidy
+from syncd.feeds.mapping.transforms.positions import position_of
+
+CATALOGUE = Catalogue.default()
+#: The machine that runs the tests may be busy.
+UNHURRIED = settings(deadline=None)
+
+DATES = [
+    ("iso", "2026-07-13T23:59:00:0", "2026-07-13"),
+    ("iso", "2026-7-13", None),
+    ("ymd", "2026/05/01", "2026-05-01"),
+    ("ymd", "2026.5.1 10:00", "2026-05-01"),
+    ("dmy", "15/05/2022 12:00:00", "2022-05-15"),
+    ("dmy", "15.05.2022", "2022-05-15"),
+    ("dmy", "15-5-22", "2022-05-15"),
+    ("dmy", "15 05 2022", "2022-05-15"),
+    ("dmy", "15/05-2022", None),
+    ("dmy", "05/15/2022", None),
+    ("dmy", "2022/05/15", None),
+    ("mdy", "8/27/2013 2:10:05 PM", "2013-08-27"),
+    ("mdy", "08-27-13", "2013-08-27"),
+    ("mdy", "27/08/2013", None),
+    ("mdy", "8/27/2013 and later", None),
+    ("numbers", "27/08/2026", "2026-08-27"),
+    ("numbers", "8/27/2026", "2026-08-27"),
+    ("numbers", "08/08/2026", "2026-08-08"),
+    ("numbers", "08/07/2026", None),
+    ("numbers", "27/08/26", None),
+    ("numbers", "2026/08/07", "2026-08-07"),
+    ("words", "July 13, 2026", "2026-07-13"),
+    ("words", "Jul. 13 2026", "2026-07-13"),
+    ("words", "13-Jul-2026", "2026-07-13"),
+    ("words", "13 July 2026 17:00", "2026-07-13"),
+    ("words", "Monday, July 13th, 2026 at 5:00 PM", "2026-07-13"),
+    ("words", "the 3rd of May 2026", "2026-05-03"),
+    ("words", "le 1er mai 2026", "2026-05-01"),
+    ("words", "vendredi le 3 avril 2026", "2026-04-03"),
+    ("words", "Lundi 13 juillet 2026 à 23 h 59", "2026-07-13"),
+    ("words", "13 août 2026", "2026-08-13"),
+    ("words", "13 AOÛT 2026", "2026-08-13"),
+    ("words", "31 février 2026", None),
+    ("words", "31 févr. 2026", None),
+    ("words", "5 déc. 2026", "2026-12-05"),
+    ("words", "May 2026", None),
+    ("words", "ASAP", None),
+    ("words", "Dès que possible", None),
+    ("rfc822", "Wed, 31 Dec 2098 00:00:00 PDT", "2098-12-31"),
+]
+
+
+@pytest.mark.parametrize(("form", "text", "expected"), DATES)
+def test_a_date_is_read_in_the_named_way_only(form, text, expected):
+    assert compile_dates([form])(text) == expected
+
+
+@UNHURRIED
+@given(
+    st.sampled_from(DATE_FORMATS),
+    st.text(alphabet="0123456789/.- :TZjanfévrmaiûthersl,", max_size=40) | st.text(max_size=30),
+)
+def test_what_a_date_is_read_as_is_a_date_that_the_api_takes_and_reads_the_same(form, text):
+    found = compile_dates([form])(text)
+    if found is not None:
+        assert compile_dates(["iso"])(found) == found
+        if found >= "0001-01-01":
+            assert check_body({"closeDate": found}, CATALOGUE).fields["closeDate"].isoformat() == found
+
+
+PLACES = [
+    ("Montréal (Québec)", "Montréal, Québec"),
+    ("Montréal (QC)", "Montréal, QC"),
+    ("Ottawa (Ontario)  K1A 0A6", "Ottawa, Ontario"),
+    ("Toronto ON", "Toronto, ON"),
+    ("Sault Ste. Marie ON", "Sault Ste. Marie, ON"),
+    ("Halifax - NS", "Halifax, NS"),
+    ("Canada-ON-Toronto", "Toronto, ON"),
+    ("CAN-Ontario-Ottawa", "Ottawa, Ontario"),
+    ("CA, ON, Toronto", "Toronto, ON"),
+    ("QC, Montréal", "Montréal, QC"),
+    ("AB-Fort McMurray", "Fort McMurray, AB"),
+    ("Toronto, Ontario M5V 2T6", "Toronto, Ontario"),
+    ("Toronto, ON, CA, M5V2T6", "Toronto, ON"),
+    ("123 Main St, Toronto, ON M5V 2T6", "Toronto, ON"),
+    ("1 Place Ville Marie, Suite 200, Montréal, Québec H3B 4W8", "Montréal, Québec"),
+    ("Toronto, ON (Hybrid)", "Toronto, ON"),
+    ("Ottawa, ON - Remote", "Ottawa, ON"),
+    ("Hybrid - Toronto, ON", "Toronto, ON"),
+    ("Hybrid Remote in Toronto, ON", "Toronto, ON"),
+    ("Remote (Toronto, ON)", "Toronto, ON"),
+    ("Télétravail à Montréal, QC", "Montréal, QC"),
+    ("Toronto, ON, Canada (Remote)", "Toronto, ON"),
+    ("Edmonton, AB - Downtown", "Edmonton, AB"),
+    ("Saskatoon, SK, SK", "Saskatoon, SK"),
+    ("Regina, Saskatchewan, SK", "Regina, Saskatchewan"),
+    ("Toronto – ON", "Toronto, ON"),
+    ("Ottawa, CA-ON", "Ottawa, ON"),
+    ("Ottawa, CA-ON, Canada", "Ottawa, ON"),
+    ("12 rue Principale, Québec, QC", "Québec, QC"),
+    ("12 rue Principale, Québec, QC G1A 1A1", "Québec, QC"),
+    ("Québec", "Québec"),
+    ("Quebec City, Quebec", "Quebec City, Quebec"),
+    ("Ville de Québec, QC", "Ville de Québec, QC"),
+    ("Charlottetown, Île-du-Prince-Édouard", "Charlottetown, Île-du-Prince-Édouard"),
+    ("Dollard-Des Ormeaux, QC", "Dollard-Des Ormeaux, QC"),
+    ("St. John's (Newfoundland and Labrador)", "St. John's, Newfoundland and Labrador"),
+    ("London, UK", "London, UK"),
+    ("Sacramento, CA", "Sacramento, CA"),
+    ("Barnstaple,_Devon", "Barnstaple, Devon"),
+    ("Rémote Lake, ON", "Rémote Lake, ON"),
+]
+
+
+@pytest.mark.parametrize(("text", "place"), PLACES)
+def test_a_place_comes_near_to_city_and_province(text, place):
+    assert tidy(text) == place
+
+
+@pytest.mark.parametrize(
+    "text",
+    "Remote|REMOTE|Fully remote|100% Remote|Remote - Canada|Canada (Remote)|Remote, ON|Télétravail|À distance|Work from home"
+    "|Virtual / Anywhere|Multiple Locations|Lieux multiples|Plusieurs endroits|Partout au Canada|Canada|ON|TBD"
+    "|N'importe où".split("|"),
+)
+def test_what_names_no_place_is_known(text):
+    assert is_nowhere(tidy(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["Ontario", "Virtual City, ON", "Canada Bay", "Homeville", "Hybrid Hills, BC", "5", ""]
+)
+def test_what_may_be_a_place_is_left_to_the_rules(text):
+    assert not is_nowhere(tidy(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Toronto Ontario + 1 more", "Toronto, Ontario"),
+        ("Toronto ON CAN + 2 more", "Toronto, ON"),
+        ("Vancouver, BC +2 others", "Vancouver, BC"),
+        ("Toronto (+3)", "Toronto"),
+        ("Saint John New Brunswick", "Saint John, New Brunswick"),
+        ("Halifax nova scotia, Canada", "Halifax, nova scotia"),
+        ("Northern Ontario", "Northern Ontario"),
+        ("South-Western Ontario", "South-Western Ontario"),
+        ("Ville de Québec", "Ville de Québec"),
+        ("Ontario", "Ontario"),
+        ("Prince Edward Island", "Prince Edward Island"),
+    ],
+)
+def test_a_province_without_a_comma_and_a_number_of_other_places_are_understood(text, place):
+    assert tidy(text) == place
+
+
+PROVINCES = {
+    "AB": "Alberta|Alta.|alberta",
+    "BC": "British Columbia|Colombie-Britannique|B.C.|C.-B.",
+    "MB": "Manitoba|Man.",
+    "NB": "New Brunswick|Nouveau-Brunswick|N.B.|N.-B.",
+    "NL": "Newfoundland and Labrador|Newfoundland & Labrador|Newfoundland|Terre-Neuve-et-Labrador|Terre-Neuve|NF|Nfld.|T.-N.-L.",
+    "NS": "Nova Scotia|Nouvelle-Écosse|NOUVELLE ECOSSE|N.S.|N.-É.",
+    "NT": "Northwest Territories|Territoires du Nord-Ouest|NWT|N.W.T.|T.N.-O.",
+    "NU": "Nunavut",
+    "ON": "Ontario|Ont.|ont",
+    "PE": "Prince Edward Island|Île-du-Prince-Édouard|PEI|P.E.I.|Î.-P.-É.",
+    "QC": "Quebec|Québec|QUEBEC|PQ|P.Q.|Que.|Qué.",
+    "SK": "Saskatchewan|Sask.",
+    "YT": "Yukon|Yukon Territory|Territoire du Yukon|YK|Y.T.",
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [(c, n) for c, names in PROVINCES.items() for n in names.split("|")]
+)
+def test_a_province_is_known_by_all_of_its_names(code, name):
+    assert parse_place(tidy(f"Somewhere, {name}")).province == code
+    assert parse_place(tidy(f"Somewhere, {name}, Canada")).province == code
+
+
+_PIECES = st.sampled_from(
+    "Toronto|Québec|QC|ON|CA|Canada|, |,| - |-|(|)| |Remote|Hybrid|in |H2X 1Y4|123 Main St|Nova Scotia|/|;|_|é|St. John's"
+    "|Ontario".split("|")
+)
+
+
+@UNHURRIED
+@given(st.lists(_PIECES, max_size=9).map("".join) | st.text(max_size=40))
+def test_a_tidied_place_stays_as_it_is(text):
+    once = tidy(text)
+    assert tidy(once) == once
+    assert is_nowhere(once) == is_nowhere(tidy(once))
+
+
+POSITIONS = {
+    1: "Full-Time|FULLTIME|FullTime|Full time/Permanent|Permanent, Full-time|Regular Full-Time|Temps plein régulier|FT|F/T"
+    "|Permanent à temps plein|Emploi permanent|Poste régulier|Régulier|CDI|Full-time equivalent|Direct Hire"
+    "|Permanent employmentFull time",
+    2: "Part-Time|PART_TIME|P/T|Permanent Part-Time|Temps partiel|Temps partiel permanent|Mi-temps|PER_DIEM|Full-Time/Part-Time"
+    "|Part time leading to full time",
+    3: "Contract|CONTRACTOR|Full Time Contract|Contract - Full time|Fixed-Term|Term (Full-time)|CDD|Contractuel|À la pige"
+    "|Self-employed|Independent Contractor|Contract to permanent|Durée déterminée|Par projet|Term or contract"
+    "|Term or contractFull time",
+    4: "Temp|Temporary|Temporary Full-time|Temporaire - temps plein|Seasonal|Saisonnier|Emploi saisonnier|Casual/On-call|INTERN"
+    "|Co-op/Internship|Summer Student|Emploi étudiant|Stage|Apprenti|Remplacement|Surnuméraire|Temps partiel occasionnel"
+    "|Temp to Perm|Maternity leave coverage|Casual employmentPart time",
+    5: "Volunteer|Unpaid|Bénévole|Volunteer (part-time)",
+}
+
+
+@pytest.mark.parametrize(("id", "text"), [(i, t) for i, texts in POSITIONS.items() for t in texts.split("|")])
+def test_a_kind_of_work_is_read_in_one_word_or_several(id, text):
+    assert (CATALOGUE.find("position_types", text) or position_of(text)) == id
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OTHER",
+        "Zero hours",
+        "Full Day",
+        "Contract Manager",
+        "shift work",
+        "",
+        "and",
+        "Flexible full-time",
+        "iPhone",
+        "McDonald",
+    ],
+)
+def test_a_text_with_words_that_say_nothing_known_is_no_kind_of_work(text):
+    assert position_of(text) is None
+
+
+@UNHURRIED
+@given(
+    st.text(max_size=60)
+    | st.lists(
+        st.sampled_from(["full", "time", "part", "contract", "temps", "plein", "stage", "or", "x"])
+    ).map(" ".join)
+)
+def test_a_kind_of_work_is_one_of_the_catalogue_or_unknown(text):
+    found = position_of(text)
+    assert found is None or found in CATALOGUE.position_types
+
+
+CATEGORIES = {
+    1: "Accounting/Finance|Comptabilité|Finances|Accounting and Finance",
+    2: "Admin & Clerical|Administrative|Soutien administratif|Office Administration",
+    3: "Agriculture et environnement|Forestry|Landscaping",
+    6: "Banking & Insurance|Assurance|Banque",
+    7: "Construction/Trades|Bâtiment",
+    8: "Service à la clientèle|Customer Care|Centre d'appels",
+    9: "Education|Éducation|Petite enfance|Childcare/Education",
+    10: "Engineering|Génie|Ingénierie",
+    12: "Restauration|Food & Beverage|food services",
+    13: "General Labour|Entretien ménager|Main-d'œuvre|Manutention",
+    14: "Gouvernement|Fonction publique|Municipal",
+    15: "Health Care|Healthcare & Medical|Soins infirmiers|Santé",
+    16: "Hospitality/Tourism|Hôtellerie et tourisme|Housekeeping",
+    17: "HR & Recruitment|Ressources humaines|RH",
+    18: "IT|I.T.|Information Technology|Technologies de l'information|Informatique",
+    19: "Legal|Juridique|Droit",
+    20: "Manufacturing/Production|Fabrication|Usine",
+    21: "Marketing & Communications|Communication|Publicité",
+    22: "Oil & Gas|Oil and Gas|Mining, Oil & Gas|Pétrole et gaz",
+    23: "Real Estate|Immobilier",
+    24: "Retail|Vente au détail",
+    25: "Sales|Ventes|Sales & Marketing|Ventes et marketing",
+    28: "Skilled Trades|Construction/Skilled Trade|Métiers spécialisés|Maintenance & Repair",
+    29: "Social Services|Services sociaux|Non-Profit|OBNL",
+    31: "Transportation & Logistics|Entrepôt|Truck driver|Livraison",
+    32: "Other|Autre|Divers",
+}
+
+
+@pytest.mark.parametrize(
+    ("id", "text"), [(i, t) for i, texts in CATEGORIES.items() for t in texts.split("|")]
+)
+def test_a_category_is_found_by_the_names_that_feeds_give_it(id, text):
+    assert CATALOGUE.find("categories", text) == id
+
+
+def test_two_categories_in_one_text_are_not_taken_for_a_third():
+    assert CATALOGUE.find("categories", "Sales, Retail") is None
+
+
+@UNHURRIED
+@given(st.text(max_size=40) | st.sampled_from([e.name for e in CATALOGUE.categories.values()]))
+def test_the_name_of_what_is_found_finds_it_again(text):
+    found = CATALOGUE.find("categories", text)
+    if found is not None:
+        assert CATALOGUE.find("categories", CATALOGUE.categories[found].name) == found
+
+
+SALARIES = [
+    ("entre 20 $ et 25 $ de l'heure", "20", "25", 5),
+    ("CAD 1 200,00 par semaine", "1200.00", None, 3),
+    ("25,50 $ de l'heure", "25.50", None, 5),
+    ("60k - 80k per year", "60000", "80000", 1),
+    ("De 18 à 20 $ / h", "18", "20", 5),
+    ("17,50$/h à 22,75$/h", "17.50", "22.75", 5),
+    ("25,00$ de l'heure à 30,00$ de l'heure", "25.00", "30.00", 5),
+    ("Taux horaire : 25,00 $ à 30,00 $", "25.00", "30.00", 5),
+    ("Salaire annuel entre 60 000 et 70 000 $", "60000", "70000", 1),
+    ("18,00$-22,00$ / heure (35 heures/semaine)", "18.00", "22.00", 5),
+    ("80 000,00$ - 95 000,00$ par an", "80000.00", "95000.00", 1),
+    ("À partir de 19,25 $ l'heure", "19.25", None, 5),
+    ("1200 $/sem.", "1200", None, 3),
+    ("300$ par jour", "300", None, 4),
+    ("5 000 $/mois", "5000", None, 2),
+    ("1.234,50 $ par mois", "1234.50", None, 2),
+    ("$28.00HOUR hourly for 30 to 40 hours per week", "28.00", None, 5),
+    ("$19.00 to $25.00 HOUR", "19.00", "25.00", 5),
+    ("19.00 - 25.00 HOUR", "19.00", "25.00", 5),
+    ("$22/hr, 8 hour shifts", "22", None, 5),
+    ("30 hours/week at $20.00/hour", "20.00", None, 5),
+    ("$500 signing bonus, $20/hour", "20", None, 5),
+    ("$25/hour plus $2,000 sign-on bonus", "25", None, 5),
+    ("$35 an hour for 12 months", "35", None, 5),
+    ("CDN$ 50,000 / year", "50000", None, 1),
+    ("C$60,000-70,000 p.a.", "60000", "70000", 1),
+    ("$200 per diem", "200", None, 4),
+    ("60k-80 per year", "60000", "80000", 1),
+    ("$45-55k a year", "45000", "55000", 1),
+    ("De $15 à $20 /hr", "15", "20", 5),
+    ("$20.00 - $20.00 per hour", "20.00", None, 5),
+]
+
+
+@pytest.mark.parametrize(("text", "amount", "most", "period"), SALARIES)
+def test_a_salary_text_is_read(text, amount, most, period):
+    pay = money.parse(text)
+    assert (pay.amount, pay.max_amount, pay.period) == (
+        Decimal(amount),
+        Decimal(most) if most else None,
+        period,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("competitive", "salary_unclear"),
+        ("Salaire compétitif", "salary_unclear"),
+        ("À discuter", "salary_unclear"),
+        ("Selon expérience", "salary_unclear"),
+        ("DOE", "salary_unclear"),
+        ("60k-80k", "salary_no_period"),
+        ("entre 20 $ et 25 $", "salary_no_period"),
+        ("50 k$", "salary_no_period"),
+        ("$0.60/mile", "salary_no_period"),
+        ("50 CHF per hour", "salary_currency"),
+        ("20 USD/hr", "salary_currency"),
+        ("R$ 5.000 - R$ 6.000 por mês", "salary_currency"),
+        ("150 € per day", "salary_currency"),
+    ],
+)
+def test_a_salary_text_that_says_too_little_gives_none_and_the_reason(text, code):
+    pay = money.parse(text)
+    assert not pay.usable
+    assert [found for found, _ in pay.notes] == [code]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("1 YEAR", (1, 1)),
+        ("1 HOUR", (5, 1)),
+        ("par quinzaine", (1, 26)),
+        ("biweekly", (1, 26)),
+        ("2 YEAR", None),
+    ],
+)
+def test_a_unit_is_read_with_its_one(text, unit):
+    assert money.unit_of(text) == unit
+
+
+_MONEY = st.lists(
+    st.sampled_from(
+        "$|€|CAD|20|25,50|1 200,00|60k|- |to |à |/|per |hour|an|week|bi-weekly|up to |commission|%|.|,|0|k|("
+        "|experience|9999999999".split("|")
+    ),
+    max_size=10,
+).map("".join)
+
+
+@UNHURRIED
+@given(_MONEY | st.text(max_size=60), st.sampled_from([None, "en", "fr"]))
+def test_a_salary_that_is_read_passes_the_rules_and_reads_the_same_again(text, locale):
+    infer = money.PeriodLimits(Decimal(200), Decimal(10000))
+    pay = money.parse(text, infer, locale)
+    assert pay == money.parse(text, infer, locale)
+    if not pay.usable:
+        assert pay.notes
+        return
+    body = {
+        "amount": pay.amount,
+        "maxAmount": pay.max_amount,
+        "period": {"id": pay.period} if pay.period else None,
+    }
+    sent = check_body({"salary": {**body, "plusCommission": pay.plus_commission}}, CATALOGUE)
+    assert sent.fields["salary"] is not None
+    if pay.amount is not None:
+        unit = CATALOGUE.periods[pay.period].unit
+        most = f" - ${pay.max_amount}" if pay.max_amount else ""
+        again = money.parse(f"${pay.amount}{most} per {unit}")
+        assert (again.amount, again.max_amount, again.period) == (pay.amount, pay.max_amount, pay.period)

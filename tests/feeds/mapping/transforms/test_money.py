@@ -1,0 +1,184 @@
+"""Salary text → amounts, period, commission (docs/feeds.md "Structured values"; the grammar's table of cases)."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from syncd.feeds.mapping.transforms import money
+from syncd.feeds.mapping.transforms.money import Pay, PeriodLimits, number, parse, unit_of
+
+READ = [
+    ("$17-$19/hour", "17", "19", 5),
+    ("$70,000-$85,000/year", "70000", "85000", 1),
+    ("$25.50 - $30/hr", "25.50", "30", 5),
+    ("$25.50 – $30 / hour", "25.50", "30", 5),
+    ("$50K per year", "50000", None, 1),
+    ("45-55k/yr", "45000", "55000", 1),
+    ("De 45 à 55 k$ par an", "45000", "55000", 1),
+    ("50 à 60 000 $ par an", "50000", "60000", 1),
+    ("22,50 $ de l'heure", "22.50", None, 5),
+    ("22,50 $ de l’heure", "22.50", None, 5),
+    ("55\u00a0000 $ à 60\u202f000 $ par année", "55000", "60000", 1),
+    ("Entre 18 $ et 22 $ l'heure", "18", "22", 5),
+    ("$20/hr to $25/hr", "20", "25", 5),
+    ("From $20 to $25 an hour", "20", "25", 5),
+    ("Starting at $19.25 per hour", "19.25", None, 5),
+    ("$25/hour, 37.5 hours per week", "25", None, 5),
+    ("$17.40 (hourly), 40 hours weekly", "17.40", None, 5),
+    ("$22 per hour + 4% vacation pay", "22", None, 5),
+    ("CA$30 per hour", "30", None, 5),
+    ("CAD 90,000 - 110,000 per annum", "90000", "110000", 1),
+    ("90000 CAD/year", "90000", None, 1),
+    ("hourly rate: $21.50", "21.50", None, 5),
+    ("20.00 - 25.00 per hour", "20.00", "25.00", 5),
+    ("$500/day", "500", None, 4),
+    ("$900 a week", "900", None, 3),
+    ("4 200 $ par mois", "4200", None, 2),
+    ("$3.350/hour", "3.350", None, 5),
+    ("1,234,567.89 per year", "1234567.89", None, 1),
+]
+
+
+@pytest.mark.parametrize(("text", "amount", "most", "period"), READ, ids=[row[0] for row in READ])
+def test_a_salary_text_is_read_as_written(text, amount, most, period):
+    assert parse(text) == Pay(Decimal(amount), Decimal(most) if most else None, period)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Competitive Salary", "salary_unclear"),
+        ("PT/EPT + TLR 2B", "salary_unclear"),
+        ("Thương lượng", "salary_unclear"),
+        ("37.5 hours per week", "salary_unclear"),
+        ("5 years experience, competitive", "salary_unclear"),
+        ("0", "salary_unclear"),
+        ("$0/hour", "salary_unclear"),
+        ("$1.2 million per year", "salary_unclear"),
+        ("$100,000", "salary_no_period"),
+        ("$23.00", "salary_no_period"),
+        ("1059 - 1350 ", "salary_no_period"),
+        ("De 500€ à 1700€ par mois", "salary_currency"),
+        ("£25,714.00 to £41,604.00", "salary_currency"),
+        ("US$95,000 a year", "salary_currency"),
+        ("USD 50 / hour", "salary_currency"),
+        ("$9999999999999 per year", "salary_out_of_range"),
+    ],
+)
+def test_a_text_that_says_nothing_usable_gives_no_salary_and_the_reason(text, code):
+    pay = parse(text)
+    assert not pay.usable
+    assert [found for found, _ in pay.notes] == [code]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "code"),
+    [
+        ("Up to $75,000/year", Pay(Decimal(75000), None, 1), "salary_up_to"),
+        ("$30 - $20 / hour", Pay(Decimal(20), Decimal(30), 5), "salary_swapped"),
+        ("$1,200 bi-weekly", Pay(Decimal(31200), None, 1), "salary_made_yearly"),
+        ("1 000 $ aux deux semaines", Pay(Decimal(26000), None, 1), "salary_made_yearly"),
+    ],
+)
+def test_what_was_guessed_is_said(text, expected, code):
+    pay = parse(text)
+    assert (pay.amount, pay.max_amount, pay.period) == (expected.amount, expected.max_amount, expected.period)
+    assert [found for found, _ in pay.notes] == [code]
+
+
+@pytest.mark.parametrize("text", ["Commission only", "100% commission", "à commission"])
+def test_commission_alone_is_a_salary_without_amount(text):
+    assert parse(text) == Pay(plus_commission=True)
+
+
+def test_commission_beside_an_amount_is_kept():
+    assert parse("$60,000 annually plus commission") == Pay(Decimal(60000), None, 1, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "period"), [("$23.00", 5), ("$65,000.00 - $80,000.00", 1), ("$1,500", None)]
+)
+def test_a_period_is_inferred_only_where_the_mapping_allows_it_and_the_amount_is_clear(text, period):
+    pay = parse(text, PeriodLimits(Decimal(200), Decimal(10000)))
+    assert pay.period == period
+    assert pay.usable is (period is not None)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("HOUR", (5, 1)),
+        ("per year", (1, 1)),
+        ("par mois", (2, 1)),
+        ("Bi-weekly", (1, 26)),
+        ("semi_monthly", (1, 24)),
+        ("SEMAINE", (3, 1)),
+        ("moon", None),
+    ],
+)
+def test_a_unit_by_itself_names_a_period(text, unit):
+    assert unit_of(text) == unit
+
+
+@pytest.mark.parametrize(
+    ("value", "amount"),
+    [
+        ("10,000.00", "10000.00"),
+        ("45k", "45000"),
+        ("$ 22,50", "22.50"),
+        (12, "12"),
+        (Decimal("12.5"), "12.5"),
+    ],
+)
+def test_one_amount_is_read_from_a_number_or_from_text(value, amount):
+    assert number(value) == Decimal(amount)
+
+
+@pytest.mark.parametrize("value", ["abc", "20-25", "", True, "NaN"])
+def test_what_is_not_one_amount_is_none(value):
+    assert number(value) is None
+
+
+@given(st.text(alphabet="0123456789 ,.'$k€-–/hourperanyàto%", max_size=60))
+def test_whatever_is_read_is_a_salary_that_the_api_takes(text):
+    pay = parse(text)
+    if pay.amount is not None:
+        assert pay.period in range(1, 6)
+        assert 0 < pay.amount < 10**12
+        assert pay.max_amount is None or pay.amount < pay.max_amount < 10**12
+    else:
+        assert pay.max_amount is None
+        assert pay.period is None
+
+
+AMOUNTS = st.from_regex(r"[0-9]{1,12}(,[0-9]{3}){0,2}(\.[0-9]{1,3})?", fullmatch=True)
+
+
+def salary(first: str, second: str | None, blank: str, rest: str) -> str:
+    upper = "" if second is None else f"{blank}-{blank}${second}"
+    return f"${first}{upper}{blank}{rest}"
+
+
+TEXTS = st.builds(
+    salary,
+    AMOUNTS,
+    st.none() | AMOUNTS,
+    st.sampled_from(["", " ", "  ", "\u00a0"]),
+    st.builds(
+        str.__add__,
+        st.sampled_from(["per ", "/", "/ ", "a ", "an ", "PER ", "each ", ""]),
+        st.sampled_from(["hour", "Day", "WEEK", "month", "year", "hours", "ye\u0430r", "\u212aweek"]),
+    ),
+)
+
+
+@example("$1,234 per hour", "fr")
+@example("$0 - $0 /year", None)
+@example("$30 - $25.50 a Week", "en")
+@example("$1234,567-$012,345/ month", "fr")
+@given(TEXTS, st.sampled_from([None, "en", "fr"]))
+def test_the_short_way_for_usual_texts_says_what_the_grammar_says(text: str, locale: Any) -> None:
+    assert parse(text, None, locale) == money._by_grammar(text, None, locale)

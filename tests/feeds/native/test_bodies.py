@@ -1,0 +1,237 @@
+"""The service's own shape in JSON, XML and CSV, without any mapping."""
+
+from decimal import Decimal
+
+import pytest
+from lxml import etree
+
+from syncd.domain import Catalogue, check_body
+from syncd.errors import Invalid
+from syncd.feeds.mapping.mapping import Mapping
+from syncd.feeds.native import COLUMNS
+from syncd.feeds.readers.records import Record
+
+CATALOGUE = Catalogue.default()
+NATIVE = Mapping(CATALOGUE)
+
+
+def row(item):
+    return NATIVE.row(Record(1, 1, 0, b"", etree.fromstring(item) if isinstance(item, str) else item))
+
+
+def cells(**given):
+    return {name.casefold(): cell for name, cell in given.items()}
+
+
+BODY = {
+    "referenceId": "R-1",
+    "title": "Cook",
+    "status": "active",
+    "closeDate": "2099-12-31",
+    "confidential": False,
+    "autoRefresh": True,
+    "locations": [{"description": "Laval, QC"}, {"description": "Hull"}],
+    "categories": [{"id": 12}, {"id": 16}],
+    "positionType": {"id": 1},
+    "salary": {
+        "amount": Decimal("20.50"),
+        "maxAmount": Decimal("22"),
+        "period": {"id": 5},
+        "plusCommission": False,
+    },
+    "description": "<p>Soup &amp; bread</p>",
+    "applicantRoutingType": {"id": 2},
+    "applicationEmail": None,
+    "applicationUrl": "https://x.ca/?a=1&b=2",
+}
+XML = """<job><referenceId>R-1</referenceId><title>Cook</title><status>active</status><closeDate>2099-12-31</closeDate>
+<confidential>false</confidential><autoRefresh>true</autoRefresh>
+<locations><location><description>Laval, QC</description></location>
+<location><description>Hull</description></location></locations>
+<categories><category><id>12</id></category><category><name>hospitality &amp; tourism</name></category></categories>
+<positionType><name>Full Time</name></positionType>
+<salary><amount>20.50</amount><maxAmount>22</maxAmount><period><id>5</id></period><plusCommission>false</plusCommission></salary>
+<description>&lt;p&gt;Soup &amp;amp; bread&lt;/p&gt;</description><applicantRoutingType><id>2</id></applicantRoutingType>
+<applicationEmail/><applicationUrl>https://x.ca/?a=1&amp;b=2</applicationUrl></job>"""
+CSV = cells(
+    referenceId="R-1",
+    title="Cook",
+    status="active",
+    closeDate="2099-12-31",
+    confidential="FALSE",
+    autoRefresh="true",
+    locations="Laval, QC|Hull",
+    categories="12|Hospitality & Tourism",
+    positionType="Temps plein",
+    salaryAmount="20.50",
+    salaryMaxAmount="22",
+    salaryPeriod="Hourly",
+    salaryPlusCommission="false",
+    description="<p>Soup &amp; bread</p>",
+    applicantRoutingType="URL",
+    applicationEmail="",
+    applicationUrl="https://x.ca/?a=1&b=2",
+)
+
+
+@pytest.mark.parametrize("item", [BODY, XML, CSV], ids=["json", "xml", "csv"])
+def test_the_same_job_comes_to_the_same_body_in_every_format(item):
+    found = row(item)
+    assert found.body == BODY
+    assert found.reference_id == "R-1"
+    assert (found.problems, found.warnings) == ((), ())
+    assert set(check_body(found.body, CATALOGUE).fields) == set(BODY)
+
+
+def test_a_json_record_is_the_body_as_it_is():
+    body = {
+        "referenceId": "R",
+        "title": None,
+        "locations": "Laval",
+        "confidential": "true",
+        "odd": 1,
+        "status": "",
+    }
+    assert row(body).body == body
+
+
+def test_catalogue_values_may_be_named_in_json():
+    body = row(
+        {
+            "referenceId": "R",
+            "categories": [{"name": "Sales"}, "retail", {"id": 3, "name": "whatever"}],
+            "positionType": "Temps plein",
+            "applicantRoutingType": {"name": "Email"},
+            "salary": {"amount": 1, "period": {"name": "Hourly"}},
+        }
+    ).body
+    assert body["categories"] == [{"id": 25}, {"id": 24}, {"id": 3, "name": "whatever"}]
+    assert body["positionType"] == {"id": 1}
+    assert body["applicantRoutingType"] == {"id": 1}
+    assert body["salary"]["period"] == {"id": 5}
+
+
+def test_an_unknown_name_is_a_problem_at_its_place():
+    found = row(
+        {"referenceId": "R", "categories": ["Sales", "Alchemy"], "salary": {"period": {"name": "Moonly"}}}
+    )
+    assert [(p.pointer, p.code) for p in found.problems] == [
+        ("/categories/1", "unknown_value"),
+        ("/salary/period", "unknown_value"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "item", [{"referenceId": "R", "title": "NA"}, "<j><referenceId>R</referenceId><title>NA</title></j>"]
+)
+def test_na_is_text_in_a_native_feed(item):
+    assert row(item).body["title"] == "NA"
+
+
+def test_an_empty_cell_is_null_but_not_sent_for_status_and_close_date():
+    empty = row(cells(**dict.fromkeys(COLUMNS, "")))
+    assert empty.body == {name: None for name in BODY if name not in ("status", "closeDate")}
+    assert empty.reference_id is None
+
+
+def test_an_absent_column_is_not_sent():
+    assert row(cells(referenceId="R", title="Cook")).body == {"referenceId": "R", "title": "Cook"}
+
+
+def test_an_unknown_column_is_a_problem_but_the_column_of_reasons_is_none():
+    found = row(cells(referenceId="R", titel="Cook", syncd_errors="x"))
+    assert [(p.pointer, p.code) for p in found.problems] == [("/titel", "unknown_field")]
+    assert "did you mean title?" in found.problems[0].detail
+    assert row({"referenceId": "R", "title": "x", "N": 1, "syncd_errors": []}).body == {
+        "referenceId": "R",
+        "title": "x",
+        "N": 1,
+    }
+    assert row("<job><referenceId>R</referenceId><syncd_errors>x</syncd_errors></job>").body == {
+        "referenceId": "R"
+    }
+
+
+def test_a_commission_alone_and_no_salary_at_all_differ_in_csv():
+    assert row(cells(referenceId="R", salaryAmount="", salaryPlusCommission="true")).body["salary"] == {
+        "amount": None,
+        "plusCommission": True,
+    }
+    assert row(cells(referenceId="R", salaryAmount="", salaryPlusCommission="false")).body["salary"] is None
+
+
+@pytest.mark.parametrize(
+    ("item", "pointer", "code"),
+    [
+        (cells(referenceId="R", confidential="maybe"), "/confidential", "wrong_type"),
+        (cells(referenceId="R", salaryAmount="lots", salaryPeriod="5"), "/salary/amount", "wrong_type"),
+        (cells(referenceId="R", categories="99"), "/categories/0/id", "unknown_value"),
+        (cells(referenceId="R", closeDate="31/12/2099"), "/closeDate", "invalid_date"),
+        (
+            "<job><referenceId>R</referenceId><confidential>x</confidential></job>",
+            "/confidential",
+            "wrong_type",
+        ),
+        (
+            "<job><referenceId>R</referenceId><salary><amount>1e5</amount></salary></job>",
+            "/salary/amount",
+            "wrong_type",
+        ),
+        ("<job><referenceId>R</referenceId><titel>x</titel></job>", "/titel", "unknown_field"),
+        (
+            "<job><referenceId>R</referenceId><salary><sum>1</sum></salary></job>",
+            "/salary/sum",
+            "unknown_field",
+        ),
+        ("<job><referenceId>R</referenceId><status/></job>", "/status", "null_not_allowed"),
+        ({"referenceId": "R", "positionType": 1}, "/positionType", "wrong_type"),
+    ],
+)
+def test_what_cannot_be_typed_is_refused_in_the_words_of_the_api(item, pointer, code):
+    found = row(item)
+    assert found.problems == ()
+    with pytest.raises(Invalid) as raised:
+        check_body(found.body, CATALOGUE)
+    assert (pointer, code) in [(p.pointer, p.code) for p in raised.value.problems]
+
+
+SHAPES = {
+    "one location without its own element": "<locations><description>Laval</description></locations>",
+    "a location as text": "<locations><location>Laval</location></locations>",
+    "locations as text": "<locations>Laval</locations>",
+    "with a namespace": '<q:locations xmlns:q="q"><q:location><q:description>Laval</q:description></q:location></q:locations>',
+    "with a comment": "<locations><!-- x --><location><description>Laval</description></location></locations>",
+}
+
+
+@pytest.mark.parametrize("xml", SHAPES.values(), ids=SHAPES.keys())
+def test_an_xml_list_is_taken_however_it_comes(xml):
+    assert row(f"<job>{xml}</job>").body == {"locations": [{"description": "Laval"}]}
+
+
+def test_an_xml_list_may_be_repeated_elements():
+    xml = "<job><categories><id>3</id></categories><categories>Sales</categories></job>"
+    assert row(xml).body == {"categories": [{"id": 3}, {"id": 25}]}
+
+
+def test_an_empty_element_is_null_at_every_depth():
+    xml = "<job><locations/><salary/><positionType/><description></description><title/><autoRefresh/></job>"
+    assert row(xml).body == dict.fromkeys(
+        ("locations", "salary", "positionType", "description", "title", "autoRefresh")
+    )
+    assert row("<job><salary><amount>1</amount><maxAmount/></salary></job>").body == {
+        "salary": {"amount": Decimal(1), "maxAmount": None}
+    }
+
+
+def test_read_only_members_of_a_get_answer_pass():
+    xml = (
+        "<job><id>7</id><employer><id>1</id><name>A</name></employer><publishDate>2026-01-01</publishDate>"
+        "<locations><location><id>6077243</id><name>Laval</name><description>Laval, QC</description><type>city</type>"
+        "</location></locations><positionType><id>1</id><name>Full Time</name></positionType></job>"
+    )
+    body = row(xml).body
+    assert body["id"] == 7
+    assert body["employer"] == {"id": 1, "name": "A"}
+    assert body["locations"][0]["id"] == 6077243
+    check_body(body, CATALOGUE)

@@ -1,0 +1,35 @@
+"""Readers: nothing that is sent to them hangs or swells the process (see hostile_inputs.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("hostile_inputs.py")
+ROOT = SCRIPT.parents[3]
+
+
+def names() -> list[str]:
+    out = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=True, env=env())
+    return json.loads(out.stdout)
+
+
+def env() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_hostile_input_fails_in_time_and_in_little_memory(name):
+    out = subprocess.run(
+        [sys.executable, SCRIPT, name], capture_output=True, text=True, check=True, env=env(), timeout=60
+    )
+    expected, found, seconds, peak, _, words = json.loads(out.stdout)
+    assert found == expected
+    assert ("[limits] " in words) == (found == "limit_exceeded")
+    assert seconds < 10
+    assert peak < 300

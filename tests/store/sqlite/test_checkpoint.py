@@ -1,0 +1,108 @@
+"""The log is folded into the file beside the writer, and stays short for as long as somebody writes."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from syncd.errors import StoreBusy
+from syncd.store import Store, Tx
+from syncd.store.database import Session
+from syncd.store.sqlite import checkpoint
+from syncd.store.sqlite.database import PAGE_SIZE
+
+#: Rows of these tests: of 8 KB, so that two of them make a page of the log.
+VALUE = "x" * 8_000
+ROWS = 100
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "ROWS", ROWS)
+
+
+def put(number: int) -> Callable[[Tx], None]:
+    def fn(tx: Tx) -> None:
+        tx.execute(
+            "INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)", (f"t-{number % 1_000}", VALUE)
+        )
+
+    return fn
+
+
+def log_of(store: Store) -> int:
+    """Pages for which the log has room: its file is not cut when it begins afresh."""
+    return Path(f"{store.database.path}-wal").stat().st_size // PAGE_SIZE
+
+
+async def keep_writing(store: Store, count: int) -> None:
+    async def some(first: int) -> None:
+        for number in range(first, first + count // 8):
+            await store.write_async(put(number))
+
+    await asyncio.gather(*(some(n * count // 8) for n in range(8)))
+
+
+async def test_the_log_stays_short_under_writes_without_a_pause(store: Store) -> None:
+    """A log that is never begun afresh would have 800 pages in the end."""
+    await keep_writing(store, 1_600)
+    assert log_of(store) < 400
+
+
+async def test_it_stays_short_while_others_read_without_a_pause(store: Store) -> None:
+    done = False
+
+    async def read_on() -> None:
+        while not done:
+            store.look_up(lambda tx: tx.execute("SELECT count(*) FROM setting").fetchone())
+            await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(read_on())
+        await keep_writing(store, 1_600)
+        done = True
+    assert log_of(store) < 500
+
+
+async def test_it_is_the_thread_that_copies_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = {"syncd-checkpoint": 0, "syncd-writer": 0}
+    real, before = checkpoint._checkpoint, 0
+
+    def counted(session: Session) -> int:
+        nonlocal before
+        pages = real(session)
+        copied[threading.current_thread().name] += max(0, pages - before)
+        before = pages
+        return pages
+
+    monkeypatch.setattr(checkpoint, "_checkpoint", counted)
+    await keep_writing(store, 1_600)
+    assert copied["syncd-checkpoint"] > copied["syncd-writer"] > 0
+
+
+async def test_a_thread_that_cannot_fold_disturbs_no_write(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> Session:
+        raise StoreBusy("no")
+
+    monkeypatch.setattr(store._checkpoints, "_connect", refused)
+    await keep_writing(store, 800)
+    assert store.read(
+        lambda tx: tx.execute("SELECT count(*) FROM setting WHERE name LIKE 't-%'").fetchone()
+    ) == (800,)
+    assert log_of(store) < 400
+
+
+def test_everything_is_in_the_file_when_the_store_is_closed(store: Store) -> None:
+    for number in range(300):
+        store.write(put(number))
+    store.close()
+    log = Path(f"{store.database.path}-wal")
+    assert not log.exists() or log.stat().st_size == 0
+    with Store.open(f"sqlite:///{store.database.path}", timezone=store.now().instant.tzinfo) as again:
+        assert again.read(
+            lambda tx: tx.execute("SELECT count(*) FROM setting WHERE name LIKE 't-%'").fetchone()
+        ) == (300,)

@@ -1,0 +1,177 @@
+"""A damaged search index: searches go on, and it is made anew. The damage is done to real files."""
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from syncd.errors import StoreError
+from syncd.store import Store, jobs
+from syncd.store.sqlite import search, search_index
+
+SQL = {
+    "blocks of noise": "UPDATE job_search_data SET block = randomblob(length(block))",
+    "blocks of zeros": "UPDATE job_search_data SET block = zeroblob(length(block))",
+    "no blocks": "DELETE FROM job_search_data",
+    "no table of blocks": "DROP TABLE job_search_data",
+    "no table of segments": "DROP TABLE job_search_idx",
+    "another version": "UPDATE job_search_config SET v = 99 WHERE k = 'version'",
+    "no index": "DROP TABLE job_search",
+}
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few jobs are enough for the index to be asked."""
+    monkeypatch.setattr(search, "FEW", 0)
+
+
+def index_all(store: Store) -> None:
+    while store.index_some():
+        pass
+
+
+def run(path: Path, sql: str) -> None:
+    other = sqlite3.connect(path)
+    other.execute(sql)
+    other.commit()
+    other.close()
+
+
+def overwrite(path: Path, table: str) -> None:
+    """Noise in the first page of a table, in the file alone."""
+    other = sqlite3.connect(path)
+    [(page,)] = other.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,))
+    [(size,)] = other.execute("PRAGMA page_size")
+    other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    other.close()
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xde\xad" * (size // 2))
+
+
+def found(store: Store, employer_id: int, q: str) -> list[int]:
+    total, headers = store.read(
+        lambda tx: jobs.page(tx, employer_id, q=q, status=None, page=1, page_size=100)
+    )
+    assert total == len(headers)
+    return sorted(header.id for header in headers)
+
+
+def asks_the_index(store: Store, employer_id: int, q: str) -> bool:
+    def look(tx):
+        among = jobs.count(tx, employer_id)
+        return search.Question(tx, employer_id, q, None, among).mark() is not None
+
+    return store.read(look)
+
+
+def fill(board) -> tuple[list[int], list[int]]:
+    """The ids of bakers and of millers, all of them in the index."""
+    made = [board.create(title=f"{'Baker' if number % 2 else 'Miller'} {number}") for number in range(120)]
+    index_all(board.store)
+    return [job.id for job in made[1::2]], [job.id for job in made[::2]]
+
+
+@pytest.mark.parametrize("damage", SQL)
+def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(board, path: Path, damage: str) -> None:
+    store, owner = board.store, board.employer.id
+    bakers, millers = fill(board)
+    assert asks_the_index(store, owner, "baker")
+    run(path, SQL[damage])
+    renamed = store.read(lambda tx: jobs.get(tx, owner, millers[0]))
+    board.update(renamed, title="Brewer")
+    if found(store, owner, "baker") != bakers:
+        assert damage in ("no blocks", "blocks of zeros")  # to SQLite that is an index of few words
+    while store.index_some():
+        pass
+    error, anew = store.mend_index()
+    assert error
+    assert anew
+    assert store.mend_index() is None
+    for stage in ("empty", "full"):
+        assert found(store, owner, "baker") == bakers, stage
+        assert found(store, owner, "miller") == millers[1:], stage
+        assert found(store, owner, "brewer") == [renamed.id], stage
+        index_all(store)
+    assert asks_the_index(store, owner, "baker")
+    store.write(lambda tx: tx.execute("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
+    assert store.mend_index() is None
+
+
+@pytest.mark.parametrize("table", sorted(search_index.TABLES - {"job_search"}))
+def test_an_index_whose_pages_on_disk_are_noise_is_made_anew(
+    board, path: Path, open_store: Callable[..., Store], table: str
+) -> None:
+    bakers, millers = fill(board)
+    board.store.close()
+    overwrite(path, table)
+    store = open_store()
+    owner = board.employer.id
+    renamed = store.read(lambda tx: jobs.get(tx, owner, millers[0]))
+    type(board)(store, board.employer).update(renamed, title="Brewer")
+    for _ in range(3):  # what was found when it was opened, by a search, by a step
+        assert found(store, owner, "baker") == bakers
+        assert found(store, owner, "brewer") == [renamed.id]
+        index_all(store)
+        store.mend_index()
+    assert asks_the_index(store, owner, "baker")
+    store.close()
+    other = sqlite3.connect(path)
+    other.execute("VACUUM")
+    assert other.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    other.close()
+
+
+def test_an_index_that_is_damaged_again_is_left_alone_until_the_next_start(
+    board, path: Path, open_store: Callable[..., Store]
+) -> None:
+    owner = board.employer.id
+    bakers, _ = fill(board)
+    for anew in (True, False):
+        run(path, SQL["blocks of noise"])
+        assert found(board.store, owner, "baker") == bakers
+        assert board.store.mend_index()[1] is anew
+        index_all(board.store)
+        assert asks_the_index(board.store, owner, "baker") is anew
+    assert found(board.store, owner, "baker") == bakers
+    board.store.close()
+    store = open_store()
+    index_all(store)
+    assert asks_the_index(store, owner, "baker")
+    assert found(store, owner, "baker") == bakers
+
+
+def test_damage_of_the_jobs_themselves_is_not_taken_for_the_indexs(
+    board, path: Path, open_store: Callable[..., Store]
+) -> None:
+    fill(board)
+    board.store.close()
+    overwrite(path, "ix_job_list")
+    store = open_store()
+    with pytest.raises(StoreError, match="damaged"):
+        found(store, board.employer.id, "baker")
+    assert store.mend_index() is None
+
+
+def test_a_step_that_fails_takes_no_write_of_others_with_it(board, path: Path) -> None:
+    """They may come in one transaction, and SQLite refuses more than the step then."""
+    fill(board)
+    job = board.create(title="Brewer")
+    overwrite(path, "job_search_config")
+    run(path, "PRAGMA schema_version = 1000")  # every connection looks at the pages anew
+    go = threading.Event()
+    waiting = [
+        board.store.begin_write(lambda _tx: go.wait(10)),
+        board.store.begin_write(lambda tx: search_index.step(tx, tx.search)),
+        board.store.begin_write(
+            lambda tx: tx.execute("DELETE FROM job_search_stale WHERE job_id = ?", (job.id,))
+        ),
+    ]
+    go.set()
+    waiting[2].result()
+    with pytest.raises(StoreError, match="search index"):
+        waiting[1].result()
+    assert board.store.mend_index() is not None

@@ -1,0 +1,305 @@
+"""Feeds: what they own, what is known of it, and who disturbs it."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from syncd.domain import Actor, ActorKind, ArchivedBy, Create, Employer, Ownership, Status
+from syncd.errors import NotFound
+from syncd.store import Store, employers, feeds, runs
+from syncd.store.apply import apply
+from syncd.store.feeds import KnownRow, Written
+
+PRINT = b"f" * 16
+TODAY = date(2026, 3, 2)
+RUN = Actor(ActorKind.RUN, 1)
+REFRESH = Actor(ActorKind.REFRESH)
+
+
+def digest(reference: str) -> bytes:
+    return reference.encode().ljust(16, b".")
+
+
+class Feed:
+    """A feed that writes jobs and owns them."""
+
+    def __init__(self, board, name: str = "acme") -> None:
+        self.board, self.store = board, board.store
+        self.id = self.store.write(lambda tx: feeds.feed_id(tx, name, board.employer.id))
+
+    def row(self, job, **fields: object) -> Written:
+        values = {"fingerprint": PRINT, "sent": None, "due": None, **fields}
+        return Written(job.id, job.reference_id, digest(job.reference_id), job_version=job.version, **values)
+
+    def write(self, reference: str, *, row: dict | None = None, **fields: object):
+        def fn(tx):
+            job = apply(tx, [Create(self.board.job(reference_id=reference, **fields))], RUN, run_id=1)[0]
+            feeds.own(tx, self.id, [self.row(job, **(row or {}))])
+            return job
+
+        return self.store.write(fn)
+
+    def own(self, job, **fields: object) -> None:
+        self.store.write(lambda tx: feeds.own(tx, self.id, [self.row(job, **fields)]))
+
+    def known(self, *references: str, fingerprint: bytes = PRINT, today: date = TODAY) -> set[str]:
+        asked = [digest(reference) for reference in references]
+        found = self.store.read(lambda tx: feeds.known_digests(tx, self.id, fingerprint, asked, today))
+        assert all(digest(row.reference_id) == key for key, row in found.items())
+        return {row.reference_id for row in found.values()}
+
+    def active(self, after: int = 0, limit: int = 100, employer_wide: bool = False) -> list[tuple[int, int]]:
+        return self.store.read(lambda tx: feeds.owned_active(tx, self.id, after, limit, employer_wide))
+
+    def owner_of(self, job) -> int | None:
+        found = self.store.read(lambda tx: feeds.ownership(tx, self.id, [job.id]))
+        return found[job.id].owner if job.id in found else None
+
+    def undisturbed(self) -> bool:
+        return self.store.read(lambda tx: feeds.undisturbed(tx, self.id, PRINT, TODAY))
+
+
+@pytest.fixture
+def feed(board) -> Feed:
+    return Feed(board)
+
+
+def test_a_feed_keeps_its_id_and_its_settings(store: Store, employer: Employer) -> None:
+    first = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
+    assert store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id)) == first
+    assert store.read(lambda tx: feeds.find(tx, "acme", employer.id)) == first
+    assert store.read(lambda tx: feeds.find(tx, "other", employer.id)) is None
+    assert store.read(lambda tx: feeds.settings_digest(tx, first)) is None
+    store.write(lambda tx: feeds.set_settings_digest(tx, first, "abc"))
+    assert store.read(lambda tx: feeds.settings_digest(tx, first)) == "abc"
+    assert store.read(lambda tx: feeds.employer_of(tx, first)) == employer.id
+    with pytest.raises(NotFound):
+        store.read(lambda tx: feeds.employer_of(tx, 99))
+
+
+def test_a_feed_that_moves_to_another_employer_starts_afresh(feed: Feed, store: Store) -> None:
+    job = feed.write("A")
+    other = store.write(lambda tx: employers.add(tx, "Other"))
+    assert store.write(lambda tx: feeds.feed_id(tx, "acme", other.id)) != feed.id
+    assert feed.owner_of(job) is None
+
+
+# -- known digests ---------------------------------------------------------------------------------------
+
+
+def test_what_a_feed_last_wrote_is_known(feed: Feed, store: Store) -> None:
+    job = feed.write("A")
+    feed.write("B")
+    assert feed.known("A", "B", "C") == {"A", "B"}
+    assert feed.known() == set()
+    found = store.read(lambda tx: feeds.known_digests(tx, feed.id, PRINT, [digest("A")], TODAY))
+    assert found == {digest("A"): KnownRow(job.id, "A")}
+
+
+TOUCHES = {
+    "a person's edit": (lambda feed, job: feed.board.update(job, title="Cook"), set()),
+    "another run's edit": (lambda feed, job: feed.board.update(job, RUN, title="Cook"), set()),
+    "auto-refresh": (lambda feed, job: feed.board.update(job, REFRESH, published_at=job.published_at), {"A"}),
+    "two refreshes": (
+        lambda feed, job: feed.board.update(
+            feed.board.update(job, REFRESH, auto_refresh=False), REFRESH, auto_refresh=True
+        ),
+        {"A"},
+    ),
+    "an edit, then a refresh": (
+        lambda feed, job: feed.board.update(feed.board.update(job, title="Cook"), REFRESH, auto_refresh=True),
+        set(),
+    ),
+    "archiving": (lambda feed, job: feed.board.archive(job, ArchivedBy.PERSON), set()),
+    "closing": (lambda feed, job: feed.board.archive(job, ArchivedBy.CLOSED, Actor(ActorKind.CLOSE)), set()),
+    "deleting": (lambda feed, job: feed.board.delete(job), set()),
+    "missing a snapshot": (
+        lambda feed, job: feed.store.write(lambda tx: feeds.missed(tx, feed.id, [job.id])),
+        set(),
+    ),
+    "being released": (lambda feed, job: feed.store.write(lambda tx: feeds.release(tx, [job.id])), set()),
+    "nothing": (lambda feed, job: None, {"A"}),
+}
+
+
+@pytest.mark.parametrize("what", TOUCHES)
+def test_what_takes_the_knowledge_away(feed: Feed, what: str) -> None:
+    touch, left = TOUCHES[what]
+    touch(feed, feed.write("A"))
+    feed.write("B")
+    assert feed.known("A", "B") == left | {"B"}
+
+
+def test_a_job_written_again_is_known_again(feed: Feed) -> None:
+    job = feed.board.update(feed.write("A"), title="Cook")
+    assert feed.known("A") == set()
+    feed.own(job)
+    assert feed.known("A") == {"A"}
+
+
+def test_a_row_about_an_older_version_is_not_known(feed: Feed) -> None:
+    job = feed.write("A")
+    feed.board.update(job, title="Cook")
+    feed.own(job)
+    assert feed.known("A") == set()
+
+
+def test_another_fingerprint_knows_nothing(feed: Feed) -> None:
+    feed.write("A")
+    assert feed.known("A", fingerprint=b"g" * 16) == set()
+
+
+def test_another_feed_knows_nothing(feed: Feed, board) -> None:
+    feed.write("A")
+    assert Feed(board, "other").known("A") == set()
+
+
+def test_a_row_is_known_until_the_day_on_which_it_is_due(feed: Feed) -> None:
+    feed.write("A", row={"due": TODAY})
+    assert feed.known("A", today=TODAY - timedelta(days=1)) == {"A"}
+    assert feed.known("A") == set()
+    assert feed.known("A", today=TODAY + timedelta(days=1)) == set()
+
+
+def test_a_job_that_is_not_active_is_not_known(feed: Feed) -> None:
+    feed.write("A", status=Status.DRAFT)
+    assert feed.known("A") == set()
+
+
+def test_many_digests_are_asked_for_at_once(feed: Feed, board) -> None:
+    def fn(tx):
+        jobs = apply(tx, [Create(board.job(reference_id=f"R{n}")) for n in range(1000)], RUN)
+        feeds.own(tx, feed.id, [feed.row(job) for job in jobs])
+
+    board.store.write(fn)
+    assert len(feed.known(*(f"R{n}" for n in range(500, 1500)))) == 500
+
+
+# -- ownership -------------------------------------------------------------------------------------------
+
+
+def test_ownership_tells_the_owner_and_to_it_what_it_sent(feed: Feed, board, store: Store) -> None:
+    mine = feed.write("A", row={"sent": {"title": "=x"}})
+    other = Feed(board, "other")
+    theirs = other.write("B", row={"sent": {"title": "=z"}})
+    free = board.create(reference_id="C")
+    asked = [mine.id, theirs.id, free.id]
+    found = store.read(lambda tx: feeds.ownership(tx, feed.id, asked, edits=True))
+    assert found == {mine.id: Ownership(feed.id, {"title": "=x"}), theirs.id: Ownership(other.id)}
+    found = store.read(lambda tx: feeds.ownership(tx, feed.id, asked))
+    assert found == {mine.id: Ownership(feed.id), theirs.id: Ownership(other.id)}
+    feed.own(mine)
+    found = store.read(lambda tx: feeds.ownership(tx, feed.id, [mine.id], edits=True))
+    assert found == {mine.id: Ownership(feed.id)}
+    assert store.read(lambda tx: feeds.ownership(tx, feed.id, [])) == {}
+
+
+def test_a_job_has_one_owner_and_the_former_one_is_disturbed(feed: Feed, board) -> None:
+    job = feed.write("A")
+    feed.store.write(lambda tx: feeds.settle(tx, feed.id))
+    other = Feed(board, "other")
+    other.own(job)
+    assert feed.owner_of(job) == other.id
+    assert (feed.active(), other.active()) == ([], [(job.id, 0)])
+    assert not feed.undisturbed()
+
+
+def test_a_job_that_went_meanwhile_is_not_owned(feed: Feed) -> None:
+    job = feed.write("A")
+    feed.board.delete(job)
+    feed.own(job)
+    assert feed.owner_of(job) is None
+
+
+def test_owned_active_jobs_come_in_pages_with_their_misses(feed: Feed, board, store: Store) -> None:
+    made = [feed.write(name) for name in "ABCDE"]
+    board.archive(made[1], ArchivedBy.PERSON)
+    free = board.create(reference_id="F")
+    ids = [job.id for job in made]
+    for _ in range(2):
+        store.write(lambda tx: feeds.missed(tx, feed.id, [ids[2]]))
+    assert feed.active(limit=2) == [(ids[0], 0), (ids[2], 2)]
+    assert feed.active(after=ids[2]) == [(ids[3], 0), (ids[4], 0)]
+    assert feed.active(employer_wide=True) == [
+        (ids[0], 0),
+        (ids[2], 2),
+        (ids[3], 0),
+        (ids[4], 0),
+        (free.id, 0),
+    ]
+    board.update(board.archive(made[3], ArchivedBy.PERSON), status=Status.ACTIVE)
+    assert (ids[3], 0) in feed.active()
+    store.write(lambda tx: feeds.confirm(tx, feed.id, ids))
+    assert (ids[2], 0) in feed.active()
+
+
+def test_writing_a_job_ends_its_waiting(feed: Feed, store: Store) -> None:
+    job = feed.write("A")
+    store.write(lambda tx: feeds.missed(tx, feed.id, [job.id]))
+    feed.own(job)
+    assert feed.active() == [(job.id, 0)]
+
+
+def test_feeds_that_are_no_longer_configured_give_up_their_jobs(feed: Feed, board, store: Store) -> None:
+    other = Feed(board, "other")
+    mine, theirs = feed.write("A"), other.write("B")
+    assert store.write(lambda tx: feeds.release_unconfigured(tx, {"other"})) == 1
+    assert (feed.owner_of(mine), feed.owner_of(theirs)) == (None, other.id)
+    assert store.write(lambda tx: feeds.release_unconfigured(tx, {"other"})) == 0
+
+
+# -- undisturbed -----------------------------------------------------------------------------------------
+
+DISTURBANCES = {
+    **{what: touch for what, (touch, left) in TOUCHES.items() if not left and what != "being released"},
+    "being due": lambda feed, job: feed.own(job, due=TODAY),
+    "another fingerprint": lambda feed, job: feed.own(job, fingerprint=b"g" * 16),
+}
+
+
+@pytest.mark.parametrize("what", DISTURBANCES)
+def test_what_disturbs_a_feed(feed: Feed, what: str) -> None:
+    job = feed.write("A")
+    assert not feed.undisturbed()  # no run has settled it
+    feed.store.write(lambda tx: feeds.settle(tx, feed.id))
+    assert feed.undisturbed()
+    DISTURBANCES[what](feed, job)
+    assert not feed.undisturbed()
+
+
+def test_a_refresh_and_other_jobs_do_not_disturb(feed: Feed, board) -> None:
+    job = feed.write("A", row={"due": TODAY + timedelta(days=1)})
+    feed.store.write(lambda tx: feeds.settle(tx, feed.id))
+    board.update(job, REFRESH, auto_refresh=True)
+    board.delete(board.create())
+    assert feed.undisturbed()
+
+
+# -- recent archives -------------------------------------------------------------------------------------
+
+
+def test_recent_archives_are_the_feeds_own_unapproved_and_not_back(
+    feed: Feed, board, store: Store, clock
+) -> None:
+    other = Feed(board, "other")
+
+    def run_of(who: Feed) -> int:
+        return store.write(lambda tx: runs.begin(tx, who.id, board.employer.id, "f.xml", 1, "c")).id
+
+    def went(who: Feed, kind: ActorKind = ActorKind.RUN):
+        number = run_of(who)
+        return board.archive(who.write(f"R{number}"), ArchivedBy.MISSING, Actor(kind, number), run_id=number)
+
+    def recent(hours: int = 24) -> int:
+        return store.read(lambda tx: feeds.recent_archives(tx, feed.id, clock() - timedelta(hours=hours)))
+
+    went(feed)
+    clock.forward(hours=25)
+    back, gone, _ = went(feed), went(feed), went(feed)
+    went(feed, ActorKind.OPERATOR)
+    went(other)
+    assert (recent(), recent(48)) == (3, 4)
+    board.update(back, status=Status.ACTIVE, archived_by=None)
+    assert recent() == 2
+    board.delete(gone)
+    assert recent() == 2

@@ -1,0 +1,100 @@
+"""The history of a job, page by page: each change with the job as it was on either side."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from syncd.domain import ArchivedBy, Employer, Job, Salary, Status
+from syncd.store import Store, employers, history, jobs
+
+CHANGES = 3 * history.WHOLE_EVERY + 5
+
+
+@pytest.fixture
+def states(board) -> list[Job]:
+    """A job's states from the first to the last: all kinds of fields change, now the one and now the other."""
+    found = [board.create(reference_id="R")]
+    for number in range(1, CHANGES):
+        job = found[-1]
+        if number % 7 == 3:
+            archived = job.status is Status.ARCHIVED
+            changed = (
+                board.update(job, status=Status.ACTIVE, archived_by=None)
+                if archived
+                else board.archive(job, ArchivedBy.PERSON)
+            )
+        elif number % 7 == 5:
+            changed = board.update(job, salary=Salary(number, None, 1, False) if number % 2 else None)
+        elif number % 7 == 6:
+            changed = board.update(job, published_at=job.published_at + timedelta(hours=1))
+        else:
+            changed = board.update(
+                job, title=f"Title {number}", description=None if number % 2 else "<p>x</p>"
+            )
+        found.append(changed)
+    return found
+
+
+def pages(store: Store, job: Job, size: int) -> list[tuple[Job | None, Job | None]]:
+    """What stands on either side of each change, oldest first."""
+    sides, number = [], 0
+    while True:
+        number += 1
+        total, steps = store.read(
+            lambda tx, n=number: history.page(tx, job.employer_id, job.id, page=n, page_size=size)
+        )
+        if not steps:
+            assert len(sides) == total
+            return sides[::-1]
+        sides += [(step.before, step.after) for step in steps]
+
+
+@pytest.mark.parametrize("size", [1, 7, 10, 100])
+@pytest.mark.parametrize("whole", [True, False], ids=["with whole states", "as older versions wrote it"])
+@pytest.mark.parametrize("deleted", [True, False], ids=["deleted", "there"])
+def test_every_page_knows_the_job_as_it_was_then(  # noqa: PLR0917
+    store: Store, board, states: list[Job], size: int, whole: bool, deleted: bool
+) -> None:
+    if deleted:
+        board.delete(states[-1])
+    if not whole:
+        store.write(lambda tx: tx.execute("UPDATE history SET state = NULL"))
+    expected = [*zip([None, *states], states, strict=False)]
+    expected += [(states[-1], None)] if deleted else []
+    assert pages(store, states[0], size) == expected
+
+
+@pytest.mark.parametrize("page", [1, 2, 5, 10])
+def test_a_page_is_read_without_all_that_came_after_it(
+    store: Store, states: list[Job], page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+    entry = history._ENTRY._build
+    monkeypatch.setattr(history._ENTRY, "_build", lambda *row: read.append(row) or entry(*row))
+    job = states[0]
+    store.read(lambda tx: history.page(tx, job.employer_id, job.id, page=page, page_size=10))
+    assert len(read) < 10 + history.WHOLE_EVERY + 1
+    assert page > 1 or len(read) == 10
+
+
+def test_another_employer_finds_nothing(store: Store, employer: Employer, states: list[Job]) -> None:
+    other = store.write(lambda tx: employers.add(tx, "Other Ltd."))
+    for page in (1, 50):
+        found = store.read(lambda tx, n=page: history.page(tx, other.id, states[0].id, page=n, page_size=10))
+        assert found == (0, [])
+    beyond = store.read(lambda tx: history.page(tx, employer.id, states[0].id, page=50, page_size=10))
+    assert beyond == (CHANGES, [])
+
+
+def test_what_is_told_of_a_change_is_what_changed_also_where_the_whole_job_is_kept(
+    store: Store, employer: Employer, states: list[Job]
+) -> None:
+    entries = store.read(lambda tx: history.of_job(tx, employer.id, states[0].id, CHANGES))
+    kept = store.read(lambda tx: tx.execute("SELECT version FROM history WHERE state IS NOT NULL").fetchall())
+    assert [row[0] for row in kept] == [history.WHOLE_EVERY * n for n in (1, 2, 3)]
+    [entry] = [entry for entry in entries if entry.version == history.WHOLE_EVERY]
+    before, after = states[history.WHOLE_EVERY - 2 : history.WHOLE_EVERY]
+    assert replace(after, version=before.version, **entry.attributes) == before
+    assert len(entry.attributes) < 4
+    assert store.read(lambda tx: jobs.get(tx, employer.id, states[0].id)) == states[-1]

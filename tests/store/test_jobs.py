@@ -1,0 +1,170 @@
+"""Reading jobs: lists, search, what is due."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from syncd.domain import Actor, ActorKind, ArchivedBy, Employer, Status
+from syncd.store import Store, employers, jobs
+
+
+def listed(
+    store: Store, employer: Employer, *, q=None, status=None, page=1, page_size=10
+) -> tuple[int, list[str]]:
+    total, found = store.read(
+        lambda tx: jobs.page(tx, employer.id, q=q, status=status, page=page, page_size=page_size)
+    )
+    return total, [header.title for header in found]
+
+
+def test_a_list_is_newest_first_then_higher_id(board, store: Store, employer: Employer) -> None:
+    at = datetime(2026, 2, 1, tzinfo=UTC)
+    for title, hours in (("old", 0), ("new", 5), ("tie 1", 3), ("tie 2", 3)):
+        board.create(title=title, published_at=at + timedelta(hours=hours))
+    assert listed(store, employer) == (4, ["new", "tie 2", "tie 1", "old"])
+
+
+def test_a_header_has_what_lists_show(board, store: Store, employer: Employer) -> None:
+    job = board.create(reference_id="A", confidential=True)
+    _, [header] = store.read(lambda tx: jobs.page(tx, employer.id, q=None, status=None, page=1, page_size=10))
+    names = (
+        "id",
+        "reference_id",
+        "employer_id",
+        "title",
+        "publish_date",
+        "locations",
+        "confidential",
+        "status",
+    )
+    assert [getattr(header, name) for name in names] == [getattr(job, name) for name in names]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 10, 100])
+def test_the_pages_of_a_list_are_all_of_it_once(board, store: Store, employer: Employer, size: int) -> None:
+    at = datetime(2026, 2, 1, tzinfo=UTC)
+    for number in range(23):
+        board.create(title=f"{number}", published_at=at + timedelta(hours=number % 5))
+    _, whole = listed(store, employer, page_size=100)
+    assert len(whole) == 23
+    pages = [listed(store, employer, page=n, page_size=size) for n in range(1, 23 // size + 3)]
+    assert {total for total, _ in pages} == {23}
+    assert [title for _, titles in pages for title in titles] == whole
+    assert listed(store, employer, page=2**31 - 1, page_size=100) == (23, [])
+
+
+def test_a_list_is_the_employers_own(board, store: Store, employer: Employer) -> None:
+    other = store.write(lambda tx: employers.add(tx, "Other"))
+    board.create(title="mine")
+    board.create(title="theirs", employer_id=other.id)
+    assert listed(store, employer) == (1, ["mine"])
+    assert listed(store, other, q="mine") == (0, [])
+
+
+def test_a_status_filters(board, store: Store, employer: Employer) -> None:
+    board.create(title="draft", status=Status.DRAFT)
+    board.archive(board.create(title="gone"), ArchivedBy.PERSON)
+    assert listed(store, employer, status=Status.DRAFT) == (1, ["draft"])
+    assert listed(store, employer, status=Status.ARCHIVED) == (1, ["gone"])
+    assert listed(store, employer, status=Status.ACTIVE) == (0, [])
+    assert listed(store, employer, q="g", status=Status.DRAFT) == (0, [])
+
+
+SEARCHES = [
+    ("chef", ["Chef de cuisine é"]),
+    ("CUISINE", ["Chef de cuisine é"]),
+    ("É", ["Développeur", "Chef de cuisine é", "100% remote_work \\o/"]),
+    ("developpeur", ["Développeur"]),
+    ("DÉVELOP", ["Développeur"]),
+    ("%", ["100% remote_work \\o/"]),
+    ("_", ["100% remote_work \\o/"]),
+    ("\\", ["100% remote_work \\o/"]),
+    ("'; DROP TABLE job; --", []),
+    ("ref-ab", ["Développeur"]),
+    ("REF-AB_1", ["Développeur"]),
+    ("ref-abx1", []),
+    ("développeur\nref", []),
+    ("\x00", []),
+    ("x" * 100_000, []),
+    ("", ["Développeur", "Chef de cuisine é", "100% remote_work \\o/"]),
+]
+
+
+@pytest.mark.parametrize(("q", "titles"), SEARCHES, ids=[repr(q[:12]) for q, _ in SEARCHES])
+def test_a_search_takes_every_character_literally(
+    board, store: Store, employer: Employer, q: str, titles: list
+) -> None:
+    board.create(title="100% remote_work \\o/")
+    board.create(title="Chef de cuisine é")
+    board.create(title="Développeur", reference_id="Réf-AB_1")
+    total, found = listed(store, employer, q=q)
+    if q == "_":
+        titles = ["Développeur", *titles]
+    assert (total, found) == (len(titles), titles)
+
+
+def test_a_changed_title_is_found_under_its_new_words_only(board, store: Store, employer: Employer) -> None:
+    board.update(board.create(title="Baker"), title="Miller", reference_id="Z9")
+    assert listed(store, employer, q="baker")[0] == 0
+    assert listed(store, employer, q="mill") == listed(store, employer, q="z9") == (1, ["Miller"])
+
+
+def test_a_search_does_not_touch_the_jobs_themselves(store: Store, employer: Employer) -> None:
+    plan = store.read(
+        lambda tx: tx.execute(
+            "EXPLAIN QUERY PLAN SELECT id FROM job WHERE employer_id = 1 AND search LIKE '%a%' ESCAPE '\\'"
+            " ORDER BY published_at DESC, id DESC LIMIT 10"
+        ).fetchall()
+    )
+    assert "COVERING INDEX ix_job_list" in plan[0][-1]
+    assert len(plan) == 1
+
+
+def test_walking_through_all_jobs_goes_by_id(board, store: Store, employer: Employer) -> None:
+    made = [board.create(status=status) for status in (Status.ACTIVE, Status.DRAFT, Status.ACTIVE)]
+    assert store.read(lambda tx: jobs.after(tx, employer.id, 0, 2)) == made[:2]
+    assert store.read(lambda tx: jobs.after(tx, employer.id, 2, 2)) == made[2:]
+    active = store.read(lambda tx: jobs.after(tx, employer.id, 0, 9, status=Status.ACTIVE))
+    assert active == [made[0], made[2]]
+
+
+# -- what is due -----------------------------------------------------------------------------------------
+
+WEEK = timedelta(days=7)
+
+
+def test_what_is_due_for_refresh(board, store: Store, employer: Employer, clock) -> None:
+    standard = store.write(lambda tx: employers.add(tx, "Standard", unlimited=False))
+    now = clock()
+    due = [
+        board.create(title="8 days", auto_refresh=True, published_at=now - timedelta(days=8)),
+        board.create(title="7 days", auto_refresh=True, published_at=now - WEEK),
+    ]
+    for fields in (
+        {"published_at": now - WEEK + timedelta(microseconds=1)},
+        {"auto_refresh": False},
+        {"status": Status.DRAFT},
+        {"employer_id": standard.id},
+        {"close_date": date(2026, 3, 1)},
+    ):
+        board.create(**{"auto_refresh": True, "published_at": now - WEEK, **fields})
+    assert store.read(lambda tx: jobs.due_refresh(tx, now - WEEK, 100)) == due
+    assert store.read(lambda tx: jobs.due_refresh(tx, now - WEEK, 1)) == due[:1]
+    assert store.read(jobs.next_refresh_due) == now - timedelta(days=1)
+    assert store.read(lambda tx: jobs.next_refresh_due(tx, timedelta(days=10))) == now + timedelta(days=2)
+
+
+def test_without_refreshed_jobs_nothing_is_due(board, store: Store) -> None:
+    board.create()
+    assert store.read(jobs.next_refresh_due) is None
+
+
+def test_the_close_date_is_the_last_live_day(board, store: Store) -> None:
+    today = date(2026, 3, 2)
+    older = board.create(close_date=date(2026, 2, 1))
+    yesterday = board.create(close_date=date(2026, 3, 1))
+    board.create(close_date=today)
+    board.create(close_date=date(2026, 2, 1), status=Status.DRAFT)
+    assert store.read(lambda tx: jobs.due_close(tx, today, 10)) == [older, yesterday]
+    board.archive(older, ArchivedBy.CLOSED, Actor(ActorKind.CLOSE))
+    assert store.read(lambda tx: jobs.due_close(tx, today, 10)) == [yesterday]

@@ -1,0 +1,182 @@
+"""Places: finding shipped ones however they are written, adding others."""
+
+import pytest
+
+from syncd.domain import Employer, JobInput, Place, parse_place
+from syncd.store import Store, employers, place_data, places, upsert
+from syncd.store.apply import apply
+
+FOUND = [
+    ("Montréal, QC", "Montréal, QC"),
+    ("montreal, qc", "Montréal, QC"),
+    ("MONTREAL", "Montréal, QC"),
+    ("Ville de Montréal, QC", "Montréal, QC"),
+    ("Québec", "Québec, QC"),
+    ("Quebec City", "Québec, QC"),
+    ("quebec city, qc", "Québec, QC"),
+    ("London", "London, ON"),
+    ("Windsor", "Windsor, ON"),
+    ("richmond", "Richmond, BC"),
+    ("Aylmer", "Aylmer, QC"),
+    ("Pont Rouge, QC", "Pont-Rouge, QC"),
+    ("Saint-Jérôme, QC", "Saint-Jérôme, QC"),
+    ("St-Jerome, QC", "Saint-Jérôme, QC"),
+    ("St. Jérôme", "Saint-Jérôme, QC"),
+    ("Sainte-Catherine, QC", "Sainte-Catherine, QC"),
+    ("Ste. Catherine, QC", "Sainte-Catherine, QC"),
+    ("St. Catharines, ON", "St. Catharines, ON"),
+    ("Saint Catharines, Ontario", "St. Catharines, ON"),
+    ("Sault Ste. Marie", "Sault Ste. Marie, ON"),
+    ("sault sainte-marie, on", "Sault Ste. Marie, ON"),
+    ("Saint John", "Saint John, NB"),
+    ("Saint-Jean, NB", "Saint John, NB"),
+    ("St. John's", "St. John's, NL"),
+    ("St Johns, NL", "St. John's, NL"),
+    ("St. John’s, NL", "St. John's, NL"),
+    ("Saint-Jean, Terre-Neuve", "St. John's, NL"),
+    ("Sudbury, ON", "Greater Sudbury, ON"),
+    ("trois rivieres", "Trois-Rivières, QC"),
+    ("Saint-Louis-du-Ha! Ha!, QC", "Saint-Louis-du-Ha Ha, QC"),
+    ("100 Mile House", "100 Mile House, BC"),
+    ("Whitehorse, YT", "Whitehorse, YT"),
+    ("Iqaluit", "Iqaluit, NU"),
+]
+
+
+def find(store: Store, employer: Employer, text: str):
+    return store.read(lambda tx: places.find(tx, employer.id, parse_place(text)))
+
+
+@pytest.mark.parametrize(("text", "description"), FOUND)
+def test_a_shipped_place_is_found_however_it_is_written(
+    store: Store, employer: Employer, text: str, description: str
+) -> None:
+    for _ in range(2):  # from the table, then from memory
+        found = find(store, employer, text)
+        assert (found.description, found.type) == (description, "city")
+        assert 0 < found.id < places.FIRST_ADDED
+
+
+@pytest.mark.parametrize("text", ["Montréal, AB", "Nowhereville, ON", "Saint-Jean", "Toront, ON"])
+def test_a_place_that_the_catalogue_lacks_has_no_id_yet(store: Store, employer: Employer, text: str) -> None:
+    found = find(store, employer, text)
+    assert (found.id, found.description) == (0, text)
+
+
+def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
+    store: Store, employer: Employer
+) -> None:
+    def all_of_them(tx):
+        rows = tx.execute("SELECT id, name, province FROM place").fetchall()
+        return [(row, places.find(tx, employer.id, parse_place(f"{row[1]}, {row[2]}"))) for row in rows]
+
+    pairs = store.read(all_of_them)
+    assert len(pairs) > 3000
+    wrong = [(row, found) for row, found in pairs if found.description != f"{row[1]}, {row[2]}"]
+    # a name that differs from another only by an accent or a hyphen gives way to the larger place
+    assert all(places.place_key(row[1]) == places.place_key(found.name) for row, found in wrong)
+    assert len(wrong) < 15
+
+
+def located(store: Store, employer: Employer, *texts: str) -> list[str]:
+    sent = JobInput({"title": "x", "locations": tuple(parse_place(text) for text in texts)})
+    found = store.read(lambda tx: places.locate(tx, employer.id, sent))
+    assert found.fields["title"] == "x"
+    return [place.description for place in found.fields["locations"]]
+
+
+def test_the_same_place_twice_counts_once(store: Store, employer: Employer) -> None:
+    assert located(store, employer, "Montreal", "Toronto", "MONTRÉAL, QC") == ["Montréal, QC", "Toronto, ON"]
+    assert located(store, employer, "Foo Bar, ON", "foo-bar, on", "Foo Bar") == ["Foo Bar, ON", "Foo Bar"]
+
+
+def test_what_sends_no_places_is_left_alone(store: Store, employer: Employer) -> None:
+    for fields in ({"title": "x"}, {"locations": ()}):
+        sent = JobInput(fields)
+        assert store.read(lambda tx, s=sent: places.locate(tx, employer.id, s)) is sent
+
+
+def test_an_added_place_keeps_its_id_and_is_its_employers(board, store: Store, employer: Employer) -> None:
+    other = store.write(lambda tx: employers.add(tx, "Other"))
+
+    def job_at(text: str, who: Employer):
+        place = find(store, who, text)
+        return board.create(employer_id=who.id, locations=(place,)).locations[0]
+
+    first = job_at("Petit-Lac, QC", employer)
+    assert (first.id, first.description) == (places.FIRST_ADDED, "Petit-Lac, QC")
+    assert job_at("PETIT LAC, qc", employer) == first
+    assert job_at("Petit-Lac", employer).id == places.FIRST_ADDED + 1
+    theirs = job_at("petit lac, QC", other)
+    assert (theirs.id, theirs.description) == (places.FIRST_ADDED + 2, "petit lac, QC")
+
+    def names(who: Employer) -> list[int]:
+        return [p.id for p in store.read(lambda tx: places.page(tx, who.id, q="petit-lac"))[1]]
+
+    assert names(employer) == [places.FIRST_ADDED, places.FIRST_ADDED + 1]
+    assert names(other) == [places.FIRST_ADDED + 2]
+    assert store.read(lambda tx: places.get(tx, other.id, first.id)) is None
+    assert store.read(lambda tx: places.get(tx, employer.id, first.id)) == first
+
+
+def test_two_jobs_of_one_batch_share_a_new_place(store: Store, employer: Employer, board) -> None:
+    from syncd.domain import Create
+
+    new = find(store, employer, "Petit-Lac, QC")
+    jobs = board.apply(*(Create(board.job(locations=(new,))) for _ in range(3)))
+    assert {job.locations[0].id for job in jobs} == {places.FIRST_ADDED}
+
+
+def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, board) -> None:
+    new = find(store, employer, "Petit-Lac, QC")
+
+    def fn(tx):
+        from syncd.domain import Actor, ActorKind, Create
+
+        apply(tx, [Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        store.write(fn)
+    assert find(store, employer, "Petit-Lac, QC").id == 0
+
+
+def test_the_catalogue_is_listed_shortest_name_first_in_pages(store: Store, employer: Employer) -> None:
+    total, found = store.read(lambda tx: places.page(tx, employer.id, q="TORONT", page_size=3))
+    assert found[0].name == "Toronto"
+    assert total >= len(found) >= 1
+    assert [len(p.name) for p in found] == sorted(len(p.name) for p in found)
+    whole, first = store.read(lambda tx: places.page(tx, employer.id, page_size=100))
+    _, second = store.read(lambda tx: places.page(tx, employer.id, page=2, page_size=100))
+    assert whole > 3000
+    assert not {p.id for p in first} & {p.id for p in second}
+    assert store.read(lambda tx: places.page(tx, employer.id, q="%")) == (0, [])
+
+
+def test_new_place_data_changes_names_and_removes_nothing(
+    open_store, employer: Employer, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "places_ca.tsv").write_text(
+        "6077243\tMontréal-Neuf\tQC\t9\n7\tNew Place\tON\t5\n", encoding="utf-8"
+    )
+    monkeypatch.setattr(place_data, "files", lambda _package: tmp_path)
+    later = open_store()
+    assert find(later, employer, "Montreal Neuf").id == 6077243
+    assert find(later, employer, "New Place, ON").id == 7
+    assert find(later, employer, "Toronto").id == 6167865
+    assert find(later, employer, "Montréal").id == 0
+
+
+def test_an_upsert_with_an_unknown_place_twice_is_one_job_unchanged(store: Store, employer: Employer) -> None:
+    from syncd.domain import Actor, ActorKind
+
+    sent = JobInput(
+        {"title": "x", "referenceId": "A", "categories": (1,), "locations": (Place("Petit-Lac", "QC"),)}
+    )
+    put = [
+        store.write(lambda tx: upsert.put(tx, employer.id, sent, Actor(ActorKind.KEY, 1))) for _ in range(2)
+    ]
+    assert put[0][0] == put[1][0]
+    assert [created for _, created in put] == [True, False]

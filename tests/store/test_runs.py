@@ -1,0 +1,273 @@
+"""The run log and what a crash needs of it; answers kept for idempotency keys."""
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from syncd.domain import (
+    Actor,
+    ActorKind,
+    ArchivedBy,
+    Employer,
+    FeedWarning,
+    HoldScope,
+    RejectedRow,
+    Run,
+    RunCounts,
+    RunKind,
+    RunState,
+    UnknownValues,
+)
+from syncd.errors import NotFound, Problem
+from syncd.store import Store, feeds, history, keys, replies, results, runs
+
+
+@pytest.fixture
+def feed(store: Store, employer: Employer) -> int:
+    return store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
+
+
+@pytest.fixture
+def begin(store: Store, employer: Employer, feed: int):
+    def fn(file: str = "jobs.xml", claimed: str = "0a-jobs.xml", **options: object) -> Run:
+        return store.write(lambda tx: runs.begin(tx, feed, employer.id, file, 123, claimed, **options))
+
+    return fn
+
+
+@pytest.fixture
+def end(store: Store, clock):
+    def fn(run: Run, state: RunState, **fields: Any) -> Run:
+        run = replace(run, state=state, ended_at=clock(), **fields)
+        store.write(lambda tx: runs.save(tx, run))
+        return run
+
+    return fn
+
+
+def test_a_run_begins_claimed(begin, clock, employer: Employer) -> None:
+    run = begin()
+    assert run == Run(
+        id=1,
+        feed="acme",
+        employer_id=employer.id,
+        employer="Acme Ltd.",
+        kind=RunKind.FILE,
+        state=RunState.CLAIMED,
+        file="jobs.xml",
+        size=123,
+        claimed_at=clock(),
+    )
+    assert begin(kind=RunKind.REVERT).kind is RunKind.REVERT
+
+
+def test_what_is_saved_comes_back(begin, store: Store, clock) -> None:
+    run = begin()
+    run = replace(
+        run,
+        state=RunState.HELD,
+        attempt=2,
+        holds=HoldScope.ARCHIVE,
+        withheld="w",
+        reason="r",
+        sha256="ab" * 32,
+        ended_at=clock() + timedelta(microseconds=1),
+        counts=RunCounts(*range(11)),
+        phases={"read": 0.25, "apply": 1.5},
+    )
+    store.write(lambda tx: runs.save(tx, run))
+    assert store.read(lambda tx: runs.get(tx, run.id)) == run
+
+
+def test_a_run_that_is_not_there_is_not_found(begin, store: Store) -> None:
+    run = begin()
+    run = replace(run, id=99)
+    for call in (
+        lambda tx: runs.get(tx, 99),
+        lambda tx: runs.save(tx, run),
+        lambda tx: runs.resume(tx, 99),
+        lambda tx: runs.feed_of(tx, 99),
+    ):
+        with pytest.raises(NotFound):
+            store.write(call)
+
+
+def test_runs_are_listed_newest_first(begin, store: Store, employer: Employer) -> None:
+    for _ in range(3):
+        begin()
+    other = store.write(lambda tx: feeds.feed_id(tx, "other", employer.id))
+    store.write(lambda tx: runs.begin(tx, other, employer.id, "x.csv", 1, None))
+    assert [run.id for run in store.read(runs.list)] == [4, 3, 2, 1]
+    assert [run.id for run in store.read(lambda tx: runs.list(tx, "acme", 2))] == [3, 2]
+    assert store.read(lambda tx: runs.list(tx, "nobody")) == []
+
+
+def test_the_last_run_in_a_state_and_the_unfinished_ones(begin, end, feed: int, store: Store) -> None:
+    one, two, three, four = begin(), begin(), begin(), begin()
+    end(one, RunState.SUCCEEDED)
+    end(two, RunState.FAILED)
+    three = replace(three, state=RunState.ARCHIVING)
+    store.write(lambda tx: runs.save(tx, three))
+    last = [
+        store.read(lambda tx, s=states: runs.last(tx, feed, s))
+        for states in ([RunState.SUCCEEDED], [RunState.SUCCEEDED, RunState.FAILED], [RunState.HELD], [])
+    ]
+    assert [run and run.id for run in last] == [one.id, two.id, None, None]
+    assert [run.id for run in store.read(runs.unfinished)] == [three.id, four.id]
+
+
+def test_a_run_is_found_by_its_claimed_file(begin, feed: int, store: Store) -> None:
+    run = begin(claimed="ff-jobs.xml")
+    assert store.read(lambda tx: runs.by_claimed(tx, feed, "ff-jobs.xml")) == run
+    assert store.read(lambda tx: runs.by_claimed(tx, feed, "00-jobs.xml")) is None
+    assert store.read(lambda tx: runs.claimed_name(tx, run.id)) == "ff-jobs.xml"
+    assert store.read(lambda tx: runs.feed_of(tx, run.id)) == feed
+
+
+STEPS_BACK = [
+    ([("a", RunState.SUCCEEDED, None)], "a", False),
+    ([("a", RunState.SUCCEEDED, None), ("b", RunState.SUCCEEDED, None)], "a", True),
+    ([("a", RunState.SUCCEEDED, None), ("b", RunState.PARTIAL, None)], "a", True),
+    ([("a", RunState.SUCCEEDED, None), ("b", RunState.FAILED, None)], "a", False),
+    ([("a", RunState.FAILED, None), ("b", RunState.SUCCEEDED, None)], "a", False),
+    ([("a", RunState.HELD, HoldScope.ARCHIVE), ("b", RunState.SUCCEEDED, None)], "a", True),
+    ([("a", RunState.HELD, HoldScope.ALL), ("b", RunState.SUCCEEDED, None)], "a", False),
+    (
+        [("a", RunState.SUCCEEDED, None), ("b", RunState.SUCCEEDED, None), ("a", RunState.SUCCEEDED, None)],
+        "a",
+        False,
+    ),
+    ([("a", RunState.SUCCEEDED, None), ("b", RunState.SUCCEEDED, None)], "c", False),
+    ([], "a", False),
+]
+
+
+@pytest.mark.parametrize(("files", "sha256", "older"), STEPS_BACK)
+def test_a_step_back_in_time_is_seen(  # noqa: PLR0917
+    begin, end, feed: int, store: Store, files: list, sha256: str, older: bool
+) -> None:
+    for content, state, holds in files:
+        end(begin(), state, sha256=content, holds=holds)
+    begin()
+    assert store.read(lambda tx: runs.applied_before(tx, feed, sha256)) is older
+
+
+def test_attempts_that_die_at_the_same_place_are_counted(begin, store: Store) -> None:
+    run = begin()
+
+    def dies_at(place: str | None) -> tuple[int, int]:
+        if place is not None:
+            store.write(lambda tx: runs.set_checkpoint(tx, run.id, place))
+        again, deaths = store.write(lambda tx: runs.resume(tx, run.id))
+        assert again.state is RunState.CLAIMED
+        return again.attempt, deaths
+
+    assert [dies_at(p) for p in ("read 5", "read 5", "read 9", "read 9", "read 9")] == [
+        (2, 1),
+        (3, 2),
+        (4, 1),
+        (5, 2),
+        (6, 3),
+    ]
+    assert [dies_at(None) for _ in range(3)] == [(7, 1), (8, 2), (9, 3)]
+
+
+def test_a_stop_on_request_is_no_death(begin, store: Store) -> None:
+    run = begin()
+    for _ in range(5):
+        store.write(lambda tx: runs.set_checkpoint(tx, run.id, "read 5"))
+        store.write(lambda tx: runs.stopped(tx, run.id))
+        assert store.write(lambda tx: runs.resume(tx, run.id))[1] == 0
+    assert store.read(lambda tx: runs.get(tx, run.id)).attempt == 6
+
+
+def test_rejected_rows_and_warnings_come_back_in_order(begin, store: Store) -> None:
+    run = begin()
+    rows = [
+        RejectedRow(
+            2, 20, "B", (Problem("/title", "required", "no title"), Problem("/x", "unknown_field", "x", "é"))
+        ),
+        RejectedRow(1, None, None, (Problem("", "wrong_type", "no", 5),)),
+    ]
+    warnings = [FeedWarning("duplicate", "twice", 3, "C"), FeedWarning("declared", "fewer")]
+    store.write(
+        lambda tx: (results.add_rejected(tx, run.id, rows), results.add_warnings(tx, run.id, warnings))
+    )
+    assert store.read(lambda tx: list(results.rejected_rows(tx, run.id))) == rows[::-1]
+    assert store.read(lambda tx: list(results.warnings(tx, run.id))) == warnings
+    unknown = UnknownValues({"categories": [("Soudure \ud800", 3), ("é", 1)]}, "[lookup.category]")
+    store.write(lambda tx: results.set_unknown(tx, run.id, unknown))
+    store.write(lambda tx: results.set_unknown(tx, run.id, unknown))
+    found = store.read(lambda tx: results.unknown(tx, run.id))
+    assert found == UnknownValues({"categories": [("Soudure ?", 3), ("é", 1)]}, "[lookup.category]")
+    store.write(lambda tx: results.clear(tx, run.id))
+    assert store.read(lambda tx: results.unknown(tx, run.id)) == UnknownValues({}, "")
+    assert store.read(lambda tx: list(results.rejected_rows(tx, run.id))) == []
+    assert store.read(lambda tx: list(results.warnings(tx, run.id))) == []
+
+
+@pytest.mark.parametrize(
+    "value", [2**70, Decimal("1.50"), {"a": [1]}, "\udcff", b"\xff", float("nan"), object()]
+)
+def test_no_value_of_a_feed_breaks_the_log(begin, store: Store, value: object) -> None:
+    run = begin(file="\udce9.xml", claimed="\udce9")
+    row = RejectedRow(1, 1, "\ud800", (Problem("/\ud800", "wrong_type", "\ud800", value),))
+    store.write(lambda tx: results.add_rejected(tx, run.id, [row]))
+    store.write(lambda tx: results.add_warnings(tx, run.id, [FeedWarning("x", "\ud800", 1, "\ud800")]))
+    [found] = store.read(lambda tx: list(results.rejected_rows(tx, run.id)))
+    assert found.errors[0].code == "wrong_type"
+
+
+def test_what_a_run_changed_is_told_in_order(begin, board, store: Store) -> None:
+    run = begin()
+    actor = Actor(ActorKind.RUN, run.id)
+    job = board.create(reference_id="A")
+    board.archive(job, ArchivedBy.MISSING, actor, run_id=run.id)
+    [change] = store.read(lambda tx: list(history.of_run(tx, run.id)))
+    assert (change.action, change.reference_id, change.job_id, change.before) == (
+        "archived",
+        "A",
+        job.id,
+        {"status": "active"},
+    )
+
+
+def test_a_held_plan_is_kept_until_it_is_settled(begin, store: Store) -> None:
+    run = begin()
+    assert store.read(lambda tx: results.plan(tx, run.id)) is None
+    for payload in (b"\x00one", b"two"):
+        store.write(lambda tx, p=payload: results.set_plan(tx, run.id, p))
+        assert store.read(lambda tx: results.plan(tx, run.id)) == payload
+    store.write(lambda tx: results.set_plan(tx, run.id, None))
+    assert store.read(lambda tx: results.plan(tx, run.id)) is None
+
+
+def test_old_runs_go_but_not_what_is_still_needed(begin, end, store: Store, clock) -> None:
+    old = end(begin(), RunState.SUCCEEDED)
+    store.write(lambda tx: results.add_warnings(tx, old.id, [FeedWarning("x", "y")]))
+    newest_applied = end(begin(), RunState.PARTIAL)
+    end(begin(), RunState.FAILED)
+    held = end(begin(), RunState.HELD, holds=HoldScope.ALL)
+    open_one = begin()
+    clock.forward(days=2)
+    recent = end(begin(), RunState.FAILED)
+    assert store.write(lambda tx: runs.prune(tx, clock() - timedelta(days=1))) == 2
+    assert {r.id for r in store.read(runs.list)} == {newest_applied.id, held.id, open_one.id, recent.id}
+    assert store.read(lambda tx: list(results.warnings(tx, old.id))) == []
+
+
+def test_a_reply_is_kept_for_its_key_and_time(store: Store, employer: Employer, clock) -> None:
+    key, _ = store.write(lambda tx: keys.create(tx, employer.id))
+    reply = replies.Reply(b"d" * 32, 201, {"Location": "/jobs/1"}, b'{"id":1}')
+    since = clock() - timedelta(hours=24)
+    store.write(lambda tx: replies.keep(tx, key.id, "once", reply))
+    assert store.read(lambda tx: replies.find(tx, key.id, "once", since)) == reply
+    assert store.read(lambda tx: replies.find(tx, key.id, "twice", since)) is None
+    assert store.read(lambda tx: replies.find(tx, key.id + 1, "once", since)) is None
+    later = clock() + timedelta(microseconds=1)
+    assert store.read(lambda tx: replies.find(tx, key.id, "once", later)) is None
+    assert store.write(lambda tx: replies.prune(tx, clock())) == 0
+    assert store.write(lambda tx: replies.prune(tx, later)) == 1

@@ -1,0 +1,193 @@
+"""The one upsert, as handlers call it."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from syncd.domain import Actor, ActorKind, Catalogue, Employer, JobInput, Status, check_body
+from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed
+from syncd.store import Store, employers, history, jobs, upsert
+
+BODY = {
+    "title": "Baker",
+    "status": "active",
+    "locations": [{"description": "montreal, qc"}, {"description": "Nowhereville"}],
+    "categories": [{"id": 1}],
+    "positionType": {"id": 1},
+    "description": "<p>Bread.</p>",
+    "applicantRoutingType": {"id": 1},
+    "applicationEmail": "jobs@example.com",
+}
+KEY = Actor(ActorKind.KEY, 1)
+
+
+def sent(**fields: object) -> JobInput:
+    return check_body({**BODY, **fields}, Catalogue.default())
+
+
+def only(**fields: object) -> JobInput:
+    return check_body(fields, Catalogue.default())
+
+
+@pytest.fixture
+def calls(store: Store, employer: Employer):
+    class Calls:
+        def create(self, **fields):
+            return store.write(lambda tx: upsert.create(tx, employer.id, sent(**fields), KEY))
+
+        def put(self, input: JobInput, **options):
+            return store.write(lambda tx: upsert.put(tx, employer.id, input, KEY, **options))
+
+        def update(self, job_id: int, input: JobInput, **options):
+            return store.write(lambda tx: upsert.update(tx, employer.id, job_id, input, KEY, **options))
+
+        def delete(self, job_id: int, **options):
+            store.write(lambda tx: upsert.delete(tx, employer.id, job_id, KEY, **options))
+
+        def delete_reference(self, reference: str):
+            store.write(lambda tx: upsert.delete_reference(tx, employer.id, reference, KEY))
+
+        def stored(self, job_id: int):
+            return store.read(lambda tx: jobs.get(tx, employer.id, job_id))
+
+    return Calls()
+
+
+def test_create_stores_the_job_with_its_places(calls) -> None:
+    job = calls.create(referenceId="A")
+    assert calls.stored(job.id) == job
+    assert [(p.id, p.description) for p in job.locations] == [
+        (6077243, "Montréal, QC"),
+        (1_000_000_000, "Nowhereville"),
+    ]
+
+
+def test_a_second_create_with_a_reference_is_refused(calls) -> None:
+    job = calls.create(referenceId="A")
+    with pytest.raises(DuplicateReference) as refused:
+        calls.create(referenceId="A")
+    assert (refused.value.job_id, refused.value.reference_id) == (job.id, "A")
+    assert calls.create().id == calls.create().id - 1  # none never collides with none
+
+
+def test_the_faults_of_a_body_come_before_the_conflict(calls) -> None:
+    calls.create(referenceId="A")
+    with pytest.raises(Invalid):
+        calls.create(referenceId="A", positionType=None)
+
+
+def test_put_creates_once_and_then_changes_nothing(calls, store: Store, employer: Employer) -> None:
+    job, created = calls.put(sent(referenceId="A"))
+    assert created
+    assert calls.put(sent(referenceId="A")) == (job, False)
+    assert len(store.read(lambda tx: history.of_job(tx, employer.id, job.id))) == 1
+
+
+def test_put_changes_only_what_is_sent(calls) -> None:
+    job, _ = calls.put(sent(referenceId="A"))
+    after, created = calls.put(only(referenceId="A", status="archived"))
+    assert not created
+    assert (after.status, after.title, after.version) == (Status.ARCHIVED, job.title, 2)
+
+
+def test_put_without_a_reference_is_refused(calls) -> None:
+    with pytest.raises(Invalid) as refused:
+        calls.put(sent())
+    assert [(p.pointer, p.code) for p in refused.value.problems] == [("/referenceId", "required")]
+
+
+def test_an_id_in_the_body_must_be_the_job_addressed(calls) -> None:
+    job, _ = calls.put(sent(referenceId="A"))
+    assert calls.put(sent(referenceId="A", id=job.id)) == (job, False)
+    assert calls.update(job.id, only(id=job.id)) == job
+    for call in (
+        lambda: calls.put(sent(referenceId="A", id=job.id + 1)),
+        lambda: calls.put(sent(referenceId="new", id=job.id)),
+        lambda: calls.update(job.id, only(id=job.id + 1)),
+    ):
+        with pytest.raises(Invalid) as refused:
+            call()
+        assert [(p.pointer, p.code) for p in refused.value.problems] == [("/id", "read_only_mismatch")]
+    assert calls.create(id=job.id).id != job.id  # a POST ignores it
+
+
+def test_update_may_take_a_free_reference_and_no_other(calls) -> None:
+    calls.create(referenceId="A")
+    job = calls.create(referenceId="B")
+    assert calls.update(job.id, only(referenceId="C")).reference_id == "C"
+    with pytest.raises(DuplicateReference):
+        calls.update(job.id, only(referenceId="A"))
+    assert calls.update(job.id, only(referenceId="")).reference_id is None
+    assert calls.update(job.id, only(referenceId="B")).reference_id == "B"
+
+
+def test_update_refuses_what_may_not_be(calls) -> None:
+    job = calls.create()
+    with pytest.raises(IllegalTransition):
+        calls.update(job.id, only(status="draft"))
+    with pytest.raises(Invalid):
+        calls.update(job.id, only(positionType=None))
+    assert calls.stored(job.id) == job
+
+
+def test_what_is_not_there_is_not_found(calls, store: Store) -> None:
+    other = store.write(lambda tx: employers.add(tx, "Other"))
+    theirs = store.write(lambda tx: upsert.create(tx, other.id, sent(referenceId="A"), KEY))
+    for call in (
+        lambda: calls.update(theirs.id, only(title="x")),
+        lambda: calls.delete(theirs.id),
+        lambda: calls.delete_reference("A"),
+        lambda: calls.update(99, only(title="x")),
+        lambda: calls.delete(-1),
+    ):
+        with pytest.raises(NotFound):
+            call()
+
+
+def test_delete_removes_by_id_and_by_reference(calls) -> None:
+    one, two = calls.create(referenceId="A"), calls.create(referenceId="B")
+    calls.delete(one.id)
+    calls.delete_reference("B")
+    assert (calls.stored(one.id), calls.stored(two.id)) == (None, None)
+    with pytest.raises(NotFound):
+        calls.delete(one.id)
+
+
+def test_a_precondition_sees_the_job_as_it_is_and_can_refuse(calls) -> None:
+    job = calls.create(referenceId="A")
+    looked = []
+
+    def refuse(current):
+        looked.append(current)
+        raise PreconditionFailed
+
+    for call in (
+        lambda: calls.update(job.id, only(title="x"), check=refuse),
+        lambda: calls.put(only(referenceId="A", title="x"), check=refuse),
+        lambda: calls.put(sent(referenceId="B"), check=refuse),
+        lambda: calls.delete(job.id, check=refuse),
+    ):
+        with pytest.raises(PreconditionFailed):
+            call()
+    assert looked == [job, job, None, job]
+    assert calls.stored(job.id) == job
+
+
+def test_a_race_of_creates_ends_in_one_job(calls, store: Store, employer: Employer) -> None:
+    start = threading.Barrier(32)
+
+    def race(_: int) -> int:
+        start.wait()
+        job, _ = calls.put(sent(referenceId="A", locations=[{"description": "Ghost Lake Village, AB"}]))
+        return job.id
+
+    with ThreadPoolExecutor(32) as pool:
+        assert set(pool.map(race, range(32))) == {1}
+    assert store.read(lambda tx: jobs.count(tx, employer.id)) == 1
+    assert (
+        store.read(
+            lambda tx: tx.execute("SELECT count(*) FROM place WHERE employer_id IS NOT NULL").fetchone()[0]
+        )
+        == 1
+    )

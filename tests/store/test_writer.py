@@ -1,0 +1,386 @@
+"""The writer: one transaction for all that wait, an answer only for what is on disk, each failure its own."""
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
+from syncd.store import Store, Tx, employers
+from syncd.store.facts import prove_writable
+from syncd.store.statement import inserting
+from syncd.store.tables import Setting
+
+PUT = (
+    "INSERT INTO setting (name, value) VALUES (?, 'x') ON CONFLICT (name) DO UPDATE SET value = value || 'x'"
+)
+
+
+def put(name: str) -> Callable[[Tx], str]:
+    def fn(tx: Tx) -> str:
+        tx.execute(PUT, (name,))
+        return name
+
+    return fn
+
+
+def seen(path: Path) -> dict[str, str]:
+    """What another process would see now."""
+    with sqlite3.connect(path) as other:
+        rows = other.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall()
+    other.close()
+    return dict(rows)
+
+
+class Gate:
+    """Holds the writer inside a function, so that others queue up behind it."""
+
+    def __init__(self, store: Store) -> None:
+        self._entered, self._open = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=store.write, args=(self._wait,))
+        self._thread.start()
+        assert self._entered.wait(10)
+
+    def _wait(self, _tx: Tx) -> None:
+        self._entered.set()
+        assert self._open.wait(10)
+
+    def open(self) -> None:
+        self._open.set()
+        self._thread.join()
+
+
+def queued(store: Store, count: int) -> None:
+    """Wait until ``count`` functions wait in the queue."""
+    give_up = threading.Event()
+    for _ in range(2000):
+        if store.waiting_writes >= count:
+            return
+        give_up.wait(0.005)
+    pytest.fail("the writes did not queue up")
+
+
+def together(store: Store, *fns: Callable[[Tx], object]) -> list[object]:
+    """Run ``fns`` as one batch of the writer, in order; results or exceptions."""
+    gate, pool = Gate(store), ThreadPoolExecutor(len(fns))
+    futures = []
+    for number, fn in enumerate(fns, 1):
+        futures.append(pool.submit(store.write, fn))
+        queued(store, number)
+    gate.open()
+    pool.shutdown()
+    return [future.exception() or future.result() for future in futures]
+
+
+def test_what_was_acknowledged_is_seen_by_others(store: Store, path: Path) -> None:
+    store.write(put("t-1"))
+    assert seen(path) == {"t-1": "x"}
+
+
+def test_writes_that_wait_are_committed_together(store: Store, path: Path) -> None:
+    def look(tx: Tx) -> dict[str, str]:
+        mine = dict(tx.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall())
+        return {"inside": mine, "outside": seen(path)}
+
+    one, two, looked = together(store, put("t-1"), put("t-2"), look)
+    assert (one, two) == ("t-1", "t-2")
+    assert looked == {"inside": {"t-1": "x", "t-2": "x"}, "outside": {}}
+    assert seen(path) == {"t-1": "x", "t-2": "x"}
+
+
+async def test_writes_of_one_turn_of_a_loop_are_committed_together(store: Store, path: Path) -> None:
+    async def ask(name: str) -> dict[str, str]:
+        time.sleep(0.002)
+        return await store.write_async(lambda tx: (put(name)(tx), seen(path))[1])
+
+    for turn in range(5):
+        before = seen(path)
+        found = await asyncio.gather(*(ask(f"t-{turn}-{number}") for number in range(8)))
+        assert found == [before] * 8
+    assert len(seen(path)) == 40
+
+
+def test_one_that_raises_before_writing_costs_the_others_nothing(store: Store, path: Path) -> None:
+    runs = []
+
+    def counted(tx: Tx) -> None:
+        runs.append(1)
+        put("t-1")(tx)
+
+    def refuse(tx: Tx) -> None:
+        tx.execute("SELECT * FROM job").fetchall()
+        raise NotFound("job", 7)
+
+    _, error, _ = together(store, counted, refuse, put("t-2"))
+    assert isinstance(error, NotFound)
+    assert seen(path) == {"t-1": "x", "t-2": "x"}
+    assert len(runs) == 1  # nothing had to be run again
+
+
+def test_one_that_raises_after_writing_loses_only_its_own_effects(store: Store, path: Path) -> None:
+    def broken(tx: Tx) -> None:
+        put("t-broken")(tx)
+        put("t-1")(tx)
+        raise ValueError("no")
+
+    first, error, last = together(store, put("t-1"), broken, put("t-2"))
+    assert (first, str(error), last) == ("t-1", "no", "t-2")
+    assert seen(path) == {"t-1": "x", "t-2": "x"}
+
+
+def test_a_statement_that_fails_half_way_leaves_nothing(store: Store, path: Path) -> None:
+    def clash(tx: Tx) -> None:
+        tx.many(inserting(Setting.name, Setting.value), [("t-new", "1"), ("t-1", "2")])
+
+    _, error, _ = together(store, put("t-1"), clash, put("t-2"))
+    assert isinstance(error, sqlite3.IntegrityError)
+    assert seen(path) == {"t-1": "x", "t-2": "x"}
+
+
+def test_a_function_that_ends_the_transaction_harms_nobody_else(store: Store, path: Path) -> None:
+    first, error, last = together(store, put("t-1"), lambda tx: tx.execute("ROLLBACK"), put("t-2"))
+    assert (first, last) == ("t-1", "t-2")
+    assert isinstance(error, StoreBusy)
+    assert seen(path) == {"t-1": "x", "t-2": "x"}
+
+
+def test_many_threads_write_and_every_write_counts_once(store: Store, path: Path) -> None:
+    def fn(number: int) -> None:
+        if number % 7 == 0:
+            with pytest.raises(ZeroDivisionError):
+                store.write(lambda tx: (put(f"t-{number}")(tx), 1 / 0))
+        else:
+            store.write(put(f"t-{number}"))
+
+    with ThreadPoolExecutor(64) as pool:
+        list(pool.map(fn, range(640)))
+    assert seen(path) == {f"t-{n}": "x" for n in range(640) if n % 7}
+
+
+def test_a_function_sees_what_was_written_before_it(store: Store) -> None:
+    added = store.write(lambda tx: employers.add(tx, "Acme"))
+    assert store.write(lambda tx: employers.get(tx, added.id)) == added
+    assert store.read(lambda tx: employers.get(tx, added.id)) == added
+
+
+@pytest.mark.parametrize("door", ["read", "look_up"])
+def test_reads_go_on_while_a_write_is_under_way_and_see_it_once_it_is_acknowledged(
+    store: Store, door: str
+) -> None:
+    ask = getattr(store, door)
+    written, looked = threading.Event(), threading.Event()
+
+    def slow(tx: Tx) -> None:
+        employers.add(tx, "Slow")
+        written.set()
+        assert looked.wait(10)
+
+    thread = threading.Thread(target=store.write, args=(slow,))
+    thread.start()
+    assert written.wait(10)
+    assert ask(employers.all) == []
+    looked.set()
+    thread.join()
+    assert [e.name for e in ask(employers.all)] == ["Slow"]
+
+
+def test_a_look_up_leaves_no_transaction_open(store: Store) -> None:
+    """Else the next one on its connection would see an old moment, and the log could not be folded in."""
+    for count in range(3):
+        for _ in range(2):
+            assert len(store.look_up(employers.all)) == count
+        store.write(lambda tx, n=count: employers.add(tx, f"Number {n}"))
+    with closing(sqlite3.connect(store.database.path)) as other:
+        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+
+
+@pytest.mark.parametrize("door", ["read", "look_up"])
+def test_an_error_of_the_driver_leaves_as_one_of_the_store(store: Store, door: str) -> None:
+    def locked(_tx: Tx) -> None:
+        error = sqlite3.OperationalError("database is locked")
+        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise error
+
+    with pytest.raises(StoreBusy):
+        getattr(store, door)(locked)
+    assert store.read(employers.all) == []
+
+
+def test_a_read_sees_one_moment(store: Store) -> None:
+    def fn(tx: Tx) -> tuple[int, int]:
+        before = len(employers.all(tx))
+        store.write(lambda other: employers.add(other, "Meanwhile"))
+        return before, len(employers.all(tx))
+
+    assert store.read(fn) == (0, 0)
+    assert len(store.read(employers.all)) == 1
+
+
+def test_a_write_that_would_wait_for_another_write_is_told(store: Store) -> None:
+    with pytest.raises(RuntimeError, match="cannot wait for another"):
+        store.write(lambda tx: store.write(put("t-1")))
+    assert store.write(put("t-2")) == "t-2"
+
+
+def test_a_read_cannot_write(store: Store) -> None:
+    with pytest.raises(StoreBusy):
+        store.read(lambda tx: employers.add(tx, "Acme"))
+    assert store.read(employers.all) == []
+
+
+def test_a_read_that_raises_leaves_no_open_snapshot(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError):
+        store.read(lambda tx: 1 / 0)
+    store.write(lambda tx: employers.add(tx, "Acme"))
+    assert len(store.read(employers.all)) == 1
+
+
+async def test_handlers_write_and_read_without_blocking_the_loop(store: Store) -> None:
+    names = [f"E{number}" for number in range(50)]
+    added = await asyncio.gather(*(store.write_async(lambda tx, n=n: employers.add(tx, n)) for n in names))
+    assert sorted(e.id for e in added) == list(range(1, 51))
+    with pytest.raises(NotFound):
+        await store.write_async(lambda tx: employers.get(tx, 99))
+    assert len(await store.read_async(employers.all)) == 50
+    with pytest.raises(NotFound):
+        await store.read_async(lambda tx: employers.get(tx, 99))
+
+
+async def test_a_caller_that_gives_up_does_not_stop_its_write_or_the_writer(store: Store) -> None:
+    gate = Gate(store)
+    task = asyncio.create_task(store.write_async(lambda tx: employers.add(tx, "Gone")))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    gate.open()
+    await store.write_async(lambda tx: employers.add(tx, "Next"))
+    assert [e.name for e in store.read(employers.all)] == ["Gone", "Next"]
+
+
+async def first_and(store: Store, second: Callable[[], None]) -> "asyncio.Task[str]":
+    """A write of this loop that is done once ``second`` has queued what comes after it."""
+    runs, go = threading.Event(), threading.Event()
+
+    def fn(tx: Tx) -> str:
+        runs.set()
+        go.wait(10)
+        return put("t-1")(tx)
+
+    task = asyncio.create_task(store.write_async(fn))
+    await asyncio.to_thread(runs.wait, 10)
+    second()
+    await asyncio.sleep(0)  # the end of this turn, at which the writer is told of more
+    go.set()
+    return task
+
+
+async def test_who_waits_is_told_before_a_thread_writes_for_long(store: Store) -> None:
+    end = threading.Event()
+    task = await first_and(store, lambda: store.begin_write(lambda _tx: end.wait(10)))
+    assert await asyncio.wait_for(task, 5) == "t-1"
+    end.set()
+
+
+async def test_who_waits_is_told_while_the_disk_is_flushed_for_the_next_of_its_loop(
+    store: Store, path: Path
+) -> None:
+    first: list[asyncio.Task[str]] = []
+    later: list[asyncio.Task[str]] = []
+    told = []
+
+    def second(tx: Tx) -> str:
+        time.sleep(0.05)  # in which the loop could hear of the first
+        told.append(first[0].done())
+        assert seen(path) == {"t-1": "x"}
+        return put("t-2")(tx)
+
+    task = await first_and(store, lambda: later.append(asyncio.create_task(store.write_async(second))))
+    first.append(task)
+    assert await asyncio.gather(task, *later) == ["t-1", "t-2"]
+    assert told == [False]
+
+
+@pytest.mark.parametrize("writes", [False, True])
+async def test_who_waits_is_told_although_the_next_write_of_its_loop_fails(
+    store: Store, writes: bool
+) -> None:
+    later: list[asyncio.Task[str]] = []
+
+    def fails(tx: Tx) -> str:
+        if writes:
+            put("t-2")(tx)
+        raise NotFound("job", 1)
+
+    task = await first_and(store, lambda: later.append(asyncio.create_task(store.write_async(fails))))
+    assert await asyncio.wait_for(task, 5) == "t-1"
+    with pytest.raises(NotFound):
+        await asyncio.wait_for(later[0], 5)
+
+
+async def test_more_than_the_queue_takes_is_refused(open_store: Callable[..., Store]) -> None:
+    store = open_store(queue_limit=2)
+    gate = Gate(store)
+    waiting = [asyncio.create_task(store.write_async(put(f"t-{n}"))) for n in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(StoreOverloaded):
+        await store.write_async(put("t-9"))
+    gate.open()
+    assert await asyncio.gather(*waiting) == ["t-0", "t-1"]
+
+
+def test_closing_finishes_what_waits_and_refuses_what_comes(store: Store, path: Path) -> None:
+    gate, pool = Gate(store), ThreadPoolExecutor(3)
+    futures = [pool.submit(store.write, put(f"t-{n}")) for n in range(3)]
+    queued(store, 3)
+    closing = threading.Thread(target=store.close)
+    closing.start()
+    gate.open()
+    closing.join()
+    assert sorted(f.result() for f in futures) == ["t-0", "t-1", "t-2"]
+    assert set(seen(path)) == {"t-0", "t-1", "t-2"}
+    for call in (store.write, store.read):
+        with pytest.raises(StoreClosed):
+            call(employers.all)
+    store.close()
+
+
+def test_a_store_that_another_process_has_locked_is_busy_not_broken(
+    open_store: Callable[..., Store], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("syncd.store.sqlite.database.BUSY_SECONDS", 0.05)
+    store = open_store()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy):
+        store.write(put("t-1"))
+    with pytest.raises(StoreBusy):
+        store.write(prove_writable)
+    assert store.read(employers.all) == []
+    other.execute("ROLLBACK")
+    other.close()
+    store.write(put("t-1"))
+    store.write(prove_writable)
+    assert seen(path) == {"t-1": "x"}
+
+
+def test_a_full_disk_is_busy_and_heals(store: Store, path: Path) -> None:
+    pages = store.write(lambda tx: tx.execute("PRAGMA page_count").fetchone()[0])
+    store.write(lambda tx: tx.execute(f"PRAGMA max_page_count = {pages}").fetchall())
+
+    def large(tx: Tx) -> None:
+        tx.execute("INSERT INTO setting (name, value) VALUES ('t-large', ?)", ("x" * 4_000_000,))
+
+    first, error, last = together(store, put("t-1"), large, put("t-2"))
+    assert (first, last) == ("t-1", "t-2")
+    assert isinstance(error, StoreBusy)
+    assert "full" in str(error)
+    store.write(lambda tx: tx.execute("PRAGMA max_page_count = 1000000").fetchall())
+    store.write(large)
+    assert set(seen(path)) == {"t-1", "t-2", "t-large"}

@@ -1,0 +1,50 @@
+"""Native files in XML and CSV of the rows that ``Board.row`` makes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from tests.sync.board import Row
+
+_ITEMS = {"locations": "location", "categories": "category"}
+_COLUMNS = ("referenceId", "title", "locations", "categories", "positionType", "description", "closeDate",
+            "applicantRoutingType", "applicationEmail")  # fmt: skip
+
+
+def as_xml(rows: Sequence[Row], before: str = "") -> bytes:
+    """Return the rows as XML, with ``before`` in front of the first one."""
+    records = "".join(xml_records(rows))
+    return f'<?xml version="1.0"?>\n<jobs>{before}\n{records}</jobs>\n'.encode()
+
+
+def xml_records(rows: Sequence[Row]) -> list[str]:
+    """Return the element of each row, with the end of its line."""
+    return [f"<job>\n{_members(row)}</job>\n" for row in rows]
+
+
+def _members(values: Row) -> str:
+    return "".join(_element(name, value) for name, value in values.items())
+
+
+def _element(name: str, value: Any) -> str:
+    if isinstance(value, list):
+        content = "".join(_element(_ITEMS[name], item) for item in value)
+    else:
+        content = _members(value) if isinstance(value, dict) else escape(str(value))
+    return f"<{name}>{content}</{name}>"
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """Return the rows as CSV. Catalogue entries are those of ``Board.row``."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for row in rows:
+        place = row["locations"][0]["description"]
+        fields = (row["referenceId"], row["title"], place, 1, 1, row["description"], row.get("closeDate", ""))
+        writer.writerow([*fields, 1, row["applicationEmail"]])
+    return out.getvalue()
