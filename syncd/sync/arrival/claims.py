@@ -100,19 +100,17 @@ class Claims:
                     found.append(claimed)
         return sorted(found, key=lambda file: (file.signature.mtime_ns, file.name))
 
-    def names(self) -> set[str]:
-        """Return the names of all claimed files, locked or not."""
+    def modes(self) -> dict[str, int]:
+        """Return the types and rights of all that has the name of a claimed file, by name."""
         with files.open_subfolder(self.folder, files.CLAIMED) as claims:
-            return {name for name in os.listdir(claims) if files.parse_claim(name)}
+            names = filter(files.parse_claim, sorted(os.listdir(claims)))
+            return {name: files.mode_of(name, claims) for name in names}
 
     def unexpected(self) -> list[UnexpectedFile]:
         """Return what replaced a file in the moment of its claim and is not a file."""
-        with files.open_subfolder(self.folder, files.CLAIMED) as claims:
-            names = filter(files.parse_claim, sorted(os.listdir(claims)))
-            modes = [(name, files.mode_of(name, claims)) for name in names]
         return [
             UnexpectedFile(f"{files.CLAIMED}/{name}", f"{files.kind_of(mode)}: only regular files are taken")
-            for name, mode in modes
+            for name, mode in self.modes().items()
             if mode and not stat.S_ISREG(mode)
         ]
 

@@ -15,6 +15,7 @@ from syncd.sync import files
 from syncd.sync.arrival.claims import COPY
 
 _LOCK = ".lock"
+_LOCK_FLAGS = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 #: Seconds after which no process is still writing a draft.
 _OLD = 60.0
 
@@ -47,13 +48,13 @@ def tidy(folder: Path) -> None:
         names = os.listdir(claims)
         live = {parsed[0] for parsed in map(files.parse_claim, names) if parsed}
         for name in names:
-            if name.startswith(COPY) or _is_old_draft(name, claims) or _is_abandoned(name, live):
+            if name.startswith(COPY) or _is_abandoned(name, live, claims):
                 files.discard(claims, name)
 
 
 def _open_lock(folder: Path, claims: int) -> int:
     try:
-        fd = files.open_or_make(_LOCK, claims)
+        fd = os.open(_LOCK, _LOCK_FLAGS, 0o600, dir_fd=claims)
         if stat.S_ISREG(os.fstat(fd).st_mode):
             return fd
         os.close(fd)
@@ -64,13 +65,11 @@ def _open_lock(folder: Path, claims: int) -> int:
     raise UnusableFolder(folder / files.CLAIMED / _LOCK, why)
 
 
-def _is_old_draft(name: str, claims: int) -> bool:
+def _is_abandoned(name: str, live: set[str], claims: int) -> bool:
+    """Return whether it is an old draft, or a note or scratch file of a claimed file that is gone. ``live``: the digits of
+    the claimed files that are there."""
+    if not name.startswith(files.DRAFT):
+        return name[9:].startswith((".rejected.", ".filing-")) and name[1:9] not in live
     with suppress(FileNotFoundError):
-        if name.startswith(files.DRAFT):
-            return time.time() - os.stat(name, dir_fd=claims, follow_symlinks=False).st_mtime > _OLD
+        return time.time() - os.stat(name, dir_fd=claims, follow_symlinks=False).st_mtime > _OLD
     return False
-
-
-def _is_abandoned(name: str, live: set[str]) -> bool:
-    """Return whether it is a note or scratch file of a claimed file that is gone. ``live``: the digits of those there."""
-    return name[9:].startswith((".rejected.", ".filing-")) and name[1:9] not in live

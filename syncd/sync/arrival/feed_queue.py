@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from syncd.domain import Run
 from syncd.sync.arrival.claims import Claimed, Claims
@@ -11,7 +10,7 @@ from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
 from syncd.sync.arrival.feed_folder import feed_lock, make_folders, tidy
 from syncd.sync.arrival.inbox import Candidate, Inbox, UnexpectedFile
-from syncd.sync.arrival.recovery import fail_lost_runs, left_behind
+from syncd.sync.arrival.recovery import Delivery, fail_lost_runs, left_behind
 from syncd.sync.arrival.settling import Settling
 from syncd.sync.arrival.sweep import sweep
 from syncd.sync.files import display_name
@@ -21,18 +20,6 @@ from syncd.sync.run import Feed
 ELSEWHERE, SWEEP = 1.0, 60.0
 #: What the beginning of a file of corrected rows has.
 _MARK = b"syncd_errors"
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A file that waits for its turn: in the feed's folder, or claimed, with a run that has not begun to read or none."""
-
-    file: Candidate | Claimed
-    run: Run | None = None
-
-    @property
-    def age(self) -> tuple[int, str]:
-        return self.file.signature.mtime_ns, self.file.name
 
 
 class FeedQueue:
@@ -86,8 +73,7 @@ class FeedQueue:
             for claimed, run in left.cut_off:
                 self._ctx.check_stop()
                 yield runner.deliver(claimed, run)
-            waiting = [Delivery(*found) for found in left.waiting]
-            waiting += [Delivery(candidate) for candidate in self._complete()]
+            waiting = [*left.waiting, *map(Delivery, self._complete())]
             yield from self._run_in_turn(feed, runner, waiting)
         finally:
             for claimed in orphans:

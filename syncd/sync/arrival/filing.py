@@ -72,8 +72,8 @@ class _Attempt:
 
     def place(self, reports: Mapping[str, bytes], placed: Callable[[], None]) -> str:
         """Move all of it to the first of the names 42-jobs.xml, 42.2-jobs.xml, … that is free; return that name."""
-        first = self._last_tried()
-        if first is not None:
+        first = max((copy for _name, copy in self._notes()), default=None)
+        if first is not None:  # an earlier attempt died
             self._take_over(self._stem(first), reports)
         self._gather(reports)
         for copy in range(first or 1, (first or 1) + NAMES):
@@ -131,12 +131,9 @@ class _Attempt:
     # -- notes -------------------------------------------------------------------------------------
 
     def _notes(self) -> list[tuple[str, int]]:
+        """Return the names of the notes, and the number of the name that each attempt tried."""
         found = [(name, _NOTE.fullmatch(name)) for name in os.listdir(self._claims)]
         return [(name, int(note[2])) for name, note in found if note and note[1] == self._token]
-
-    def _last_tried(self) -> int | None:
-        """Return the number of the last name that an earlier attempt, which died, has tried."""
-        return max((copy for _name, copy in self._notes()), default=None)
 
     def _note(self, copy: int) -> None:
         with suppress(FileExistsError):

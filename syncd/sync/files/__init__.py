@@ -7,7 +7,6 @@ from syncd.sync.files.descriptors import (
     descriptor_path,
     kind_of,
     mode_of,
-    open_or_make,
     open_regular,
     try_lock,
 )
@@ -68,7 +67,6 @@ __all__ = [
     "never_taken",
     "open_folder",
     "open_folder_in",
-    "open_or_make",
     "open_regular",
     "open_subfolder",
     "other_file_system",

@@ -49,11 +49,6 @@ def open_regular(name: str, folder: int) -> int | None:
     return None
 
 
-def open_or_make(name: str, folder: int) -> int:
-    """Open what lies under ``name`` for reading; make an empty file if there is nothing. Raises OSError."""
-    return os.open(name, _FLAGS | os.O_CREAT, 0o600, dir_fd=folder)
-
-
 def try_lock(fd: int) -> bool:
     """Return whether this process now has the file's lock. On a file system without locks it always has: the lock of
     the feed must do there."""
