@@ -89,7 +89,7 @@ class _Attempt:
             except FileExistsError:
                 continue
             return stem
-        why = f"has something under each name that run {self._run_id} could use: remove it"
+        why = f"already has each name that run {self._run_id} could use: remove what has them"
         raise UnusableFolder(self._place, why)
 
     def clean(self) -> None:

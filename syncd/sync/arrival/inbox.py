@@ -110,7 +110,7 @@ class Inbox:
             why = f"it cannot be opened: {error.strerror}; syncd's user needs to read it"
             return UnexpectedFile(files.display_name(name), why)
         if fd is None:
-            return Waiting("it has just gone", 0.0)
+            return Waiting("it is gone", 0.0)
         try:
             return None if self._marker else self._settling.in_use(name, fd)
         finally:
@@ -120,4 +120,4 @@ class Inbox:
 def unexpected_in(drop: Path, feeds: set[str]) -> list[UnexpectedFile]:
     """Return what lies directly in the drop folder and belongs to no feed. Hidden files and a README may lie there."""
     names = (n for n in sorted(os.listdir(drop)) if n not in feeds and not n.startswith((".", "README")))
-    return [UnexpectedFile(files.display_name(name), "it is in no feed's folder") for name in names]
+    return [UnexpectedFile(files.display_name(name), "it is not in the folder of a feed") for name in names]

@@ -62,7 +62,7 @@ def left_behind(
 def fail_lost_runs(ctx: ArrivalContext, feed: Feed, claims: Claims) -> Iterator[Run]:
     """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""
     there = claims.modes()
-    why = "its file has gone from .claimed/ before the run ended"
+    why = "its file was removed from .claimed/ before the run ended"
     for run, name in ctx.store.read(lambda tx: _unfinished(tx, feed)):
         if name is not None and name not in there:
             failed = ended_without_importer(ctx, run, RunState.FAILED, why)

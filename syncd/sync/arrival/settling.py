@@ -44,7 +44,7 @@ class Settling:
         age = self._monotonic() - self._seen[name][1]
         match lease.ask(fd):
             case Lease.WRITING:
-                return Waiting("somebody has it open for writing", max(self._settle, 0.5))
+                return Waiting("a process has it open for writing", max(self._settle, 0.5))
             case Lease.REFUSED if age < max(self._settle, WITHOUT_LEASE):
                 return Waiting("it is settling", max(self._settle, WITHOUT_LEASE) - age)
         return None

@@ -130,4 +130,4 @@ def _forbidden(place: Path, what: str, error: OSError) -> UnusableFolder:
 
 def other_file_system(place: Path) -> UnusableFolder:
     """Return the error for a folder inside a feed's that files cannot be renamed into."""
-    return UnusableFolder(place, f"is on another file system than {place.parent}: a feed needs one for all")
+    return UnusableFolder(place, f"is on another file system than {place.parent}; a feed's folders must be on the same one")

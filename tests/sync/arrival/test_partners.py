@@ -574,7 +574,7 @@ def test_a_folder_inside_it_may_not(yard: Yard, name: str) -> None:
     assert done.returncode == 0, done.stderr
     states, left, degraded, waiting = json.loads(done.stdout.splitlines()[-1])
     assert (states, waiting) == ([], None)
-    why = f"is on another file system than {feed.folder}: a feed needs one for all"
+    why = f"is on another file system than {feed.folder}; a feed's folders must be on the same one"
     assert degraded == {"acme": f"{feed.folder / name} {why}"}
     assert "jobs.json" in left, "nothing was begun that could not be filed"
 

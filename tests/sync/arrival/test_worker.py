@@ -222,7 +222,7 @@ def test_the_values_that_nothing_knows_are_in_both_reports_ready_to_be_pasted(ya
     [run] = yard.work()
     told = json.loads((done / "2-jobs.csv.report.json").read_text())
     assert (run.counts.rejected, told["unknownValues"], told["lookupToml"]) == (0, {}, "")
-    assert "Values that nothing knows" not in (done / "2-jobs.csv.report.html").read_text()
+    assert "Unknown values" not in (done / "2-jobs.csv.report.html").read_text()
 
 
 def test_names_that_are_not_utf_8_are_run_like_any_other(yard: Yard) -> None:
@@ -429,7 +429,7 @@ def test_a_claimed_file_that_vanished_ends_its_run(yard: Yard) -> None:
     yard.ticker.now += 60
     yard.worker.tick()
     assert yard.states() == ["failed"]
-    assert "has gone" in yard.runs()[0].reason
+    assert "was removed" in yard.runs()[0].reason
 
 
 # -- death and resurrection -------------------------------------------------------------------------

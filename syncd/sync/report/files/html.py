@@ -41,12 +41,12 @@ _ENV = Environment(
 _STATES = {
     "claimed": ("wait", "The file is about to be read"),
     "reading": ("wait", "The file is being read"),
-    "applying": ("wait", "The rows are going in"),
+    "applying": ("wait", "The rows are being written"),
     "archiving": ("wait", "Jobs that are no longer in the file are being archived"),
     "succeeded": ("good", "Every row went in"),
-    "partial": ("warn", "Some rows were not taken, all others went in"),
+    "partial": ("warn", "Some rows were rejected; all others went in"),
     "failed": ("bad", "Nothing of this file could be used"),
-    "unchanged": ("good", "The same as last time: there was nothing to do"),
+    "unchanged": ("good", "The same file as last time: there was nothing to do"),
     "superseded": ("calm", "Not run: a newer file took its place"),
     "rejected": ("calm", "Declined by a person"),
 }
