@@ -109,7 +109,10 @@ class Claims:
     def unexpected(self) -> list[UnexpectedFile]:
         """Return what replaced a file in the moment of its claim and is not a file."""
         return [
-            UnexpectedFile(f"{files.CLAIMED}/{name}", f"{files.kind_of(mode)}: only regular files are taken")
+            UnexpectedFile(
+                f"{files.CLAIMED}/{files.display_name(name)}",
+                f"{files.kind_of(mode)}: only regular files are taken",
+            )
             for name, mode in self.modes().items()
             if mode and not stat.S_ISREG(mode)
         ]

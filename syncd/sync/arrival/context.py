@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from syncd.domain import Run
 from syncd.store import Store, Tx
 from syncd.sync.arrival.retry import retried
-from syncd.sync.run import Importer, Stopped
+from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
 
 T = TypeVar("T")
+
+
+class FileImporter(Protocol):
+    """What is needed of the importer: to take a stored run to its end."""
+
+    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +27,7 @@ class ArrivalContext:
     there. ``ended`` is called with each run that has its outcome."""
 
     store: Store
-    importer: Importer
+    importer: FileImporter
     monotonic: Callable[[], float]
     sleep: Callable[[float], None]
     stop: Callable[[], bool]

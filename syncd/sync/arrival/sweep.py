@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import stat
 from collections import defaultdict
-from contextlib import suppress
 from pathlib import Path
 
 from syncd.domain import Run, RunState
@@ -41,8 +40,8 @@ def filed_files(feed: Path) -> list[tuple[int, Path]]:
 
 
 def _remove(path: Path) -> None:
-    with files.open_subfolder(path.parent.parent, path.parent.name) as folder, suppress(FileNotFoundError):
-        os.unlink(path.name, dir_fd=folder)
+    with files.open_subfolder(path.parent.parent, path.parent.name) as folder:
+        files.discard(folder, path.name)
 
 
 def _old(tx: Tx, feed: Feed, numbers: list[int]) -> list[Run]:

@@ -15,13 +15,13 @@ from syncd.errors import FeedError, StoreClosed, SyncdError, UnusableFolder
 from syncd.logs import Event
 from syncd.store import Store
 from syncd.sync.arrival.claims import copy_in
-from syncd.sync.arrival.context import ArrivalContext
+from syncd.sync.arrival.context import ArrivalContext, FileImporter
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
 from syncd.sync.arrival.feed_folder import feed_lock, make_folders
 from syncd.sync.arrival.feed_queue import ELSEWHERE, FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
 from syncd.sync.arrival.retry import can_pass, pause
-from syncd.sync.run import Feed, Importer, Progress, Stopped
+from syncd.sync.run import Feed, Progress, Stopped
 
 log = structlog.get_logger("syncd.sync")
 
@@ -84,7 +84,7 @@ class Worker:
         self,
         store: Store,
         feeds: Mapping[str, Feed],
-        importer: Importer,
+        importer: FileImporter,
         *,
         unusable: Collection[str] = (),
         drop: Path | None = None,

@@ -119,7 +119,7 @@ def _close_to_others(fd: int, place: Path) -> None:
 def _check_owner(fd: int, place: Path) -> None:
     owner, user = os.fstat(fd).st_uid, os.geteuid()
     if owner != user:
-        why = f"belongs to the user {owner}, not to syncd's user {user}: remove it, and syncd makes its own"
+        why = f"belongs to the user {owner}, not to syncd's user {user}: chown it, or remove it and syncd makes its own"
         raise UnusableFolder(place, why)
 
 
@@ -130,4 +130,6 @@ def _forbidden(place: Path, what: str, error: OSError) -> UnusableFolder:
 
 def other_file_system(place: Path) -> UnusableFolder:
     """Return the error for a folder inside a feed's that files cannot be renamed into."""
-    return UnusableFolder(place, f"is on another file system than {place.parent}; a feed's folders must be on the same one")
+    return UnusableFolder(
+        place, f"is on another file system than {place.parent}; a feed's folders must be on the same one"
+    )
