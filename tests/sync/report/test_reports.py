@@ -177,7 +177,7 @@ def test_a_held_run_lists_the_jobs_that_would_be_archived(board: Board, feed: Fe
     assert "<i>Baker</i>" in shown.words
     assert "i" not in shown.tags
     assert shown.words.count("not in the file") == 2
-    assert shown.words.count("its own row ends it") == 1
+    assert shown.words.count("by the date of its own row") == 1
     assert "more:" not in shown.words
     assert "stays" not in shown.words
 
