@@ -53,7 +53,7 @@ IMPURE = {
     "subprocess",
 }
 #: Packages that other packages use through their face alone, with all that lies in them.
-FACES = ("syncd.config", "syncd.feeds", "syncd.service", "syncd.sync", "syncd.web")
+FACES = ("syncd.config", "syncd.feeds", "syncd.service", "syncd.store", "syncd.sync", "syncd.web")
 #: Packages in which no circle is left.
 ACYCLIC = (
     "syncd.api",
@@ -61,6 +61,7 @@ ACYCLIC = (
     "syncd.domain",
     "syncd.feeds",
     "syncd.service",
+    "syncd.store",
     "syncd.sync",
     "syncd.web",
 )

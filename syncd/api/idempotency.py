@@ -18,7 +18,6 @@ from aiohttp import web
 
 from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.store import Tx, replies
-from syncd.store.replies import Reply
 from syncd.web import Refusal
 
 HEADER, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
@@ -35,7 +34,7 @@ class Once:
     digest: bytes
 
     def keep(self, tx: Tx, status: int, headers: dict[str, str], body: bytes) -> None:
-        replies.keep(tx, self.key_id, self.name, Reply(self.digest, status, headers, body))
+        replies.keep(tx, self.key_id, self.name, replies.Reply(self.digest, status, headers, body))
 
 
 def name_of(request: web.Request) -> str | None:

@@ -20,17 +20,16 @@ from syncd.domain import (
     HEADER_MEMBERS,
     JOB_MEMBERS,
     SALARY_MEMBERS,
+    SHOWN_MEMBERS,
     Catalogue,
-    CatalogueEntry,
     Employer,
     FieldKind,
     Job,
     JobField,
     Location,
-    SalaryPeriod,
     exact,
 )
-from syncd.store.jobs import Header, Shown
+from syncd.store import jobs
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -43,17 +42,16 @@ class CatalogueShapes(dict[int | None, Shape | None]):
     """The objects of one catalogue by id. An id that the configuration no longer has is shown without a name rather
     than not at all."""
 
-    def __init__(self, entries: Mapping[int, CatalogueEntry | SalaryPeriod]) -> None:
-        super().__init__({id: catalogue_shape(entry) for id, entry in entries.items()})
+    def __init__(self, catalogue: Catalogue, name: str) -> None:
+        members = ("id", *SHOWN_MEMBERS[name])
+        entries = catalogue.entries(name).items()
+        super().__init__(
+            {id: {member: getattr(entry, member) for member in members} for id, entry in entries}
+        )
         self[None] = None
 
     def __missing__(self, id: int) -> Shape:
         return {"id": id, "name": ""}
-
-
-def catalogue_shape(entry: CatalogueEntry | SalaryPeriod) -> Shape:
-    unit = {"unit": entry.unit} if isinstance(entry, SalaryPeriod) else {}
-    return {"id": entry.id, "name": entry.name, **unit}
 
 
 Catalogues = Mapping[str, CatalogueShapes]
@@ -105,18 +103,18 @@ class Renderer:
     """Renders with the names of one catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        entries = {resource.catalogue: catalogue.entries(resource.catalogue) for resource in CATALOGUES}
-        shapes = {name: CatalogueShapes(found) for name, found in entries.items()}
-        self._job, self._header = (
-            _object(JOB_MEMBERS, FIELDS, shapes),
-            _object(HEADER_MEMBERS, FIELDS, shapes),
-        )
-        self._lists = {name: _offered(found) for name, found in entries.items()}
-        self._entries = {
-            name: {id: encode(shapes[name][id]) for id in found} for name, found in entries.items()
-        }
+        shapes = {r.catalogue: CatalogueShapes(catalogue, r.catalogue) for r in CATALOGUES}
+        self._job = _object(JOB_MEMBERS, FIELDS, shapes)
+        self._header = _object(HEADER_MEMBERS, FIELDS, shapes)
+        self._lists: dict[str, bytes] = {}
+        self._entries: dict[str, dict[int, bytes]] = {}
+        for name, shape in shapes.items():
+            entries = catalogue.entries(name)
+            offered = [shape[id] for id, entry in entries.items() if not entry.retired]
+            self._lists[name] = encode({"data": offered})
+            self._entries[name] = {id: encode(shape[id]) for id in entries}
 
-    def job(self, job: Job | Shown, employer: Employer) -> bytes:
+    def job(self, job: Job | jobs.Shown, employer: Employer) -> bytes:
         """A whole Job (docs/specification.md 2.1). Of the two application addresses only the one in force is shown."""
         shape = self.shape(job, employer)
         for address in ADDRESSES:
@@ -124,13 +122,15 @@ class Renderer:
                 setattr(shape, address.name, None)
         return encode(shape)
 
-    def shape(self, job: Job | Shown, employer: Employer) -> Any:
+    def shape(self, job: Job | jobs.Shown, employer: Employer) -> Any:
         """The same, not yet bytes, with both addresses: a struct with the members of a Job."""
         shape = self._job(job)
         shape.employer = {"id": employer.id, "name": employer.name}
         return shape
 
-    def page(self, jobs: Iterable[Header | Job], employer: Employer, paging: Mapping[str, object]) -> bytes:
+    def page(
+        self, jobs: Iterable[jobs.Header | Job], employer: Employer, paging: Mapping[str, object]
+    ) -> bytes:
         """One page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
         data = [self._header(job) for job in jobs]
@@ -151,8 +151,3 @@ class Renderer:
 
     def locations(self, places: Iterable[Location], paging: Mapping[str, object]) -> bytes:
         return encode({"data": list(places), "paging": paging})
-
-
-def _offered(entries: Mapping[int, CatalogueEntry | SalaryPeriod]) -> bytes:
-    """The list of those that are not retired."""
-    return encode({"data": [catalogue_shape(entry) for entry in entries.values() if not entry.retired]})

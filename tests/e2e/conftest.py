@@ -28,7 +28,7 @@ from syncd.api.context import CONTEXT
 from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.store import Store
-from tests.api.conftest import Answer, contract_of
+from tests.api.contract import Answer, contract_of
 
 PATIENCE = 60.0  # seconds; only a hanging daemon ever waits for so long
 HEADER = ["referenceId", "title", "locations", "categories", "positionType", "description"]

@@ -1,13 +1,13 @@
 """The operator's own address: health, metrics for whoever has the token, and refusals like those of the API."""
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
+from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd.service.operator import make_operator_app
 
 
 @pytest.fixture
-async def operator():
+async def operator(aiohttp_client: AiohttpClient):
     state = {"ready": True, "store": "ok"}
 
     async def readiness():
@@ -18,9 +18,9 @@ async def operator():
     def render(accept):
         return "text/plain", f"for {accept}".encode()
 
-    async with TestClient(TestServer(make_operator_app(readiness, render, "hush-hush"))) as client:
-        client.state = state
-        yield client
+    client = await aiohttp_client(make_operator_app(readiness, render, "hush-hush"))
+    client.state = state
+    return client
 
 
 async def test_health_is_told_and_decides_the_status(operator):

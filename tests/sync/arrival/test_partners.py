@@ -21,7 +21,7 @@ from structlog.testing import capture_logs
 from syncd.domain import Run, RunState
 from syncd.errors import NotFound
 from syncd.sync.arrival.inbox import Inbox
-from syncd.sync.files import Claimed, Scan
+from syncd.sync.files import Claimed, Scan, placing
 from syncd.sync.run import Feed, SourceFile, approval
 from syncd.sync.run.source import sha256
 from tests.sync.arrival.arrivals import WORKER_PROGRAM, Arrival, Died, claims, names, partly_rejected
@@ -169,6 +169,21 @@ def test_what_has_the_name_of_a_file_of_a_run_stays_and_the_run_takes_another_na
     assert json.loads((feed.folder / "done" / "1.2-jobs.json.report.json").read_text())["id"] == 1
     assert claims(feed) == []
     assert arrival.worker.waiting is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_replaced_on_a_file_system_that_cannot_exclude_it(
+    arrival: Arrival, private_file: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placing, "_renameat2", None)  # as on NFS
+    feed = arrival.feed()
+    arrival.worker.tick()
+    things = [feed.folder / "done" / "1-jobs.json.report.html", feed.folder / "done" / "1.2-jobs.json"]
+    before = [put_thing(thing, kind, private_file) for thing in things]
+    arrival.drop(feed, partly_rejected())
+    arrival.run_files()
+    assert [state_of(thing) for thing in things] == before
+    assert filed(feed, "done", 1) == ["1.3-jobs.json", ".rejected.json", ".report.html", ".report.json"]
 
 
 @pytest.mark.parametrize("kind", ["link", "FIFO", "folder"])

@@ -1,0 +1,265 @@
+"""Decisions become rows. The only writer of jobs, their totals and their history; decides
+nothing itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple, overload
+
+import sqlalchemy as sa
+from msgspec.structs import replace
+from sqlmodel import col
+
+from syncd.domain import (
+    CHANGEABLE,
+    Actor,
+    ActorKind,
+    Archive,
+    ArchivedBy,
+    Change,
+    Create,
+    Delete,
+    Job,
+    Location,
+    Place,
+    Status,
+    Unchanged,
+    Update,
+    unique_locations,
+)
+from syncd.domain.flat import NewJob
+from syncd.store import history, job_columns, places
+from syncd.store.codec import micros
+from syncd.store.statement import Statement, adding, deleting, inserting, matching, updating
+from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, JobTotal
+from syncd.store.tx import StaleDecision, Tx
+
+_HISTORY = inserting(HistoryRow)
+TOTAL = adding(JobTotal)
+_TOUCH = updating(FeedJob.touched, FeedJob.active, where=[FeedJob.job_id])
+_FOLLOW = updating(FeedJob.job_version, where=[FeedJob.job_id], was=[FeedJob.job_version])
+_DISTURB = Statement(
+    sa.update(FeedRow)
+    .where(col(FeedRow.id).in_(sa.select(col(FeedJob.feed_id)).where(*matching(FeedJob.job_id))))
+    .values({FeedRow.disturbed: True}),
+    order=("job_id",),
+)
+_DELETE = deleting(JobRow.id, JobRow.version)
+
+
+class Inserted(NamedTuple):
+    """What is told of a NewJob that was inserted: attributes as in Job."""
+
+    id: int
+    employer_id: int
+    reference_id: str | None
+    status: Status
+    version: int = 1
+
+
+Stored = Job | Inserted
+
+
+@overload
+def apply(tx: Tx, changes: Sequence[Change], actor: Actor, *, run_id: int | None = None) -> list[Job]: ...
+
+
+@overload
+def apply(
+    tx: Tx, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
+) -> list[Stored]: ...
+
+
+def apply(
+    tx: Tx, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
+) -> Sequence[Stored]:
+    """Write decisions: the only way to change a job. Returns the jobs as stored, in the order of ``changes`` (of a
+    Delete the job that went, of a NewJob only what is told of it).
+
+    Unknown places are added, totals and history kept, versions raised; an ``Unchanged`` writes nothing.
+    Raises StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile:
+    then all effects of the function that called must be given up (let the error out).
+    """
+    stored = _results(tx, changes)
+    try:
+        for kind, group in groupby(zip(changes, stored, strict=True), key=lambda pair: _kind(pair[0])):
+            _WRITE[kind](tx, list(group), actor)
+    except tx.conflicts as error:
+        raise StaleDecision(_culprit(changes)) from error
+    _keep_totals(tx, changes, stored)
+    _keep_history(tx, changes, stored, actor, run_id)
+    return stored
+
+
+def _kind(change: Change | NewJob) -> type:
+    return Update if isinstance(change, Archive) else type(change)
+
+
+def _culprit(changes: Sequence[Change | NewJob]) -> int:
+    """The id of the job that moved; known only where the batch is one change, else 0."""
+    first = changes[0]
+    return first.before.id if len(changes) == 1 and isinstance(first, (Update, Archive, Delete)) else 0
+
+
+def _results(tx: Tx, changes: Sequence[Change | NewJob]) -> list[Stored]:
+    """The jobs as they will be stored: with ids, versions and places."""
+    count = sum(type(change) in (NewJob, Create) for change in changes)
+    ids = iter(tx.next_ids("job", count)) if count else iter(())
+    stored: list[Stored] = []
+    job: Stored
+    for change in changes:
+        if isinstance(change, NewJob):
+            job = Inserted(next(ids), change.employer_id, change.reference_id, change.status)
+        elif isinstance(change, Create):
+            job = replace(_placed(tx, change.job), id=next(ids), version=1)
+        elif isinstance(change, (Update, Archive)):
+            before = change.before
+            job = replace(_placed(tx, change.job), id=before.id, version=before.version + 1)
+        else:
+            job = change.before if isinstance(change, Delete) else change.job
+        stored.append(job)
+    return stored
+
+
+def _placed(tx: Tx, job: Job) -> Job:
+    if all(place.id for place in job.locations):
+        return job
+    return replace(job, locations=places.add_unknown(tx, job.employer_id, job.locations))
+
+
+_Pairs = list[tuple[Any, Any]]
+
+
+def _insert(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
+    tx.many(job_columns.INSERT, [job_columns.row_of(job) for _, job in pairs])
+
+
+def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
+    at = micros(tx.now.instant)
+    located: dict[tuple[int, tuple[Place, ...]], str] = {}  # the places of a batch are few
+
+    def where(new: NewJob, job: Inserted) -> str:
+        key = job.employer_id, new.places
+        found = located.get(key)
+        if found is None:
+            found = located[key] = job_columns.locations_json(_located(tx, *key))
+        return found
+
+    tx.many(
+        job_columns.INSERT,
+        [job_columns.inserted(job.id, job.version, at, where(new, job), new.values) for new, job in pairs],
+    )
+
+
+def _located(tx: Tx, employer_id: int, sent: tuple[Place, ...]) -> tuple[Location, ...]:
+    return places.add_unknown(tx, employer_id, unique_locations(places.find_all(tx, employer_id, sent)))
+
+
+def _update(tx: Tx, pairs: _Pairs, actor: Actor) -> None:
+    updates = (job_columns.update_of(change.before, job) for change, job in pairs)
+    for statement, some in groupby(updates, key=itemgetter(0)):
+        values = [value for _, value in some]
+        if tx.many(statement, values) != len(values):
+            raise StaleDecision(_culprit([change for change, _ in pairs]))
+    if actor.kind is ActorKind.REFRESH:
+        tx.many(_FOLLOW, [(job.version, job.id, job.version - 1) for _, job in pairs])
+    else:
+        tx.many(_TOUCH, [(True, job.status is Status.ACTIVE, job.id) for _, job in pairs])
+
+
+def _delete(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
+    tx.many(_DISTURB, [(job.id,) for _, job in pairs])
+    gone = [(job.id, job.version) for _, job in pairs]
+    if tx.many(_DELETE, gone) != len(gone):
+        raise StaleDecision(_culprit([change for change, _ in pairs]))
+
+
+def _nothing(_tx: Tx, _pairs: _Pairs, _actor: Actor) -> None:
+    """An Unchanged is no write."""
+
+
+_WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
+    NewJob: _insert_flat,
+    Create: _insert,
+    Update: _update,
+    Delete: _delete,
+    Unchanged: _nothing,
+}
+
+
+def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored]) -> None:
+    totals: dict[tuple[int, str], int] = defaultdict(int)
+    for change, job in zip(changes, stored, strict=True):
+        if isinstance(change, (Update, Archive)) and change.before.status is job.status:
+            continue
+        if isinstance(change, (Update, Archive, Delete)):
+            totals[change.before.employer_id, change.before.status.value] -= 1
+        if isinstance(change, (NewJob, Create, Update, Archive)):
+            totals[job.employer_id, job.status.value] += 1
+    moved = [(*key, n) for key, n in totals.items() if n]
+    if moved:
+        tx.many(TOTAL, moved)
+
+
+def _keep_history(
+    tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored], actor: Actor, run_id: int | None
+) -> None:
+    at, who = micros(tx.now.instant), actor.kind.value
+    tx.many(
+        _HISTORY,
+        [
+            (
+                job.id,
+                job.employer_id,
+                job.reference_id,
+                _version(change, job),
+                at,
+                who,
+                actor.id,
+                run_id,
+                *told,
+                _state(change, job),
+            )
+            for change, job, told in _told(changes, stored, actor)
+        ],
+    )
+
+
+def _state(change: Change | NewJob, job: Stored) -> str | None:
+    """Now and then the whole job from before the change, so that a reader need not begin at today's."""
+    if job.version % history.WHOLE_EVERY or not isinstance(change, Update | Archive):
+        return None
+    return job_columns.old_values(change.before, CHANGEABLE, None)
+
+
+def _version(change: Change | NewJob, job: Stored) -> int:
+    return job.version + 1 if isinstance(change, Delete) else job.version
+
+
+def _told(
+    changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor
+) -> Iterable[tuple[Change | NewJob, Stored, tuple[str, str | None]]]:
+    """Each change with its action and old values; an Unchanged is not told."""
+    for change, job in zip(changes, stored, strict=True):
+        if isinstance(change, (NewJob, Create)):
+            yield change, job, ("created", None)
+        elif isinstance(change, Delete):
+            yield change, job, ("deleted", job_columns.old_values(change.before, CHANGEABLE, None))
+        elif isinstance(change, Archive):
+            action = "closed" if change.by is ArchivedBy.CLOSED else "archived"
+            yield change, job, (action, job_columns.old_values(change.before, ("status",), job))
+        elif isinstance(change, Update):
+            old = job_columns.old_values(change.before, change.changed, job)
+            yield change, job, (action_of(change.before, job, actor), old)
+
+
+def action_of(before: Job, after: Job, actor: Actor) -> str:
+    """What an update amounts to: its change of status if it has one, else a refresh or plain ``updated``."""
+    if before.status is not after.status:
+        if after.status is Status.ARCHIVED:
+            return "closed" if after.archived_by is ArchivedBy.CLOSED else "archived"
+        return "reactivated" if before.status is Status.ARCHIVED else "published"
+    return "refreshed" if actor.kind is ActorKind.REFRESH else "updated"

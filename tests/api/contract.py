@@ -1,0 +1,133 @@
+"""The served OpenAPI document, held against answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: Any
+    raw: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.raw, parse_float=Decimal)
+
+    @property
+    def code(self) -> str:
+        """The code of a problem, after a look at whether it is one."""
+        assert self.headers["Content-Type"] == "application/problem+json", self.raw
+        problem = self.json
+        assert problem["status"] == self.status
+        assert problem["requestId"] == self.headers["X-Request-Id"]
+        assert problem["type"]
+        assert problem["title"]
+        assert problem["detail"]
+        return str(problem["code"])
+
+    @property
+    def faults(self) -> list[tuple[str, str]]:
+        """(pointer, code) of every fault of a 422."""
+        assert (self.status, self.code) == (422, "validation_failed"), self.raw
+        return [(fault["pointer"], fault["code"]) for fault in self.json["errors"]]
+
+
+class Contract:
+    """The served OpenAPI document, held against answers: a status, body, type or header that it does not tell of is
+    a failure, and so is a member of an object that it does not name."""
+
+    def __init__(self, document: Any) -> None:
+        self._paths = document["paths"]
+        self._codes = document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"]
+        resource = DRAFT202012.create_resource(closed(document))
+        self._registry: Any = Registry().with_resource("urn:document", resource)
+        self._known: dict[str, Draft202012Validator] = {}
+        self._templates = {
+            template: re.compile(re.sub(r"\\{\w+\\}", "[^/]*", re.escape(template)))
+            for template in self._paths
+        }
+
+    def check(self, method: str, path: str, sent: Mapping[str, str], answer: Answer) -> None:
+        if method == "POST" and (wanted := sent.get("X-HTTP-Method-Override", "").strip().upper()) in (
+            "PUT",
+            "DELETE",
+        ):
+            method = wanted
+        template = next(
+            (t for t, pattern in self._templates.items() if pattern.fullmatch(path.partition("?")[0])), ""
+        )
+        operation = self._paths.get(template, {}).get("get" if method == "HEAD" else method.lower())
+        where = f"{method} {path}: {answer.status}"
+        assert answer.headers["X-Request-Id"], where
+        if operation is None:
+            self._elsewhere(method, template, where, answer)
+            return
+        responses = operation["responses"]
+        assert str(answer.status) in responses, f"{where} is not documented: {answer.raw!r}"
+        response = responses[str(answer.status)]
+        for name, header in response.get("headers", {}).items():
+            assert name in answer.headers or not header["required"], f"{where}: no {name}"
+        pointer = f"/paths/{template.replace('/', '~1')}/{'get' if method == 'HEAD' else method.lower()}"
+        self._body(method, f"{pointer}/responses/{answer.status}", response.get("content"), where, answer)
+
+    def _elsewhere(self, method: str, template: str, where: str, answer: Answer) -> None:
+        """What is no operation: OPTIONS, a 405, an address that is not there."""
+        if method == "OPTIONS" and answer.status == 204:
+            assert "Allow" in answer.headers or "Access-Control-Allow-Methods" in answer.headers, where
+            return
+        expected = {401, 404, 429, 503, *({405} if template else set())}
+        assert answer.status in expected, where
+        self.check_problem(answer.json, where)
+
+    def check_problem(self, told: Any, where: str = "") -> None:
+        """The body of an answer that is nobody's: to what is no request, or at an address that is not there."""
+        self._validate("/components/schemas/Problem", told, where)
+
+    def _body(self, method: str, pointer: str, content: Any, where: str, answer: Answer) -> None:
+        if not content or method == "HEAD":
+            assert not answer.raw, where
+            return
+        media = answer.headers["Content-Type"].partition(";")[0]
+        assert media in content, f"{where}: {media} is not documented"
+        self._validate(f"{pointer}/content/{media.replace('/', '~1')}/schema", answer.json, where)
+
+    def _validate(self, pointer: str, told: Any, where: str) -> None:
+        validator = self._known.get(pointer)
+        if validator is None:
+            schema = {"$ref": f"urn:document#{quote(pointer, safe='/~')}"}
+            checker = Draft202012Validator.FORMAT_CHECKER
+            validator = Draft202012Validator(schema, registry=self._registry, format_checker=checker)
+            self._known[pointer] = validator
+        fault = best_match(validator.iter_errors(told))
+        assert fault is None, f"{where}: {fault.message} at {list(fault.absolute_path)}: {told!r}"
+
+
+def closed(schema: Any) -> Any:
+    """A copy in which an object has no members but those that it names."""
+    if isinstance(schema, list):
+        return [closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    copy = {name: closed(value) for name, value in schema.items()}
+    if copy.get("type") == "object" and isinstance(copy.get("properties"), dict):
+        copy.setdefault("additionalProperties", False)
+    return copy
+
+
+@cache
+def contract_of(document: bytes) -> Contract:
+    return Contract(json.loads(document))

@@ -1,0 +1,102 @@
+"""GET /jobs/{id}/history: what became of a job, when, through whom."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from syncd.domain import Actor, ActorKind
+from syncd.store import jobs, keys, upsert
+from syncd.sync.calendar.refresher import Refresher
+
+if TYPE_CHECKING:
+    from tests.api.client import ApiClient
+
+
+def changes(entry: Any) -> dict[str, tuple[Any, Any]]:
+    return {change["field"]: (change["before"], change["after"]) for change in entry["changes"]}
+
+
+async def test_each_change_is_told_with_who_when_and_both_values(api: ApiClient) -> None:
+    job = await api.create(referenceId="R")
+    path = f"/jobs/{job['id']}"
+    api.clock.forward(hours=1)
+    _, second = api.store.write(lambda tx: keys.create(tx, api.employer.id, "second system"))
+    await api.put(path, {"title": "Sous-chef", "salary": {"amount": 24}}, headers={"API-Key": second})
+    await api.put(path, {"title": "Sous-chef"})
+    await api.put(path, {"status": "archived"})
+    answer = await api.get(path + "/history")
+    archived, updated, created = answer.json["data"]
+
+    assert [entry["action"] for entry in answer.json["data"]] == ["archived", "updated", "created"]
+    assert changes(archived) == {"status": ("active", "archived")}
+    assert updated["changedBy"] == {"kind": "key", "id": 2, "label": "second system"}
+    assert updated["at"] == "2026-11-16T18:00:00Z"
+    assert changes(updated)["title"] == ("Line Cook", "Sous-chef")
+    before, after = changes(updated)["salary"]
+    assert (before["amount"], after["amount"], after["maxAmount"]) == (job["salary"]["amount"], 24, 25)
+    assert created["changedBy"] == {"kind": "key", "id": 1, "label": "test"}
+    assert changes(created)["title"] == (None, "Line Cook")
+    assert changes(created)["locations"] == (None, job["locations"])
+    assert "salary" in changes(created)
+    assert "applicationUrl" not in changes(created)
+
+
+async def test_all_that_changes_a_job_is_named(api: ApiClient) -> None:
+    job = await api.create(autoRefresh=True, referenceId="R")
+    api.clock.forward(days=8)
+    Refresher(api.store, every=timedelta(days=7), archive_closed=True).tick()
+    api.store.write(lambda tx: upsert.delete(tx, api.employer.id, job["id"], Actor(ActorKind.OPERATOR)))
+    data = (await api.get(f"/jobs/{job['id']}/history")).json["data"]
+    assert [(entry["action"], entry["changedBy"]["kind"]) for entry in data] == [
+        ("deleted", "operator"),
+        ("refreshed", "refresh"),
+        ("created", "key"),
+    ]
+    assert changes(data[1]) == {"publishDate": ("2026-11-16", "2026-11-24")}
+    assert changes(data[0])["publishDate"] == ("2026-11-24", None)
+    assert changes(data[0])["referenceId"] == ("R", None)
+    assert data[0]["changedBy"] == {"kind": "operator", "id": None, "label": None}
+
+
+async def test_it_outlives_the_job_and_stays_its_employers(api: ApiClient) -> None:
+    job = await api.create()
+    other = api.as_employer("Other Ltd.")
+    path = f"/jobs/{job['id']}/history"
+    assert (await other.get(path)).code == "not_found"
+    await api.delete(f"/jobs/{job['id']}")
+    assert (await api.get(f"/jobs/{job['id']}")).status == 404
+    assert (await api.get(path)).status == 200
+    assert (await other.get(path)).code == "not_found"
+    assert (await api.get("/jobs/4711/history")).code == "not_found"
+    assert (await api.get("/jobs/x/history")).code == "not_found"
+
+
+async def test_it_comes_in_pages_and_every_page_knows_the_values_of_its_time(api: ApiClient) -> None:
+    job = await api.create(title="T0")
+    for n in range(1, 24):
+        await api.put(f"/jobs/{job['id']}", {"title": f"T{n}"})
+    pages = [await api.get(f"/jobs/{job['id']}/history?page={n}&pageSize=10") for n in (1, 2, 3, 4)]
+    titles = [changes(entry)["title"] for page in pages for entry in page.json["data"]]
+    assert titles == [(f"T{n - 1}", f"T{n}") for n in range(23, 0, -1)] + [(None, "T0")]
+    assert pages[0].json["paging"]["total"] == 24
+    assert pages[3].json["data"] == []
+    assert 'rel="prev"' in pages[1].headers["Link"]
+    assert pages[1].json["paging"]["next"].endswith(f"/jobs/{job['id']}/history?pageSize=10&page=3")
+    assert (await api.get(f"/jobs/{job['id']}/history?page=0")).code == "invalid_parameter"
+
+
+async def test_an_update_that_changes_nothing_leaves_no_trace(api: ApiClient) -> None:
+    job = await api.create(referenceId="R")
+    await api.put("/jobs", api.body(referenceId="R"))
+    assert (await api.get(f"/jobs/{job['id']}/history")).json["paging"]["total"] == 1
+
+
+async def test_the_address_not_in_force_is_told_too(api: ApiClient) -> None:
+    job = await api.create()
+    await api.put(f"/jobs/{job['id']}", {"applicationUrl": "https://x.example/apply"})
+    entry = (await api.get(f"/jobs/{job['id']}/history")).json["data"][0]
+    assert changes(entry) == {"applicationUrl": (None, "https://x.example/apply")}
+    stored = api.store.read(lambda tx: jobs.get(tx, api.employer.id, job["id"]))
+    assert stored is not None
+    assert stored.application_url == "https://x.example/apply"

@@ -1,0 +1,190 @@
+"""Keys: which requests need one, which are good, when they were last used."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from syncd.api.auth import TTL, KeyRing
+from syncd.store import Store, Tx, keys
+from syncd.store.keys import KeyInfo
+from syncd.web import Refusal
+
+if TYPE_CHECKING:
+    from tests.api.client import ApiClient
+    from tests.clock import Clock
+
+NO_KEY: list[dict[str, str]] = [
+    {"API-Key": ""},
+    {"API-Key": "syncd_" + "A" * 43},
+    {"API-Key": "x"},
+    {"API-Key": "é"},
+    {"API-Key": "x" * 5_000},
+]
+
+
+@pytest.mark.parametrize("headers", NO_KEY, ids=lambda h: h["API-Key"][:8])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/jobs"),
+        ("POST", "/jobs"),
+        ("PUT", "/jobs"),
+        ("DELETE", "/jobs"),
+        ("OPTIONS", "/jobs"),
+        ("PATCH", "/jobs"),
+        ("GET", "/jobs/1"),
+        ("PUT", "/jobs/1"),
+        ("DELETE", "/jobs/1"),
+        ("GET", "/positiontypes"),
+        ("GET", "/nowhere"),
+        ("GET", "/jobs/1/2"),
+        ("GET", "/"),
+        ("GET", ""),
+        ("GET", "%2Fjobs"),
+        ("GET", "/../v1.1/jobs"),
+    ],
+)
+async def test_everything_under_the_base_needs_a_good_key(
+    api: ApiClient, method: str, path: str, headers: dict[str, str]
+) -> None:
+    answer = await api(method, path, headers=headers)
+    assert (answer.status, answer.code) == (401, "unauthenticated")
+    assert answer.headers["WWW-Authenticate"].startswith("API-Key")
+
+
+async def test_head_without_a_key_is_a_401_too(api: ApiClient) -> None:
+    answer = await api("HEAD", "/jobs", headers={"API-Key": ""})
+    assert (answer.status, answer.raw) == (401, b"")
+
+
+async def test_with_a_key_an_unknown_address_is_a_404(api: ApiClient) -> None:
+    for path in ("/nowhere", "", "/", "/jobs/", "/Jobs", "/jobs/1/", "/jobs//1"):
+        assert (await api.get(path)).code == "not_found", path
+    assert (await api("PUT", "/nowhere", {})).code == "not_found"
+
+
+async def test_outside_the_base_there_is_nothing_and_no_key_helps(api: ApiClient) -> None:
+    for path in ("/nowhere", "/", "/api", "/api/v1.1x/jobs", "/api/v1/jobs", "/jobs"):
+        for key in (api.key, "x"):
+            answer = await api.client.get(path, headers={"API-Key": key})
+            assert (answer.status, (await answer.json(content_type=None))["code"]) == (404, "not_found")
+
+
+async def test_the_key_of_another_header_counts_for_nothing(api: ApiClient) -> None:
+    for name in ("Authorization", "X-API-Key"):
+        assert (await api.get("/jobs", headers={"API-Key": "", name: api.key})).status == 401
+
+
+def other_key(store: Store, api: ApiClient, **options: Any) -> tuple[int, str]:
+    info, plain = store.write(lambda tx: keys.create(tx, api.employer.id, "other", options.get("expires")))
+    return info.id, plain
+
+
+async def test_a_new_key_works_at_once_beside_the_old_one(api: ApiClient) -> None:
+    _, plain = other_key(api.store, api)
+    assert (await api.get("/jobs", headers={"API-Key": plain})).status == 200
+    assert (await api.get("/jobs")).status == 200
+
+
+async def test_an_expired_key_is_as_good_as_none(api: ApiClient) -> None:
+    _, plain = other_key(api.store, api, expires=api.clock.now + timedelta(days=1))
+    assert (await api.get("/jobs", headers={"API-Key": plain})).status == 200
+    api.clock.forward(days=2)
+    await asyncio.sleep(TTL)
+    assert (await api.get("/jobs", headers={"API-Key": plain})).code == "unauthenticated"
+
+
+async def test_a_revocation_counts_within_a_second(api: ApiClient) -> None:
+    id, plain = other_key(api.store, api)
+    assert (await api.get("/jobs", headers={"API-Key": plain})).status == 200
+    api.store.write(lambda tx: keys.revoke(tx, id))
+    await asyncio.sleep(0.9)
+    assert (await api.get("/jobs", headers={"API-Key": plain})).code == "unauthenticated"
+    assert (await api.get("/jobs")).status == 200
+
+
+async def test_every_key_that_is_not_good_gets_the_same_answer(api: ApiClient) -> None:
+    revoked, gone = other_key(api.store, api)
+    api.store.write(lambda tx: keys.revoke(tx, revoked))
+    _, late = other_key(api.store, api, expires=api.clock.now + timedelta(hours=1))
+    api.clock.forward(hours=1)
+    told = []
+    for sent in ("", "syncd_" + "A" * 43, gone, late):
+        answer = await api.get("/jobs", headers={"API-Key": sent, "X-Request-Id": "one"})
+        told.append((answer.status, answer.raw, {**answer.headers, "Date": ""}))
+    assert (told[0][0], told[0][2]["WWW-Authenticate"]) == (401, 'API-Key realm="jobs"')
+    assert told == [told[0]] * 4
+
+
+def test_a_key_is_looked_up_once_while_it_is_believed(
+    store: Store, api_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[str] = []
+    now = 100.0
+    real = keys.authenticate
+
+    def authenticate(tx: Tx, plain: str) -> KeyInfo | None:
+        looked_up.append(plain)
+        return real(tx, plain)
+
+    monkeypatch.setattr(keys, "authenticate", authenticate)
+    ring = KeyRing(store, lambda: now)
+    first = ring.principal([api_key])
+    assert ring.principal([api_key]) is first
+    assert len(looked_up) == 1
+    now += TTL
+    assert ring.principal([api_key]) == first
+    assert len(looked_up) == 2
+    for _ in range(2):
+        with pytest.raises(Refusal):
+            ring.principal(["unknown"])
+    assert len(looked_up) == 4  # what is refused is not remembered
+
+
+@pytest.fixture
+def api_key(store: Store) -> str:
+    from syncd.store import employers
+
+    employer = store.write(lambda tx: employers.add(tx, "Birch Bakery"))
+    return store.write(lambda tx: keys.create(tx, employer.id, "k", None))[1]
+
+
+async def test_last_use_is_noted_in_a_batch_not_by_each_request(
+    store: Store, api_key: str, clock: Clock
+) -> None:
+    ring = KeyRing(store)
+
+    def last_used() -> object:
+        return store.read(keys.all)[0].last_used_at
+
+    ring.principal([api_key])
+    assert last_used() is None
+    await ring.flush()
+    assert last_used() == clock.now
+    clock.forward(hours=1)
+    await ring.flush()
+    assert last_used() == clock.now - timedelta(hours=1)
+
+
+async def test_a_last_use_that_cannot_be_written_is_written_the_next_time(
+    store: Store, api_key: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ring, used = KeyRing(store), clock.now
+    ring.principal([api_key])
+    with monkeypatch.context() as patch:
+        patch.setattr(store._writer, "_limit", 0)
+        await ring.flush()
+    assert store.read(keys.all)[0].last_used_at is None
+    clock.forward(minutes=1)
+    await ring.flush()
+    assert store.read(keys.all)[0].last_used_at == used
+
+
+async def test_last_use_is_written_when_the_service_stops(serve: Any, store: Store, clock: Clock) -> None:
+    async with serve() as api:
+        await api.get("/jobs")
+    assert store.read(keys.all)[0].last_used_at == clock.now

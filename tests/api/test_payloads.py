@@ -1,0 +1,114 @@
+"""A read shows a job from its row, without making a Job of it: the answer is that of a write, byte for byte."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from syncd.api.payloads import Renderer
+from syncd.domain import (
+    Actor,
+    ActorKind,
+    ArchivedBy,
+    Catalogue,
+    CloseOrigin,
+    Create,
+    Employer,
+    Job,
+    Location,
+    Salary,
+    Status,
+)
+from syncd.store import Store, employers, job_writer, jobs
+
+CATALOGUE = Catalogue.default()
+RENDER, PERIODS = Renderer(CATALOGUE), sorted(CATALOGUE.periods)
+ACTOR = Actor(ActorKind.KEY, 1)
+
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=40)
+amounts = st.none() | st.decimals(0, 10**12 - 1, places=4).map(lambda value: value.normalize())
+salaries = st.none() | st.builds(
+    Salary, amounts, amounts, st.none() | st.sampled_from(PERIODS), st.booleans()
+)
+places = st.lists(
+    st.builds(Location, st.integers(1, 10**9), texts, texts, st.just("city")), min_size=1, max_size=3
+)
+postings = st.builds(
+    Job,
+    id=st.just(0),
+    employer_id=st.just(1),
+    reference_id=st.none(),
+    title=texts,
+    published_at=st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),
+    publish_date=st.dates(date(1, 1, 1), date(9999, 1, 1)),
+    close_date=st.dates(date(1, 1, 1), date(9999, 12, 31)),
+    close_origin=st.sampled_from(CloseOrigin),
+    confidential=st.booleans(),
+    auto_refresh=st.booleans(),
+    status=st.sampled_from(Status),
+    locations=places.map(tuple),
+    categories=st.lists(st.integers(1, 60), max_size=4).map(tuple),
+    position_type=st.none() | st.integers(1, 9),
+    salary=salaries,
+    description=st.none() | texts,
+    routing=st.none() | st.integers(1, 2),
+    application_email=st.none() | texts,
+    application_url=st.none() | texts,
+    archived_by=st.none() | st.sampled_from(ArchivedBy),
+)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path = tmp_path_factory.mktemp("shown") / "store.db"
+    with Store.open(f"sqlite:///{path}", timezone=ZoneInfo("America/Toronto")) as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def employer(store: Store) -> Employer:
+    return store.write(lambda tx: employers.add(tx, "Acme Ltd."))
+
+
+@settings(max_examples=150, deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow])
+@given(posting=postings)
+def test_a_job_read_for_an_answer_is_rendered_as_the_job_itself(
+    store: Store, employer: Employer, posting: Job
+) -> None:
+    (job,) = store.write(lambda tx: job_writer.apply(tx, [Create(posting)], ACTOR))
+    shown = store.read(lambda tx: jobs.shown(tx, employer.id, job.id))
+    assert shown is not None
+    assert RENDER.job(shown, employer) == RENDER.job(job, employer)
+
+
+def test_a_job_that_is_not_there_or_another_employers_is_not_shown(store: Store, employer: Employer) -> None:
+    other = store.write(lambda tx: employers.add(tx, "Other Ltd."))
+    posting = Job(
+        id=0,
+        employer_id=employer.id,
+        reference_id="A-1",
+        title="Baker",
+        published_at=datetime(2026, 3, 2, tzinfo=UTC),
+        publish_date=date(2026, 3, 2),
+        close_date=date(2026, 5, 1),
+        close_origin=CloseOrigin.DEFAULT,
+        confidential=False,
+        auto_refresh=False,
+        status=Status.ACTIVE,
+        locations=(Location(6077243, "Montréal", "Montréal, QC"),),
+        categories=(1,),
+        position_type=1,
+        salary=Salary(Decimal("20.5"), None, None, plus_commission=False),
+        description=None,
+        routing=1,
+        application_email="jobs@example.com",
+        application_url=None,
+    )
+    (job,) = store.write(lambda tx: job_writer.apply(tx, [Create(posting)], ACTOR))
+    assert store.read(lambda tx: jobs.shown(tx, employer.id, job.id)) is not None
+    assert store.read(lambda tx: jobs.shown(tx, other.id, job.id)) is None
+    assert store.read(lambda tx: jobs.shown(tx, employer.id, 2**31 - 1)) is None

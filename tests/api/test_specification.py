@@ -1,0 +1,313 @@
+"""Two tables that must be complete, each tried over HTTP: the limits, and the sentences that are easy to miss
+(docs/specification.md 8 and "Sentences that are easy to miss")."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from syncd.api.endpoints import ROUTES
+from syncd.domain import Catalogue
+from syncd.errors import ConfigError, Invalid
+from syncd.store import employers
+from syncd.sync.calendar.refresher import Refresher
+
+if TYPE_CHECKING:
+    from tests.api.client import ApiClient
+
+ROCKET = "\U0001f680"  # outside the Basic Multilingual Plane
+HAN = "\U00020000"  # a letter there
+URL = {"applicantRoutingType": {"id": 2}}
+LONG_NAME = "Newfoundland and Labrador"
+
+
+def places(count: int) -> list[dict[str, str]]:
+    return [{"description": name} for name in ("Calgary, AB", "Ottawa, ON", "Halifax, NS", "Toronto, ON")][
+        :count
+    ]
+
+
+def ids(count: int) -> list[dict[str, int]]:
+    return [{"id": number} for number in range(1, count + 1)]
+
+
+def email(length: int, letter: str = "a") -> str:
+    return letter * (length - len("@example.com")) + "@example.com"
+
+
+def url(length: int, letter: str = "p") -> str:
+    return "https://x.example/" + letter * (length - len("https://x.example/"))
+
+
+def place(length: int, letter: str = "C") -> list[dict[str, str]]:
+    """A location description of so many characters: spaces inside count, and are dropped after."""
+    city = letter * 100
+    return [{"description": f"{city},{' ' * (length - len(city) - 1 - len(LONG_NAME))}{LONG_NAME}"}]
+
+
+#: Row of docs/specification.md 8 → bodies, and whether each is accepted: below, at and above the limit, and
+#: in characters of four bytes.
+BODIES: dict[str, list[tuple[dict[str, Any], bool]]] = {
+    "Locations per job": [({"locations": places(n)}, 1 <= n <= 3) for n in range(5)],
+    "Categories per job": [({"categories": ids(n)}, 1 <= n <= 3) for n in range(5)],
+    "referenceId": [({"referenceId": c * n}, n <= 50) for n in (49, 50, 51) for c in ("r", ROCKET)],
+    "title": [({"title": c * n}, n <= 256) for n in (255, 256, 257) for c in ("t", ROCKET)],
+    "applicationEmail": [
+        ({"applicationEmail": email(n, c)}, n <= 50) for n in (49, 50, 51) for c in ("a", HAN)
+    ],
+    "applicationUrl": [
+        ({**URL, "applicationUrl": url(n, c)}, n <= 200) for n in (199, 200, 201) for c in ("p", ROCKET)
+    ],
+    "status": [
+        ({"status": s}, s in ("active", "archived", "draft"))
+        for s in ("active", "archived", "draft", "archivedx", "archivedxx", "archivedxxx", ROCKET * 10)
+    ],
+    "location name": [
+        ({"locations": [{"description": c * n + ", AB"}]}, n <= 256)
+        for n in (255, 256, 257)
+        for c in ("C", HAN)
+    ],
+    "location description": [
+        ({"locations": place(n, c)}, n <= 300) for n in (299, 300, 301) for c in ("C", HAN)
+    ],
+}
+CASES = [(row, change, good) for row, cases in BODIES.items() for change, good in cases]
+
+
+@pytest.mark.parametrize(("row", "change", "good"), CASES, ids=lambda value: str(value)[:40])
+async def test_a_limit_holds_below_at_and_above_it(
+    api: ApiClient, row: str, change: dict[str, Any], good: bool
+) -> None:
+    answer = await api.post(api.body(**change))
+    assert (answer.status == 201) == good, (row, answer.raw)
+    if not good:
+        (fault,) = {pointer.split("/")[1] for pointer, _ in answer.faults}
+        assert fault in change
+        return
+    back = (await api.get(f"/jobs/{answer.json['id']}")).json
+    for name in change.keys() & {"referenceId", "title", "applicationEmail", "applicationUrl", "status"}:
+        assert back[name] == change[name]
+    if row == "location name":
+        assert back["locations"][0]["name"] == change["locations"][0]["description"].removesuffix(", AB")
+    if row == "location description":
+        city = change["locations"][0]["description"].partition(",")[0]
+        assert back["locations"][0]["description"] == f"{city}, NL"
+
+
+@pytest.mark.parametrize(("asked", "used"), [("", 10), ("1", 1), ("99", 99), ("100", 100), ("101", 100)])
+async def test_a_page_has_at_most_100(api: ApiClient, asked: str, used: int) -> None:
+    """Rows: List pageSize, List page."""
+    paging = (await api.get(f"/jobs?pageSize={asked}")).json["paging"]
+    assert (paging["pageSize"], paging["page"]) == (used, 1)
+
+
+async def test_the_default_lifetime_is_60_days_from_publication(api: ApiClient) -> None:
+    """Row: Default job lifetime. The last live day is the sixtieth after."""
+    job = await api.create(closeDate=...)
+    assert (job["publishDate"], job["closeDate"]) == ("2026-11-16", "2027-01-15")
+    refresher = Refresher(api.store, every=timedelta(days=7), archive_closed=True)
+    for days, status in ((59, "active"), (1, "active"), (1, "archived")):
+        api.clock.forward(days=days)
+        refresher.tick()
+        assert (await api.get(f"/jobs/{job['id']}")).json["status"] == status
+
+
+@pytest.mark.parametrize(("seconds", "published"), [(-1, "2026-11-16"), (0, "2026-11-23"), (1, "2026-11-23")])
+async def test_the_publish_date_is_refreshed_after_7_days(
+    api: ApiClient, seconds: int, published: str
+) -> None:
+    """Row: Auto-refresh interval."""
+    job = await api.create(autoRefresh=True)
+    api.clock.forward(days=7, seconds=seconds)
+    Refresher(api.store, every=timedelta(days=7), archive_closed=True).tick()
+    assert (await api.get(f"/jobs/{job['id']}")).json["publishDate"] == published
+
+
+@pytest.mark.parametrize("letter", ["E", ROCKET])
+async def test_an_employers_name_has_at_most_128(api: ApiClient, letter: str) -> None:
+    """Row: employer name."""
+    for length in (127, 128):
+        job = await api.as_employer(letter * length).create()
+        assert job["employer"]["name"] == letter * length
+    with pytest.raises(Invalid):
+        api.store.write(lambda tx: employers.add(tx, letter * 129))
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "limit"), [("categories", "categories", 40), ("position_types", "positiontypes", 10)]
+)
+@pytest.mark.parametrize("letter", ["N", HAN])
+async def test_names_of_catalogues_have_their_limits(
+    serve: Any, kind: str, path: str, limit: int, letter: str
+) -> None:
+    """Rows: category name, position type name."""
+    names: Any = {kind: {100: letter * (limit - 1), 101: letter * limit}}
+    async with serve(catalogue=Catalogue.default().extended(**names)) as api:
+        for id, name in names[kind].items():
+            assert (await api.get(f"/{path}/{id}")).json == {"id": id, "name": name}
+    too_long: Any = {kind: {102: letter * (limit + 1)}}
+    with pytest.raises(ConfigError, match=f"at most {limit}"):
+        Catalogue.default().extended(**too_long)
+
+
+async def test_fixed_names_are_within_their_limits(api: ApiClient) -> None:
+    """Rows: salary period name and unit, applicant routing type name, location type: what ships."""
+    for kind in ("salaryperiods", "applicantroutingtypes"):
+        for entry in (await api.get(f"/{kind}")).json["data"]:
+            assert all(1 <= len(entry[name]) <= 50 for name in entry.keys() - {"id"})
+    found = (await api.get("/locations?pageSize=100")).json["data"]
+    assert {entry["type"] for entry in found} == {"city"}
+
+
+# --- sentences that are easy to miss
+
+NONE = ["", None]
+
+
+@pytest.mark.parametrize("none", NONE)
+async def test_both_forms_of_no_reference_are_none_everywhere(api: ApiClient, none: str | None) -> None:
+    first, second = [await api.create(referenceId=none) for _ in range(2)]
+    assert first["referenceId"] is None
+    assert first["id"] != second["id"]
+    for answer in (
+        await api.put("/jobs", api.body(referenceId=none)),
+        await api.delete("/jobs", {"referenceId": none}),
+    ):
+        assert answer.faults == [("/referenceId", "required")]
+    named = await api.create(referenceId="R")
+    assert (await api.put(f"/jobs/{named['id']}", {"referenceId": none})).json["referenceId"] is None
+
+
+@pytest.mark.parametrize("sent", [{"title": "Only this"}, {"status": "archived"}])
+async def test_a_body_with_one_field_is_valid_for_both_puts(api: ApiClient, sent: dict[str, str]) -> None:
+    job = await api.create(referenceId="R")
+    assert (await api.put(f"/jobs/{job['id']}", sent)).json == {**job, **sent}
+    assert (await api.put("/jobs", {"referenceId": "R", **sent})).json == {**job, **sent}
+
+
+async def test_a_put_that_has_to_create_lists_what_lacks(api: ApiClient) -> None:
+    answer = await api.put("/jobs", {"referenceId": "R", "status": "active"})
+    lacking = ("title", "locations", "categories", "positionType", "description", "applicantRoutingType")
+    assert sorted(answer.faults) == sorted((f"/{name}", "required") for name in lacking)
+
+
+@pytest.mark.parametrize(("method", "path", "wanted", "status"), [
+    ("GET", "/jobs/1", "DELETE", 200),
+    ("PUT", "/jobs/1", "DELETE", 200),
+    ("DELETE", "/jobs/1", "PUT", 204),
+    ("HEAD", "/jobs/1", "DELETE", 200),
+    ("OPTIONS", "/jobs/1", "DELETE", 204),
+    ("PATCH", "/jobs/1", "PUT", 405),
+    ("POST", "/jobs", "PATCH", 201),
+    ("POST", "/jobs", "GET", 201),
+    ("POST", "/jobs/1", "PATCH", 405),
+    ("POST", "/jobs/1", "put", 200),
+    ("POST", "/jobs/1", "Delete", 204),
+])  # fmt: skip
+async def test_the_override_is_for_post_and_for_put_and_delete_alone(
+    api: ApiClient, method: str, path: str, wanted: str, status: int
+) -> None:
+    job = await api.create()
+    body = api.body() if method in ("POST", "PUT", "PATCH") and wanted != "Delete" else None
+    answer = await api(method, path, body, headers={"X-HTTP-Method-Override": wanted})
+    assert answer.status == status, answer.raw
+    deleted = method == "DELETE" or (method, wanted.upper()) == ("POST", "DELETE")
+    assert (await api.get(f"/jobs/{job['id']}")).status == (404 if deleted else 200)
+
+
+async def test_a_refresh_moves_a_job_to_the_top(api: ApiClient) -> None:
+    first = await api.create(autoRefresh=True)
+    api.clock.forward(days=6)
+    second = await api.create()
+    assert [job["id"] for job in (await api.get("/jobs")).json["data"]] == [second["id"], first["id"]]
+    api.clock.forward(days=1)
+    Refresher(api.store, every=timedelta(days=7), archive_closed=True).tick()
+    assert [job["id"] for job in (await api.get("/jobs")).json["data"]] == [first["id"], second["id"]]
+
+
+async def test_the_same_put_twice_leaves_the_same(api: ApiClient) -> None:
+    first = await api.put("/jobs", api.body(referenceId="R"))
+    api.clock.forward(days=3)
+    second = await api.put("/jobs", api.body(referenceId="R"))
+    assert (first.status, second.status) == (201, 200)
+    assert first.raw == second.raw
+    assert first.headers["ETag"] == second.headers["ETag"]
+
+
+async def test_the_address_of_a_new_job_is_absolute_also_behind_a_proxy(serve: Any) -> None:
+    forwarded = {"X-Forwarded-Proto": "https", "X-Forwarded-Host": "jobs.example.ca"}
+    async with serve(trusted_proxies=("127.0.0.1",)) as api:
+        post = await api.post(api.body(), headers=forwarded)
+        put = await api.put("/jobs", api.body(referenceId="R"), headers=forwarded)
+        for answer in (post, put):
+            assert answer.headers["Location"] == f"https://jobs.example.ca/api/v1.1/jobs/{answer.json['id']}"
+
+
+@pytest.mark.parametrize("scheme", ["http://", "https://", "HTTP://", "hTTps://"])
+async def test_a_web_address_needs_its_scheme_in_any_case(api: ApiClient, scheme: str) -> None:
+    sent = {**URL, "applicationUrl": f"{scheme}x.example/apply"}
+    assert (await api.create(**sent))["applicationUrl"] == sent["applicationUrl"]
+    bare = await api.post(api.body(**URL, applicationUrl="www.x.example/apply"))
+    assert bare.faults == [("/applicationUrl", "invalid_url")]
+
+
+@pytest.mark.parametrize(
+    "path", ["/jobs", "/positiontypes", "/locations/1", "/jobs/1/history", "/unheard/of", ""]
+)
+async def test_every_address_under_the_base_asks_for_a_key(api: ApiClient, path: str) -> None:
+    answer = await api.get(path, headers={"API-Key": ""})
+    assert (answer.status, answer.code) == (401, "unauthenticated")
+
+
+# --- every address
+
+#: Ids that are not 1.
+WHERE = {"/locations/1": "/locations/5913490"}
+
+
+def address(path: str) -> str:
+    found = path.replace("{id}", "1")
+    return WHERE.get(found, found)
+
+
+@pytest.mark.parametrize("path", ROUTES)
+async def test_every_address_answers_options_head_and_what_it_does_not_take(
+    api: ApiClient, path: str
+) -> None:
+    await api.create()
+    here, methods = address(path), set(ROUTES[path])
+    allowed = ", ".join(sorted({*methods, "OPTIONS", *({"HEAD"} if "GET" in methods else set())}))
+    options = await api("OPTIONS", here)
+    assert (options.status, options.headers["Allow"]) == (204, allowed)
+    for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"} - methods:
+        refused = await api(method, here)
+        assert (refused.code, refused.headers["Allow"]) == ("method_not_allowed", allowed)
+    if "GET" in methods:
+        read, head = await api.get(here), await api("HEAD", here)
+        assert (head.status, head.raw) == (200, b"")
+        changing = {"date", "x-request-id"}
+        kept = [
+            {k: v for k, v in answer.headers.items() if k.lower() not in changing} for answer in (read, head)
+        ]
+        assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/locations", "/jobs/1/history"])
+async def test_a_list_names_its_pages_in_a_link_header(api: ApiClient, path: str) -> None:
+    job = await api.create()
+    for number in range(2):
+        await api.create()
+        await api.put(f"/jobs/{job['id']}", {"title": f"Title {number}"})
+    answer = await api.get(f"{path}?pageSize=1&page=2")
+    paging = answer.json["paging"]
+    named = dict(reversed(part.split("; rel=")) for part in answer.headers["Link"].split(", "))
+    assert named['"next"'] == f"<{paging['next']}>"
+    assert named['"prev"'] == f"<{paging['previous']}>"
+    assert named['"first"'] == f"<{paging['previous']}>"
+    assert named['"last"'].endswith(f"pageSize=1&page={paging['pages']}>")
+    first = (await api.get(f"{path}?pageSize=1")).headers["Link"]
+    assert '"prev"' not in first
+    beyond = (await api.get(f"{path}?page=99999")).headers["Link"]
+    assert '"next"' not in beyond

@@ -1,0 +1,60 @@
+"""Requests written by hand, and what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+if TYPE_CHECKING:
+    from tests.api.client import ApiClient
+
+
+BASE = "/api/v1.1"
+JSON = "Content-Type: application/json"
+#: A body that is a request: answered, it was smuggled. Its name is as long as the lengths below say.
+SMUGGLED = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: smuggled\r\n\r\n"
+END = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: end\r\n\r\n"
+CHUNKED = "Transfer-Encoding: chunked"
+LENGTH = f"Content-Length: {len(SMUGGLED)}"
+CHUNKS = f"{len(SMUGGLED):x}\r\n".encode() + SMUGGLED + b"\r\n0\r\n\r\n"
+
+
+def ask(method: str = "POST", *lines: str | bytes, path: str = "/jobs", version: str = "HTTP/1.1") -> bytes:
+    """The head of a request; KEY stands for a good key."""
+    head = [f"{method} {BASE}{path} {version}", "Host: x", "API-Key: KEY", *lines]
+    return b"\r\n".join(line if isinstance(line, bytes) else line.encode() for line in head) + b"\r\n\r\n"
+
+
+async def exchange(api: ApiClient, data: bytes) -> list[int | str]:
+    """The statuses that come back, in order; at the end ``end`` (the honest request was answered) or
+    ``closed``. Every answer but a 2xx has to be a problem, and every request may write one line at most."""
+    wire = await api.wire()
+    seen: list[int | str] = []
+    with structlog.testing.capture_logs() as lines:
+        await wire.send(data.replace(b"KEY", api.key.encode()) + END)
+        while seen[-1:] not in (["end"], ["closed"]):
+            seen.append(await answer(wire, data.startswith(b"HEAD")))
+    assert {line["event"] for line in lines} <= {"api.request"}, lines
+    assert len(lines) <= len(seen)
+    assert all("exc_info" not in line and "smuggled" not in str(line) for line in lines)
+    return seen
+
+
+async def answer(wire: Any, bodiless: bool) -> int | str:
+    try:
+        status, headers = await wire.head()
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return "closed"
+    name = headers["x-request-id"]
+    assert name != "smuggled"
+    if not bodiless or name == "end":
+        raw = await wire.reader.readexactly(int(headers.get("content-length", 0)))
+        if status >= 300:
+            told = json.loads(raw)
+            assert (headers["content-type"], told["status"]) == ("application/problem+json", status)
+            wire.contract.check_problem(told)
+            assert "Traceback" not in raw.decode()
+    return "end" if name == "end" else status

@@ -1,0 +1,349 @@
+"""What only a raw socket can send: broken heads, half-sent requests, endless bodies; limits on connections."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+
+if TYPE_CHECKING:
+    from tests.api.client import ApiClient
+    from tests.api.wire import Wire
+
+WAIT = 8.0
+
+
+def request(api: ApiClient, method: str = "POST", *lines: str, body: bytes = b"") -> bytes:
+    head = [f"{method} /api/v1.1/jobs HTTP/1.1", "Host: x", f"API-Key: {api.key}", *lines]
+    return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+JSON_TYPE = "Content-Type: application/json"
+
+BROKEN: dict[str, bytes] = {
+    "no HTTP at all": b"hello\r\n\r\n",
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 50,
+    "zero bytes": b"\x00" * 100,
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "an unknown version": b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
+    "an unknown method": b"BREW / HTTP/1.1\r\nHost: x\r\n\r\n",
+    "no address": b"GET HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a broken address": b"GET http://[::1 HTTP/1.1\r\nHost: x\r\n\r\n",
+    "a raw byte in the address": b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+    "no Host": b"GET /healthz HTTP/1.1\r\n\r\n",
+    "a header without a colon": b"GET / HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n",
+    "a header with a space": b"GET / HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n",
+    "a NUL in a header": b"GET / HTTP/1.1\r\nHost: x\r\nA: b\x00c\r\n\r\n",
+    "a folded header": b"GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",
+    "two lengths": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "a length that is none": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+    "a negative length": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    "a length beyond all": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 60 + b"\r\n\r\n",
+    "length and chunks": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n" + b"Transfer-Encoding: chunked\r\n\r\n",
+    "chunks not last": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, gzip\r\n\r\n",
+    "an encoded response": b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BROKEN)
+async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api: ApiClient, what: str) -> None:
+    wire = await api.wire()
+    with structlog.testing.capture_logs() as lines:
+        await wire.send(BROKEN[what])
+        status, headers, told = await wire.answer()
+        assert (status, told["code"]) == (400, "malformed_request")
+        assert await wire.closed()
+    assert headers["x-request-id"] == told["requestId"]
+    expected = ("api.request", 400, told["requestId"])
+    assert [(line["event"], line["status"], line["request_id"]) for line in lines] == [expected]
+    await wire.close()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET http://other.example/x HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET //x HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /?%zz=%ff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /x HTTP/1.0\r\n\r\n",
+        b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+        b"GET /x HTTP/1.1\r\nHost: x\r\nExpect: nonsense\r\n\r\n",
+        b"GET /x HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n",
+        b"GET /x HTTP/1.1\r\nHost: x\r\nX-Request-Id: \xff\xfe\r\n\r\n",
+    ],
+)
+async def test_an_odd_request_is_answered_with_a_problem(api: ApiClient, head: bytes) -> None:
+    wire = await api.wire()
+    await wire.send(head)
+    status, code = await wire.problem()
+    assert (status, code) in ((404, "not_found"), (400, "malformed_request"))
+    await wire.close()
+
+
+async def test_http_1_0_without_a_host_gets_the_address_that_it_reached(api: ApiClient) -> None:
+    body = json.dumps(api.body()).encode()
+    wire = await api.wire()
+    lines = ["POST /api/v1.1/jobs HTTP/1.0", f"API-Key: {api.key}", JSON_TYPE, f"Content-Length: {len(body)}"]
+    head = "\r\n".join([*lines, "", ""])
+    await wire.send(head.encode() + body)
+    status, headers, job = await wire.answer()
+    assert status == 201
+    assert headers["location"] == f"http://127.0.0.1:{api.port}/api/v1.1/jobs/{job['id']}"
+    await wire.close()
+
+
+async def test_a_repeated_key_header_is_no_key(api: ApiClient) -> None:
+    for second in (api.key, "x"):
+        wire = await api.wire()
+        await wire.send(request(api, "GET", f"API-Key: {second}"))
+        assert await wire.problem() == (401, "unauthenticated")
+        await wire.close()
+
+
+async def test_a_key_that_is_no_text_is_no_key(api: ApiClient) -> None:
+    wire = await api.wire()
+    await wire.send(b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: \xff\xfe\r\n\r\n")
+    assert await wire.problem() == (401, "unauthenticated")
+    await wire.close()
+
+
+async def test_a_gigabyte_that_is_announced_is_refused_before_it_comes(api: ApiClient) -> None:
+    wire = await api.wire()
+    await wire.send(request(api, "POST", JSON_TYPE, "Content-Length: 1073741824", body=b"{"))
+    assert await wire.problem() == (413, "body_too_large")
+    assert await wire.closed()
+    await wire.close()
+
+
+async def test_chunks_without_end_are_refused_at_the_limit(serve: Any) -> None:
+    async with serve(max_body=10_000) as api:
+        wire = await api.wire()
+        await wire.send(request(api, "POST", JSON_TYPE, "Transfer-Encoding: chunked"))
+        chunk = b"400\r\n" + b" " * 1024 + b"\r\n"
+        for _ in range(20):
+            await wire.send(chunk)
+        assert await wire.problem() == (413, "body_too_large")
+        await wire.close()
+
+
+async def test_chunks_may_carry_a_body(api: ApiClient) -> None:
+    body = json.dumps(api.body()).encode()
+    wire = await api.wire()
+    await wire.send(request(api, "POST", JSON_TYPE, "Transfer-Encoding: chunked"))
+    for byte in range(0, len(body), 50):
+        part = body[byte : byte + 50]
+        await wire.send(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+    await wire.send(b"0\r\n\r\n")
+    assert (await wire.answer())[0] == 201
+    await wire.close()
+
+
+@pytest.mark.parametrize("chunk", [b"zz\r\n{}\r\n", b"-1\r\n", b"2\r\n{}xx\r\n", b"FFFFFFFFFFFFFFFFFF\r\n"])
+@pytest.mark.parametrize("late", [False, True], ids=["with the head", "behind it"])
+async def test_broken_chunks_are_malformed(api: ApiClient, chunk: bytes, late: bool) -> None:
+    head = request(api, "POST", JSON_TYPE, "Transfer-Encoding: chunked")
+    wire = await api.wire()
+    with structlog.testing.capture_logs() as lines:
+        await wire.send(head if late else head + chunk)
+        if late:
+            await asyncio.sleep(0.05)
+            await wire.send(chunk)
+        async with asyncio.timeout(WAIT):
+            status, code = await wire.problem()
+        assert status == 400
+        assert code in ("malformed_json", "malformed_request")
+        assert await wire.closed()
+    assert [(line["event"], line["status"]) for line in lines] == [("api.request", 400)]
+    await wire.close()
+
+
+async def test_broken_chunks_that_nobody_reads_end_the_connection_without_a_trace(api: ApiClient) -> None:
+    wire = await api.wire()
+    with structlog.testing.capture_logs() as lines:
+        await wire.send(request(api, "GET", "Transfer-Encoding: chunked"))
+        assert (await wire.answer())[0] == 200
+        await wire.send(b"zz\r\n")
+        assert await wire.closed()
+    assert {line["event"] for line in lines} == {"api.request"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "detail"),
+    [
+        (
+            b"GET http://x:99999/y HTTP/1.1\r\nHost: x\r\n\r\n",
+            "the request line names no address that can be read",
+        ),
+        (b"GET * HTTP/1.1\r\nHost: x\r\n\r\n", "the request line names no address that can be read"),
+        (
+            b"GET / HTTP/1.1\nHost: x\n\n",
+            "the request line has to be METHOD, address and HTTP/1.1, ended by CR and LF",
+        ),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "only HTTP/1.0 and HTTP/1.1 are spoken here"),
+    ],
+)
+async def test_a_request_line_is_refused_in_words_that_say_what_is_wrong(
+    api: ApiClient, sent: bytes, detail: str
+) -> None:
+    wire = await api.wire()
+    await wire.send(sent)
+    status, _, body = await wire.answer()
+    assert (status, body["detail"]) == (400, detail)
+
+
+async def test_http_1_0_is_not_told_to_continue(api: ApiClient) -> None:
+    body = json.dumps(api.body()).encode()
+    wire = await api.wire()
+    whole = request(api, "POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}", body=body)
+    await wire.send(whole.replace(b"HTTP/1.1", b"HTTP/1.0", 1))
+    assert (await wire.answer())[0] == 201
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"G",
+        b"GET /api/v1.1/jobs HTTP/1.1\r\n",
+        b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nX-Slow:",
+        b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\n\r",
+    ],
+)
+async def test_a_head_that_does_not_end_is_answered_in_time(serve: Any, sent: bytes) -> None:
+    async with serve(head_timeout=0.2) as api:
+        wire = await api.wire()
+        await wire.send(sent)
+        assert await wire.problem() == (408, "request_timeout")
+        assert await wire.closed()
+        await wire.close()
+
+
+async def test_a_head_that_drips_is_not_kept_alive_by_dripping(serve: Any) -> None:
+    async with serve(head_timeout=0.3) as api:
+        wire = await api.wire()
+        await wire.send(b"GET /x HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        drip = asyncio.ensure_future(forever(wire))
+        assert await wire.problem() == (408, "request_timeout")
+        drip.cancel()
+        await wire.close()
+
+
+async def forever(wire: Wire) -> None:
+    while True:
+        await wire.send(b"a")
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 100", "Transfer-Encoding: chunked"])
+async def test_a_body_that_does_not_end_is_answered_in_time(serve: Any, framing: str) -> None:
+    async with serve(read_timeout=0.2) as api:
+        wire = await api.wire()
+        await wire.send(request(api, "POST", JSON_TYPE, framing, body=b"2\r\n{ \r\n"))
+        assert await wire.problem() == (408, "request_timeout")
+        await wire.close()
+
+
+async def test_a_client_that_leaves_amid_its_body_leaves_no_trace_but_a_line(api: ApiClient) -> None:
+    with structlog.testing.capture_logs() as lines:
+        wire = await api.wire()
+        await wire.send(request(api, "POST", JSON_TYPE, "Content-Length: 100", body=b'{"title":'))
+        await asyncio.sleep(0.1)
+        await wire.close()
+        async with asyncio.timeout(WAIT):
+            while not lines:
+                await asyncio.sleep(0.01)
+    assert [line["event"] for line in lines] == ["api.request"]
+    assert lines[0]["status"] == 499
+    assert (await api.get("/jobs")).status == 200
+
+
+async def test_an_idle_connection_is_kept_through_slow_pauses_between_requests(serve: Any) -> None:
+    async with serve(read_timeout=0.2, head_timeout=0.2) as api:
+        wire = await api.wire()
+        for _ in range(3):
+            await wire.send(request(api, "GET"))
+            assert (await wire.answer())[0] == 200
+            await asyncio.sleep(0.3)
+        await wire.close()
+
+
+async def test_an_idle_connection_is_closed_after_its_time(serve: Any) -> None:
+    async with serve(keepalive=0.2) as api:
+        wire = await api.wire()
+        await wire.send(request(api, "GET"))
+        assert (await wire.answer())[0] == 200
+        assert await wire.closed()
+        await wire.close()
+
+
+async def test_pipelined_requests_are_answered_in_order(api: ApiClient) -> None:
+    wire = await api.wire()
+    await wire.send(b"".join(request(api, "GET", f"X-Request-Id: r{n}") for n in range(40)))
+    assert [(await wire.answer())[1]["x-request-id"] for _ in range(40)] == [f"r{n}" for n in range(40)]
+    await wire.close()
+
+
+async def test_one_connection_too_many_is_told_so(serve: Any) -> None:
+    async with serve(max_connections=2) as api:
+        wires = [await api.wire() for _ in range(2)]
+        for wire in wires:
+            await wire.send(request(api, "GET"))
+            assert (await wire.answer())[0] == 200
+        extra = await api.wire()
+        assert await extra.problem() == (503, "overloaded")
+        assert await extra.closed()
+        await extra.close()
+        await wires[0].close()
+        await asyncio.sleep(0.05)
+        again = await api.wire()
+        await again.send(request(api, "GET"))
+        assert (await again.answer())[0] == 200
+        for wire in (*wires, again):
+            await wire.close()
+
+
+EXPECT = "Expect: 100-continue"
+
+
+async def test_a_body_is_asked_for_only_when_it_is_wanted(api: ApiClient) -> None:
+    body = json.dumps(api.body()).encode()
+    wire = await api.wire()
+    await wire.send(request(api, "POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}"))
+    assert (await wire.head())[0] == 100
+    await wire.send(body)
+    assert (await wire.answer())[0] == 201
+    await wire.close()
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["API-Key: x", JSON_TYPE, "Content-Length: 5"], (401, "unauthenticated")),
+        (["Content-Type: text/plain", "Content-Length: 5"], (415, "unsupported_media_type")),
+        ([JSON_TYPE, "Content-Length: 99999999"], (413, "body_too_large")),
+    ],
+)
+async def test_a_body_that_is_not_wanted_is_not_asked_for(
+    api: ApiClient, lines: list[str], problem: tuple[int, str]
+) -> None:
+    wire = await api.wire()
+    await wire.send(request(api, "POST", EXPECT, *lines))
+    assert await wire.problem() == problem
+    assert await wire.closed()
+    await wire.close()
+
+
+async def test_the_rest_of_a_refused_body_does_not_become_a_request(api: ApiClient) -> None:
+    smuggled = request(api, "GET", "X-Request-Id: smuggled")
+    wire = await api.wire()
+    head = request(api, "POST", "Content-Type: text/plain", f"Content-Length: {len(smuggled)}")
+    await wire.send(head + smuggled + request(api, "GET", "X-Request-Id: next"))
+    assert await wire.problem() == (415, "unsupported_media_type")
+    status, headers, _ = await wire.answer()
+    assert (status, headers["x-request-id"]) == (200, "next")
+    await wire.close()

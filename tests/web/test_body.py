@@ -1,0 +1,224 @@
+"""Bodies: strict JSON objects, of the right media type, within their size; and no value that makes a 500."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.api.client import ApiClient
+
+
+# --- bodies -------------------------------------------------------------------------------------------------
+
+NESTED = b'{"title":' + b"[" * 63 + b"]" * 63 + b"}"
+MALFORMED: dict[str, bytes] = {
+    "nothing": b"",
+    "white space": b" \n",
+    "no JSON": b"hello",
+    "half": b'{"title": "x"',
+    "text after it": b'{"title": "x"} {}',
+    "a trailing comma": b'{"title": "x",}',
+    "single quotes": b"{'title': 'x'}",
+    "a comment": b'{"title": "x"} // so',
+    "an array": b"[]",
+    "a string": b'"title"',
+    "null": b"null",
+    "a number": b"5",
+    "a member twice": b'{"title": "x", "title": "y"}',
+    "a member twice inside": b'{"salary": {"amount": 1, "amount": 2}}',
+    "a member twice by escape": b'{"title": "x", "t\\u0069tle": "y"}',
+    "NaN": b'{"salary": {"amount": NaN}}',
+    "Infinity": b'{"salary": {"amount": Infinity}}',
+    "-Infinity": b'{"salary": {"amount": -Infinity}}',
+    "65 levels": b'{"title":' + b"[" * 64 + b"]" * 64 + b"}",
+    "65 levels of objects": b'{"a":' * 65 + b"1" + b"}" * 65,
+    "100,000 levels": b"[" * 100_000,
+    "100,000 levels of objects": b'{"a":' * 100_000,
+    "100,000 levels, closed": b'{"title":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "broken UTF-8": b'{"title": "\xff"}',
+    "cut UTF-8": b'{"title": "\xe2\x82"}',
+    "a surrogate as UTF-8": b'{"title": "\xed\xa0\x80"}',
+    "UTF-16": '{"title": "x"}'.encode("utf-16"),
+    "UTF-32": '{"title": "x"}'.encode("utf-32-le"),
+    "a byte order mark": b'\xef\xbb\xbf{"title": "x"}',
+    "a lone high surrogate": b'{"title": "\\ud83d"}',
+    "a lone low surrogate": b'{"title": "\\uDE00x"}',
+    "a lone surrogate in a name": b'{"\\ud800": 1}',
+    "a lone surrogate deep inside": b'{"locations": [{"description": "a\\udfffb"}]}',
+    "a lone surrogate twice as a name": b'{"\\ud800": 1, "\\ud800": 2}',
+    "5,000 digits": b'{"salary": {"amount": ' + b"9" * 5_000 + b"}}",
+    "an exponent beyond all": b'{"salary": {"amount": 1e99999999999999999999}}',
+    "a raw control character": b'{"title": "a\nb"}',
+    "a leading zero": b'{"salary": {"amount": 01}}',
+    "a NUL": b'{"title": "x"}\x00',
+    "a bad escape": b'{"title": "\\x41"}',
+    "gzip, unannounced": gzip.compress(b'{"title": "x"}'),
+}
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+async def test_a_body_that_is_no_strict_json_object_is_malformed(
+    api: ApiClient, method: str, what: str
+) -> None:
+    answer = await api(method, "/jobs", raw=MALFORMED[what])
+    assert (answer.status, answer.code) == (400, "malformed_json")
+
+
+ACCEPTED: dict[str, tuple[bytes, list[tuple[str, str]] | None]] = {
+    "64 levels": (NESTED, [("/title", "wrong_type")]),
+    "brackets in text": (b'{"title": "' + b"[{" * 60 + b'"}', None),
+    "a surrogate pair": (b'{"title": "\\ud83d\\ude00"}', None),
+    "an escaped backslash before u": (b'{"title": "\\\\ud83d"}', None),
+    "4,000 digits": (
+        b'{"salary": {"amount": ' + b"9" * 4_000 + b', "period": {"id": 1}}}',
+        [("/salary/amount", "out_of_range")],
+    ),
+    "a huge exponent": (
+        b'{"salary": {"amount": 1e999999, "period": {"id": 1}}}',
+        [("/salary/amount", "out_of_range")],
+    ),
+    "a tiny exponent": (
+        b'{"salary": {"amount": 1e-999999, "period": {"id": 1}}}',
+        [("/salary/amount", "out_of_range")],
+    ),
+    "a fraction for an Int32": (b'{"positionType": {"id": 1.5}}', [("/positionType/id", "wrong_type")]),
+    "white space round it": (b' \r\n\t{"title": "x"} \n', None),
+    "an empty object": (b"{}", None),
+}
+
+
+@pytest.mark.parametrize("what", ACCEPTED)
+async def test_a_body_that_is_odd_but_json_is_judged_by_the_rules(api: ApiClient, what: str) -> None:
+    raw, faults = ACCEPTED[what]
+    job = await api.create()
+    answer = await api("PUT", f"/jobs/{job['id']}", raw=raw)
+    if faults is None:
+        assert answer.status == 200, answer.raw
+    else:
+        assert answer.faults == faults
+
+
+HOSTILE_VALUES: list[object] = [
+    None, True, 0, -1, 2**31, 10**40, 1.5, "", " ", "\x00", "x" * 100_000, [], {}, [[]], [None], {"id": None},
+    {"id": {}}, {"id": []}, [{"id": None}], [{"description": None}], [{"description": 5}], {"": ""},
+    "\U0010ffff", "\ufffe", "<", "&#0;", "javascript:x", "9999-99-99", "0000-01-01", "2026-02-30", "1/2",
+]  # fmt: skip
+FIELDS = (
+    "id", "referenceId", "employer", "title", "publishDate", "closeDate", "confidential", "autoRefresh",
+    "status", "locations", "categories", "positionType", "salary", "description", "applicantRoutingType",
+    "applicationEmail", "applicationUrl", "unknown",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIELDS)
+async def test_no_value_of_any_field_makes_a_500(api: ApiClient, name: str) -> None:
+    job = await api.create(referenceId="A-1")
+    for value in HOSTILE_VALUES:
+        for method, path in (("POST", "/jobs"), ("PUT", f"/jobs/{job['id']}"), ("PUT", "/jobs")):
+            body = {"referenceId": "A-1", name: value} if method == "PUT" else api.body(**{name: value})
+            answer = await api(method, path, body)
+            assert answer.status in (200, 201, 422, 409), (method, name, value, answer.raw)
+            if answer.status >= 400:
+                assert answer.code
+        if (await api.get(f"/jobs/{job['id']}")).json["referenceId"] != "A-1":
+            await api.put(f"/jobs/{job['id']}", {"referenceId": "A-1"})
+
+
+AMOUNTS: list[object] = [None, "", "5", [], {}, True, 10**40]
+PERIODS: list[object] = [None, 1, "1", [], {"id": None}, {"id": 6}, {"id": 2**40}, {"name": 5}]
+SALARIES: list[object] = [
+    *({"amount": value, "maxAmount": value, "period": {"id": 1}} for value in AMOUNTS),
+    *({"period": value} for value in PERIODS),
+]
+
+
+@pytest.mark.parametrize("salary", SALARIES, ids=str)
+async def test_no_salary_makes_a_500(api: ApiClient, salary: object) -> None:
+    answer = await api.post(api.body(salary=salary))
+    assert answer.status in (201, 422), answer.raw
+
+
+# --- media type, size -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("type", "status"),
+    [
+        ("application/json", 200),
+        ("application/json; charset=UTF-8", 200),
+        ("APPLICATION/JSON", 200),
+        ("application/json-patch+json", 200),  # it does start so
+        ("text/json", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("multipart/form-data; boundary=x", 415),
+        ("", 415),
+    ],
+)
+async def test_a_content_type_has_to_start_with_application_json(
+    api: ApiClient, type: str, status: int
+) -> None:
+    job = await api.create()
+    answer = await api("PUT", f"/jobs/{job['id']}", {"title": "x"}, headers={"Content-Type": type})
+    assert answer.status == status, answer.raw
+    if status == 415:
+        assert answer.code == "unsupported_media_type"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/jobs"), ("PUT", "/jobs"), ("PUT", "/jobs/1"), ("DELETE", "/jobs")]
+)
+async def test_a_missing_body_is_malformed_whatever_the_content_type(
+    api: ApiClient, method: str, path: str
+) -> None:
+    for type in ("application/json", "text/plain", ""):
+        answer = await api(method, path, headers={"Content-Type": type})
+        assert (answer.status, answer.code) == (400, "malformed_json")
+
+
+async def test_a_body_may_be_compressed(api: ApiClient) -> None:
+    body = json.dumps(api.body()).encode()
+    for encoding, raw in (
+        ("gzip", gzip.compress(body)),
+        ("X-GZIP", gzip.compress(body)),
+        ("deflate", zlib.compress(body)),
+        ("deflate", zlib.compress(body)[2:-4]),
+        ("identity", body),
+    ):
+        answer = await api("POST", "/jobs", raw=raw, headers={"Content-Encoding": encoding})
+        assert answer.status == 201, (encoding, answer.raw)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "raw", "status", "code"),
+    [
+        ("gzip", b"this is no gzip", 400, "malformed_json"),
+        ("gzip", gzip.compress(b'{"title": "x"}', mtime=0)[:-9], 400, "malformed_json"),
+        ("gzip", gzip.compress(b'{"title": "x"}', mtime=0) + b"more", 400, "malformed_json"),
+        ("deflate", b"\x07\x01\x02", 400, "malformed_json"),
+        ("deflate", b"", 400, "malformed_json"),
+        ("gzip", gzip.compress(b"[" * 20_000_000, mtime=0), 413, "body_too_large"),
+        ("br", b"x", 415, "unsupported_media_type"),
+        ("zstd", b"x", 415, "unsupported_media_type"),
+        ("rot13", b"x", 415, "unsupported_media_type"),
+    ],
+)
+async def test_a_badly_compressed_body_is_refused_in_json(
+    api: ApiClient, encoding: str, raw: bytes, status: int, code: str
+) -> None:
+    answer = await api("POST", "/jobs", raw=raw, headers={"Content-Encoding": encoding})
+    assert (answer.status, answer.code) == (status, code)
+
+
+async def test_a_body_may_be_as_long_as_the_limit_and_no_longer(serve: Any) -> None:
+    async with serve(max_body=2_000) as api:
+        short = json.dumps(api.body()).encode()
+        fits = await api("POST", "/jobs", raw=short.ljust(2_000))
+        assert fits.status == 201, fits.raw
+        longer = await api("POST", "/jobs", raw=short.ljust(2_001))
+        assert (longer.status, longer.code) == (413, "body_too_large")

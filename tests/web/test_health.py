@@ -1,0 +1,64 @@
+"""/healthz and /readyz."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+from pytest_aiohttp.plugin import AiohttpClient
+
+from syncd.api import add_health, make_app
+from syncd.config import Api
+from syncd.domain import Catalogue
+from syncd.store import Store
+
+if TYPE_CHECKING:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("state", "status", "told"),
+    [
+        ({"ready": True, "lag": 3}, 200, {"ready": True, "lag": 3}),
+        ({"ready": False, "store": "locked"}, 503, {"ready": False, "store": "locked"}),
+        ({"store": True, "watcher": True}, 200, {"ready": True, "store": True, "watcher": True}),
+        ({"store": True, "watcher": False}, 503, {"ready": False, "store": True, "watcher": False}),
+        (OSError("a secret"), 503, {"ready": False, "error": "OSError"}),
+    ],
+)
+async def test_readyz_says_whether_and_healthz_that(
+    store: Store, state: Any, status: int, told: dict[str, object], aiohttp_client: AiohttpClient
+) -> None:
+    async def readiness() -> dict[str, Any]:
+        if isinstance(state, Exception):
+            raise state
+        return state  # type: ignore[no-any-return]
+
+    app = make_app(store, Api(), Catalogue.default())
+    add_health(app, readiness)
+    client = await aiohttp_client(app)
+    with structlog.testing.capture_logs() as lines:
+        ready = await client.get("/readyz")
+        assert (ready.status, await ready.json()) == (status, told)
+        alive = await client.get("/healthz")
+        assert (alive.status, await alive.json()) == (200, {"alive": True})
+        assert (await client.head("/readyz")).status == status
+    assert lines == []
+    refused = await client.post("/healthz")
+    assert refused.status == 405
+    assert refused.headers["Allow"] == "GET, HEAD, OPTIONS"
+
+
+async def test_health_needs_no_key_even_when_the_base_is_the_root(
+    store: Store, aiohttp_client: AiohttpClient
+) -> None:
+    async def readiness() -> dict[str, Any]:
+        return {"ready": True}
+
+    app = make_app(store, Api(base_path=""), Catalogue.default())
+    add_health(app, readiness)
+    client = await aiohttp_client(app)
+    assert (await client.get("/healthz")).status == 200
+    assert (await client.get("/jobs")).status == 401
+    assert (await client.get("/nowhere")).status == 401

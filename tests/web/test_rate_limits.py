@@ -1,0 +1,241 @@
+"""Limits on how often and how many: requests of a key, wrong keys, connections, waiting writes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+
+from syncd.store import Store, keys
+
+if TYPE_CHECKING:
+    from tests.api.client import ApiClient
+    from tests.api.contract import Answer
+    from tests.clock import Clock
+
+WRONG = {"API-Key": "syncd_" + "A" * 43}
+
+
+def left(answer: Answer) -> tuple[int, int]:
+    found = re.fullmatch(r'"key";r=(\d+);t=(\d+)', answer.headers["RateLimit"])
+    assert found
+    return int(found[1]), int(found[2])
+
+
+async def test_without_a_limit_nothing_is_counted_or_told(api: ApiClient) -> None:
+    answer = await api.get("/jobs")
+    assert "RateLimit" not in answer.headers
+    assert "RateLimit-Policy" not in answer.headers
+
+
+async def test_a_key_that_asks_too_often_is_told_when_to_come_back(serve: Any) -> None:
+    async with serve(rate_limit=3, rate_window=60.0) as api:
+        answers = [await api.get("/jobs") for _ in range(3)]
+        assert [answer.status for answer in answers] == [200] * 3
+        assert [left(answer)[0] for answer in answers] == [2, 1, 0]
+        refused = await api.get("/jobs")
+        assert (refused.status, refused.code) == (429, "rate_limited")
+        remaining, seconds = left(refused)
+        assert remaining == 0
+        assert refused.headers["Retry-After"] == str(seconds)
+        assert 15 <= seconds <= 20
+        assert {answer.headers["RateLimit-Policy"] for answer in (*answers, refused)} == {'"key";q=3;w=60'}
+
+
+async def test_who_comes_back_when_told_is_served(serve: Any) -> None:
+    async with serve(rate_limit=2, rate_window=1.0) as api:
+        while (answer := await api.get("/jobs")).status == 200:
+            pass
+        await asyncio.sleep(
+            float(answer.headers["Retry-After"]) / 2 + 0.05
+        )  # half of a second for one of two
+        assert (await api.get("/jobs")).status == 200
+
+
+async def test_every_answer_to_a_good_key_counts_and_a_wrong_one_costs_it_nothing(serve: Any) -> None:
+    async with serve(rate_limit=4) as api:
+        for method, path, status in (
+            ("POST", "/jobs", 400),
+            ("GET", "/jobs/9", 404),
+            ("PATCH", "/jobs", 405),
+        ):
+            assert (await api(method, path)).status == status
+        for headers in (WRONG, {"API-Key": ""}):
+            answer = await api.get("/jobs", headers=headers)
+            assert answer.status == 401
+            assert "RateLimit" not in answer.headers
+        assert left(await api.get("/jobs"))[0] == 0
+        assert (await api.post(api.body())).status == 429
+        assert (await api.client.get("/healthz")).status == 200
+
+
+async def test_each_key_has_a_limit_of_its_own(serve: Any) -> None:
+    async with serve(rate_limit=1) as api:
+        other = api.as_employer("Other")
+        same = api.store.write(lambda tx: keys.create(tx, api.employer.id))[1]
+        assert [(await one.get("/jobs")).status for one in (api, api, other, other)] == [200, 429, 200, 429]
+        assert (await api.get("/jobs", headers={"API-Key": same})).status == 200
+
+
+async def test_a_refused_write_writes_nothing(serve: Any) -> None:
+    async with serve(rate_limit=2) as api:
+        await api.create()
+        await api.get("/jobs")
+        assert (await api.post(api.body())).status == 429
+        assert (await api.as_employer("Other").get("/jobs")).json["paging"]["total"] == 0
+        from syncd.store import jobs
+
+        total, _ = api.store.read(
+            lambda tx: jobs.page(tx, api.employer.id, q=None, status=None, page=1, page_size=1)
+        )
+        assert total == 1
+
+
+# -- wrong keys ------------------------------------------------------------------------------------------------
+
+
+async def test_too_many_wrong_keys_from_an_address_are_answered_429(serve: Any) -> None:
+    async with serve(failed_keys=3) as api:
+        with structlog.testing.capture_logs() as lines:
+            codes = [(await api.get("/jobs", headers=WRONG)).code for _ in range(5)]
+        assert codes == ["unauthenticated"] * 3 + ["rate_limited"] * 2
+        refused = await api.get("/jobs", headers=WRONG)
+        assert refused.status == 429
+        assert 15 <= int(refused.headers["Retry-After"]) <= 20
+        assert [(line["event"], line["client"]) for line in lines] == [("api.request", "127.0.0.1")] * 5
+
+
+async def test_a_key_that_was_good_goes_on_and_a_new_one_has_to_wait(serve: Any) -> None:
+    async with serve(failed_keys=2) as api:
+        assert (await api.get("/jobs")).status == 200
+        newcomer = api.as_employer("Newcomer")
+        for _ in range(3):
+            await api.get("/jobs", headers=WRONG)
+        assert (await api.get("/jobs")).status == 200
+        assert (await newcomer.get("/jobs")).status == 429
+
+
+async def test_a_request_without_a_key_is_no_wrong_key(serve: Any) -> None:
+    async with serve(failed_keys=1) as api:
+        for _ in range(3):
+            assert (await api.get("/jobs", headers={"API-Key": ""})).status == 401
+        assert (await api.get("/jobs")).status == 200
+
+
+async def test_expired_and_revoked_keys_are_wrong_ones(serve: Any, clock: Clock, store: Store) -> None:
+    async with serve(failed_keys=2) as api:
+        revoked, plain = store.write(lambda tx: keys.create(tx, api.employer.id))
+        store.write(lambda tx: keys.revoke(tx, revoked.id))
+        _, late = store.write(lambda tx: keys.create(tx, api.employer.id, "", clock.now + timedelta(hours=1)))
+        clock.forward(hours=2)
+        statuses = [(await api.get("/jobs", headers={"API-Key": key})).status for key in (plain, late, plain)]
+        assert statuses == [401, 401, 429]
+
+
+async def test_behind_a_proxy_the_clients_address_counts_and_only_then(serve: Any) -> None:
+    async with serve(failed_keys=1, trusted_proxies=("127.0.0.1",)) as api:
+
+        async def status(forwarded: str) -> int:
+            return int((await api.get("/jobs", headers={**WRONG, "X-Forwarded-For": forwarded})).status)
+
+        assert [await status("198.51.100.1") for _ in range(2)] == [401, 429]
+        assert await status("198.51.100.2") == 401
+        assert await status("203.0.113.77, 198.51.100.1") == 429  # the part in front is the client's own word
+        assert [await status(f"2001:db8::{n}") for n in (1, 2)] == [401, 429]
+    async with serve(failed_keys=1) as api:
+        statuses = [
+            (await api.get("/jobs", headers={**WRONG, "X-Forwarded-For": f"198.51.100.{n}"})).status
+            for n in (1, 2)
+        ]
+        assert statuses == [401, 429]
+
+
+async def test_the_limit_on_wrong_keys_can_be_switched_off(serve: Any) -> None:
+    async with serve(failed_keys=0) as api:
+        assert {(await api.get("/jobs", headers=WRONG)).status for _ in range(100)} == {401}
+
+
+# -- connections -----------------------------------------------------------------------------------------------
+
+
+async def ok(api: ApiClient, wire: Any) -> bool:
+    await wire.send(f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode())
+    status, _, _ = await wire.answer()
+    return bool(status == 200)
+
+
+async def test_one_address_cannot_take_all_connections(serve: Any) -> None:
+    async with serve(max_connections_per_address=2) as api:
+        wires = [await api.wire("127.0.0.2") for _ in range(2)]
+        assert all([await ok(api, wire) for wire in wires])
+        with structlog.testing.capture_logs() as lines:
+            extra = await api.wire("127.0.0.2")
+            status, headers, told = await extra.answer()
+        assert (status, told["code"], headers["retry-after"]) == (503, "overloaded", "1")
+        assert [line["status"] for line in lines] == [503]
+        assert await extra.closed()
+        other = await api.wire("127.0.0.3")
+        assert await ok(api, other)
+        await wires.pop().close()
+        await asyncio.sleep(0.05)
+        again = await api.wire("127.0.0.2")
+        assert await ok(api, again)
+        for wire in (*wires, extra, other, again):
+            await wire.close()
+
+
+async def test_the_connections_of_a_proxy_are_those_of_many(serve: Any) -> None:
+    async with serve(max_connections_per_address=1, trusted_proxies=("127.0.0.0/8",)) as api:
+        wires = [await api.wire() for _ in range(5)]
+        assert all([await ok(api, wire) for wire in wires])
+        for wire in wires:
+            await wire.close()
+
+
+# -- the writer's queue ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def blocked(api: ApiClient) -> Any:
+    """The writer held up until the end of the block, with a queue for two more writes."""
+    release, begun = threading.Event(), threading.Event()
+
+    def hold(_tx: object) -> None:
+        begun.set()
+        release.wait()
+
+    class Blocked:
+        def __enter__(self) -> None:
+            api.store._writer._limit = 2
+            self.thread = threading.Thread(target=api.store.write, args=(hold,))
+            self.thread.start()
+            begun.wait()
+
+        def __exit__(self, *_: object) -> None:
+            release.set()
+            self.thread.join()
+
+    return Blocked()
+
+
+async def test_writes_beyond_the_queue_are_shed_at_once_while_reads_go_on(
+    api: ApiClient, blocked: Any
+) -> None:
+    job = await api.create()
+    with blocked:
+        waiting = [asyncio.ensure_future(api.post(api.body(title=f"Waits {n}"))) for n in range(2)]
+        async with asyncio.timeout(5):
+            while api.store.waiting_writes < 2:
+                await asyncio.sleep(0.01)
+        shed = await api.post(api.body(title="Shed"))
+        assert (shed.status, shed.code, shed.headers["Retry-After"]) == (503, "overloaded", "1")
+        assert (await api.get(f"/jobs/{job['id']}")).status == 200
+        assert (await api.get("/jobs")).json["paging"]["total"] == 1
+    assert [(await answer).status for answer in waiting] == [201, 201]
+    titles = {job["title"] for job in (await api.get("/jobs")).json["data"]}
+    assert titles == {"Line Cook", "Waits 0", "Waits 1"}
