@@ -53,7 +53,7 @@ def history_entry(step: Step, render: Renderer, employer: Employer) -> Shape:
 
 
 def _who(step: Step) -> Shape:
-    """Return who made the change. A run keeps its id when an operator has approved it. The service and the operator have no id."""
+    """Return who made the change. The id of a run is its own, also after an approval. The operator and the service have none."""
     actor = step.entry.actor
     number = step.entry.run_id if actor.kind is ActorKind.RUN else actor.id
     return {"kind": actor.kind.value, "id": number, "label": step.by}
