@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from bench.servers import DESCRIPTION
 from syncd.domain import CloseOrigin, Job, Location, Status
-from syncd.store import Store, Tx, apply, employers, job_columns, keys
+from syncd.store import Store, Tx, employers, job_columns, job_writer, keys
 
 EMPLOYER = "Bench"
 #: A word in one title of 20, and a word in seven jobs of an employer, whatever the number of its jobs.
@@ -65,7 +65,7 @@ def make(folder: Path, jobs: int, employer_count: int = 1) -> str:
 def _insert(tx: Tx, some: list[Job]) -> None:
     tx.many(job_columns.INSERT, map(job_columns.row_of, some))
     counted = Counter((job.employer_id, job.status.value) for job in some)
-    tx.many(apply.TOTAL, [(*key, n) for key, n in counted.items()])
+    tx.many(job_writer.TOTAL, [(*key, n) for key, n in counted.items()])
 
 
 def _jobs(count: int, employer_ids: list[int]) -> Iterator[Job]:

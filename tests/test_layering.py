@@ -53,7 +53,15 @@ IMPURE = {
     "subprocess",
 }
 #: Packages that other packages use through their face alone, with all that lies in them.
-FACES = ("syncd.config", "syncd.feeds", "syncd.service", "syncd.sync", "syncd.web")
+FACES = (
+    "syncd.api",
+    "syncd.config",
+    "syncd.feeds",
+    "syncd.service",
+    "syncd.store",
+    "syncd.sync",
+    "syncd.web",
+)
 #: Packages in which no circle is left.
 ACYCLIC = (
     "syncd.api",
@@ -61,6 +69,7 @@ ACYCLIC = (
     "syncd.domain",
     "syncd.feeds",
     "syncd.service",
+    "syncd.store",
     "syncd.sync",
     "syncd.web",
 )

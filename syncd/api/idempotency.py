@@ -17,7 +17,6 @@ from aiohttp import web
 
 from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.store import Tx, replies
-from syncd.store.replies import Reply
 from syncd.web import Refusal
 
 HEADER, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
@@ -50,7 +49,7 @@ def once(request: web.Request, name: str | None, body: object) -> Iterator[tuple
     context, key_id, digest = request.app[CONTEXT], request[PRINCIPAL].key_id, _digest(body)
 
     def keep(tx: Tx, status: int, headers: dict[str, str], answer: bytes) -> None:
-        replies.keep(tx, key_id, name, Reply(digest, status, headers, answer))
+        replies.keep(tx, key_id, name, replies.Reply(digest, status, headers, answer))
 
     if (key_id, name) in context.in_flight:
         raise Refusal("idempotency_in_progress", "the first request with this key is still being served")
@@ -62,7 +61,7 @@ def once(request: web.Request, name: str | None, body: object) -> Iterator[tuple
         context.in_flight.discard((key_id, name))
 
 
-def _replay(kept: Reply, digest: bytes) -> web.Response:
+def _replay(kept: replies.Reply, digest: bytes) -> web.Response:
     if kept.request_digest != digest:
         raise Refusal("idempotency_key_reused", "this key came with another body before")
     return web.Response(body=kept.body, status=kept.status, headers={**kept.headers, REPLAYED: "true"})

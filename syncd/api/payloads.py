@@ -28,7 +28,7 @@ from syncd.domain import (
     Location,
     exact,
 )
-from syncd.store.jobs import Header, Shown
+from syncd.store import jobs
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
 
@@ -112,7 +112,7 @@ class Renderer:
             self._lists[name] = encode({"data": offered})
             self._entries[name] = {id: encode(shape[id]) for id in entries}
 
-    def job(self, job: Job | Shown, employer: Employer) -> bytes:
+    def job(self, job: Job | jobs.Shown, employer: Employer) -> bytes:
         """Return a whole Job (docs/specification.md 2.1). An address that its routing type does not use is null."""
         shape = self.shape(job, employer)
         for address in ADDRESSES:
@@ -120,16 +120,18 @@ class Renderer:
                 setattr(shape, address.name, None)
         return encode(shape)
 
-    def shape(self, job: Job | Shown, employer: Employer) -> Any:
+    def shape(self, job: Job | jobs.Shown, employer: Employer) -> Any:
         """Return the same as a struct, with both addresses."""
         shape = self._job(job)
         shape.employer = {"id": employer.id, "name": employer.name}
         return shape
 
-    def page(self, jobs: Iterable[Job | Header], employer: Employer, paging: Mapping[str, object]) -> bytes:
+    def page(
+        self, found: Iterable[Job | jobs.Header], employer: Employer, paging: Mapping[str, object]
+    ) -> bytes:
         """Return a page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
-        data = [self._header(job) for job in jobs]
+        data = [self._header(job) for job in found]
         for shape in data:
             shape.employer = owner
         return encode({"data": data, "paging": paging})

@@ -1,4 +1,4 @@
-"""``syncd check``: everything that would keep the daemon from working, found before it starts."""
+"""``syncd check``: everything that would keep the daemon from working, found before the daemon starts."""
 
 from __future__ import annotations
 
@@ -9,23 +9,20 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from syncd.cli import context
 from syncd.cli.output import print_json, remark, system_fault
+from syncd.cli.store_access import become_owner, has_store
 from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
-
-if TYPE_CHECKING:
-    from syncd.store import Store
+from syncd.service import configured_feeds, stores
+from syncd.store import Store, facts
+from syncd.sync.files import folder_faults
 
 NO_FOLDER = "it, or something above it, is not a folder"
 
 
 def check(config: Path | None, as_json: bool) -> int:
     """Print what is wrong, and return 1 if anything is, else 0. Creates nothing."""
-    from syncd.service import wiring  # noqa: F401 - before the user changes
-
     found: list[str] = []
     settings = None
     try:
@@ -33,7 +30,7 @@ def check(config: Path | None, as_json: bool) -> int:
     except ConfigError as error:
         found.extend(error.faults)
     if settings is not None:
-        context.become_owner(settings)
+        become_owner(settings)
         found.extend(faults(settings))
     if as_json:
         print_json({"ok": not found, "faults": found})
@@ -42,7 +39,7 @@ def check(config: Path | None, as_json: bool) -> int:
             print(f"syncd: {fault}", file=sys.stderr)
         if settings is not None and not found:
             print(f"all good: {settings.file or 'no settings file, all defaults'}")
-            if not context.has_store(settings):
+            if not has_store(settings):
                 remark(
                     f"there is no store at {settings.store.path} yet;"
                     " `syncd serve` and `syncd employer add` make one"
@@ -89,12 +86,10 @@ def _cannot_be_made(folder: Path) -> str | None:
 
 def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     """Return whether a daemon runs on this store, and what is wrong with the store, feed files and folders of feeds."""
-    from syncd.store import facts
-
     store_faults: list[str] = []
     running = False
     try:
-        if context.has_store(settings):
+        if has_store(settings):
             running, store = _open(settings)
             with store:
                 store.write(facts.prove_writable)
@@ -118,15 +113,12 @@ def _store_cannot_be_made(settings: Settings) -> Iterator[str]:
 
 
 def _feed_faults(store: Store | None, settings: Settings, *, employers: bool = True) -> list[str]:
-    """Return the faults of all feed files and of the folders of feeds. ``employers``: those are looked up, too."""
-    from syncd.service import stores, wiring
-    from syncd.sync.files import folder_faults
-
-    catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
+    """Return the faults of all feed files and of the folders of feeds. ``employers``: whether to look them up."""
+    catalogue = stores.catalogue_of(store, settings)
     found: list[str] = []
     try:
-        for name, file in wiring.feed_files(settings, catalogue).items():
-            found.extend(wiring.faults_of(store, file, settings) if employers else file.faults)
+        for name, file in configured_feeds.feed_files(settings, catalogue).items():
+            found.extend(configured_feeds.faults_of(store, file) if employers else file.faults)
             found.extend(folder_faults(settings.drop.folder / name))
     except ConfigError as error:
         found.extend(error.faults)
@@ -135,8 +127,6 @@ def _feed_faults(store: Store | None, settings: Settings, *, employers: bool = T
 
 def _open(settings: Settings) -> tuple[bool, Store]:
     """Return whether a daemon owns the store, and the store."""
-    from syncd.service import stores
-
     try:
         return False, stores.open_store(settings, exclusive=True)
     except StoreInUse:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.output import print_json
 from syncd.cli.run_text import summary
+from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Run, RunState
-from syncd.service import stores, wiring
+from syncd.service import configured_feeds, stores, wiring
 from syncd.store import Store, runs
 from syncd.sync.report import run_json
 from syncd.sync.report.files import refresh_reports
@@ -50,5 +50,5 @@ def decided(store: Store, settings: Settings, number: int, *, approved: bool) ->
 def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> dict[str, Feed]:
     """Return the feed of a run by its name, if it is still configured."""
     name = store.read(lambda tx: runs.get(tx, number)).feed
-    file = wiring.feed_files(settings, catalogue).get(name)
-    return {name: wiring.resolve(store, file, settings)} if file is not None else {}
+    file = configured_feeds.feed_files(settings, catalogue).get(name)
+    return {name: configured_feeds.resolve(store, file, settings)} if file is not None else {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store
 from syncd.cli.output import print_json, print_table
+from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Employer
 from syncd.store import employers

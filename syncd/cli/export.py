@@ -10,9 +10,9 @@ from typing import IO
 
 import typer
 
-from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import DONE
 from syncd.cli.output import print_json, remark, whole_file
+from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.domain import Employer, Job, Status
 from syncd.feeds.export import EXPORTS, ExportFormat
 from syncd.service import stores

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
-from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import DONE, FAILED
 from syncd.cli.imports import FileUnusable
 from syncd.cli.output import bold, clean, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
+from syncd.cli.store_access import quiet_settings, store_if_any
+from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
 from syncd.errors import FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig
-from syncd.service import stores, wiring
+from syncd.service import configured_feeds, stores
 from syncd.store import Store, employers, jobs
 from syncd.sync.report import rejected_json, unknown_json
 from syncd.sync.run import Checker, CheckResult
@@ -30,10 +32,10 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
     """Print the check, and return 1 if a row would be rejected, else 0. Raises NotFound (feed), FileUnusable,
     ConfigError."""
     settings = quiet_settings(config)
-    with opened_store(settings, make=True) as store:
-        catalogue = stores.catalogue_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_files(settings, catalogue), name).usable()
-        checker = Checker(found, catalogue, settings.limits, _now(store), _current(store, found))
+    with store_if_any(settings) as store:
+        catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
+        found = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name).usable()
+        checker = Checker(found, catalogue, settings.limits, _now(store, settings), _current(store, found))
         return report_check(checker, file, as_json)
 
 
@@ -53,12 +55,17 @@ def report_check(checker: Checker, file: Path, as_json: bool) -> int:
     return FAILED if result.rejected else DONE
 
 
-def _now(store: Store) -> Moment:
-    return store.read(lambda tx: tx.now)
+def _now(store: Store | None, settings: Settings) -> Moment:
+    if store is not None:
+        return store.read(lambda tx: tx.now)
+    instant = datetime.now(UTC)
+    return Moment(instant, instant.astimezone(settings.timezone).date())
 
 
-def _current(store: Store, config: FeedConfig) -> Callable[[str], Job | None]:
+def _current(store: Store | None, config: FeedConfig) -> Callable[[str], Job | None]:
     """Return a function that finds a job of the feed's employer; it finds none if the employer does not exist yet."""
+    if store is None:
+        return lambda reference: None
     try:
         owner = store.read(lambda tx: employers.find(tx, config.employer))
     except NotFound:

@@ -1,4 +1,4 @@
-"""``syncd feed new``: drafts a feed's file from a real file of the feed."""
+"""``syncd feed new``: drafts the file of a feed from real data of the feed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import lent_store, quiet_settings
 from syncd.cli.exit_codes import DONE
 from syncd.cli.imports import FileUnusable
 from syncd.cli.output import clean, print_json, remark, whole_file
+from syncd.cli.store_access import lent_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Moment
 from syncd.errors import Conflict, FeedError, NotFound, SyncdError
@@ -23,7 +23,7 @@ SHOWN = 10
 
 
 class EmployerUnclear(SyncdError):
-    """There is no employer yet, or several of which none was named. ``named``: the one that the file names."""
+    """There is no employer yet, or there are several and none was chosen. ``named``: the one that the file names."""
 
     def __init__(self, known: Sequence[str], named: str | None) -> None:
         if known:
@@ -42,7 +42,7 @@ class EmployerUnclear(SyncdError):
 def new_feed(
     config: Path | None, as_json: bool, *, name: str, file: Path, employer: str | None, force: bool
 ) -> int:
-    """Write the file of a new feed. Raises ConfigError (no name for a feed), Conflict (there is that feed), NotFound
+    """Write the file of a new feed. Raises ConfigError (not a name for a feed), Conflict (the feed exists), NotFound
     (employer), EmployerUnclear, FileUnusable, OSError."""
     check_name(name)
     settings = quiet_settings(config)
@@ -60,21 +60,21 @@ def new_feed(
         ).draft()
     except FeedError as error:
         raise FileUnusable(file, error) from error
-    findings = _checked(draft, file, settings.catalogue, settings, now)
+    result = _checked(draft, file, settings.catalogue, settings, now)
     target.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(target) as out:
         out.write(draft.text.encode())
     if as_json:
-        print_json(_json(draft, target, findings))
+        print_json(_json(draft, target, result))
     else:
-        _tell(draft, target, file, findings, chosen=employer is None)
+        _print(draft, target, file, result, chosen=employer is None)
     return DONE
 
 
 def _check_free(target: Path, force: bool) -> None:
     alike = [p.name for p in target.parent.glob("*.toml") if p.name.casefold() == target.name.casefold()]
     if target.name in alike and not force:
-        raise Conflict(f"{target} exists and was left as it is; --force writes it anew")
+        raise Conflict(f"{target} exists and is left unchanged; --force replaces it")
     if alike and target.name not in alike:
         raise Conflict(f"there is {alike[0]} already; two feeds must differ in more than case")
 
@@ -97,26 +97,26 @@ def _owner(settings: Settings, employer: str | None, file: Path) -> tuple[str, M
 def _checked(
     draft: Draft, file: Path, catalogue: Catalogue, settings: Settings, now: Moment
 ) -> CheckResult | str:
-    """What the draft makes of the file's first records; or why reading ends."""
-    findings = CheckResult()
+    """Return what the draft makes of the file's first records, or why the file cannot be read further."""
+    result = CheckResult()
     checker = Checker(draft.config, catalogue, settings.limits, now, most=RECORDS)
     try:
-        for _ in checker.check(file, findings):
+        for _ in checker.check(file, result):
             pass
     except FeedError as error:
         return error.detail + (f" ({error.where()})" if error.where() else "")
-    return findings
+    return result
 
 
-def _json(draft: Draft, target: Path, findings: CheckResult | str) -> dict[str, Any]:
+def _json(draft: Draft, target: Path, result: CheckResult | str) -> dict[str, Any]:
     found = draft.survey
     counts = None
-    if isinstance(findings, CheckResult):
+    if isinstance(result, CheckResult):
         counts = {
-            "read": findings.read,
-            "good": findings.good,
-            "rejected": findings.rejected,
-            "expired": findings.expired,
+            "read": result.read,
+            "good": result.good,
+            "rejected": result.rejected,
+            "expired": result.expired,
         }
     return {
         "feed": draft.config.name,
@@ -130,11 +130,11 @@ def _json(draft: Draft, target: Path, findings: CheckResult | str) -> dict[str, 
         "preset": draft.preset,
         "recordsRead": found.records,
         "counts": counts,
-        "failure": findings if isinstance(findings, str) else None,
+        "failure": result if isinstance(result, str) else None,
     }
 
 
-def _tell(draft: Draft, target: Path, file: Path, findings: CheckResult | str, *, chosen: bool) -> None:
+def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *, chosen: bool) -> None:
     found, name = draft.survey, draft.config.name
     where = f" at {clean(found.path)}" if found.path else ""
     print(f"wrote {target}")
@@ -144,13 +144,13 @@ def _tell(draft: Draft, target: Path, file: Path, findings: CheckResult | str, *
     print(
         f"mapping: {f'preset {draft.preset}' if draft.preset else 'guessed from names and values, or native'}"
     )
-    if isinstance(findings, str):
-        remark(f"syncd: the file cannot be used as it is: {clean(findings)}")
+    if isinstance(result, str):
+        remark(f"syncd: the file cannot be used as it is: {clean(result)}")
     else:
-        expired = f", {findings.expired} have expired" if findings.expired else ""
+        expired = f", {result.expired} have expired" if result.expired else ""
         print(
-            f"of {findings.read:,} records {findings.good:,} would go in, {findings.rejected:,} would be rejected{expired}"
+            f"of {result.read:,} records {result.good:,} would go in, {result.rejected:,} would be rejected{expired}"
         )
-        for kind in findings.by_frequency()[:5]:
+        for kind in result.by_frequency()[:5]:
             print(f"  {kind.rows:,} × {clean(kind.field)} {kind.code}: {clean(kind.detail)[:120]}")
     print(f"next: read the file, then syncd feed check {name} {file}")

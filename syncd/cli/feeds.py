@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import quiet_settings, store_if_any
 from syncd.cli.output import clean, print_json, print_table, remark
 from syncd.cli.run_text import state_of
+from syncd.cli.store_access import quiet_settings, store_if_any
 from syncd.config import Settings
 from syncd.domain import Run
 from syncd.feeds.configuration import FeedFile
-from syncd.service import stores, wiring
+from syncd.service import configured_feeds, stores
 from syncd.store import Store, runs
 from syncd.sync.report import run_json
 
@@ -34,8 +34,7 @@ class Listed:
 def list_feeds(config: Path | None, as_json: bool) -> None:
     settings = quiet_settings(config)
     with store_if_any(settings) as store:
-        catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
-        files = wiring.feed_files(settings, catalogue).values()
+        files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
         found = [_listed(store, file, settings) for file in files]
     if as_json:
         print_json([_json(feed) for feed in found])
@@ -50,7 +49,7 @@ def list_feeds(config: Path | None, as_json: bool) -> None:
 
 def _listed(store: Store | None, file: FeedFile, settings: Settings) -> Listed:
     last = store.read(lambda tx: runs.list(tx, file.name, 1)) if store is not None else []
-    reason = "; ".join(wiring.faults_of(store, file, settings)) or None
+    reason = "; ".join(configured_feeds.faults_of(store, file)) or None
     return Listed(file, settings.drop.folder / file.name, reason, last[0] if last else None)
 
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from syncd.cli.context import opened_store, quiet_settings
 from syncd.cli.exit_codes import CHANGES, DONE, FAILED, HELD
 from syncd.cli.output import clean, print_json, remark
 from syncd.cli.plan_text import plan_json, print_plan
 from syncd.cli.run_text import counts_of, summary
+from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError
-from syncd.service import interpreter, stores, wiring
+from syncd.service import configured_feeds, interpreter, stores, wiring
 from syncd.sync.report import run_json
 from syncd.sync.run import Planned
 
@@ -25,8 +25,8 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
-        found = wiring.choose_feed(wiring.feed_files(settings, catalogue), name)
-        feed = wiring.resolve_dry(store, found, settings)
+        found = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
+        feed = configured_feeds.resolve_dry(store, found, settings)
         interpreter.tune_garbage_collector()
         try:
             planned = wiring.make_importer(store, settings, catalogue, {}, progress=progress).plan(feed, file)
@@ -57,8 +57,8 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        chosen = wiring.choose_feed(wiring.feed_files(settings, catalogue), name)
-        feed = wiring.resolve(store, chosen, settings)
+        chosen = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
+        feed = configured_feeds.resolve(store, chosen, settings)
         interpreter.tune_garbage_collector()
         worker = wiring.make_worker(store, settings, catalogue, {name: feed}, progress=progress)
         run = worker.import_file(feed, file)

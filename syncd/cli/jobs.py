@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store
 from syncd.cli.output import print_json, print_table
+from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Employer, Status
 from syncd.store import Store, employers, jobs
-from syncd.store.jobs import Header
 
 PAGE = 100
 
@@ -38,7 +37,7 @@ def list_jobs(config: Path | None, as_json: bool, employer: str, q: str | None, 
     print_table(("id", "referenceId", "status", "published", "title", "locations"), rows, "no such jobs")
 
 
-def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[Header]:
+def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.Header]:
     """Yield the jobs of all pages."""
     page, more = 1, True
     while more:
@@ -51,7 +50,7 @@ def _headers(store: Store, owner: Employer, q: str | None, status: Status | None
         page += 1
 
 
-def _header(header: Header, owner: Employer) -> dict[str, Any]:
+def _header(header: jobs.Header, owner: Employer) -> dict[str, Any]:
     """Return a job header as the API lists it (docs/specification.md 2.7)."""
     return {
         "id": header.id,

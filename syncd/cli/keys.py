@@ -7,11 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store
 from syncd.cli.output import cell, instant, print_json, print_table, remark
+from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.store import employers, keys
-from syncd.store.keys import KeyInfo
 
 #: How long a key stays valid beside its successor by default.
 GRACE = timedelta(hours=24)
@@ -40,7 +39,7 @@ def rotate_key(
         remark(f"key {old.id} is valid until {cell(old.expires_at)}; give every client the new one before")
 
 
-def _show_new(as_json: bool, info: KeyInfo, plain: str) -> None:
+def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
     """Print the key alone, so that it can be piped; a person on a terminal gets a remark too."""
     if as_json:
         print_json({**_key(info), "key": plain})
@@ -73,7 +72,7 @@ def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
         print(f"key {info.id} of {info.employer} is revoked")
 
 
-def _key(info: KeyInfo) -> dict[str, Any]:
+def _key(info: keys.KeyInfo) -> dict[str, Any]:
     return {
         "id": info.id,
         "employer": info.employer,

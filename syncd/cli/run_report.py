@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.context import opened_store
 from syncd.cli.output import bold, cell, clean, print_json, quoted
 from syncd.cli.report_text import place_of, print_kinds, print_unknown
 from syncd.cli.run_text import counts_of, state_of
+from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Run, RunState
 from syncd.store import runs

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from syncd.cli.context import opened_store
 from syncd.cli.output import print_json, print_table
 from syncd.cli.run_text import counts_of, state_of
+from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.store import runs
 from syncd.sync.report import run_json

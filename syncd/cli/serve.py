@@ -9,7 +9,7 @@ from pathlib import Path
 def serve(config: Path | None) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a reload that comes before there is anything to reload
     from syncd import logs
-    from syncd.cli.context import become_owner
+    from syncd.cli.store_access import become_owner
     from syncd.config import load_settings
     from syncd.service import daemon
 

@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from syncd.config import Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
-from syncd.service import stores, wiring
+from syncd.service import configured_feeds, stores, wiring
+from syncd.service.configured_feeds import ConfiguredFeeds
 from syncd.service.file_limits import allow_connections, report_lack_of_files
 from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing
 from syncd.service.interpreter import tune_garbage_collector, tune_thread_switches
@@ -32,9 +33,7 @@ from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.systemd import SystemdNotifier
 from syncd.service.timers import repeat, watch_the_loop
 from syncd.service.watcher import Watcher
-from syncd.service.wiring import ConfiguredFeeds
 from syncd.store import Store
-from syncd.store import feeds as stored_feeds
 from syncd.sync.calendar import Refresher
 from syncd.web import RequestTimes, make_runner
 
@@ -51,8 +50,7 @@ def serve(settings: Settings) -> int:
     store = stores.open_store(settings, exclusive=True)
     try:
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        configured = load_feeds(store, settings, catalogue)
-        report_degraded(configured.degraded)
+        configured = load_feeds(store, settings, catalogue).after(ConfiguredFeeds({}, {}))
         tune_garbage_collector()
         tune_thread_switches()
         asyncio.run(Daemon(settings, store, catalogue, configured).run())
@@ -63,19 +61,11 @@ def serve(settings: Settings) -> int:
 
 
 def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
-    """Return the feeds as configured. Feeds that are no longer configured own no job from now on; one whose file is wrong
-    is still configured. Raises ConfigError for a folder of feed files that cannot be read, StoreError."""
-    found = wiring.load_all(store, settings, catalogue)
-    released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*found.feeds, *found.degraded}))
-    if released:
-        log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
+    """Return the feeds as configured; others own no job from now on. Raises ConfigError for a folder of feed files that
+    cannot be read, StoreError."""
+    found = configured_feeds.load_all(store, settings, catalogue)
+    configured_feeds.release_unconfigured(store, found)
     return found
-
-
-def report_degraded(degraded: Mapping[str, str], kept: Collection[str] = ()) -> None:
-    """Log each feed whose file is wrong. ``kept``: those that go on as they were configured before."""
-    for name, reason in degraded.items():
-        log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in kept)
 
 
 def _make_drop_folder(folder: Path) -> None:
@@ -95,12 +85,8 @@ class Daemon:
     def __init__(
         self, settings: Settings, store: Store, catalogue: Catalogue, configured: ConfiguredFeeds
     ) -> None:
-        self._settings, self._store, self._catalogue, self._configured = (
-            settings,
-            store,
-            catalogue,
-            configured,
-        )
+        self._settings, self._store = settings, store
+        self._catalogue, self._configured = catalogue, configured
         self._notifier = SystemdNotifier()
         self._heartbeat = Heartbeat()
         self._asked_to_stop = asyncio.Event()
@@ -198,9 +184,7 @@ class Daemon:
     def _on_stop(self, number: int) -> None:
         if self._asked_to_stop.is_set():
             flush()
-            os._exit(
-                128 + number
-            )  # the second signal ends it now: what is not committed was never acknowledged
+            os._exit(128 + number)  # at once: what is not committed was never acknowledged
         self._asked_to_stop.set()
 
     async def _reload(self) -> None:
@@ -212,12 +196,9 @@ class Daemon:
             log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)
             self._notifier.status("reload refused: " + faults[0])
             return
-        kept = {name: feed for name, feed in self._configured.feeds.items() if name in found.degraded}
-        report_degraded(found.degraded, kept)
-        feeds = dict(sorted((found.feeds | kept).items()))
-        self._configured = ConfiguredFeeds(feeds, found.degraded)
-        self._sync.change_feeds(feeds, found.degraded)
-        log.info(Event.SERVICE_RELOADED, feeds=list(feeds), degraded=list(found.degraded))
+        self._configured = found = found.after(self._configured)
+        self._sync.change_feeds(found.feeds, found.degraded)
+        log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
 
     def _degraded(self) -> dict[str, str]:
         """Return the feeds whose file or folder cannot be used, and why."""

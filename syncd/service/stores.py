@@ -22,9 +22,11 @@ def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
     )
 
 
-def catalogue_of(store: Store, settings: Settings, *, remember: bool = False) -> Catalogue:
-    """Return the configured catalogue and, retired, the entries that were configured before. ``remember``: jobs may
-    be written with it from now on."""
+def catalogue_of(store: Store | None, settings: Settings, *, remember: bool = False) -> Catalogue:
+    """Return the configured catalogue and, retired, the entries that were configured before (none without a store).
+    ``remember``: jobs may be written with it from now on."""
+    if store is None:
+        return settings.catalogue
     catalogue = store.read(lambda tx: stored_catalogue.complete(tx, settings.catalogue))
     if remember:
         store.write(lambda tx: stored_catalogue.remember(tx, catalogue))

@@ -7,26 +7,30 @@ from inspect import signature
 from typing import Any, Generic
 
 import sqlalchemy as sa
+from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import col
 
 from syncd.store.statement import R
+from syncd.store.tables import Table
 
 
 class Columns(Generic[R]):
-    """For each parameter of ``build`` its column, and where the value is not the column's own the function that
-    decodes it: ``(column, decode)`` or ``((column, …), decode)``. ``Statement(columns.select(), columns.make)``."""
+    """The columns for the parameters of ``build``, which returns the value: ``Statement(columns.select(), columns.make)``.
 
-    def __init__(self, build: Callable[..., R], **fields: Any) -> None:
+    A parameter is the column of ``table`` that has its name. ``others`` say what differs: another column, a function
+    that decodes the value, or both: ``(column, decode)``, ``((column, …), decode)``."""
+
+    def __init__(self, build: Callable[..., R], table: type[Table], **others: Any) -> None:
         names = list(signature(build).parameters)
-        if set(names) != set(fields):
-            raise TypeError(f"{build}: columns for {sorted(fields)}, parameters {sorted(names)}")
+        if not others.keys() <= set(names):
+            raise TypeError(f"{build} has no {sorted(others.keys() - names)}")
         self._build, self._size = build, len(names)
         self._single: list[tuple[int, Callable[[Any], Any]]] = []
         self._multiple: list[tuple[int, slice, Callable[..., Any]]] = []
         first: list[Any] = []
         more: list[Any] = []
         for place, name in enumerate(names):
-            columns, decode = _parted(fields[name])
+            columns, decode = _parted(others.get(name), table, name)
             first.append(columns[0])
             if len(columns) > 1:
                 at = self._size + len(more)
@@ -51,8 +55,11 @@ class Columns(Generic[R]):
         return self._build(*values)
 
 
-def _parted(field: Any) -> tuple[Sequence[Any], Any]:
-    if not isinstance(field, tuple):
-        return (field,), None
-    columns, decode = field
-    return (columns if isinstance(columns, tuple) else (columns,)), decode
+def _parted(other: Any, table: type[Table], name: str) -> tuple[Sequence[Any], Any]:
+    """Return the columns and the decoder of the parameter ``name``."""
+    if isinstance(other, tuple):
+        columns, decode = other
+        return (columns if isinstance(columns, tuple) else (columns,)), decode
+    if isinstance(other, InstrumentedAttribute):
+        return (other,), None
+    return (getattr(table, name),), other

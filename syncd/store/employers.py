@@ -16,9 +16,7 @@ from syncd.store.tx import Tx
 
 MAX_NAME = 128
 
-_EMPLOYER = Columns(
-    Employer, id=EmployerRow.id, name=EmployerRow.name, unlimited=(EmployerRow.unlimited, bool)
-)
+_EMPLOYER = Columns(Employer, EmployerRow, unlimited=bool)
 _GET = Statement(_EMPLOYER.select().where(*matching(EmployerRow.id)), _EMPLOYER.make)
 _NAMED = Statement(_EMPLOYER.select().where(*matching(EmployerRow.name)), _EMPLOYER.make)
 _ALL = Statement(_EMPLOYER.select().order_by(col(EmployerRow.id)), _EMPLOYER.make)

@@ -10,7 +10,7 @@ from syncd.store.tables import Setting
 from syncd.store.tx import Tx
 
 _GET = Statement(select(col(Setting.value)).where(*matching(Setting.name)))
-_PUT = replacing(Setting.name, Setting.value, key=[Setting.name])
+_PUT = replacing(Setting)
 
 
 def get(tx: Tx, name: str) -> str | None:

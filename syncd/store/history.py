@@ -69,19 +69,11 @@ class Step:
 
 _ENTRY = Columns(
     Entry,
-    id=HistoryRow.id,
-    job_id=HistoryRow.job_id,
-    employer_id=HistoryRow.employer_id,
-    reference_id=HistoryRow.reference_id,
-    version=HistoryRow.version,
-    at=(HistoryRow.at, instant_of),
+    HistoryRow,
+    at=instant_of,
     actor=((HistoryRow.actor, HistoryRow.actor_id), lambda kind, id: Actor(ActorKind(kind), id)),
-    run_id=HistoryRow.run_id,
-    action=HistoryRow.action,
     old=(HistoryRow.before, lambda text: None if text is None else _decode(text)),
 )
-
-
 _newest = col(HistoryRow.id).desc()
 _of_job = matching(HistoryRow.job_id)
 _OF_JOB = Statement(

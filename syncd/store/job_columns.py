@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
+import sqlalchemy as sa
 
 from syncd.domain import (
     CHANGEABLE,
@@ -31,7 +32,7 @@ from syncd.domain import (
 from syncd.domain.flat import FLAT, Flat, decimal_text, flat
 from syncd.store.codec import instant_of, micros, to_json
 from syncd.store.columns import Columns
-from syncd.store.statement import Statement, inserting, picker, updating
+from syncd.store.statement import Statement, picker, updating
 from syncd.store.tables import JobRow
 
 _decode_locations = msgspec.json.Decoder(list[tuple[int, str, str, str]]).decode
@@ -157,7 +158,7 @@ _CODECS = {
 def columns_of(build: Callable[..., Any], attributes: Mapping[str, Decode | None]) -> Columns[Any]:
     """Return the columns of an object with some attributes of a Job, each with its decoder."""
     columns = {name: tuple(getattr(JobRow, c) for c in _CODECS[name].columns) for name in attributes}
-    return Columns(build, **{name: (columns[name], decode) for name, decode in attributes.items()})
+    return Columns(build, JobRow, **{name: (columns[name], decode) for name, decode in attributes.items()})
 
 
 def decoder(attribute: str) -> Decode | None:
@@ -168,7 +169,7 @@ JOB: Columns[Job] = columns_of(Job, {name: decoder(name) for name in Job.__struc
 
 #: What only the transaction that inserts a job knows of it; the rest is FLAT.
 _INSERTED = ("id", "version", "published_at", "locations", *FLAT)
-INSERT = inserting(*(getattr(JobRow, column) for column in _INSERTED))
+INSERT = Statement(sa.insert(sa.table("job", *map(sa.column, _INSERTED))), order=_INSERTED)
 #: Attributes of Job whose values are in the column ``search``, too.
 _SEARCHED = {"title", "reference_id"}
 _ATTRIBUTES = Job.__struct_fields__

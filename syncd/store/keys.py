@@ -46,14 +46,12 @@ class KeyInfo:
 
 _INFO = Columns(
     KeyInfo,
-    id=KeyRow.id,
-    employer_id=KeyRow.employer_id,
+    KeyRow,
     employer=EmployerRow.name,
-    label=KeyRow.label,
-    created_at=(KeyRow.created_at, instant_of),
-    last_used_at=(KeyRow.last_used_at, optional_instant),
-    expires_at=(KeyRow.expires_at, optional_instant),
-    revoked_at=(KeyRow.revoked_at, optional_instant),
+    created_at=instant_of,
+    last_used_at=optional_instant,
+    expires_at=optional_instant,
+    revoked_at=optional_instant,
 )
 _SELECT = _INFO.select().join(EmployerRow, col(EmployerRow.id) == KeyRow.employer_id)
 _GET = Statement(_SELECT.where(*matching(KeyRow.id)), _INFO.make)

@@ -14,9 +14,7 @@ from syncd.store.tx import Tx
 
 #: The setting that holds the digest of the file that was loaded.
 _SETTING = "gazetteer"
-_PUT = replacing(
-    PlaceRow.id, PlaceRow.name, PlaceRow.province, PlaceRow.key, PlaceRow.population, key=[PlaceRow.id]
-)
+_PUT = replacing(PlaceRow)
 
 
 def load(session: Session, tx: Tx) -> None:
@@ -34,4 +32,4 @@ def load(session: Session, tx: Tx) -> None:
 
 def _row(line: str) -> tuple[object, ...]:
     place_id, name, province, population = line.split("\t")
-    return int(place_id), name, province, place_key(name), int(population)
+    return int(place_id), name, province, place_key(name), int(population), None

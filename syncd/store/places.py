@@ -58,9 +58,7 @@ _ADDED = Statement(
 )
 _visible = sa.or_(_shipped_only, *matching(PlaceRow.employer_id))
 _GET = Statement(_SELECT.where(*matching(PlaceRow.id), _visible), _location)
-_ADD = inserting(
-    PlaceRow.id, PlaceRow.name, PlaceRow.province, PlaceRow.key, PlaceRow.population, PlaceRow.employer_id
-)
+_ADD = inserting(PlaceRow)
 
 
 @lru_cache(maxsize=16384)

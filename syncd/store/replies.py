@@ -33,29 +33,14 @@ class Reply:
     body: bytes
 
 
-_REPLY = Columns(
-    Reply,
-    request_digest=ReplyRow.request_digest,
-    status=ReplyRow.status,
-    headers=(ReplyRow.headers, _headers),
-    body=ReplyRow.body,
-)
+_REPLY = Columns(Reply, ReplyRow, headers=_headers)
 _FIND = Statement(
     _REPLY.select().where(
         *matching(ReplyRow.key_id, ReplyRow.idempotency_key), col(ReplyRow.at) >= sa.bindparam("since")
     ),
     _REPLY.make,
 )
-_KEEP = replacing(
-    ReplyRow.key_id,
-    ReplyRow.idempotency_key,
-    ReplyRow.request_digest,
-    ReplyRow.status,
-    ReplyRow.headers,
-    ReplyRow.body,
-    ReplyRow.at,
-    key=[ReplyRow.key_id, ReplyRow.idempotency_key],
-)
+_KEEP = replacing(ReplyRow)
 _PRUNE = Statement(sa.delete(ReplyRow).where(col(ReplyRow.at) < sa.bindparam("before")))
 
 

@@ -21,22 +21,10 @@ _found = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode
 _errors = msgspec.json.Decoder(list[tuple[str, str, str, Any]]).decode
 
 _REJECTED = Columns(
-    RejectedRow,
-    record=RunRejected.record,
-    line=RunRejected.line,
-    reference_id=RunRejected.reference_id,
-    errors=(RunRejected.errors, lambda text: tuple(Problem(*values) for values in _errors(text))),
-    member=RunRejected.member,
+    RejectedRow, RunRejected, errors=lambda text: tuple(Problem(*values) for values in _errors(text))
 )
-_WARNING = Columns(
-    FeedWarning,
-    code=RunWarning.code,
-    detail=RunWarning.detail,
-    record=RunWarning.record,
-    reference_id=RunWarning.reference_id,
-    member=RunWarning.member,
-)
-_UNKNOWN = Columns(UnknownValues, found=(RunUnknown.found, _found), toml=RunUnknown.toml)
+_WARNING = Columns(FeedWarning, RunWarning)
+_UNKNOWN = Columns(UnknownValues, RunUnknown, found=_found)
 _GET_REJECTED = Statement(
     _REJECTED.select()
     .where(*matching(RunRejected.run_id))
@@ -48,24 +36,8 @@ _GET_WARNINGS = Statement(
 )
 _GET_UNKNOWN = Statement(_UNKNOWN.select().where(*matching(RunUnknown.run_id)), _UNKNOWN.make)
 _GET_PLAN = Statement(sa.select(col(RunPlan.payload)).where(*matching(RunPlan.run_id)))
-_ADD_REJECTED = inserting(
-    RunRejected.run_id,
-    RunRejected.record,
-    RunRejected.line,
-    RunRejected.reference_id,
-    RunRejected.errors,
-    RunRejected.member,
-)
-_ADD_WARNING = inserting(
-    RunWarning.run_id,
-    RunWarning.code,
-    RunWarning.detail,
-    RunWarning.record,
-    RunWarning.reference_id,
-    RunWarning.member,
-)
-_ADD_UNKNOWN = inserting(RunUnknown.run_id, RunUnknown.found, RunUnknown.toml)
-_PUT_PLAN = replacing(RunPlan.run_id, RunPlan.payload, key=[RunPlan.run_id])
+_ADD_REJECTED, _ADD_WARNING = inserting(RunRejected), inserting(RunWarning)
+_ADD_UNKNOWN, _PUT_PLAN = inserting(RunUnknown), replacing(RunPlan)
 _FORGET_REJECTED, _FORGET_WARNINGS, _FORGET_UNKNOWN, _FORGET_PLAN = (
     deleting(column) for column in (RunRejected.run_id, RunWarning.run_id, RunUnknown.run_id, RunPlan.run_id)
 )

@@ -24,23 +24,16 @@ _phases = msgspec.json.Decoder(dict[str, float]).decode
 
 _RUN = Columns(
     Run,
-    id=RunRow.id,
+    RunRow,
     feed=FeedRow.name,
-    employer_id=RunRow.employer_id,
     employer=EmployerRow.name,
-    kind=(RunRow.kind, RunKind),
-    state=(RunRow.state, RunState),
-    file=RunRow.file,
-    size=RunRow.size,
-    attempt=RunRow.attempt,
-    holds=(RunRow.holds, lambda value: HoldScope(value) if value else None),
-    withheld=RunRow.withheld,
-    reason=RunRow.reason,
-    sha256=RunRow.sha256,
-    claimed_at=(RunRow.claimed_at, optional_instant),
-    ended_at=(RunRow.ended_at, optional_instant),
-    counts=(RunRow.counts, _counts),
-    phases=(RunRow.phases, _phases),
+    kind=RunKind,
+    state=RunState,
+    holds=lambda value: HoldScope(value) if value else None,
+    claimed_at=optional_instant,
+    ended_at=optional_instant,
+    counts=_counts,
+    phases=_phases,
 )
 _SELECT = (
     _RUN.select()

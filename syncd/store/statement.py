@@ -21,6 +21,8 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.selectable import TypedReturnsRows
 from sqlmodel import col
 
+from syncd.store.tables import Table, metadata
+
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
 
@@ -78,9 +80,38 @@ class TextContains(FunctionElement[bool]):
     inherit_cache = True
 
 
-def inserting(*columns: Any) -> Statement[Never]:
-    """Return the INSERT of a row with these columns; the order for ``Tx.many`` is theirs."""
-    return Statement(sa.insert(_table(columns)), order=_names(columns))
+def inserting(table: type[Table]) -> Statement[Never]:
+    """Return the INSERT of a whole row, but for an id that the database gives; the order for ``Tx.many`` is that of the
+    columns in ``table``."""
+    names = _given_names(table)
+    return Statement(sa.insert(table).values({name: sa.bindparam(name) for name in names}), order=names)
+
+
+def replacing(table: type[Table]) -> Statement[Never]:
+    """``inserting`` for rows that may be there: one with the same primary key gets the new values."""
+    return _upserting(table, lambda _old, new: new)
+
+
+def adding(table: type[Table]) -> Statement[Never]:
+    """``inserting`` for rows that may be there: to one with the same primary key the new numbers are added."""
+    return _upserting(table, lambda old, new: old + new)
+
+
+def _upserting(table: type[Table], merge: Callable[[Any, Any], Any]) -> Statement[Never]:
+    names, found = _given_names(table), metadata.tables[str(table.__tablename__)]
+    key = [column.name for column in found.primary_key]
+
+    def statement(insert: Insert) -> Any:
+        new = insert(table).values({name: sa.bindparam(name) for name in names})
+        merged = {name: merge(found.c[name], new.excluded[name]) for name in names if name not in key}
+        return new.on_conflict_do_update(index_elements=key, set_=merged)
+
+    return Statement(statement, order=names)
+
+
+def _given_names(table: type[Table]) -> list[str]:
+    found = metadata.tables[str(table.__tablename__)]
+    return [column.name for column in found.columns if column is not found.autoincrement_column]
 
 
 def updating(*columns: Any, where: Sequence[Any], was: Sequence[Any] = ()) -> Statement[Never]:
@@ -96,30 +127,6 @@ def deleting(*columns: Any) -> Statement[Never]:
     """Return the DELETE of the rows that have the given values in these columns."""
     table = _table(columns)
     return Statement(sa.delete(table).where(*_equal(table, columns)), order=_names(columns))
-
-
-def replacing(*columns: Any, key: Sequence[Any]) -> Statement[Never]:
-    """``inserting`` for rows that may be there: one with the same ``key`` gets the new values."""
-    return _upserting(columns, key, lambda _old, new: new)
-
-
-def adding(*columns: Any, key: Sequence[Any]) -> Statement[Never]:
-    """``inserting`` for rows that may be there: to one with the same ``key`` the new numbers are added."""
-    return _upserting(columns, key, lambda old, new: old + new)
-
-
-def _upserting(
-    columns: Sequence[Any], key: Sequence[Any], merge: Callable[[Any, Any], Any]
-) -> Statement[Never]:
-    table = _table(columns)
-
-    def statement(insert: Insert) -> Any:
-        new = insert(table)
-        others = [name for name in _names(columns) if name not in _names(key)]
-        merged = {name: merge(table.c[name], new.excluded[name]) for name in others}
-        return new.on_conflict_do_update(index_elements=_names(key), set_=merged)
-
-    return Statement(statement, order=_names(columns))
 
 
 def _names(columns: Sequence[Any]) -> list[str]:

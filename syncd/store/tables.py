@@ -22,8 +22,10 @@ metadata = MetaData(naming_convention=NAMES)
 
 
 class Table(SQLModel):
-    """What all tables share: their own metadata, so that nothing else that uses SQLModel mixes in."""
+    """What all tables share: their own metadata, so that nothing else that uses SQLModel mixes in. Rows are never
+    validated, so pydantic's validators are not built: that takes half of the time to import this module."""
 
+    model_config = {"defer_build": True}
     metadata = metadata
 
 

@@ -24,7 +24,7 @@ from syncd.domain import (
 )
 from syncd.errors import DuplicateReference, Invalid, NotFound, Problem
 from syncd.store import jobs, places
-from syncd.store.apply import apply
+from syncd.store.job_writer import apply
 from syncd.store.tx import Tx
 
 Check = Callable[[Job | None], None]

@@ -23,8 +23,7 @@ from syncd.domain import (
     Salary,
     Status,
 )
-from syncd.store import Store, employers, jobs
-from syncd.store.apply import apply
+from syncd.store import Store, employers, job_writer, jobs
 
 CATALOGUE = Catalogue.default()
 RENDER, PERIODS = Renderer(CATALOGUE), sorted(CATALOGUE.periods)
@@ -80,7 +79,7 @@ def employer(store: Store) -> Employer:
 def test_a_job_read_for_an_answer_is_rendered_as_the_job_itself(
     store: Store, employer: Employer, posting: Job
 ) -> None:
-    (job,) = store.write(lambda tx: apply(tx, [Create(posting)], ACTOR))
+    (job,) = store.write(lambda tx: job_writer.apply(tx, [Create(posting)], ACTOR))
     shown = store.read(lambda tx: jobs.shown(tx, employer.id, job.id))
     assert shown is not None
     assert RENDER.job(shown, employer) == RENDER.job(job, employer)
@@ -109,7 +108,7 @@ def test_a_job_that_is_not_there_or_another_employers_is_not_shown(store: Store,
         application_email="jobs@example.com",
         application_url=None,
     )
-    (job,) = store.write(lambda tx: apply(tx, [Create(posting)], ACTOR))
+    (job,) = store.write(lambda tx: job_writer.apply(tx, [Create(posting)], ACTOR))
     assert store.read(lambda tx: jobs.shown(tx, employer.id, job.id)) is not None
     assert store.read(lambda tx: jobs.shown(tx, other.id, job.id)) is None
     assert store.read(lambda tx: jobs.shown(tx, employer.id, 2**31 - 1)) is None

@@ -324,7 +324,7 @@ def test_root_becomes_the_owner_of_the_stores_folder(acme):
     pid = os.fork()
     if pid == 0:
         try:
-            from syncd.cli.context import become_owner
+            from syncd.cli.store_access import become_owner
             from syncd.config import load_settings
 
             become_owner(load_settings(acme.config, {}))
@@ -386,6 +386,12 @@ def test_check_makes_nothing(cli, tmp_path, monkeypatch):
     )
     assert cli("check", "--json").json == {"ok": True, "faults": []}
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_checked_without_a_store_and_none_is_made(installation, make_row):
+    result = installation.run("feed", "check", "acme", feed_file(installation, "jobs.csv", [make_row("A-1")]))
+    assert (result.code, "1 records: 1 would go in" in result.out) == (0, True)
+    assert not (installation.base / "var").exists()
 
 
 def test_feeds_are_listed_without_a_store_and_none_is_made(installation):

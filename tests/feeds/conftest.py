@@ -59,7 +59,7 @@ class Sample:
         return out
 
     def evidence(self):
-        """What a first look gives: every place where records may stand, with the names in them."""
+        """Return what a first look gives: every place where records may be, with the names in them."""
         form = {".xml": "xml", ".json": "json", ".csv": "csv"}[self.path.suffix]
         data = self.path.read_bytes()
         text = data.decode("utf-16" if data[:2] == b"\xff\xfe" else "utf-8")
@@ -68,7 +68,7 @@ class Sample:
 
 def refused(body, already):
     """What the API's rules say of a body that makes a new, active job; ``already``: the mapping refuses it,
-    so the job as a whole is not judged."""
+    so the job as a whole is not validated."""
     try:
         sent = check_body(body, CATALOGUE, reference_required=True)
     except Invalid as invalid:

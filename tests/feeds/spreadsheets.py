@@ -21,7 +21,7 @@ STYLES = f"""<styleSheet {MAIN}><numFmts>
 def book(
     sheets: dict[str, str], texts: list[str] | None = None, *, hidden: str = "", since_1904: bool = False
 ) -> bytes:
-    """A file with these sheets: name → what stands in ``sheetData``. ``texts``: the content of each ``si``."""
+    """A file with these sheets: name → the content of ``sheetData``. ``texts``: the content of each ``si``."""
     names = [
         f'<sheet name="{escape(name)}" state="{state(name == hidden)}" sheetId="{n}" r:id="rId{n}"/>'
         for n, name in enumerate(sheets, 1)

@@ -22,7 +22,7 @@ class Worker:
         self.feeds, self.seen = {}, []
         self.ticked = threading.Semaphore(0)
 
-    def change_feeds(self, feeds):
+    def change_feeds(self, feeds, unusable):
         self.feeds = feeds
 
     def tick(self):

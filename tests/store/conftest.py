@@ -24,8 +24,7 @@ from syncd.domain import (
     Status,
     Update,
 )
-from syncd.store import Store, employers
-from syncd.store.apply import apply
+from syncd.store import Store, employers, job_writer
 from tests.clock import Clock
 
 TORONTO = ZoneInfo("America/Toronto")
@@ -107,8 +106,8 @@ class Board:
     def __init__(self, store: Store, employer: Employer) -> None:
         self.store, self.employer = store, employer
 
-    def apply(self, *changes: Change, actor: Actor = ACTOR, run_id: int | None = None) -> list[Job]:
-        return self.store.write(lambda tx: apply(tx, changes, actor, run_id=run_id))
+    def apply(self, *decided: Change, actor: Actor = ACTOR, run_id: int | None = None) -> list[Job]:
+        return self.store.write(lambda tx: job_writer.apply(tx, decided, actor, run_id=run_id))
 
     def job(self, **fields: object) -> Job:
         """Not stored yet. ``employer_id`` may be another's."""

@@ -6,9 +6,7 @@ import pytest
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Create, Employer, Ownership, Status
 from syncd.errors import NotFound
-from syncd.store import Store, employers, feeds, runs
-from syncd.store.apply import apply
-from syncd.store.feeds import KnownRow, Written
+from syncd.store import Store, employers, feed_jobs, feeds, job_writer, runs
 
 PRINT = b"f" * 16
 TODAY = date(2026, 3, 2)
@@ -27,32 +25,36 @@ class Feed:
         self.board, self.store = board, board.store
         self.id = self.store.write(lambda tx: feeds.feed_id(tx, name, board.employer.id))
 
-    def row(self, job, **fields: object) -> Written:
+    def row(self, job, **fields: object) -> feed_jobs.Written:
         values = {"fingerprint": PRINT, "sent": None, "due": None, **fields}
-        return Written(job.id, job.reference_id, digest(job.reference_id), job_version=job.version, **values)
+        return feed_jobs.Written(
+            job.id, job.reference_id, digest(job.reference_id), job_version=job.version, **values
+        )
 
     def write(self, reference: str, *, row: dict | None = None, **fields: object):
         def fn(tx):
-            job = apply(tx, [Create(self.board.job(reference_id=reference, **fields))], RUN, run_id=1)[0]
-            feeds.own(tx, self.id, [self.row(job, **(row or {}))])
+            job = job_writer.apply(
+                tx, [Create(self.board.job(reference_id=reference, **fields))], RUN, run_id=1
+            )[0]
+            feed_jobs.own(tx, self.id, [self.row(job, **(row or {}))])
             return job
 
         return self.store.write(fn)
 
     def own(self, job, **fields: object) -> None:
-        self.store.write(lambda tx: feeds.own(tx, self.id, [self.row(job, **fields)]))
+        self.store.write(lambda tx: feed_jobs.own(tx, self.id, [self.row(job, **fields)]))
 
     def known(self, *references: str, fingerprint: bytes = PRINT, today: date = TODAY) -> set[str]:
         asked = [digest(reference) for reference in references]
-        found = self.store.read(lambda tx: feeds.known_digests(tx, self.id, fingerprint, asked, today))
+        found = self.store.read(lambda tx: feed_jobs.known_digests(tx, self.id, fingerprint, asked, today))
         assert all(digest(row.reference_id) == key for key, row in found.items())
         return {row.reference_id for row in found.values()}
 
     def active(self, after: int = 0, limit: int = 100, employer_wide: bool = False) -> list[tuple[int, int]]:
-        return self.store.read(lambda tx: feeds.owned_active(tx, self.id, after, limit, employer_wide))
+        return self.store.read(lambda tx: feed_jobs.owned_active(tx, self.id, after, limit, employer_wide))
 
     def owner_of(self, job) -> int | None:
-        found = self.store.read(lambda tx: feeds.ownership(tx, self.id, [job.id]))
+        found = self.store.read(lambda tx: feed_jobs.ownership(tx, self.id, [job.id]))
         return found[job.id].owner if job.id in found else None
 
     def undisturbed(self) -> bool:
@@ -92,8 +94,8 @@ def test_what_a_feed_last_wrote_is_known(feed: Feed, store: Store) -> None:
     feed.write("B")
     assert feed.known("A", "B", "C") == {"A", "B"}
     assert feed.known() == set()
-    found = store.read(lambda tx: feeds.known_digests(tx, feed.id, PRINT, [digest("A")], TODAY))
-    assert found == {digest("A"): KnownRow(job.id, "A")}
+    found = store.read(lambda tx: feed_jobs.known_digests(tx, feed.id, PRINT, [digest("A")], TODAY))
+    assert found == {digest("A"): feed_jobs.KnownRow(job.id, "A")}
 
 
 TOUCHES = {
@@ -114,10 +116,10 @@ TOUCHES = {
     "closing": (lambda feed, job: feed.board.archive(job, ArchivedBy.CLOSED, Actor(ActorKind.CLOSE)), set()),
     "deleting": (lambda feed, job: feed.board.delete(job), set()),
     "missing a snapshot": (
-        lambda feed, job: feed.store.write(lambda tx: feeds.missed(tx, feed.id, [job.id])),
+        lambda feed, job: feed.store.write(lambda tx: feed_jobs.missed(tx, feed.id, [job.id])),
         set(),
     ),
-    "being released": (lambda feed, job: feed.store.write(lambda tx: feeds.release(tx, [job.id])), set()),
+    "being released": (lambda feed, job: feed.store.write(lambda tx: feed_jobs.release(tx, [job.id])), set()),
     "nothing": (lambda feed, job: None, {"A"}),
 }
 
@@ -168,8 +170,8 @@ def test_a_job_that_is_not_active_is_not_known(feed: Feed) -> None:
 
 def test_many_digests_are_asked_for_at_once(feed: Feed, board) -> None:
     def fn(tx):
-        jobs = apply(tx, [Create(board.job(reference_id=f"R{n}")) for n in range(1000)], RUN)
-        feeds.own(tx, feed.id, [feed.row(job) for job in jobs])
+        jobs = job_writer.apply(tx, [Create(board.job(reference_id=f"R{n}")) for n in range(1000)], RUN)
+        feed_jobs.own(tx, feed.id, [feed.row(job) for job in jobs])
 
     board.store.write(fn)
     assert len(feed.known(*(f"R{n}" for n in range(500, 1500)))) == 500
@@ -184,14 +186,14 @@ def test_ownership_tells_the_owner_and_to_it_what_it_sent(feed: Feed, board, sto
     theirs = other.write("B", row={"sent": {"title": "=z"}})
     free = board.create(reference_id="C")
     asked = [mine.id, theirs.id, free.id]
-    found = store.read(lambda tx: feeds.ownership(tx, feed.id, asked, edits=True))
+    found = store.read(lambda tx: feed_jobs.ownership(tx, feed.id, asked, edits=True))
     assert found == {mine.id: Ownership(feed.id, {"title": "=x"}), theirs.id: Ownership(other.id)}
-    found = store.read(lambda tx: feeds.ownership(tx, feed.id, asked))
+    found = store.read(lambda tx: feed_jobs.ownership(tx, feed.id, asked))
     assert found == {mine.id: Ownership(feed.id), theirs.id: Ownership(other.id)}
     feed.own(mine)
-    found = store.read(lambda tx: feeds.ownership(tx, feed.id, [mine.id], edits=True))
+    found = store.read(lambda tx: feed_jobs.ownership(tx, feed.id, [mine.id], edits=True))
     assert found == {mine.id: Ownership(feed.id)}
-    assert store.read(lambda tx: feeds.ownership(tx, feed.id, [])) == {}
+    assert store.read(lambda tx: feed_jobs.ownership(tx, feed.id, [])) == {}
 
 
 def test_a_job_has_one_owner_and_the_former_one_is_disturbed(feed: Feed, board) -> None:
@@ -217,7 +219,7 @@ def test_owned_active_jobs_come_in_pages_with_their_misses(feed: Feed, board, st
     free = board.create(reference_id="F")
     ids = [job.id for job in made]
     for _ in range(2):
-        store.write(lambda tx: feeds.missed(tx, feed.id, [ids[2]]))
+        store.write(lambda tx: feed_jobs.missed(tx, feed.id, [ids[2]]))
     assert feed.active(limit=2) == [(ids[0], 0), (ids[2], 2)]
     assert feed.active(after=ids[2]) == [(ids[3], 0), (ids[4], 0)]
     assert feed.active(employer_wide=True) == [
@@ -229,13 +231,13 @@ def test_owned_active_jobs_come_in_pages_with_their_misses(feed: Feed, board, st
     ]
     board.update(board.archive(made[3], ArchivedBy.PERSON), status=Status.ACTIVE)
     assert (ids[3], 0) in feed.active()
-    store.write(lambda tx: feeds.confirm(tx, feed.id, ids))
+    store.write(lambda tx: feed_jobs.confirm(tx, feed.id, ids))
     assert (ids[2], 0) in feed.active()
 
 
 def test_writing_a_job_ends_its_waiting(feed: Feed, store: Store) -> None:
     job = feed.write("A")
-    store.write(lambda tx: feeds.missed(tx, feed.id, [job.id]))
+    store.write(lambda tx: feed_jobs.missed(tx, feed.id, [job.id]))
     feed.own(job)
     assert feed.active() == [(job.id, 0)]
 

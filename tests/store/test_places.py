@@ -3,8 +3,7 @@
 import pytest
 
 from syncd.domain import Employer, JobInput, Place, parse_place
-from syncd.store import Store, employers, place_data, places, upsert
-from syncd.store.apply import apply
+from syncd.store import Store, employers, job_writer, place_data, places, upsert
 
 FOUND = [
     ("Montréal, QC", "Montréal, QC"),
@@ -133,7 +132,7 @@ def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, boar
     def fn(tx):
         from syncd.domain import Actor, ActorKind, Create
 
-        apply(tx, [Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
+        job_writer.apply(tx, [Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

@@ -136,7 +136,7 @@ def test_one_that_raises_after_writing_loses_only_its_own_effects(store: Store, 
 
 def test_a_statement_that_fails_half_way_leaves_nothing(store: Store, path: Path) -> None:
     def clash(tx: Tx) -> None:
-        tx.many(inserting(Setting.name, Setting.value), [("t-new", "1"), ("t-1", "2")])
+        tx.many(inserting(Setting), [("t-new", "1"), ("t-1", "2")])
 
     _, error, _ = together(store, put("t-1"), clash, put("t-2"))
     assert isinstance(error, sqlite3.IntegrityError)

@@ -17,7 +17,6 @@ from syncd.api.payloads import Renderer, Shape, encode
 from syncd.domain import CHANGEABLE, ActorKind, Employer, Job
 from syncd.errors import NotFound
 from syncd.store import history
-from syncd.store.history import Step
 from syncd.web import JSON
 
 PARAMETERS = frozenset({"pageSize", "page"})
@@ -40,7 +39,7 @@ async def list_history(request: web.Request) -> web.Response:
     return web.Response(body=body, headers={"Content-Type": JSON, **links})
 
 
-def history_entry(step: Step, render: Renderer, employer: Employer) -> Shape:
+def history_entry(step: history.Step, render: Renderer, employer: Employer) -> Shape:
     """Return one change as it is answered."""
     entry = step.entry
     return {
@@ -52,14 +51,14 @@ def history_entry(step: Step, render: Renderer, employer: Employer) -> Shape:
     }
 
 
-def _who(step: Step) -> Shape:
+def _who(step: history.Step) -> Shape:
     """Return who made the change. The id of a run is its own, also after an approval. The operator and the service have none."""
     actor = step.entry.actor
     number = step.entry.run_id if actor.kind is ActorKind.RUN else actor.id
     return {"kind": actor.kind.value, "id": number, "label": step.by}
 
 
-def _changes(step: Step, render: Renderer, employer: Employer) -> list[Shape]:
+def _changes(step: history.Step, render: Renderer, employer: Employer) -> list[Shape]:
     """Return the fields that differ; of a new or a deleted job all that have a value."""
     before, after = _values(step.before, render, employer), _values(step.after, render, employer)
     return [

@@ -28,7 +28,7 @@ from syncd.domain import (
     Status,
 )
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed, Problem
-from syncd.store.history import Entry, Step
+from syncd.store import history
 from syncd.web import Refusal, problems
 
 _ADDRESS = "https://jobs.example.ca/api/v1.1"
@@ -143,14 +143,14 @@ def _paging(path: str, total: int) -> dict[str, object]:
     return ListQuery().paging(total, _ADDRESS + path)[0]
 
 
-def _steps() -> list[Step]:
+def _steps() -> list[history.Step]:
     """Return the steps of a job that got another title."""
     first = replace(_JOB, title="Nurse")
     key, run = Actor(ActorKind.KEY, 3), Actor(ActorKind.RUN, 42)
-    changed = Entry(
+    changed = history.Entry(
         1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}
     )
-    created = Entry(
+    created = history.Entry(
         1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None
     )
-    return [Step(changed, first, _JOB, "hr-system"), Step(created, None, first, "harbour")]
+    return [history.Step(changed, first, _JOB, "hr-system"), history.Step(created, None, first, "harbour")]

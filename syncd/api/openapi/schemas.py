@@ -26,7 +26,7 @@ from syncd.domain import (
     Needed,
     Status,
 )
-from syncd.store.employers import MAX_NAME as MAX_EMPLOYER_NAME
+from syncd.store import employers
 from syncd.web import CODES
 
 Schema = dict[str, Any]
@@ -81,7 +81,7 @@ def answers(catalogue: Catalogue) -> dict[str, Schema]:
     job = {name: read_only.get(name) or value_schema(FIELD[name]) for name in JOB_MEMBERS}
     entries = _entries(catalogue)
     return {
-        "Employer": whole(id=INT32, name=text(MAX_EMPLOYER_NAME)),
+        "Employer": whole(id=INT32, name=text(employers.MAX_NAME)),
         "Location": whole(
             id=INT32,
             name=text(MAX_PLACE_NAME),

@@ -9,8 +9,13 @@ from syncd.domain import JobField, name_key
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import Scope
-from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
-from syncd.feeds.mapping.lists import first_few, most_items
+from syncd.feeds.mapping.field_compilers import (
+    DROPPED,
+    FieldCompiler,
+    FieldExpression,
+    FieldFunction,
+    first_few,
+)
 from syncd.feeds.mapping.sources import MappingContext
 from syncd.feeds.mapping.transforms import position_of
 from syncd.feeds.row_log import RowLog
@@ -39,7 +44,7 @@ def _choice(given: FieldExpression) -> FieldFunction:
 
 def _choices(given: FieldExpression) -> FieldFunction:
     """All values that the catalogue knows, each once."""
-    find, default, most = _finder(given.field, given.context), _constant_ids(given), most_items(given)
+    find, default, most = _finder(given.field, given.context), _constant_ids(given), given.most_items()
 
     def choices(node: Any, log: RowLog) -> object:
         values = given.source.every(node)

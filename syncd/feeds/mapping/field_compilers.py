@@ -51,6 +51,10 @@ class FieldExpression:
             return known[0]
         return str(value)
 
+    def most_items(self) -> int | None:
+        """Return how many items of a list are kept. With ``too_many = "reject"`` all are sent, for the rules to refuse."""
+        return None if self.choice("too_many", "first", "reject") == "reject" else self.field.most
+
     def check_constants(self, fits: Callable[[object], bool], what: str) -> None:
         """Add a fault for each constant of the feed's file that no row could be sent with.
 
@@ -118,3 +122,10 @@ def _first_of(functions: list[FieldFunction]) -> FieldFunction:
         return None
 
     return value
+
+
+def first_few(items: list[Any], name: str, most: int | None, log: RowLog) -> list[Any]:
+    """Return the first ``most`` items, with a warning if there are more."""
+    if most is not None and len(items) > most:
+        log.note(f"too_many_{name}", f"{len(items)} {name}; the first {most} count")
+    return items[:most]

@@ -7,8 +7,13 @@ from typing import Any
 
 from syncd.domain import province_code
 from syncd.errors import Problem
-from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
-from syncd.feeds.mapping.lists import first_few, most_items
+from syncd.feeds.mapping.field_compilers import (
+    DROPPED,
+    FieldCompiler,
+    FieldExpression,
+    FieldFunction,
+    first_few,
+)
 from syncd.feeds.mapping.lookups import Values, constants
 from syncd.feeds.mapping.sources import (
     NOTHING,
@@ -34,7 +39,7 @@ def _places(given: FieldExpression) -> FieldFunction:
     values = _with_country_and_province(given)
     default_values = constants(given.options.get("default", []), given.scope.at("default"))
     default = [read_place(spelled(value)) for value in default_values]
-    most = most_items(given)
+    most = given.most_items()
 
     def places(node: Any, log: RowLog) -> object:
         found, abroad = values(node)

@@ -21,7 +21,7 @@ from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec, element_path, header_key, member_path
 from syncd.feeds.readers.xlsx import XlsxReader, is_spreadsheet
 from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
-from syncd.feeds.readers.zip_archive import ZIP, Archive, ZipReader
+from syncd.feeds.readers.zip_archive import ZIP, ZipArchive, ZipReader
 
 __all__ = [
     "FeedLimits",
@@ -65,7 +65,7 @@ def read_stream(opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known
     if start.startswith(GZIP):
         return member(gunzip(opener, limits))
     if start.startswith(ZIP):
-        with closing(Archive(opener(), limits)) as archive:
+        with closing(ZipArchive(opener(), limits)) as archive:
             if is_spreadsheet(archive.zip.namelist()):
                 return XlsxReader(opener, spec, limits, known, archive)
             return ZipReader(opener, limits, member, archive)

@@ -28,7 +28,7 @@ _END_SIZE = 22
 Member = Callable[[Callable[[], Stream], int, Format | None], BaseReader]
 
 
-class Archive:
+class ZipArchive:
     """An open zip file of ``size`` bytes. Raise FeedError ``truncated``, ``bad_archive``, ``limit_exceeded`` for what
     its directory shows."""
 
@@ -91,7 +91,7 @@ class ZipReader(BaseReader):
     pages of one list. Raise what the members' readers raise, with the member's name first, and FeedError
     ``bad_archive``, ``bad_header``."""
 
-    def __init__(self, opener: Opener, limits: FeedLimits, member: Member, archive: Archive) -> None:
+    def __init__(self, opener: Opener, limits: FeedLimits, member: Member, archive: ZipArchive) -> None:
         self._opener, self._member = opener, member
         info, *others = archive.members()
         self._several = bool(others)
@@ -116,7 +116,7 @@ class ZipReader(BaseReader):
         return path
 
     def __iter__(self) -> Iterator[Record]:
-        with closing(Archive(self._opener(), self._limits)) as archive:
+        with closing(ZipArchive(self._opener(), self._limits)) as archive:
             expanded = 0
             for info in archive.members():
                 reader = self._reader(archive, info, self._number, expanded, self.format)
@@ -130,7 +130,7 @@ class ZipReader(BaseReader):
                 expanded += reader.source.size
 
     def _reader(
-        self, archive: Archive, info: zipfile.ZipInfo, number: int, before: int, like: Format | None
+        self, archive: ZipArchive, info: zipfile.ZipInfo, number: int, before: int, like: Format | None
     ) -> BaseReader:
         try:
             return self._member(lambda: archive.open(info, before), number, like)

@@ -83,8 +83,8 @@ class Filing:
 
     def remove(self, path: Path) -> None:
         """Removes one that ``filed`` named."""
-        with opened_within(self.folder, path.parent.name) as folder, suppress(FileNotFoundError):
-            os.unlink(path.name, dir_fd=folder)
+        with opened_within(self.folder, path.parent.name) as folder:
+            discard(folder, path.name)
 
 
 class _Attempt:

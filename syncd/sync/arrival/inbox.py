@@ -134,7 +134,7 @@ class Inbox:
                 (name, mode_of(name, claims)) for name in sorted(os.listdir(claims)) if parse_claim(name)
             ]
         return [
-            Stray(f"{CLAIMED}/{name}", f"{kind_of(mode)}: only regular files are taken")
+            Stray(f"{CLAIMED}/{shown(name)}", f"{kind_of(mode)}: only regular files are taken")
             for name, mode in found
             if mode and not stat.S_ISREG(mode)
         ]

@@ -13,8 +13,7 @@ import structlog
 
 from syncd.domain import REFRESH_EVERY, Actor, ActorKind, Archive, Update, decide_close, decide_refresh
 from syncd.logs import Event
-from syncd.store import Store, Tx, jobs
-from syncd.store.apply import apply
+from syncd.store import Store, Tx, job_writer, jobs
 
 log = structlog.get_logger("syncd.sync")
 BATCH = 500
@@ -64,9 +63,9 @@ class Refresher:
         due = jobs.due_refresh(tx, tx.now.instant - self._every, BATCH)
         decided = (decide_refresh(job, tx.now, unlimited=True, every=self._every) for job in due)
         changes = [change for change in decided if isinstance(change, Update)]
-        return len(apply(tx, changes, Actor(ActorKind.REFRESH)))
+        return len(job_writer.apply(tx, changes, Actor(ActorKind.REFRESH)))
 
     def _close(self, tx: Tx) -> int:
         due = jobs.due_close(tx, tx.now.today, BATCH)
         changes = [change for job in due if isinstance(change := decide_close(job, tx.now), Archive)]
-        return len(apply(tx, changes, Actor(ActorKind.CLOSE)))
+        return len(job_writer.apply(tx, changes, Actor(ActorKind.CLOSE)))

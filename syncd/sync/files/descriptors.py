@@ -219,7 +219,7 @@ def _close_to_others(fd: int, place: Path) -> None:
 def _check_owner(fd: int, place: Path) -> None:
     owner, user = os.fstat(fd).st_uid, os.geteuid()
     if owner != user:
-        why = f"belongs to the user {owner}, not to syncd's user {user}: remove it, and syncd makes its own"
+        why = f"belongs to the user {owner}, not to syncd's user {user}: chown it, or remove it and syncd makes its own"
         raise UnusableFolder(place, why)
 
 

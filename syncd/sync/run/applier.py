@@ -35,8 +35,7 @@ from syncd.domain import (
 from syncd.domain.flat import NewJob
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
-from syncd.store import Tx, feeds, jobs, runs
-from syncd.store.apply import apply
+from syncd.store import Tx, feed_jobs, job_writer, jobs, runs
 from syncd.sync.run.context import FileRun
 from syncd.sync.run.deciding import NO_OWNER, created, decide, located, look_up, problems_of, written
 from syncd.sync.run.feed import Feed, Stopped
@@ -51,7 +50,7 @@ _Row = tuple[StagedRow, PackedRow]
 ALONE, AMONG_OTHERS = 1000, 100
 
 
-class Part(Enum):
+class RowSelection(Enum):
     """The rows that are applied: all; all but those that archive their job (a person decides on these); only these
     (the others were applied before)."""
 
@@ -83,7 +82,7 @@ class _Owned(NamedTuple):
 class Applier:
     """Applies one stage. ``total``: the records of the file, for the progress."""
 
-    def __init__(self, this: FileRun, stage: Stage, part: Part, total: int) -> None:
+    def __init__(self, this: FileRun, stage: Stage, part: RowSelection, total: int) -> None:
         self._this, self._stage, self._part, self._total = this, stage, part, total
         self._actor = Actor(ActorKind.OPERATOR) if this.approved else Actor(ActorKind.RUN, this.run.id)
         self._actions: Counter[str] = Counter()
@@ -106,9 +105,7 @@ class Applier:
         """Apply all valid rows, in order. Raises Stopped between two batches, and StoreError."""
         store = self._this.store
         done, size = 0, AMONG_OTHERS
-        batches = (
-            [(row, PackedRow(row.body)) for row in batch] for batch in self._stage.records.valid(ALONE)
-        )
+        batches = ([(row, PackedRow(row.body)) for row in batch] for batch in self._stage.rows.valid(ALONE))
         rows = next(batches, [])
         while rows:
             writes = store.writes
@@ -162,7 +159,7 @@ class Applier:
     def _take(self, done: _Written) -> None:
         self._actions.update(done.actions)
         for number, problems in done.rejected:
-            self._stage.records.reject(number, pack_problems(problems))
+            self._stage.rows.reject(number, pack_problems(problems))
         self._stage.named.add(done.named)
 
     # -- inside a transaction, which may run twice: changes nothing but the store --------------------------
@@ -179,7 +176,7 @@ class Applier:
         feed = self._this.feed
         found = look_up(tx, feed, (row.reference for row, _ in rows))
         done.named.extend(job.id for job in found.jobs.values())
-        today = tx.now.today.toordinal() if self._part is not Part.ARCHIVES else -1
+        today = tx.now.today.toordinal() if self._part is not RowSelection.ARCHIVES else -1
         changes: list[Change | NewJob] = []
         owned: list[_Owned] = []
         for row, packed in rows:
@@ -205,36 +202,36 @@ class Applier:
 
     def _is_in_part(self, decided: RowDecision, done: _Written) -> bool:
         """Return whether the row is applied. A row that waits counts as unchanged until it is applied."""
-        if self._part is Part.ALL:
+        if self._part is RowSelection.ALL:
             return True
         if decided.archives:
-            done.actions[RowAction.UNCHANGED] += 1 if self._part is Part.NO_ARCHIVES else -1
-        return decided.archives is (self._part is Part.ARCHIVES)
+            done.actions[RowAction.UNCHANGED] += 1 if self._part is RowSelection.NO_ARCHIVES else -1
+        return decided.archives is (self._part is RowSelection.ARCHIVES)
 
     def _write(self, tx: Tx, changes: list[Change | NewJob], owned: list[_Owned]) -> None:
         feed, run = self._this.feed, self._this.run
-        stored = apply(tx, changes, self._actor, run_id=run.id) if changes else []
-        new: list[tuple[feeds.Written, bool]] = []
-        others: list[feeds.Written] = []
+        stored = job_writer.apply(tx, changes, self._actor, run_id=run.id) if changes else []
+        new: list[tuple[feed_jobs.Written, bool]] = []
+        others: list[feed_jobs.Written] = []
         for row, at, sent, due in owned:
             job = stored[at]
             if sent is None:
                 new.append((created(feed, row, job.id, due), job.status is Status.ACTIVE))
             else:
                 others.append(written(feed, row, sent, cast("Job", job), tx.now))
-        feeds.own_new(tx, feed.id, new)
-        feeds.own(tx, feed.id, others)
+        feed_jobs.own_new(tx, feed.id, new)
+        feed_jobs.own(tx, feed.id, others)
 
 
 def _archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: int) -> int:
     """Archive those of the jobs that are still active and still the feed's, and return their number. The feed gives
     them up."""
     found = jobs.by_ids(tx, ids)
-    owners = feeds.ownership(tx, feed.id, list(found))
+    owners = feed_jobs.ownership(tx, feed.id, list(found))
     own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NO_OWNER)))
     changes = [change for job in own if isinstance(change := decide_missing(job), Archive)]
-    apply(tx, changes, actor, run_id=run_id)
-    feeds.release(tx, [change.job.id for change in changes])
+    job_writer.apply(tx, changes, actor, run_id=run_id)
+    feed_jobs.release(tx, [change.job.id for change in changes])
     return len(changes)
 
 

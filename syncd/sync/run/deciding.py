@@ -19,7 +19,7 @@ from syncd.domain import (
     row_due,
 )
 from syncd.errors import Problem
-from syncd.store import Tx, feeds, jobs, places
+from syncd.store import Tx, feed_jobs, jobs, places
 from syncd.sync.run.feed import Feed
 from syncd.sync.run.stage import StagedRow
 
@@ -40,7 +40,7 @@ class Found:
 def look_up(tx: Tx, feed: Feed, references: Iterable[str]) -> Found:
     """Return what the store has of the references: a batch of them at most."""
     found = jobs.by_references(tx, feed.employer.id, list(dict.fromkeys(references)))
-    owners = feeds.ownership(tx, feed.id, [job.id for job in found.values()], edits=_keeps_edits(feed))
+    owners = feed_jobs.ownership(tx, feed.id, [job.id for job in found.values()], edits=_keeps_edits(feed))
     return Found(found, owners)
 
 
@@ -78,9 +78,9 @@ def problems_of(decision: Reject) -> tuple[Problem, ...]:
     return (*decision.problems, Problem("/status", conflict.code, str(conflict), conflict.target))
 
 
-def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -> feeds.Written:
+def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -> feed_jobs.Written:
     """Return what the store keeps of a located row that is now ``job``."""
-    return feeds.Written(
+    return feed_jobs.Written(
         job_id=job.id,
         reference_id=row.reference,
         digest=row.digest,
@@ -91,9 +91,9 @@ def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -
     )
 
 
-def created(feed: Feed, row: StagedRow, job_id: int, due_on: date | None) -> feeds.Written:
+def created(feed: Feed, row: StagedRow, job_id: int, due_on: date | None) -> feed_jobs.Written:
     """Return what the store keeps of a row that created job ``job_id`` as it was decided when it was read."""
-    return feeds.Written(job_id, row.reference, row.digest, feed.fingerprint, 1, None, due_on)
+    return feed_jobs.Written(job_id, row.reference, row.digest, feed.fingerprint, 1, None, due_on)
 
 
 def sent_digests(feed: Feed, sent: JobInput) -> dict[str, str] | None:

@@ -8,7 +8,7 @@ from functools import partial
 
 from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FeedError
-from syncd.store import Tx, feeds, results, runs
+from syncd.store import Tx, feed_jobs, feeds, results, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import events
 from syncd.sync.run.context import FileRun
@@ -66,8 +66,8 @@ def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownP
     state = RunState.SUCCEEDED if whole else RunState.PARTIAL
 
     def also(tx: Tx) -> None:
-        feeds.missed(tx, feed.id, plan.waiting)
-        feeds.confirm(tx, feed.id, plan.back)
+        feed_jobs.missed(tx, feed.id, plan.waiting)
+        feed_jobs.confirm(tx, feed.id, plan.back)
         if shown is not None:
             feeds.set_settings_digest(tx, feed.id, shown.settings)
         elif feeds.settings_digest(tx, feed.id) is None:
@@ -92,7 +92,7 @@ def end_held(
     payload = shown_plan(this, stage, plan, hold.reason).to_bytes()
 
     def also(tx: Tx) -> None:
-        feeds.confirm(tx, this.feed.id, [] if hold.all else plan.back)
+        feed_jobs.confirm(tx, this.feed.id, [] if hold.all else plan.back)
         results.set_plan(tx, run.id, payload)
 
     return _end(this, run, also, stage, plan.summary)
@@ -119,7 +119,7 @@ def end_failed(this: FileRun, run: Run, error: FeedError) -> Run:
 
 def rejected_rows(stage: Stage, summary: Summary) -> Iterator[list[RejectedRow]]:
     """Yield the rejected rows in file order, a batch at a time."""
-    for batch in stage.records.rejected(_BATCH):
+    for batch in stage.rows.rejected(_BATCH):
         yield [
             RejectedRow(row.number, row.line, row.reference, row.problems, summary.member_of(row.number))
             for row in batch

@@ -25,7 +25,7 @@ from syncd.errors import FeedError
 from syncd.store import Store, Tx, feeds, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
-from syncd.sync.run.applier import Applier, Part
+from syncd.sync.run.applier import Applier, RowSelection
 from syncd.sync.run.context import FileRun, Phases, Progress, RunContext
 from syncd.sync.run.ending import (
     certain_counts,
@@ -176,7 +176,7 @@ def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | N
     if hold is not None and hold.all:
         return end_held(this, run, stage, plan, hold)
     run = replace(run, counts=certain_counts(plan))
-    applier = Applier(this, stage, Part.NO_ARCHIVES if hold else Part.ALL, plan.summary.read)
+    applier = Applier(this, stage, RowSelection.NO_ARCHIVES if hold else RowSelection.ALL, plan.summary.read)
     run = _apply_rows(this, run, stage, applier)
     hold = hold or applier.hold()
     if hold is None:
@@ -196,7 +196,9 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
         return end_held(this, run, stage, plan, hold, moved=moved)
     if everything:
         run = replace(run, counts=certain_counts(plan))
-    applier = Applier(this, stage, Part.ALL if everything else Part.ARCHIVES, plan.summary.read)
+    applier = Applier(
+        this, stage, RowSelection.ALL if everything else RowSelection.ARCHIVES, plan.summary.read
+    )
     run = _apply_rows(this, run, stage, applier)
     run = _archive_missing(this, run, plan, applier)
     failed = applier.hold()

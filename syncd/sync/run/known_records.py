@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection
 
-from syncd.store import Store, feeds
-from syncd.store.feeds import KnownRow
+from syncd.store import Store, feed_jobs
 from syncd.sync.run.feed import Feed
 
 #: Rows of the store that are fetched ahead at once, and the number of such pages that are kept.
@@ -21,16 +20,16 @@ class KnownRecords:
 
     def __init__(self, store: Store, feed: Feed) -> None:
         self._store, self._feed = store, feed
-        self._pages: deque[dict[bytes, KnownRow]] = deque(maxlen=_PAGES)
+        self._pages: deque[dict[bytes, feed_jobs.KnownRow]] = deque(maxlen=_PAGES)
         self._after, self._more = 0, True
-        self._found: dict[bytes, KnownRow] = {}
-        self._previous: dict[bytes, KnownRow] = {}
+        self._found: dict[bytes, feed_jobs.KnownRow] = {}
+        self._previous: dict[bytes, feed_jobs.KnownRow] = {}
 
     def find(self, digests: list[bytes]) -> Collection[bytes]:
         """Return those of the digests that are known."""
         if not self._pages:
             self._fetch()
-        found: dict[bytes, KnownRow] = {}
+        found: dict[bytes, feed_jobs.KnownRow] = {}
         if self._after:  # the feed has jobs
             rest = [digest for digest in digests if not self._ahead(digest, found)]
             if rest:
@@ -39,10 +38,10 @@ class KnownRecords:
         self._previous, self._found = self._found, found
         return found.keys()
 
-    def row(self, digest: bytes) -> KnownRow | None:
+    def row(self, digest: bytes) -> feed_jobs.KnownRow | None:
         return self._found.get(digest) or self._previous.get(digest)
 
-    def _ahead(self, digest: bytes, found: dict[bytes, KnownRow]) -> bool:
+    def _ahead(self, digest: bytes, found: dict[bytes, feed_jobs.KnownRow]) -> bool:
         for page in self._pages:
             row = page.get(digest)
             if row is not None:
@@ -55,19 +54,19 @@ class KnownRecords:
     def _fetch(self) -> None:
         feed, after = self._feed, self._after
         rows = self._store.read(
-            lambda tx: feeds.next_known(
+            lambda tx: feed_jobs.next_known(
                 tx, feed.id, feed.fingerprint, tx.now.today, after_job_id=after, limit=_PAGE
             )
         )
         self._more = len(rows) == _PAGE
         self._pages.append(
-            {digest: KnownRow(job, reference) for job, digest, reference, known in rows if known}
+            {digest: feed_jobs.KnownRow(job, reference) for job, digest, reference, known in rows if known}
         )
         if rows:
             self._after = rows[-1][0]
 
-    def _look_up(self, digests: list[bytes]) -> dict[bytes, KnownRow]:
+    def _look_up(self, digests: list[bytes]) -> dict[bytes, feed_jobs.KnownRow]:
         feed = self._feed
         return self._store.read(
-            lambda tx: feeds.known_digests(tx, feed.id, feed.fingerprint, digests, tx.now.today)
+            lambda tx: feed_jobs.known_digests(tx, feed.id, feed.fingerprint, digests, tx.now.today)
         )

@@ -30,7 +30,7 @@ from syncd.domain import (
     Update,
     fold,
 )
-from syncd.store import Tx, feeds, jobs, runs
+from syncd.store import Tx, feed_jobs, feeds, jobs, runs
 from syncd.sync.run.context import FileRun
 from syncd.sync.run.deciding import Found, decide, located, look_up, problems_of, sent_digests
 from syncd.sync.run.reading import Summary
@@ -112,7 +112,7 @@ def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | Non
 
 def _warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
     copies = 0
-    for reference, before, number, same in stage.records.repeats():
+    for reference, before, number, same in stage.rows.repeats():
         if same:
             copies += 1
             continue
@@ -181,7 +181,7 @@ class _RowPlanner:
         self._progress.tally.named_active = self._progress.tally.described = named
         today = self._this.store.now().today.toordinal() if self._trusts_creations else -1
         done = 0
-        for batch in self._stage.records.valid(BATCH, without_body=today):
+        for batch in self._stage.rows.valid(BATCH, without_body=today):
             found, sents, now = self._this.store.read(partial(self._look_up, rows=batch, today=today))
             for row, sent in zip(batch, sents, strict=True):
                 if sent is None:
@@ -208,7 +208,7 @@ class _RowPlanner:
             if row.day == today and row.reference not in found.jobs:
                 sents.append(None)
             else:
-                sents.append(located(tx, feed, PackedRow(self._stage.records.body_of(row)).sent))
+                sents.append(located(tx, feed, PackedRow(self._stage.rows.body_of(row)).sent))
         return found, sents, tx.now
 
     def _create(self, row: StagedRow) -> None:
@@ -233,7 +233,7 @@ class _RowPlanner:
         self._count(decided.action, group.job, row.reference)
         if isinstance(decision, Reject):
             tally.rejected += 1
-            self._stage.records.reject(row.number, pack_problems(problems_of(decision)))
+            self._stage.rows.reject(row.number, pack_problems(problems_of(decision)))
             return
         if decision is None:
             return
@@ -269,7 +269,7 @@ class _RowPlanner:
 
 def _name_rejected(this: FileRun, stage: Stage, progress: _Progress) -> None:
     """A rejected row names its job too; a ragged one only where the feed owns the job."""
-    rows, tally = stage.records, progress.tally
+    rows, tally = stage.rows, progress.tally
     tally.without_reference += sum(rows.count(kind, None) for kind in (RowKind.REJECTED, RowKind.RAGGED))
 
     def found(references: list[str]) -> Found:
@@ -346,7 +346,7 @@ def _owned(this: FileRun, after: int, limit: int = _PAGE) -> list[tuple[int, int
     """Return (id, snapshots missed) of the feed's active jobs with ids above ``after``."""
     feed = this.feed
     return this.store.read(
-        lambda tx: feeds.owned_active(tx, feed.id, after, limit, employer_wide=feed.employer_wide)
+        lambda tx: feed_jobs.owned_active(tx, feed.id, after, limit, employer_wide=feed.employer_wide)
     )
 
 

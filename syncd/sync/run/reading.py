@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.readers import FeedReader, Format, Known, Record, open_reader
-from syncd.store.feeds import KnownRow
+from syncd.store import feed_jobs
 from syncd.sync.run.context import FileRun
 from syncd.sync.run.known_records import KnownRecords
 from syncd.sync.run.stage import Stage
@@ -62,7 +62,7 @@ def write_late_rejects(this: FileRun, stage: Stage) -> None:
     for record in _open(this, _not_wanted(stage)):
         if record.item is None:
             continue
-        if (rejected := stage.records.take_late(record.number)) is not None:
+        if (rejected := stage.rows.take_late(record.number)) is not None:
             this.rejects.add(record, rejected.reference, rejected.problems)
 
 
@@ -155,12 +155,12 @@ class _Reading:
 
     # -- known records -------------------------------------------------------------------------------------
 
-    def _known_row(self, record: Record) -> KnownRow | None:
+    def _known_row(self, record: Record) -> feed_jobs.KnownRow | None:
         if record.item is not None or record.problem is not None:
             return None
         return self._known_records.row(record.digest)
 
-    def _take_known(self, record: Record, row: KnownRow) -> None:
+    def _take_known(self, record: Record, row: feed_jobs.KnownRow) -> None:
         self._stage.records.add_known(record.number, row.job_id, row.reference_id, record.digest)
         self._last_good = row.reference_id
         self._read += 1

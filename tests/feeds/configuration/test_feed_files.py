@@ -141,7 +141,7 @@ RIGHT = [
 
 
 @pytest.mark.parametrize("text", RIGHT)
-def test_what_can_be_meant_is_no_fault(text):
+def test_what_can_be_meant_is_not_a_fault(text):
     assert feed(f'employer = "A"\n{text}').employer == "A"
 
 

@@ -94,7 +94,7 @@ FRENCH = sheet(
 )
 
 
-def test_french_columns_are_found_and_the_order_of_dates_is_told_by_the_file(tmp_path: Path) -> None:
+def test_french_columns_are_found_and_the_file_shows_the_order_of_dates(tmp_path: Path) -> None:
     draft = draft_of(tmp_path, FRENCH.encode("cp1252"))
     assert (draft.survey.encoding, draft.survey.delimiter) == ("cp1252", ";")
     assert "dmy" in str(written(draft)["fields"]["closeDate"])
@@ -113,7 +113,7 @@ def test_dates_that_could_be_either_are_not_guessed_and_the_draft_says_so(tmp_pa
     assert "day or month may come first" in draft.text.replace("\n#", "")
 
 
-def test_words_where_a_date_is_expected_are_no_date(tmp_path: Path) -> None:
+def test_words_where_a_date_is_expected_are_not_a_date(tmp_path: Path) -> None:
     rows = [
         {
             "jobRef": f"R{n}",
@@ -166,7 +166,7 @@ def test_addresses_without_a_scheme_are_where_one_applies(tmp_path: Path) -> Non
     assert (found.good, found.warnings["url_scheme_added"]) == (3, 2)
 
 
-def test_a_path_in_place_of_an_address_is_told_with_what_to_write(tmp_path: Path) -> None:
+def test_a_path_in_place_of_an_address_is_reported_with_what_to_write(tmp_path: Path) -> None:
     draft = draft_of(tmp_path, keyed("/jobs/1", "/jobs/2", "/jobs/3"))
     assert '# url has no whole address: "/jobs/1", "/jobs/2", "/jobs/3".' in draft.text
     assert '# applicationUrl = { template = "https://employer.example{url}" }' in draft.text
@@ -238,7 +238,7 @@ def test_a_feed_without_ids_gets_a_derived_one_from_its_address(tmp_path: Path) 
     assert findings(draft, tmp_path / "feed").good == 4
 
 
-def test_unknown_values_stand_in_the_draft_with_their_counts_as_comments(tmp_path: Path) -> None:
+def test_unknown_values_are_in_the_draft_with_their_counts_as_comments(tmp_path: Path) -> None:
     rows = [
         {
             "jobRef": f"R{n}",
@@ -258,7 +258,7 @@ def test_unknown_values_stand_in_the_draft_with_their_counts_as_comments(tmp_pat
     assert tomllib.loads(filled)["lookup"]["category"] == {"Zythologie": "Hospitality & Tourism"}
 
 
-def test_the_employer_is_the_one_given_and_the_one_that_the_file_names_is_told(tmp_path: Path) -> None:
+def test_the_employer_is_the_one_given_and_the_one_that_the_file_names_is_reported(tmp_path: Path) -> None:
     text = sheet(
         ["title", "company", "city"], ["Cook", 'Harbour & "Co"', "Laval"], ["Nurse", 'Harbour & "Co"', "Hull"]
     )
@@ -282,7 +282,7 @@ def test_a_file_that_is_cut_off_gives_a_draft_that_says_where(tmp_path: Path) ->
         ("one\ntwo\n", "not_a_feed"),
     ],
 )
-def test_what_is_no_feed_is_named_as_what_it_is(tmp_path: Path, content: str, code: str) -> None:
+def test_a_file_that_is_not_a_feed_is_named_as_what_it_is(tmp_path: Path, content: str, code: str) -> None:
     with pytest.raises(FeedError) as caught:
         draft_of(tmp_path, content)
     assert caught.value.code == code
@@ -475,7 +475,7 @@ def test_a_description_by_name_may_be_short(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("kind", "named"), [("xhtml", False), ("text/html", False), ("CDI", True)])
-def test_an_attribute_that_tells_the_kind_of_a_text_is_no_position_type(
+def test_an_attribute_that_says_the_kind_of_a_text_is_not_a_position_type(
     tmp_path: Path, kind: str, named: bool
 ) -> None:
     text = "".join(

@@ -1,4 +1,4 @@
-"""Where the records of an unknown file may stand."""
+"""Where the records of an unknown file may be."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ALONE = {
 
 
 @pytest.mark.parametrize("text", ALONE)
-def test_a_root_that_is_one_record_is_told_from_one_that_holds_some(text):
+def test_a_root_that_is_one_record_differs_from_one_that_holds_some(text):
     assert next(iter(xml_paths(text.encode())), None) == ALONE[text]
 
 

@@ -107,7 +107,7 @@ def test_a_csv_column_is_found_without_case_and_surrounding_space():
 
 
 @pytest.mark.parametrize("empty", ["NA", "N/A", "null", "None", " "])
-def test_spelled_out_nothing_is_no_value(empty):
+def test_a_null_in_words_is_not_a_value(empty):
     assert value(["a", "b"], {"a": empty, "b": "x"}) == "x"
 
 
@@ -372,7 +372,7 @@ def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
     assert mapping.row(Record(1, 1, 0, b"", None, problem)) == MappedRow(None, None, (problem,))
 
 
-def test_a_record_that_is_no_object_is_a_problem():
+def test_a_record_that_is_not_an_object_is_a_problem():
     found = Mapping(CATALOGUE, {"title": "t"}, form="json").row(Record(1, 1, 0, b"", ["x"]))
     assert [p.code for p in found.problems] == ["wrong_type"]
 
@@ -413,7 +413,7 @@ def test_a_selector_that_leaves_the_record_is_known():
     assert not Mapping(CATALOGUE, {"title": "name"}, form="xml").outside
 
 
-def test_the_format_is_told_by_the_record_where_the_mapping_does_not_say():
+def test_the_record_shows_the_format_where_the_mapping_does_not_say():
     feed = parse_feed(
         "f", 'employer = "A"\n[fields]\ntitle = "a/b"\nreferenceId = "id"\n', CATALOGUE, FeedDefaults()
     )

@@ -96,7 +96,7 @@ def test_a_job_that_is_nowhere_has_a_problem_that_says_what_to_do():
 
 
 @pytest.mark.parametrize("given", ["Remote", "", None])
-def test_a_default_location_stands_in_for_none(given):
+def test_a_default_location_is_used_where_there_is_none(given):
     found = row({"locations": {"from": "l", "default": "Toronto, ON"}}, {"l": given})
     assert places(found) == ["Toronto, ON"]
     assert found.problems == ()
@@ -126,7 +126,7 @@ def test_more_than_three_may_be_left_to_the_rules(name, many):
 # --- ids
 
 
-def test_a_long_id_is_refused_by_the_rules_unless_its_hash_may_stand_for_it():
+def test_a_long_id_is_refused_by_the_rules_unless_its_hash_may_replace_it():
     long = "x" * 51
     assert row({"referenceId": "r"}, {"r": long}).reference_id == long
     spec = {"referenceId": {"from": "r", "too_long": "hash"}}
@@ -167,7 +167,7 @@ def test_a_star_entry_is_checked_like_any_other():
         Mapping(CATALOGUE, {"categories": {"from": "c", "lookup": "t"}}, {"t": {"1*": "Nowhere"}}, "json")
 
 
-def test_values_that_no_catalogue_knows_are_gathered_whether_or_not_a_default_stands_in():
+def test_values_that_no_catalogue_knows_are_collected_with_and_without_a_default():
     spec = {"categories": {"from": "c", "split": ",", "default": "Other"}, "positionType": "p"}
     found = row(spec, {"c": "Sales, Alchemy, Astrology", "p": "gig"})
     assert sorted(found.unknown) == [

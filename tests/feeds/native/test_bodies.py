@@ -75,7 +75,7 @@ CSV = cells(
 
 
 @pytest.mark.parametrize("item", [BODY, XML, CSV], ids=["json", "xml", "csv"])
-def test_the_same_job_comes_to_the_same_body_in_every_format(item):
+def test_the_same_job_gives_the_same_body_in_every_format(item):
     found = row(item)
     assert found.body == BODY
     assert found.reference_id == "R-1"

@@ -1,8 +1,8 @@
-"""Inputs that are made to hurt a reader: huge, deep or swollen ones. Run as a program with the name of one, it
-reads that and prints as JSON what was to come of it, what came, the seconds of processor time it took, the peak
-of memory, how far that rose (MiB), and the words of the error. Without a name it prints all of them.
+"""Inputs that are made to harm a reader: huge, deep or compressed too far.
 
-None of them is ever whole in memory or on disk: they are written while they are read."""
+Run as a program with the name of one, it reads that and prints as JSON the expected and the actual outcome, the seconds
+of processor time, the peak of memory, by how much that rose (MiB), and the text of the error. Without a name it prints
+all of them. No input is ever whole in memory or on disk: it is written while it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers: whatever is done to a valid file, only records and FeedErrors come out, and their places are true."""
+"""Readers: valid files that are changed at random give only records and FeedErrors, and these name the right places."""
 
 from __future__ import annotations
 

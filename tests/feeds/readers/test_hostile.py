@@ -1,4 +1,4 @@
-"""Readers: nothing that is sent to them hangs or swells the process (see hostile_inputs.py)."""
+"""Readers: no input makes them hang or use too much memory (see hostile_inputs.py)."""
 
 from __future__ import annotations
 

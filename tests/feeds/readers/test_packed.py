@@ -92,7 +92,7 @@ def test_one_posting_a_file_is_a_feed():
     assert ids(reader_of(data)) == ["0", "1", "2", "3", "4"]
 
 
-def test_what_stands_before_the_records_is_there_for_each_member():
+def test_what_precedes_the_records_is_there_for_each_member():
     member = b"<source><publisher>P%d</publisher><job><id>1</id></job></source>"
     found = [
         record.item.getparent().findtext("publisher")
@@ -121,7 +121,7 @@ def test_names_of_members_are_never_paths_and_litter_is_left_alone(tmp_path, mon
     [((4, 4), 4), ((2, 3), 5), ((None, None), None), ((7, None), 9)],
     ids=["pages of one list", "each its own", "none", "one of two"],
 )
-def test_the_declared_numbers_of_members_come_together(totals, declared):
+def test_the_declared_numbers_of_members_are_joined(totals, declared):
     def member(total):
         head = f'"total": {total}, ' if total else ""
         return f'{{{head}"jobs": [{{"id": "1"}}, {{"id": "2"}}]}}'.encode()
@@ -131,7 +131,7 @@ def test_the_declared_numbers_of_members_come_together(totals, declared):
     assert reader.declared == declared
 
 
-def test_marks_of_mended_rows_are_seen_in_any_member():
+def test_marks_of_corrected_rows_are_seen_in_any_member():
     reader = reader_of(zipped({"a.jsonl": LINES, "b.jsonl": b'{"id": "3", "syncd_errors": "x"}\n'}))
     assert len(list(reader)) == 3
     assert reader.mended

@@ -179,7 +179,7 @@ documents = st.lists(st.tuples(_between, st.one_of(st.just("<job>a</job>"), _job
 
 
 def outcome(data: bytes, spec: ReadSpec, known=None):
-    """All that reading comes to: the records and the error's code, if any."""
+    """The result of reading: the records and the error's code, if any."""
     found: list[object] = []
     try:
         for record in read_stream(lambda: io.BytesIO(data), spec, FeedLimits(), known):

@@ -1,4 +1,4 @@
-"""Readers: what each kind of file, good or hostile, comes to."""
+"""Readers: what they give for each kind of file, good or hostile."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_what_is_wrong_with_an_xml_file_is_said_in_one_plain_line(text, words):
     assert fault(text).detail == words
 
 
-def test_a_control_character_in_cdata_is_no_broken_limit():
+def test_a_control_character_in_cdata_is_not_a_broken_limit():
     assert fault("<jobs><job><id><![CDATA[a\x0bb]]></id></job></jobs>").code == "not_well_formed"
 
 
@@ -247,7 +247,7 @@ def test_a_lenient_reading_finds_every_record_or_tells_what_it_lost(name, size, 
     assert reader.withheld == "read leniently ([read] recover = true)" + (f"; {lost}" if lost else "")
 
 
-def test_a_record_path_that_is_told_is_found_in_a_later_root():
+def test_a_record_path_that_is_set_is_found_in_a_later_root():
     text = "<meta><job>x</job></meta>\n<offres>\n<offre><id>1</id></offre></offres><offres><offre><id>2</id></offre></offres>"
     reader = read_stream(
         lambda: io.BytesIO(text.encode()), ReadSpec(recover=True, records="/offres/offre"), LIMITS
@@ -377,7 +377,7 @@ def test_an_encoding_that_is_wrong_is_said_not_guessed():
         (b'{"jobs": null}', "no_records_path", "jobs"),
     ],
 )
-def test_what_is_no_feed_is_named(data, code, word):
+def test_a_file_that_is_not_a_feed_is_named(data, code, word):
     error = fault(data)
     assert error.code == code
     assert word in error.detail
@@ -500,7 +500,7 @@ def test_a_json_path_setting_is_followed():
     assert fault('{"data": {"jobs": [{"id": 1}]}}', ReadSpec(records="data.items")).code == "no_records_path"
 
 
-def test_a_single_object_stands_for_a_list_of_one():
+def test_a_single_object_is_a_list_of_one():
     assert items('{"jobs": {"id": "}"}, "x": 1}') == [{"id": "}"}]
     assert items('{"@type": "JobPosting", "title": "x"}') == [{"@type": "JobPosting", "title": "x"}]
 
@@ -550,7 +550,7 @@ def test_a_list_in_place_of_an_object_of_records_is_read_and_none_is_an_empty_fe
         ('"a": {"b": "' + "x" * MB + '"}', "too_long"),
     ],
 )
-def test_a_member_that_is_no_record_is_a_rejected_row(member, code):
+def test_a_member_that_is_not_a_record_is_a_rejected_row(member, code):
     _, got = read(f'{{"1": {{"a": 1}}, {member}, "2": {{"a": 2}}}}', ReadSpec(format="json", records="*"))
     assert [problem for _, problem in got] == [None, code, None]
 
@@ -672,7 +672,7 @@ def test_records_know_their_place():
         '<jobs><job syncd_errors="x"><id>1</id></job></jobs>',
     ],
 )
-def test_the_marks_of_mended_rows_are_seen_even_when_the_rows_are_known(text):
+def test_the_marks_of_corrected_rows_are_seen_even_when_the_rows_are_known(text):
     assert read(text)[0].mended
     raw = text.encode()
     digests = {r.digest for r in read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits())}

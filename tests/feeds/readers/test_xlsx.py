@@ -80,7 +80,7 @@ def test_dates_may_count_from_1904():
     assert items(data) == [{"id": "1", "title": "2026-10-01"}]
 
 
-def test_cells_stand_where_their_references_say():
+def test_cells_are_where_their_references_say():
     cells = '<row r="5"><c r="D5"><v>4</v></c></row><row r="6"><c r="B6"><v>2</v></c><c><v>3</v></c></row>'
     data = book({"Jobs": row("a", "b", "c", "d") + cells})
     assert items(data) == [{"a": "", "b": "", "c": "", "d": "4"}, {"a": "", "b": "2", "c": "3", "d": ""}]
@@ -99,7 +99,7 @@ def test_the_first_sheet_that_is_shown_is_read_unless_one_is_named():
     assert (error.code, "'Lists', 'Jobs'" in error.detail) == ("no_records_path", True)
 
 
-def test_known_rows_are_told_by_their_digests():
+def test_known_rows_are_recognised_by_their_digests():
     data = book({"Jobs": HEAD + row(1, "a") + row(2, "b")})
     digests = {record.digest for record in reader_of(data)}
     assert len(digests) == 2

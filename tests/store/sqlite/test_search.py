@@ -305,6 +305,7 @@ def test_a_store_of_the_first_schema_is_brought_up_with_its_jobs(board, path: Pa
 _BUSY = """
 import random, sys, threading
 from zoneinfo import ZoneInfo
+from syncd.domain import Actor, ActorKind, JobInput, Place
 from syncd.errors import NotFound
 from syncd.store import Store, employers, upsert
 from syncd.store.sqlite import search_index

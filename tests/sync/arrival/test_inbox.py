@@ -1,4 +1,5 @@
-"""One feed's folder (docs/reconciliation.md "When a file is taken")."""
+"""The folder of a feed: which files are complete, how they are claimed, and where they are filed
+(docs/reconciliation.md "When a file is taken")."""
 
 import os
 import socket
@@ -7,27 +8,27 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from syncd.errors import FeedError, UnusableFolder
+from syncd.sync.arrival import lease
 from syncd.sync.arrival.filing import Filing
 from syncd.sync.arrival.inbox import Inbox, strays
-from syncd.sync.files.descriptors import Claimed, Scan
-from syncd.sync.files.names import cut, filed_name, never_taken, parse_filed, shown
-from tests.clock import Clock
+from syncd.sync.files import Claimed, Scan, cut, never_taken, parse_filed, shown
+from syncd.sync.files.names import filed_name
+from tests.sync.arrival.arrivals import MonotonicClock, names
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> MonotonicClock:
+    return MonotonicClock()
 
 
 @pytest.fixture
-def make(tmp_path: Path, clock: Clock) -> Callable[..., Inbox]:
+def make_inbox(tmp_path: Path, clock: MonotonicClock) -> Callable[..., Inbox]:
     def make(settle: float = 2.0, marker: str | None = None) -> Inbox:
-        inbox = Inbox(tmp_path / "drop" / "acme", settle, marker, lambda: clock().timestamp())
+        inbox = Inbox(tmp_path / "drop" / "acme", settle, marker, clock)
         inbox.prepare()
         return inbox
 
@@ -35,8 +36,8 @@ def make(tmp_path: Path, clock: Clock) -> Callable[..., Inbox]:
 
 
 @pytest.fixture
-def inbox(make: Callable[..., Inbox]) -> Inbox:
-    return make()
+def inbox(make_inbox: Callable[..., Inbox]) -> Inbox:
+    return make_inbox()
 
 
 def drop(
@@ -49,24 +50,31 @@ def drop(
     return path
 
 
-def ready(scan: Scan) -> list[str]:
+def ready_names(scan: Scan) -> list[str]:
     return [candidate.name for candidate in scan.ready]
 
 
-def settled(inbox: Inbox, clock: Clock, wait: float = 2.0) -> Scan:
+def scan_after(inbox: Inbox, clock: MonotonicClock, wait: float = 2.0) -> Scan:
+    """Return the scan of the folder ``wait`` seconds after a first one."""
     inbox.scan()
-    clock.forward(seconds=wait)
+    clock.now += wait
     return inbox.scan()
 
 
 def file_away(
-    inbox: Inbox, claimed: Claimed, run: int, *, failed: bool = False, reports: Any = None, placed: Any = None
+    inbox: Inbox,
+    claimed: Claimed,
+    run: int,
+    *,
+    failed: bool = False,
+    reports: dict[str, bytes] | None = None,
+    placed: Callable[[], None] = lambda: None,
 ) -> Path:
-    return Filing(inbox.folder).file_away(claimed, run, failed, reports or {}, placed or (lambda: None))
+    return Filing(inbox.folder).file_away(claimed, run, failed, reports or {}, placed)
 
 
-def claim(inbox: Inbox, clock: Clock) -> Claimed:
-    claimed = inbox.claim(settled(inbox, clock, 60).ready[0])
+def claim(inbox: Inbox, clock: MonotonicClock) -> Claimed:
+    claimed = inbox.claim(scan_after(inbox, clock, 60).ready[0])
     assert claimed is not None
     return claimed
 
@@ -78,24 +86,26 @@ def claim(inbox: Inbox, clock: Clock) -> Claimed:
     "name",
     [".hidden.xml", "a.tmp", "a.part", "a.partial", "a.filepart", "a.crdownload", "a.swp", "a.xml~", "a.TMP"],
 )
-def test_unfinished_names_are_never_taken(inbox: Inbox, clock: Clock, name: str) -> None:
+def test_a_file_with_the_name_of_an_unfinished_one_is_never_taken(
+    inbox: Inbox, clock: MonotonicClock, name: str
+) -> None:
     drop(inbox, name)
-    scan = settled(inbox, clock, 1000)
+    scan = scan_after(inbox, clock, 1000)
     assert (scan.ready, scan.waiting, scan.stray) == ((), (), ())
     assert never_taken(name)
 
 
 def test_links_and_special_files_are_reported_and_never_opened(
-    inbox: Inbox, clock: Clock, tmp_path: Path
+    inbox: Inbox, clock: MonotonicClock, tmp_path: Path
 ) -> None:
     secret = tmp_path / "secret.xml"
     secret.write_bytes(b"<jobs/>")
     (inbox.folder / "link.xml").symlink_to(secret)
     (inbox.folder / "folder").mkdir()
-    os.mkfifo(inbox.folder / "fifo.xml")  # opening it for reading would block for ever
+    os.mkfifo(inbox.folder / "fifo.xml")  # to open it for reading would block
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(inbox.folder / "socket.xml"))
-        scan = settled(inbox, clock, 1000)
+        scan = scan_after(inbox, clock, 1000)
     assert scan.ready == ()
     assert {s.name: s.why.split(":")[0] for s in scan.stray} == {
         "link.xml": "a symbolic link",
@@ -105,24 +115,28 @@ def test_links_and_special_files_are_reported_and_never_opened(
     }
 
 
-def test_a_device_is_never_opened(inbox: Inbox, clock: Clock) -> None:
+def test_a_device_is_never_opened(inbox: Inbox, clock: MonotonicClock) -> None:
     if os.getuid() != 0:
-        pytest.skip("only root makes devices")
+        pytest.skip("needs root to make a device")
     os.mknod(inbox.folder / "zero.xml", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
-    assert settled(inbox, clock, 1000).stray[0].why.startswith("a device")
+    assert scan_after(inbox, clock, 1000).stray[0].why.startswith("a device")
 
 
-def test_a_feed_folder_that_is_a_link_is_not_followed(make: Callable[..., Inbox], tmp_path: Path) -> None:
+def test_a_folder_of_a_feed_that_is_a_link_is_not_followed(
+    make_inbox: Callable[..., Inbox], tmp_path: Path
+) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (tmp_path / "drop").mkdir()
     (tmp_path / "drop" / "acme").symlink_to(elsewhere)
     with pytest.raises(UnusableFolder, match="acme is a symbolic link, not a folder"):
-        make()
+        make_inbox()
     assert list(elsewhere.iterdir()) == []
 
 
-def test_a_done_folder_that_became_a_link_gets_no_file(inbox: Inbox, clock: Clock, tmp_path: Path) -> None:
+def test_a_done_folder_that_became_a_link_gets_no_file(
+    inbox: Inbox, clock: MonotonicClock, tmp_path: Path
+) -> None:
     drop(inbox)
     claimed = claim(inbox, clock)
     (inbox.folder / "done").rmdir()
@@ -132,7 +146,7 @@ def test_a_done_folder_that_became_a_link_gets_no_file(inbox: Inbox, clock: Cloc
     assert not list(tmp_path.glob("1-*"))
 
 
-def test_what_lies_directly_under_the_drop_folder_is_stray(inbox: Inbox) -> None:
+def test_a_file_directly_in_the_drop_folder_is_unexpected(inbox: Inbox) -> None:
     top = inbox.folder.parent
     for name in ("README.md", ".gitignore", "lost.xml"):
         (top / name).write_bytes(b"x")
@@ -144,22 +158,26 @@ def test_what_lies_directly_under_the_drop_folder_is_stray(inbox: Inbox) -> None
 # -- when a file is complete ------------------------------------------------------------------------
 
 
-def test_a_file_is_ready_once_it_has_been_still_for_the_settle_time(inbox: Inbox, clock: Clock) -> None:
+def test_a_file_is_ready_when_it_has_been_still_for_the_settle_time(
+    inbox: Inbox, clock: MonotonicClock
+) -> None:
     drop(inbox)
     first = inbox.scan()
-    assert ready(first) == []
+    assert ready_names(first) == []
     assert first.due == pytest.approx(2.0)
-    clock.forward(seconds=1.9)
-    assert ready(inbox.scan()) == []
-    clock.forward(seconds=0.1)
-    assert ready(inbox.scan()) == ["jobs.xml"]
+    clock.now += 1.9
+    assert ready_names(inbox.scan()) == []
+    clock.now += 0.1
+    assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
 @pytest.mark.parametrize("change", ["grow", "touch", "replace"])
-def test_any_change_starts_the_settling_again(inbox: Inbox, clock: Clock, change: str) -> None:
+def test_any_change_of_a_file_starts_its_settle_time_again(
+    inbox: Inbox, clock: MonotonicClock, change: str
+) -> None:
     path = drop(inbox, mtime=1_700_000_000)
     inbox.scan()
-    clock.forward(seconds=1.9)
+    clock.now += 1.9
     if change == "grow":
         path.write_bytes(b"<jobs></jobs>")
         os.utime(path, (1_700_000_000, 1_700_000_000))
@@ -169,44 +187,46 @@ def test_any_change_starts_the_settling_again(inbox: Inbox, clock: Clock, change
         other = drop(inbox, ".new", mtime=1_700_000_000)
         other.rename(path)
     inbox.scan()
-    clock.forward(seconds=1.9)
-    assert ready(inbox.scan()) == []
-    clock.forward(seconds=0.1)
-    assert ready(inbox.scan()) == ["jobs.xml"]
+    clock.now += 1.9
+    assert ready_names(inbox.scan()) == []
+    clock.now += 0.1
+    assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
-def test_a_file_that_went_away_and_came_back_settles_anew(inbox: Inbox, clock: Clock, tmp_path: Path) -> None:
+def test_the_settle_time_of_a_file_that_was_moved_away_and_back_starts_again(
+    inbox: Inbox, clock: MonotonicClock, tmp_path: Path
+) -> None:
     path = drop(inbox)
     inbox.scan()
     path.rename(tmp_path / "aside")
-    clock.forward(seconds=5)
+    clock.now += 5
     inbox.scan()
     (tmp_path / "aside").rename(path)
-    assert ready(inbox.scan()) == []
+    assert ready_names(inbox.scan()) == []
 
 
-def test_a_file_that_is_open_for_writing_is_not_complete_however_still(inbox: Inbox, clock: Clock) -> None:
+def test_a_file_that_is_open_for_writing_is_not_complete(inbox: Inbox, clock: MonotonicClock) -> None:
     path = drop(inbox)
     with path.open("ab"):
-        scan = settled(inbox, clock, 100)
-        assert ready(scan) == []
+        scan = scan_after(inbox, clock, 100)
+        assert ready_names(scan) == []
         assert "writing" in scan.waiting[0].why
-    assert ready(inbox.scan()) == ["jobs.xml"]
+    assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
-def test_a_writer_that_opens_the_file_right_after_the_question_does_not_end_us(tmp_path: Path) -> None:
+def test_a_program_that_opens_the_file_during_the_lease_does_not_end_the_process(tmp_path: Path) -> None:
     code = """
 import fcntl, os, signal, subprocess, sys
 from syncd.sync.arrival import lease
 path = sys.argv[1]
 fd = os.open(path, os.O_RDONLY)
-unlock = fcntl.fcntl
-def keep(fd, command, value=0):  # the lease is held while somebody else opens the file for writing
+real_fcntl = fcntl.fcntl
+def open_before_unlock(fd, command, value=0):  # another process opens the file while the lease is held
     if command == fcntl.F_SETLEASE and value == fcntl.F_UNLCK:
         other = "import os, sys; os.open(sys.argv[1], os.O_WRONLY | os.O_NONBLOCK)"
         subprocess.run([sys.executable, "-c", other, path], stderr=subprocess.DEVNULL, check=False)
-    return unlock(fd, command, value)
-lease.fcntl.fcntl = keep
+    return real_fcntl(fd, command, value)
+lease.fcntl.fcntl = open_before_unlock
 print(lease.ask(fd).value)
 """
     path = tmp_path / "x"
@@ -217,22 +237,21 @@ print(lease.ask(fd).value)
     assert (done.returncode, done.stdout.strip()) == (0, "quiet"), done.stderr
 
 
-def test_without_a_lease_the_file_has_to_be_still_for_30_seconds(
-    inbox: Inbox, clock: Clock, monkeypatch: pytest.MonkeyPatch
+def test_a_file_without_a_lease_has_to_be_still_for_30_seconds(
+    inbox: Inbox, clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from syncd.sync.arrival import lease
-
     monkeypatch.setattr(lease, "ask", lambda fd: lease.Lease.REFUSED)
     drop(inbox)
-    scan = settled(inbox, clock, 29.5)
-    assert (ready(scan), scan.due) == ([], pytest.approx(0.5))
-    clock.forward(seconds=0.5)
-    assert ready(inbox.scan()) == ["jobs.xml"]
+    scan = scan_after(inbox, clock, 29.5)
+    assert ready_names(scan) == []
+    assert scan.due == pytest.approx(0.5)
+    clock.now += 0.5
+    assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
-def test_another_owners_file_is_settled_without_a_lease(inbox: Inbox, clock: Clock) -> None:
+def test_the_lease_of_a_file_of_another_user_is_refused(inbox: Inbox, clock: MonotonicClock) -> None:
     if os.getuid() != 0:
-        pytest.skip("needs root to give a file away")
+        pytest.skip("needs root to give a file to another user")
     path = drop(inbox)
     path.chmod(0o644)
     os.chown(path, 12345, 12345)
@@ -249,56 +268,61 @@ print(lease.ask(os.open(0 if len(sys.argv) < 2 else "/proc/self/fd/0", os.O_RDON
     assert done.stdout.strip() == "refused", done.stderr
 
 
-def test_an_empty_file_waits_a_minute(inbox: Inbox, clock: Clock) -> None:
+def test_an_empty_file_waits_a_minute(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox, content=b"")
-    scan = settled(inbox, clock, 59)
-    assert (ready(scan), scan.due) == ([], pytest.approx(1))
-    clock.forward(seconds=1)
-    assert ready(inbox.scan()) == ["jobs.xml"]
+    scan = scan_after(inbox, clock, 59)
+    assert ready_names(scan) == []
+    assert scan.due == pytest.approx(1)
+    clock.now += 1
+    assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
-def test_with_a_marker_the_file_waits_for_it_and_for_nothing_else(
-    make: Callable[..., Inbox], clock: Clock
+def test_a_file_with_a_marker_is_ready_without_a_settle_time(
+    make_inbox: Callable[..., Inbox], clock: MonotonicClock
 ) -> None:
-    inbox = make(marker=".done")
+    inbox = make_inbox(marker=".done")
     drop(inbox)
-    scan = settled(inbox, clock, 1000)
-    assert (ready(scan), scan.due) == ([], None)
+    scan = scan_after(inbox, clock, 1000)
+    assert (ready_names(scan), scan.due) == ([], None)
     drop(inbox, "jobs.xml.done", b"")
-    assert ready(inbox.scan()) == ["jobs.xml"]
+    assert ready_names(inbox.scan()) == ["jobs.xml"]
 
 
-def test_the_marker_goes_with_the_claim_so_that_it_cannot_vouch_for_the_next_file(
-    make: Callable[..., Inbox],
+def test_the_claim_removes_the_marker_so_that_the_next_file_needs_its_own(
+    make_inbox: Callable[..., Inbox],
 ) -> None:
-    inbox = make(marker=".done")
+    inbox = make_inbox(marker=".done")
     drop(inbox)
     drop(inbox, "jobs.xml.done", b"")
     assert inbox.claim(inbox.scan().ready[0]) is not None
     drop(inbox, content=b"<half")
-    assert ready(inbox.scan()) == []
+    assert ready_names(inbox.scan()) == []
 
 
-def test_a_marker_that_a_dead_process_left_goes_with_its_orphan(make: Callable[..., Inbox]) -> None:
-    inbox = make(marker=".done")
+def test_a_marker_that_a_dead_process_left_is_removed_with_its_claimed_file(
+    make_inbox: Callable[..., Inbox],
+) -> None:
+    inbox = make_inbox(marker=".done")
     drop(inbox, "jobs.xml.done", b"")
     path = drop(inbox)
     path.rename(inbox.folder / ".claimed" / "0123abcd-jobs.xml")
     assert len(inbox.orphans()) == 1
     drop(inbox, content=b"<half")
-    assert ready(inbox.scan()) == []
+    assert ready_names(inbox.scan()) == []
 
 
-def test_ready_files_come_oldest_first_then_by_name(inbox: Inbox, clock: Clock) -> None:
+def test_ready_files_are_in_the_order_of_their_time_then_of_their_name(
+    inbox: Inbox, clock: MonotonicClock
+) -> None:
     for name, mtime in (("b", 20), ("c", 10), ("a", 20)):
         drop(inbox, name, mtime=mtime)
-    assert ready(settled(inbox, clock)) == ["c", "a", "b"]
+    assert ready_names(scan_after(inbox, clock)) == ["c", "a", "b"]
 
 
 # -- claiming ---------------------------------------------------------------------------------------
 
 
-def test_a_claim_moves_the_file_and_keeps_it_locked(inbox: Inbox, clock: Clock) -> None:
+def test_a_claim_moves_the_file_and_keeps_it_locked(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox, content=b"<jobs>1</jobs>")
     claimed = claim(inbox, clock)
     assert [p.name for p in (inbox.folder / ".claimed").glob("*-*")] == [claimed.claimed_name]
@@ -310,42 +334,42 @@ def test_a_claim_moves_the_file_and_keeps_it_locked(inbox: Inbox, clock: Clock) 
     assert [orphan.name for orphan in inbox.orphans()] == ["jobs.xml"]
 
 
-def test_of_two_processes_one_gets_the_file(inbox: Inbox, clock: Clock) -> None:
+def test_a_file_can_be_claimed_only_once(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox)
-    candidate = settled(inbox, clock).ready[0]
+    candidate = scan_after(inbox, clock).ready[0]
     assert inbox.claim(candidate) is not None
     assert inbox.claim(candidate) is None
 
 
-def test_a_file_put_in_its_place_since_the_scan_is_not_run_before_it_has_settled(
-    inbox: Inbox, clock: Clock
+def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(
+    inbox: Inbox, clock: MonotonicClock
 ) -> None:
     path = drop(inbox)
-    candidate = settled(inbox, clock).ready[0]
+    candidate = scan_after(inbox, clock).ready[0]
     drop(inbox, ".new", b"<half").rename(path)
     assert inbox.claim(candidate) is None
     [orphan] = inbox.orphans()
     assert orphan.path.read_bytes() == b"<half"
     assert inbox.settling(orphan) is not None
-    clock.forward(seconds=2)
+    clock.now += 2
     assert inbox.settling(orphan) is None
 
 
-def test_a_claimed_file_that_somebody_replaces_by_a_link_is_still_the_file(
-    inbox: Inbox, clock: Clock, tmp_path: Path
+def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(
+    inbox: Inbox, clock: MonotonicClock, tmp_path: Path
 ) -> None:
     drop(inbox, content=b"mine")
     claimed = claim(inbox, clock)
     (tmp_path / "secret").write_bytes(b"secret")
-    there = inbox.folder / ".claimed" / claimed.claimed_name
-    there.unlink()
-    there.symlink_to(tmp_path / "secret")
+    place = inbox.folder / ".claimed" / claimed.claimed_name
+    place.unlink()
+    place.symlink_to(tmp_path / "secret")
     assert claimed.path.read_bytes() == b"mine"
     claimed.close()
     assert inbox.orphans() == []
 
 
-def test_the_feed_is_locked_for_one_process_at_a_time(inbox: Inbox) -> None:
+def test_only_one_process_at_a_time_has_the_lock_of_a_feed(inbox: Inbox) -> None:
     code = "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)"
     lock = [sys.executable, "-c", code, str(inbox.folder / ".claimed" / ".lock")]
     with inbox.lock() as mine:
@@ -356,26 +380,26 @@ def test_the_feed_is_locked_for_one_process_at_a_time(inbox: Inbox) -> None:
     assert subprocess.run(lock, check=False).returncode == 0
 
 
-def test_a_copy_keeps_the_original_and_its_time(inbox: Inbox, tmp_path: Path) -> None:
+def test_a_copy_of_an_imported_file_has_its_bytes_and_its_time(inbox: Inbox, tmp_path: Path) -> None:
     original = tmp_path / "mine.csv"
     original.write_bytes(b"a,b\n" * 400_000)
     os.utime(original, (1_700_000_000, 1_700_000_000))
-    steps: list[tuple[int, int]] = []
-    claimed = inbox.copy_in(original, lambda done, size: steps.append((done, size)))
+    reports: list[tuple[int, int]] = []
+    claimed = inbox.copy_in(original, lambda done, size: reports.append((done, size)))
     assert claimed.path.read_bytes() == original.read_bytes()
     assert (claimed.name, claimed.mtime_ns) == ("mine.csv", 1_700_000_000 * 10**9)
-    assert steps[-1] == (1_600_000, 1_600_000)
+    assert reports[-1] == (1_600_000, 1_600_000)
     assert inbox.orphans() == []
 
 
-def test_only_a_regular_file_is_copied_in(inbox: Inbox, tmp_path: Path) -> None:
+def test_only_a_regular_file_can_be_imported(inbox: Inbox, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", tmp_path):
         with pytest.raises((FeedError, IsADirectoryError)):
             inbox.copy_in(path)
 
 
-def test_tidying_removes_what_dead_runs_left_and_nothing_else(inbox: Inbox, clock: Clock) -> None:
+def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox)
     claimed = claim(inbox, clock)
     claims = inbox.folder / ".claimed"
@@ -389,7 +413,7 @@ def test_tidying_removes_what_dead_runs_left_and_nothing_else(inbox: Inbox, cloc
 # -- names ------------------------------------------------------------------------------------------
 
 
-def test_a_name_that_is_not_utf_8_goes_all_the_way(inbox: Inbox, clock: Clock) -> None:
+def test_a_file_whose_name_is_not_utf_8_is_claimed_and_filed(inbox: Inbox, clock: MonotonicClock) -> None:
     (inbox.folder / os.fsdecode(b"caf\xe9 %41\n.xml")).write_bytes(b"x")
     claimed = claim(inbox, clock)
     assert claimed.name == "caf%E9 %41\n.xml"
@@ -413,22 +437,20 @@ def test_a_name_is_cut_to_180_bytes_between_characters(name: str, kept: str) -> 
     assert cut(name) == kept
 
 
-def test_a_file_with_the_longest_possible_name_can_be_filed_with_its_reports(
-    inbox: Inbox, clock: Clock
-) -> None:
+def test_a_file_with_the_longest_name_is_filed_with_its_reports(inbox: Inbox, clock: MonotonicClock) -> None:
     (inbox.folder / os.fsdecode(b"\xff" * 255)).write_bytes(b"x")
     claimed = claim(inbox, clock)
     claimed.scratch.with_name(claimed.scratch.name + ".jsonl").touch()
     filed = file_away(inbox, claimed, 2**31, reports={".report.json": b"{}"})
     assert filed.name == f"{2**31}-" + "%FF" * 60
     suffixes = ("", ".rejected.jsonl", ".report.json")
-    assert sorted(p.name for p in filed.parent.iterdir()) == [filed.name + suffix for suffix in suffixes]
+    assert names(filed.parent) == [filed.name + suffix for suffix in suffixes]
 
 
 @pytest.mark.parametrize(
     ("name", "run"), [("42-a.xml", 42), ("42.3-a.xml", 42), ("a.xml", None), ("42-", None)]
 )
-def test_a_filed_name_tells_its_run(name: str, run: int | None) -> None:
+def test_the_name_of_a_filed_file_has_the_number_of_its_run(name: str, run: int | None) -> None:
     assert parse_filed(name) == run
     assert parse_filed(filed_name(9, "x")) == 9
     assert shown("plain") == "plain"
@@ -438,7 +460,9 @@ def test_a_filed_name_tells_its_run(name: str, run: int | None) -> None:
 
 
 @pytest.mark.parametrize(("failed", "folder"), [(False, "done"), (True, "failed")])
-def test_the_file_goes_under_its_runs_number(inbox: Inbox, clock: Clock, failed: bool, folder: str) -> None:
+def test_a_file_is_filed_under_the_number_of_its_run(
+    inbox: Inbox, clock: MonotonicClock, failed: bool, folder: str
+) -> None:
     drop(inbox)
     filed = file_away(inbox, claim(inbox, clock), 42, failed=failed)
     assert filed == inbox.folder / folder / "42-jobs.xml"
@@ -446,7 +470,7 @@ def test_the_file_goes_under_its_runs_number(inbox: Inbox, clock: Clock, failed:
     assert inbox.orphans() == []
 
 
-def test_nothing_is_ever_overwritten(inbox: Inbox, clock: Clock) -> None:
+def test_filing_does_not_overwrite_anything(inbox: Inbox, clock: MonotonicClock) -> None:
     (inbox.folder / "done" / "42-jobs.xml").write_bytes(b"older")
     (inbox.folder / "done" / "42.2-jobs.xml").mkdir()
     drop(inbox)
@@ -455,7 +479,7 @@ def test_nothing_is_ever_overwritten(inbox: Inbox, clock: Clock) -> None:
     assert (inbox.folder / "done" / "42-jobs.xml").read_bytes() == b"older"
 
 
-def test_a_crash_while_filing_leaves_no_second_name(inbox: Inbox, clock: Clock) -> None:
+def test_a_file_has_one_name_after_a_crash_during_the_filing(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox)
 
     def die() -> None:
@@ -467,20 +491,20 @@ def test_a_crash_while_filing_leaves_no_second_name(inbox: Inbox, clock: Clock) 
     claimed.close()
     [orphan] = inbox.orphans()
     file_away(inbox, orphan, 42, reports={".report.json": b"2"})
-    assert sorted(p.name for p in (inbox.folder / "done").iterdir()) == [
+    assert names(inbox.folder / "done") == [
         "42-jobs.xml",
         "42-jobs.xml.report.json",
     ]
     assert (inbox.folder / "done" / "42-jobs.xml.report.json").read_bytes() == b"2"
-    assert [p.name for p in (inbox.folder / ".claimed").iterdir()] == []
+    assert names(inbox.folder / ".claimed") == []
 
 
-def test_reports_are_written_before_the_file_moves(inbox: Inbox, clock: Clock) -> None:
+def test_the_reports_are_written_before_the_file_is_moved(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox)
 
     def placed() -> None:
         assert list((inbox.folder / ".claimed").glob("*-jobs.xml"))
-        assert [p.name for p in (inbox.folder / "done").iterdir()] == ["42-jobs.xml.report.json"]
+        assert names(inbox.folder / "done") == ["42-jobs.xml.report.json"]
 
     file_away(inbox, claim(inbox, clock), 42, reports={".report.json": b"{}"}, placed=placed)
     assert [(number, path.name) for number, path in Filing(inbox.folder).filed()] == [
@@ -489,7 +513,7 @@ def test_reports_are_written_before_the_file_moves(inbox: Inbox, clock: Clock) -
     ]
 
 
-def test_a_claimed_file_that_vanished_is_said_to_have(inbox: Inbox, clock: Clock) -> None:
+def test_a_claimed_file_that_is_gone_cannot_be_filed(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox)
     claimed = claim(inbox, clock)
     (inbox.folder / ".claimed" / claimed.claimed_name).unlink()

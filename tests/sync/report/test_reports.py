@@ -4,54 +4,32 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from syncd.domain import FeedWarning, HoldScope, RejectedRow, RunState
+from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunState
 from syncd.errors import NotFound, Problem
 from syncd.store import results, runs
 from syncd.sync.report import report
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import LISTED, render_html
+from syncd.sync.run import Feed
+from tests.sync.board import Board, not_none
 
 KEYS = (
-    *(
-        "format",
-        "id",
-        "feed",
-        "employer",
-        "kind",
-        "state",
-        "holds",
-        "withheld",
-        "reason",
-        "attempt",
-        "file",
-        "size",
-    ),
+    *("format", "id", "feed", "employer", "kind", "state", "holds", "withheld", "reason", "attempt", "file", "size"),
     *("sha256", "claimedAt", "endedAt", "counts", "phases", "wouldArchive"),
     *("rejectedRows", "unknownValues", "lookupToml", "warnings", "changes"),
-)
+)  # fmt: skip
 COUNTS = (
-    *(
-        "read",
-        "created",
-        "updated",
-        "reactivated",
-        "unchanged",
-        "rejected",
-        "suppressed",
-        "expired",
-        "missing",
-    ),
+    *("read", "created", "updated", "reactivated", "unchanged", "rejected", "suppressed", "expired", "missing"),
     *("archived", "warnings"),
-)
+)  # fmt: skip
 
 
 class Page(HTMLParser):
-    """The text of a page and its tags; ``handle_starttag`` sees what a browser would."""
+    """The text and the tags of a page, as a browser sees them."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -67,15 +45,15 @@ class Page(HTMLParser):
 
 
 @pytest.fixture
-def feed(board: Any) -> Any:
+def feed(board: Board) -> Feed:
     return board.feed("max_rejected = { percent = 100, rows = 5 }")
 
 
-def page(board: Any, run: Any) -> Page:
+def page(board: Board, run: Run) -> Page:
     return Page(render_html(report(board.store, run.id)))
 
 
-def test_a_report_has_exactly_the_documented_keys(board: Any, feed: Any) -> None:
+def test_a_report_has_exactly_the_documented_keys(board: Board, feed: Feed) -> None:
     run = board.drop(feed, [board.row("a"), board.row("b", title=None), board.row("c", locations=[])])
     data = json.loads(json.dumps(report(board.store, run.id)))
     assert tuple(data) == KEYS
@@ -93,19 +71,19 @@ def test_a_report_has_exactly_the_documented_keys(board: Any, feed: Any) -> None
     assert data["changes"] == [{"action": "created", "referenceId": "a", "jobId": 1, "fields": []}]
 
 
-def test_changes_name_their_fields(board: Any, feed: Any) -> None:
+def test_a_change_has_the_names_of_its_fields(board: Board, feed: Feed) -> None:
     board.drop(feed, [board.row("a")])
     run = board.drop(feed, [board.row("a", title="Baker", confidential=True)])
     [change] = report(board.store, run.id)["changes"]
     assert (change["action"], change["fields"]) == ("updated", ["confidential", "title"])
 
 
-def test_an_unknown_run_has_no_report(board: Any) -> None:
+def test_an_unknown_run_has_no_report(board: Board) -> None:
     with pytest.raises(NotFound):
         report(board.store, 9)
 
 
-def test_lists_are_bounded_and_counts_tell_the_rest(board: Any, feed: Any) -> None:
+def test_lists_are_limited_and_the_page_says_how_many_there_are(board: Board, feed: Feed) -> None:
     run = board.drop(feed, [board.row(str(n), title=None if n % 2 else "Cook") for n in range(40)])
     data = report(board.store, run.id, most=7)
     assert (len(data["rejectedRows"]), len(data["changes"]), data["counts"]["rejected"]) == (7, 7, 20)
@@ -113,36 +91,41 @@ def test_lists_are_bounded_and_counts_tell_the_rest(board: Any, feed: Any) -> No
     assert "The first 7 of 20 are listed" in " ".join(words.split())
 
 
-def test_long_values_are_shortened(board: Any, feed: Any) -> None:
+def test_long_values_are_shortened(board: Board, feed: Feed) -> None:
     run = board.drop(feed, [board.row("a"), board.row("b", title="x" * 5000)])
     [row] = report(board.store, run.id)["rejectedRows"]
     assert all(len(str(error["value"])) < 400 for error in row["errors"])
 
 
-def test_the_page_shows_what_was_wrong_grouped_and_escaped(board: Any, feed: Any) -> None:
-    evil = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+def test_the_page_shows_the_problems_grouped_and_escaped(board: Board, feed: Feed) -> None:
+    hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
     run = board.drop(feed, [board.row("a"), board.row("b", title=None), board.row("c", title=None)])
     board.store.write(
         lambda tx: results.add_rejected(
-            tx, run.id, [RejectedRow(9, 77, evil, (Problem("/locations/2/description", evil, evil, evil),))]
+            tx,
+            run.id,
+            [RejectedRow(9, 77, hostile, (Problem("/locations/2/description", hostile, hostile, hostile),))],
         )
     )
-    board.store.write(lambda tx: results.add_warnings(tx, run.id, [FeedWarning(evil, evil, 4, evil)]))
+    board.store.write(
+        lambda tx: results.add_warnings(tx, run.id, [FeedWarning(hostile, hostile, 4, hostile)])
+    )
     html = render_html(
-        report(board.store, run.id) | {"reason": evil, "file": evil, "feed": evil, "employer": evil}
+        report(board.store, run.id)
+        | {"reason": hostile, "file": hostile, "feed": hostile, "employer": hostile}
     )
     assert "<script" not in html
     assert "<img" not in html
     shown = Page(html)
     assert "script" not in shown.tags
-    assert evil in shown.words
+    assert hostile in shown.words
     assert "title: required" in shown.words
     assert "2 ×" in shown.words
     assert "locations › description" in shown.words
     assert "77" in shown.words
 
 
-def test_the_page_needs_nothing_from_elsewhere(board: Any, feed: Any) -> None:
+def test_the_page_loads_nothing_from_another_place(board: Board, feed: Feed) -> None:
     run = board.drop(feed, [board.row("a"), board.row("b", title=None)])
     html = render_html(report(board.store, run.id))
     assert not {"script", "link", "img", "iframe"} & set(Page(html).tags)
@@ -154,7 +137,7 @@ def test_the_page_needs_nothing_from_elsewhere(board: Any, feed: Any) -> None:
 
 @pytest.mark.parametrize("state", list(RunState))
 @pytest.mark.parametrize("holds", [None, HoldScope.ARCHIVE, HoldScope.ALL])
-def test_every_state_has_its_page(board: Any, feed: Any, state: RunState, holds: HoldScope | None) -> None:
+def test_every_state_has_a_page(board: Board, feed: Feed, state: RunState, holds: HoldScope | None) -> None:
     run = board.begin(feed, board.file([]))
     run = replace(run, state=state, holds=holds)
     board.store.write(lambda tx: runs.save(tx, run))
@@ -162,17 +145,17 @@ def test_every_state_has_its_page(board: Any, feed: Any, state: RunState, holds:
     assert shown.words.count("syncd runs approve") == (state is RunState.HELD)
 
 
-def test_a_held_run_says_why_and_how_to_approve(board: Any, feed: Any) -> None:
+def test_the_page_of_a_held_run_has_the_reason_and_the_commands(board: Board, feed: Feed) -> None:
     board.drop(feed, [board.row("a")])
     run = board.drop(feed, [])
     assert run.state is RunState.HELD
     words = page(board, run).words
-    assert run.reason in words
+    assert not_none(run.reason) in words
     assert f"syncd runs approve {run.id}" in words
     assert f"syncd runs reject {run.id}" in words
 
 
-def test_a_held_run_lists_the_jobs_that_would_go(board: Any, feed: Any) -> None:
+def test_a_held_run_lists_the_jobs_that_would_be_archived(board: Board, feed: Feed) -> None:
     stay = [board.row("stays"), board.row("stays too")]
     board.drop(
         feed, [*stay, board.row("a", title="Chef"), board.row("b", title="<i>Baker</i>"), board.row("c")]
@@ -199,8 +182,8 @@ def test_a_held_run_lists_the_jobs_that_would_go(board: Any, feed: Any) -> None:
     assert "stays" not in shown.words
 
 
-def test_what_would_go_is_complete_in_the_data_and_bounded_on_the_page(
-    board: Any, feed: Any, tmp_path: Path
+def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_page(
+    board: Board, feed: Feed
 ) -> None:
     number = LISTED + 2
     board.drop(feed, [board.row(f"r{n:04}", title=f"Cook {n}") for n in range(number)])
@@ -221,7 +204,7 @@ def test_what_would_go_is_complete_in_the_data_and_bounded_on_the_page(
     assert len(written["wouldArchive"]["jobs"]) == number
 
 
-def test_only_a_run_that_waits_lists_what_would_go(board: Any, feed: Any) -> None:
+def test_only_a_held_run_lists_jobs_to_archive(board: Board, feed: Feed) -> None:
     assert report(board.store, board.drop(feed, [board.row("a")]).id)["wouldArchive"] is None
     run = board.drop(feed, [])
     board.importer.approve(run.id, feed)
@@ -231,7 +214,7 @@ def test_only_a_run_that_waits_lists_what_would_go(board: Any, feed: Any) -> Non
     assert "Jobs that would be archived" not in page(board, run).words
 
 
-def test_what_would_go_is_listed_anew_when_a_run_is_shown_again(board: Any, feed: Any) -> None:
+def test_the_jobs_to_archive_are_listed_as_they_are_now(board: Board, feed: Feed) -> None:
     board.drop(feed, [board.row("a"), board.row("b")])
     run = board.drop(feed, [])
     board.put({"referenceId": "a", "title": "Edited"})
@@ -244,7 +227,7 @@ def test_what_would_go_is_listed_anew_when_a_run_is_shown_again(board: Any, feed
     assert (listed["total"], listed["jobs"][0]["title"]) == (1, "Edited")
 
 
-def test_a_run_that_waits_with_everything_lists_what_would_go_too(board: Any, feed: Any) -> None:
+def test_a_run_that_holds_everything_lists_jobs_to_archive_too(board: Board, feed: Feed) -> None:
     board.drop(feed, [board.row(f"r{n}") for n in range(12)])
     run = board.drop(feed, [board.row(f"x{n}", title=f"Cook r{n}") for n in range(12)])
     assert run.holds is HoldScope.ALL
@@ -256,7 +239,7 @@ def test_a_run_that_waits_with_everything_lists_what_would_go_too(board: Any, fe
     assert "Jobs that would be archived" not in page(board, run).words
 
 
-def test_a_run_has_two_reports(board: Any, feed: Any) -> None:
+def test_a_run_has_two_reports(board: Board, feed: Feed) -> None:
     run = board.drop(feed, [board.row("a")])
     written = written_reports(board.store, run.id)
     assert list(written) == [".report.json", ".report.html"]
@@ -264,7 +247,7 @@ def test_a_run_has_two_reports(board: Any, feed: Any) -> None:
     assert written[".report.html"].startswith(b"<!doctype html>")
 
 
-def test_reports_are_written_anew_only_where_they_still_are(board: Any, feed: Any) -> None:
+def test_reports_are_rewritten_only_where_they_exist(board: Board, feed: Feed) -> None:
     run = board.drop(feed, [board.row("a")])
     refresh_reports(board.store, feed.folder, run.id)
     done = feed.folder / "done"
@@ -276,7 +259,7 @@ def test_reports_are_written_anew_only_where_they_still_are(board: Any, feed: An
     assert list((feed.folder / ".claimed").iterdir()) == []
 
 
-def test_what_hides_or_turns_text_round_is_spelled_out(board: Any, feed: Any) -> None:
+def test_characters_that_change_the_direction_of_text_are_written_as_codes(board: Board, feed: Feed) -> None:
     run = board.drop(
         feed, [board.row("a"), board.row("b", closeDate="\u202egnp.exe\u2066 \u05e9\u05dc\u05d5\u05dd")]
     )
@@ -285,7 +268,7 @@ def test_what_hides_or_turns_text_round_is_spelled_out(board: Any, feed: Any) ->
     assert not set(html) & set("\u202e\u2066")
 
 
-def test_a_megabyte_in_a_name_or_a_value_does_not_get_into_the_report(board: Any, feed: Any) -> None:
+def test_a_name_or_a_value_of_a_megabyte_is_shortened(board: Board, feed: Feed) -> None:
     run = board.drop(
         feed, [board.row("a"), board.row("b", title="x" * 900_000), board.row("c", **{"y" * 900_000: 1})]
     )
@@ -295,7 +278,9 @@ def test_a_megabyte_in_a_name_or_a_value_does_not_get_into_the_report(board: Any
     assert len(render_html(data)) < 40_000
 
 
-def test_a_page_of_ten_thousand_errors_stays_small_and_says_what_it_leaves_out(board: Any, feed: Any) -> None:
+def test_a_page_of_ten_thousand_rejected_rows_stays_small_and_says_what_it_omits(
+    board: Board, feed: Feed
+) -> None:
     run = board.drop(feed, [board.row("a"), board.row("b", title=None)])
     data = report(board.store, run.id)
     [row] = data["rejectedRows"]
@@ -303,4 +288,4 @@ def test_a_page_of_ten_thousand_errors_stays_small_and_says_what_it_leaves_out(b
     html = render_html(data)
     assert "The first 1 000 of 10 000; the report in JSON" in " ".join(Page(html).words.split())
     assert len(html) < 1_000_000
-    assert "<details>" in html  # long lists are closed: a phone shows the kinds, not ten thousand rows
+    assert "<details>" in html  # long lists are closed: the page of a phone shows the kinds of problems first

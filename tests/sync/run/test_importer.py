@@ -16,14 +16,14 @@ import structlog
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
 from syncd.errors import FeedError, StoreBusy
-from syncd.store import Tx, employers, feeds, jobs, runs, upsert
+from syncd.store import Tx, employers, feed_jobs, feeds, jobs, runs, upsert
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Progress, RejectsWriter, Stopped, known_records
 from tests.clock import Clock
 from tests.sync.board import Board, not_none, on_phase
 
 DAY = timedelta(days=1)
-OwnedRows = Sequence[tuple[feeds.FeedRow, bool]]
+OwnedRows = Sequence[tuple[feeds.Written, bool]]
 
 
 def nonzero_counts(run: Run) -> dict[str, int]:
@@ -618,14 +618,14 @@ def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
 ) -> None:
     feed = board.feed()
     board.drop(feed, [board.row("a"), board.row("b")])
-    own = feeds.own_new
+    own = feed_jobs.own_new
 
     def fail(tx: Tx, feed_id: int, rows: OwnedRows) -> None:
         if any(row.reference_id == "x" for row, _active in rows):
             raise ValueError("a value that does not fit")
         own(tx, feed_id, rows)
 
-    monkeypatch.setattr(feeds, "own_new", fail)
+    monkeypatch.setattr(feed_jobs, "own_new", fail)
     run = board.drop(feed, [board.row("a"), board.row("x"), board.row("c")])
     assert (run.state, run.holds, run.counts.created, run.counts.rejected) == ("held", "archive", 1, 1)
     assert "1 write failed" in not_none(run.reason)
@@ -639,16 +639,16 @@ def test_a_run_that_was_ended_by_a_busy_store_can_be_continued(
     feed = board.feed()
     source = board.file([board.row("a")])
     run = board.begin(feed, source)
-    own = feeds.own_new
+    own = feed_jobs.own_new
 
     def busy(tx: Tx, feed_id: int, rows: OwnedRows) -> None:
         raise StoreBusy("the disk is full")
 
-    monkeypatch.setattr(feeds, "own_new", busy)
+    monkeypatch.setattr(feed_jobs, "own_new", busy)
     with pytest.raises(StoreBusy):
         board.importer.run(feed, source, run)
     assert board.saved(run.id).state == "applying"
-    monkeypatch.setattr(feeds, "own_new", own)
+    monkeypatch.setattr(feed_jobs, "own_new", own)
     assert board.importer.run(feed, source, run).counts.created == 1
 
 

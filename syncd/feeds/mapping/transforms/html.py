@@ -15,103 +15,24 @@ import nh3
 from syncd.domain import html_faults
 from syncd.feeds.text import has_controls, without_controls
 
-_ALLOWED = frozenset(("strong", "b", "em", "i", "br", "p", "div", "ul", "ol", "li", "a"))
-_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6", "dt", "th", "caption", "legend", "summary", "figcaption")
+_ALLOWED = frozenset("strong b em i br p div ul ol li a".split())
+_HEADINGS = tuple("h1 h2 h3 h4 h5 h6 dt th caption legend summary figcaption".split())
 _PARAGRAPHS = ("tr", "dd", "pre")
-_CONTAINERS = (
-    *(
-        "section",
-        "article",
-        "header",
-        "footer",
-        "main",
-        "aside",
-        "nav",
-        "blockquote",
-        "table",
-        "center",
-        "form",
-    ),
-    *("fieldset", "figure", "address", "details", "dl"),
+_CONTAINERS = tuple(
+    "section article header footer main aside nav blockquote table center form fieldset figure address details dl".split()
 )
 _LISTS = ("menu", "dir")
-_KNOWN = (
-    *_ALLOWED,
-    *_HEADINGS,
-    *_PARAGRAPHS,
-    *_CONTAINERS,
-    *_LISTS,
-    *(
-        "u",
-        "s",
-        "span",
-        "font",
-        "small",
-        "big",
-        "sub",
-        "sup",
-        "mark",
-        "code",
-        "hr",
-        "img",
-        "td",
-        "tbody",
-        "thead",
-    ),
-    *(
-        "tfoot",
-        "col",
-        "colgroup",
-        "html",
-        "head",
-        "body",
-        "title",
-        "meta",
-        "link",
-        "style",
-        "script",
-        "iframe",
-    ),
-    *(
-        "object",
-        "embed",
-        "video",
-        "audio",
-        "svg",
-        "input",
-        "button",
-        "label",
-        "strike",
-        "del",
-        "ins",
-        "tt",
-        "cite",
-    ),
-    *(
-        "abbr",
-        "q",
-        "wbr",
-        "time",
-        "noscript",
-        "template",
-        "textarea",
-        "select",
-        "option",
-        "picture",
-        "source",
-    ),
+_OTHERS = tuple(
+    "u s span font small big sub sup mark code hr img td tbody thead tfoot col colgroup html head body title meta link style"
+    " script iframe object embed video audio svg input button label strike del ins tt cite abbr q wbr time noscript template"
+    " textarea select option picture source".split()
 )
+_KNOWN = (*_ALLOWED, *_HEADINGS, *_PARAGRAPHS, *_CONTAINERS, *_LISTS, *_OTHERS)
 _REPLACED = frozenset(_KNOWN) - _ALLOWED
-_HIDDEN = frozenset(
-    ("script", "style", "title", "iframe", "object", "noscript", "template", "svg", "math", "xml", "textarea")
-)
-_INLINE = frozenset(
-    ("strong", "b", "em", "i", "a", "u", "s", "span", "font", "small", "big", "sub", "sup", "mark", "code")
-)
+_HIDDEN = frozenset("script style title iframe object noscript template svg math xml textarea".split())
+_INLINE = frozenset("strong b em i a u s span font small big sub sup mark code".split())
 #: Elements without an end tag, or whose end tag is mostly left out: they do not nest by themselves.
-_SELF_CLOSING = frozenset(
-    ("br", "hr", "img", "p", "li", "tr", "td", "th", "dt", "dd", "option", "meta", "link", "input", "wbr")
-)
+_SELF_CLOSING = frozenset("br hr img p li tr td th dt dd option meta link input wbr".split())
 _DEEPEST = 100
 _SCHEMES = ("http", "https", "mailto", "tel")
 

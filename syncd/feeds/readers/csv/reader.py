@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from typing import Any
 
 from syncd.domain import FeedLimits
-from syncd.errors import FeedError, Problem
-from syncd.feeds.readers.base import BaseReader, too_long
+from syncd.errors import FeedError
+from syncd.feeds.readers.base import too_long
 from syncd.feeds.readers.csv.dialect import Dialect, find_dialect
 from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.header import check_header
-from syncd.feeds.readers.records import ERRORS, Format, Known, Record
+from syncd.feeds.readers.records import Known, Record
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import ReadSpec, header_key
+from syncd.feeds.readers.spec import ReadSpec
+from syncd.feeds.readers.table import TableReader
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 #: Fed after the last line. If it becomes part of a record, a quote is open.
@@ -29,16 +28,13 @@ _SENTINEL = "end"
 csv.field_size_limit(1 << 30)
 
 
-class CsvReader(BaseReader):
+class CsvReader(TableReader):
     """See FeedReader. Raise FeedError ``bad_header``, ``bad_encoding``, ``truncated``, ``limit_exceeded``."""
-
-    format: Format = "csv"
 
     def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
         super().__init__(source, limits, known)
         self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
         self._newline = self._dialect.line_end[-1:]
-        self._keys: list[str] = []
         self._waiting = b""
         self._digest: Callable[[bytes], bytes] | None = None
 
@@ -118,7 +114,7 @@ class CsvReader(BaseReader):
         end = self._dialect.line_end
         newline = self._newline
         texts = list(map(self._decode, pieces))
-        reader = self._reader([*texts, _SENTINEL])
+        reader = csv.reader([*texts, _SENTINEL], delimiter=self.delimiter)
         done = 0
         try:
             for row in reader:
@@ -139,7 +135,7 @@ class CsvReader(BaseReader):
         lines = [line for line in _LINE.findall(text) if line]
         assert self._digest is not None
         end, done = self._dialect.line_end, 0
-        reader = self._reader([*lines, _SENTINEL])
+        reader = csv.reader([*lines, _SENTINEL], delimiter=self.delimiter)
         try:
             for row in reader:
                 if reader.line_num > len(lines):
@@ -162,24 +158,20 @@ class CsvReader(BaseReader):
         if (yield from self._by_lines(self._decode(tail))):
             raise FeedError("truncated", "the file ends inside a quoted cell", line=self._line)
 
-    def _reader(self, texts: Sequence[str]) -> Any:
-        return csv.reader(texts, delimiter=self._dialect.delimiter)
-
     def _row(self, row: list[str], raw: bytes, digest: bytes) -> Iterator[Record]:
         if not any(row) or not any(map(str.strip, row)):
             return
         keys = self._keys
         problem = too_long(len(raw), self._limits)
         if problem is None and len(row) != len(keys):
-            detail = f"the row has {len(row)} cells, the header {len(keys)}"
-            problem = Problem("", "ragged_row", detail, len(row))
+            problem = self._ragged(row)
         item = dict(zip(keys, row, strict=False))
         yield Record(self._next(), self._line, None, digest, item, problem, partial(list, row))
 
     def _take_header(self, data: bytes) -> bytes:
         """The first record that is not blank names the columns. Returns what follows it, if quotes misled the joining."""
         lines = [line for line in _LINE.findall(self._decode(data)) if line] or [""]
-        reader = self._reader([*lines, _SENTINEL])
+        reader = csv.reader([*lines, _SENTINEL], delimiter=self.delimiter)
         try:
             cells: list[str] = next(reader)
         except csv.Error as error:
@@ -187,10 +179,7 @@ class CsvReader(BaseReader):
         if reader.line_num > len(lines):
             raise FeedError("truncated", "the file ends inside a quoted cell of its header", line=self._line)
         if any(map(str.strip, cells)):
-            check_header(cells, self._limits, self._line)
-            self.header = cells
-            self._keys = [header_key(name) for name in cells]
-            self.mended = ERRORS in self._keys
+            self._set_header(cells, self._line)
             digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
             # a CR or LF at a record's end means nothing; quotes may have kept it there
             self._digest = lambda record: digest(record.rstrip(b"\r\n"))

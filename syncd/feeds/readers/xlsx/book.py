@@ -19,7 +19,7 @@ from lxml import etree
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.xml import Event, local, new_parser, refuse_dtd
-from syncd.feeds.readers.zip_archive import Archive
+from syncd.feeds.readers.zip_archive import ZipArchive
 
 _CONTENTS = "[Content_Types].xml"
 #: A name in the archive → what the archive is instead of a feed.
@@ -60,7 +60,7 @@ class Book:
     """An open spreadsheet. ``dates`` are the styles whose numbers are dates; ``since_1904``: they count from 1904.
     Raise FeedError ``bad_archive`` and what ``elements`` raises."""
 
-    def __init__(self, archive: Archive, limits: FeedLimits) -> None:
+    def __init__(self, archive: ZipArchive, limits: FeedLimits) -> None:
         self._archive, self._limits = archive, limits
         self._expanded = 0
         main = next(

@@ -12,17 +12,17 @@ from functools import partial
 from itertools import islice
 
 from syncd.domain import FeedLimits
-from syncd.errors import FeedError, Problem
-from syncd.feeds.readers.base import BaseReader, too_long
+from syncd.errors import FeedError
+from syncd.feeds.readers.base import too_long
 from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.header import check_header
 from syncd.feeds.readers.packed import Opener, check_expansion
-from syncd.feeds.readers.records import ERRORS, Format, Known, Record
+from syncd.feeds.readers.records import Known, Record
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import ReadSpec, header_key
+from syncd.feeds.readers.spec import ReadSpec
+from syncd.feeds.readers.table import TableReader
 from syncd.feeds.readers.xlsx.book import Book
 from syncd.feeds.readers.xlsx.cells import Cells
-from syncd.feeds.readers.zip_archive import Archive
+from syncd.feeds.readers.zip_archive import ZipArchive
 
 #: A sheet has no more rows than this in any program.
 _LAST_ROW = 1_048_576
@@ -30,15 +30,13 @@ _BATCH = 500
 _Row = tuple[int, list[str]]
 
 
-class XlsxReader(BaseReader):
+class XlsxReader(TableReader):
     """See FeedReader; its format is "csv", and its lines are the rows of the sheet. ``sheets`` has the names of those
     that are not hidden. Raise FeedError ``bad_header``, ``empty_file``, ``no_records_path`` (no such sheet),
     ``bad_archive``, ``not_well_formed``, ``limit_exceeded``, ``forbidden_dtd``."""
 
-    format: Format = "csv"
-
     def __init__(
-        self, opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None, archive: Archive
+        self, opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None, archive: ZipArchive
     ) -> None:
         if spec.format not in (None, "csv"):
             detail = f"this is a spreadsheet, which is read like CSV, but [read] format is {spec.format!r}"
@@ -52,11 +50,10 @@ class XlsxReader(BaseReader):
             Utf8Source(lambda: io.BytesIO(f"{sheet.name}\n".encode()), "utf-8", limits), limits, known
         )
         self._opener, self._sheet = opener, spec.sheet
-        self._keys: list[str] = []
         self.size = 0
 
     def __iter__(self) -> Iterator[Record]:
-        with closing(Archive(self._opener(), self._limits)) as archive, _reading():
+        with closing(ZipArchive(self._opener(), self._limits)) as archive, _reading():
             book = Book(archive, self._limits)
             with closing(book.texts()) as texts:
                 cells = Cells(texts.__getitem__, book.dates, self._limits.columns, since_1904=book.since_1904)
@@ -83,10 +80,7 @@ class XlsxReader(BaseReader):
         titles = 0
         for number, cells in rows:
             if sum(map(bool, map(str.strip, cells))) > 1:
-                check_header(cells, self._limits, number)
-                self.header = cells
-                self._keys = [header_key(name) for name in cells]
-                self.mended = ERRORS in self._keys
+                self._set_header(cells, number)
                 return seeded("xlsx", "\x00".join(cells))
             titles += 1
         if titles:
@@ -105,16 +99,12 @@ class XlsxReader(BaseReader):
             if own in known:
                 yield Record(self._next(), number, None, own, None)
                 continue
-            problem = too_long(len(raw), self._limits) or self._ragged(cells)
+            problem = too_long(len(raw), self._limits)
+            if problem is None and len(cells) > len(self._keys):
+                problem = self._ragged(cells)
             missing = [""] * (len(self._keys) - len(cells))
             item = dict(zip(self._keys, [*cells, *missing], strict=False))
             yield Record(self._next(), number, None, own, item, problem, partial(list, cells))
-
-    def _ragged(self, cells: list[str]) -> Problem | None:
-        if len(cells) <= len(self._keys):
-            return None
-        detail = f"the row has {len(cells)} cells, the header {len(self._keys)}"
-        return Problem("", "ragged_row", detail, len(cells))
 
 
 @contextmanager

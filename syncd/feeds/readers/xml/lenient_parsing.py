@@ -13,10 +13,10 @@ from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml.discovery import FoundRecords, is_known
-from syncd.feeds.readers.xml.elements import Event, local, names
+from syncd.feeds.readers.xml.elements import Event, local, names, new_parser
 from syncd.feeds.readers.xml.entities import SECTION_ENDS
 from syncd.feeds.readers.xml.messages import LIMIT_ERRORS, in_words
-from syncd.feeds.readers.xml.parsing import XmlParser
+from syncd.feeds.readers.xml.parsing import XmlParser, event_tags
 from syncd.feeds.readers.xml.tree import RecordTree
 
 _REFERENCES = {b"&": b"&amp;", b"<": b"&lt;"}
@@ -48,9 +48,9 @@ class LenientXmlParser(XmlParser):
         self.check_limits()
         self.close()
         self._tags += _TAGS_A_ROOT
-        self._parser = self._new_parser(f"{{*}}{root}")
+        self._parser = new_parser(event_tags(self._record_name, f"{{*}}{root}"), recover=True)
         self._events = cast(Iterator[Event], self._parser.read_events())
-        self._first_line = line
+        self.first_line = line
 
     def close(self) -> FeedError | None:
         """Return None: only ``check_limits`` finds faults."""
@@ -58,14 +58,14 @@ class LenientXmlParser(XmlParser):
             self._parser.close()
         return None
 
-    def end(self, line: int, *, cut_off: bool) -> FeedError | None:
-        return self.close()
+    def end(self, line: int, *, cut_off: bool) -> tuple[FeedError | None, list[Event]]:
+        return self.close(), list(self._events)
 
     def check_limits(self) -> None:
         """Raise FeedError ``limit_exceeded`` if libxml2 has reached one of its own limits."""
         for entry in self._parser.feed_error_log:
             if entry.type in LIMIT_ERRORS:
-                line = self._first_line - 1 + entry.line
+                line = self.first_line - 1 + entry.line
                 raise FeedError("limit_exceeded", in_words(entry.message), line=line)
 
     def _translated(self, data: bytes, first: int, last: int) -> bytes:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import cast
 
 from lxml import etree
+
+from syncd.errors import FeedError
 
 #: lxml repeats the place after the parser's words.
 _PLACE = re.compile(r"\s*, line \d+, column \d+\Z")
@@ -67,3 +70,17 @@ CUT_PI = frozenset({etree.ErrorTypes.ERR_SPACE_REQUIRED, etree.ErrorTypes.ERR_PI
 
 def code_of(error: etree.XMLSyntaxError) -> int:
     return int(getattr(error, "code", 0))
+
+
+def syntax_fault(
+    error: etree.XMLSyntaxError, code: str, first_line: int, fed_line: int, words: str | None = None
+) -> FeedError:
+    """Return the FeedError for a complaint. ``code`` counts where the parser's own code does not decide; ``words`` replace
+    the parser's. Lines are counted from ``first_line``; ``fed_line`` is used where the parser has none."""
+    if code_of(error) in LIMIT_ERRORS:
+        code = "limit_exceeded"
+    elif code_of(error) in ENCODING_ERRORS:
+        code = "bad_encoding"
+    line, column = cast("tuple[int | None, int | None]", error.position)
+    place = line + first_line - 1 if line else fed_line
+    return FeedError(code, words or in_words(str(error.msg or error)), line=place, column=column or None)

@@ -12,15 +12,7 @@ from syncd.errors import FeedError
 from syncd.feeds.readers.xml.discovery import FoundRecords
 from syncd.feeds.readers.xml.elements import Event, new_parser
 from syncd.feeds.readers.xml.entities import EntityTranslator, UnknownEntity
-from syncd.feeds.readers.xml.messages import (
-    CUT_PI,
-    ENCODING_ERRORS,
-    LIMIT_ERRORS,
-    UNCLOSED,
-    code_of,
-    forbidden_in,
-    in_words,
-)
+from syncd.feeds.readers.xml.messages import CUT_PI, UNCLOSED, code_of, forbidden_in, syntax_fault
 
 COUNT_TAG = "{*}expectedJobCount"
 #: An element takes far more memory than its tags: one tag counts like this many bytes of text.
@@ -30,8 +22,8 @@ _BYTES_A_TAG = 16
 class XmlParser:
     """Parses a document in pieces that end between tokens, and returns the events of each.
 
-    ``line`` is that of the document's start. Raise FeedError ``not_well_formed``, ``unknown_entity``, ``limit_exceeded``,
-    ``bad_encoding``."""
+    ``first_line`` is that of the document's start, ``fed_line`` that in which the data so far ends. Raise FeedError
+    ``not_well_formed``, ``unknown_entity``, ``limit_exceeded``, ``bad_encoding``."""
 
     recover = False
 
@@ -39,18 +31,9 @@ class XmlParser:
         self._limits, self._record_name = limits, found.path[-1]
         self._entities = EntityTranslator()
         self._since = self._tags = 0
-        self._parser = self._new_parser(found.root)
+        self._parser = new_parser(event_tags(found.path[-1], found.root), recover=self.recover)
         self._events = cast(Iterator[Event], self._parser.read_events())
-        self._first_line = self._fed_line = line
-
-    @property
-    def first_line(self) -> int:
-        return self._first_line
-
-    @property
-    def fed_line(self) -> int:
-        """The line in which the data that the parser has seen ends."""
-        return self._fed_line
+        self.first_line = self.fed_line = line
 
     @property
     def in_section(self) -> bool:
@@ -59,7 +42,7 @@ class XmlParser:
 
     def feed(self, data: bytes, line: int) -> list[Event]:
         """Parse ``data``, which ends in ``line`` and has no entity but XML's own."""
-        self._fed_line = line
+        self.fed_line = line
         self._since += len(data)
         if self._since > self._limits.text:
             raise self.too_much(line)
@@ -70,7 +53,7 @@ class XmlParser:
             # is too big, or has a control character in it.
             words = forbidden_in(data) if code_of(error) in UNCLOSED else None
             code = "limit_exceeded" if code_of(error) in UNCLOSED and words is None else "not_well_formed"
-            raise self._syntax_error(error, code, words) from None
+            raise syntax_fault(error, code, self.first_line, self.fed_line, words) from None
         return list(self._events)
 
     def feed_any(self, data: bytes, first: int, last: int) -> list[Event]:
@@ -103,20 +86,18 @@ class XmlParser:
         except etree.XMLSyntaxError as error:
             cut = self._entities.section_end == b"?>" and code_of(error) in CUT_PI
             code = "truncated" if cut or code_of(error) in UNCLOSED else "not_well_formed"
-            return self._syntax_error(error, code)
+            return syntax_fault(error, code, self.first_line, self.fed_line)
         return None
 
-    def end(self, line: int, *, cut_off: bool) -> FeedError | None:
-        """Return what is wrong with the whole document. ``cut_off``: the file ends within markup, which was not fed."""
+    def end(self, line: int, *, cut_off: bool) -> tuple[FeedError | None, list[Event]]:
+        """Return what is wrong with the whole document, and the events that closing brings.
+
+        ``cut_off``: the file ends within markup, which was not fed."""
         fault = self.close()
         if fault is None and (cut_off or self.in_section):
             detail = "the file ends within a tag, a reference or a comment"
-            return FeedError("truncated", detail, line=line)
-        return fault
-
-    def last_events(self) -> list[Event]:
-        """Return the events that closing has brought."""
-        return list(self._events)
+            fault = FeedError("truncated", detail, line=line)
+        return fault, list(self._events)
 
     def too_much(self, line: int) -> FeedError:
         """Return the error of data without the end of a record."""
@@ -125,10 +106,6 @@ class XmlParser:
             return fault
         detail = f"more than {self._limits.text} bytes without the end of a record ([limits] text)"
         return FeedError("limit_exceeded", detail, line=line)
-
-    def _new_parser(self, root: str) -> etree.XMLPullParser:
-        """A parser that reports the ends of records, of the root, and of the number of records."""
-        return new_parser((f"{{*}}{self._record_name}", root, COUNT_TAG), recover=self.recover)
 
     def _translated(self, data: bytes, first: int, last: int) -> bytes:
         try:
@@ -139,11 +116,7 @@ class XmlParser:
             detail = f"the entity &{unknown.name}; is neither XML's nor HTML's"
             raise FeedError("unknown_entity", detail, line=line) from None
 
-    def _syntax_error(self, error: etree.XMLSyntaxError, code: str, words: str | None = None) -> FeedError:
-        if code_of(error) in LIMIT_ERRORS:
-            code = "limit_exceeded"
-        elif code_of(error) in ENCODING_ERRORS:
-            code = "bad_encoding"
-        line, column = cast("tuple[int | None, int | None]", error.position)
-        place = line + self._first_line - 1 if line else self._fed_line
-        return FeedError(code, words or in_words(str(error.msg or error)), line=place, column=column or None)
+
+def event_tags(record: str, root: str) -> tuple[str, str, str]:
+    """Return the tags of the elements whose ends count: records, the root, and the number of records."""
+    return f"{{*}}{record}", root, COUNT_TAG

@@ -20,7 +20,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple, cast
+from typing import cast
 
 from lxml import etree
 
@@ -32,7 +32,7 @@ from syncd.feeds.readers.records import ERRORS, Format, Known, Record, Slice
 from syncd.feeds.readers.source import Utf8Source
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml.discovery import FoundRecords, find_records
-from syncd.feeds.readers.xml.elements import Event, depth_of, is_one_element, local
+from syncd.feeds.readers.xml.elements import Event, is_one_element, local
 from syncd.feeds.readers.xml.entities import SUSPICIOUS, safe_cut, whole_text
 from syncd.feeds.readers.xml.parsing import COUNT_TAG, XmlParser
 from syncd.feeds.readers.xml.tree import RecordTree
@@ -41,20 +41,10 @@ _AFTER_NAME = frozenset(b" \t\r\n/>")
 _MARK = ERRORS.encode()
 
 
-class _Cut(NamedTuple):
-    """A slice between ``start`` (-1: there is none) and ``end``, and the gap before it, which begins at ``gap``."""
-
-    gap: int
-    start: int
-    end: int
-
-
-class _Unparsed(NamedTuple):
-    """A record that is not parsed here; ``data`` is None where its digest is known."""
-
-    digest: bytes
-    line: int
-    data: bytes | None
+#: Where the gap before a slice begins, where the slice begins (-1: there is none), and where it ends.
+_Cut = tuple[int, int, int]
+#: A record that is not parsed here: its digest, its line, and its bytes unless the digest is known.
+_Unparsed = tuple[bytes, int, bytes | None]
 
 
 class XmlReader(BaseReader):
@@ -86,9 +76,9 @@ class XmlReader(BaseReader):
             buf = tail + chunk
             done = 0
             if self._opening is not None:
-                cuts = list(_cuts(buf, self._opening))
+                cuts = _cuts(buf, self._opening)
                 yield from self._slices(buf, cuts)
-                done = cuts[-1].end if cuts else 0
+                done = cuts[-1][2] if cuts else 0
             if self._opening is None or len(buf) - done > self._limits.record:
                 cut = max(done, safe_cut(buf))
                 if cut > done:
@@ -122,7 +112,7 @@ class XmlReader(BaseReader):
             blank = start == gap or (start >= 0 and buf[gap:start].isspace())
             if blank and self._trusted and (self.slicing or digest in known):
                 self._line += buf.count(b"\n", gap, start)
-                self._run.append(_Unparsed(digest, self._line, None if digest in known else buf[start:end]))
+                self._run.append((digest, self._line, None if digest in known else buf[start:end]))
                 self._line += buf.count(b"\n", start, end)
                 self.mended = self.mended or _has_mark(buf, start + len(self._opening or b""), end)
                 continue
@@ -173,7 +163,8 @@ class XmlReader(BaseReader):
         self._line = line + raw.count(b"\n")
         events = parser.feed(data, self._line) if plain else parser.feed_any(data, first, self._line)
         if clean and is_one_element(events) and self._tree.is_record(element := events[0][1]):
-            parser.leave_section()
+            if not plain:
+                parser.leave_section()
             self._trusted = self._tree.at_home
             if self._trusted:
                 return self._record(element, line, raw, digest, known=known)
@@ -211,8 +202,8 @@ class XmlReader(BaseReader):
         whole = tail[cut:] if self._parser.in_section else whole_text(tail[cut:])
         if whole:
             yield from self._loose(whole)
-        fault = self._parser.end(self._line, cut_off=len(whole) < len(tail) - cut)
-        yield from self._records(self._parser.last_events())
+        fault, events = self._parser.end(self._line, cut_off=len(whole) < len(tail) - cut)
+        yield from self._records(events)
         if fault is not None:
             raise fault
 
@@ -232,29 +223,25 @@ class XmlReader(BaseReader):
         if element.get(ERRORS) is not None:
             self.mended = True
         problem = too_long(len(raw), self._limits)
-        if problem is None:
-            self._check_depth(element)
+        if problem is None and any(map(len, element)):
+            self._tree.check_depth(element, self._limits, self._line)
         item = None if known else element
         return Record(self._next(), line, None, digest, item, problem, partial(bytes, raw))
 
-    def _check_depth(self, element: etree._Element) -> None:
-        most = self._limits.depth - len(self._tree.path) + 1
-        if any(map(len, element)) and depth_of(element) > most:
-            detail = f"nested deeper than {self._limits.depth} ([limits] depth)"
-            raise FeedError("limit_exceeded", detail, line=self._line)
 
-
-def _cuts(buf: bytes, opening: bytes) -> Iterator[_Cut]:
-    """Cut ``buf`` behind each end tag of a record, back to back."""
+def _cuts(buf: bytes, opening: bytes) -> list[_Cut]:
+    """``buf`` cut behind each end tag of a record, back to back."""
     closing = b"</" + opening[1:] + b">"
+    cuts = []
     gap = 0
     while (end := buf.find(closing, gap)) >= 0:
         start = buf.find(opening, gap, end)
         while start >= 0 and buf[start + len(opening)] not in _AFTER_NAME:
             start = buf.find(opening, start + 1, end)
         end += len(closing)
-        yield _Cut(gap, start, end)
+        cuts.append((gap, start, end))
         gap = end
+    return cuts
 
 
 def _has_mark(buf: bytes, after_name: int, end: int) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from lxml import etree
 
+from syncd.domain import FeedLimits
+from syncd.errors import FeedError
 from syncd.feeds.readers.spec import ReadSpec
 from syncd.feeds.readers.xml.discovery import FoundRecords
-from syncd.feeds.readers.xml.elements import inherited, local, matches, names
+from syncd.feeds.readers.xml.elements import depth_of, inherited, local, matches, names
 
 
 class RecordTree:
@@ -54,6 +56,12 @@ class RecordTree:
         """Free what stands before ``element``, which is the last record so far."""
         self._drop_before(element)
         self._last = element
+
+    def check_depth(self, element: etree._Element, limits: FeedLimits, line: int) -> None:
+        """Raise FeedError ``limit_exceeded`` for a record that is nested too deep."""
+        if depth_of(element) > limits.depth - len(self._path) + 1:
+            detail = f"nested deeper than {limits.depth} ([limits] depth)"
+            raise FeedError("limit_exceeded", detail, line=line)
 
     def _adopt(self, element: etree._Element) -> None:
         """Take the parent of ``element`` as the one that holds the records. What stands before the very first record stays,

@@ -10,6 +10,7 @@ from syncd.sync.run.stage.bodies import Bodies
 from syncd.sync.run.stage.jobs import LeavingJobs, NamedJobs, NewJobs
 from syncd.sync.run.stage.records import Records
 from syncd.sync.run.stage.rereading import Rereading
+from syncd.sync.run.stage.rows import Rows
 
 _SETTINGS = """
 PRAGMA page_size = 16384;
@@ -21,8 +22,8 @@ PRAGMA cache_size = -8192;
 
 
 class Stage:
-    """``records``: what was read. ``rereading``: which records a second reading has to find. ``named``, ``leaving``
-    and ``new``: jobs that the file names, that would be archived, and that would be created.
+    """``records``: what is read; ``rows``: what was made of it; ``rereading``: which records a second reading has to find.
+    ``named``, ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would be created.
 
     ``folder`` is where the scratch files are made (default: the system's temporary folder). A context manager."""
 
@@ -31,7 +32,7 @@ class Stage:
             self._db = sqlite3.connect(file.name, isolation_level=None)
             self._db.executescript(_SETTINGS)
         self._bodies = Bodies(folder)
-        self.records = Records(self._db, self._bodies)
+        self.records, self.rows = Records(self._db, self._bodies), Rows(self._db, self._bodies)
         self.rereading = Rereading(self._db)
         self.named, self.leaving, self.new = NamedJobs(self._db), LeavingJobs(self._db), NewJobs(self._db)
         self._db.execute("BEGIN")

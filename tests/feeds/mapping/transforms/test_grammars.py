@@ -239,7 +239,7 @@ def test_a_kind_of_work_is_read_in_one_word_or_several(id, text):
         "McDonald",
     ],
 )
-def test_a_text_with_words_that_say_nothing_known_is_no_kind_of_work(text):
+def test_a_text_with_words_that_are_unknown_is_not_a_kind_of_work(text):
     assert position_of(text) is None
 
 

@@ -33,7 +33,7 @@ def test_a_date_is_read_by_the_formats_of_the_mapping_only(formats, value, expec
 
 
 @pytest.mark.parametrize("form", ["%Y", "%d/%m", "rfc", "dd/mm/yyyy", "%Q"])
-def test_what_does_not_give_a_whole_date_is_no_format(form):
+def test_what_does_not_give_a_whole_date_is_not_a_format(form):
     with pytest.raises(ValueError, match=r"format|whole date"):
         compile_dates([form])
 

@@ -37,20 +37,8 @@ from syncd.store.statement import Statement, adding, deleting, inserting, matchi
 from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, JobTotal
 from syncd.store.tx import StaleDecision, Tx
 
-_HISTORY = inserting(
-    HistoryRow.job_id,
-    HistoryRow.employer_id,
-    HistoryRow.reference_id,
-    HistoryRow.version,
-    HistoryRow.at,
-    HistoryRow.actor,
-    HistoryRow.actor_id,
-    HistoryRow.run_id,
-    HistoryRow.action,
-    HistoryRow.before,
-    HistoryRow.state,
-)
-TOTAL = adding(JobTotal.employer_id, JobTotal.status, JobTotal.n, key=[JobTotal.employer_id, JobTotal.status])
+_HISTORY = inserting(HistoryRow)
+TOTAL = adding(JobTotal)
 _TOUCH = updating(FeedJob.touched, FeedJob.active, where=[FeedJob.job_id])
 _FOLLOW = updating(FeedJob.job_version, where=[FeedJob.job_id], was=[FeedJob.job_version])
 _DISTURB = Statement(

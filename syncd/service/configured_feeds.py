@@ -1,0 +1,118 @@
+"""The feeds as they are configured: their files, with their employers and identities in the store."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from syncd.config import Settings
+from syncd.domain import Catalogue, Employer
+from syncd.errors import ConfigError, NotFound
+from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_feed_files
+from syncd.logs import Event
+from syncd.store import Store, employers
+from syncd.store import feeds as stored_feeds
+from syncd.sync.run import Feed
+
+log = structlog.get_logger("syncd.service")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredFeeds:
+    """``feeds`` can be used. ``degraded``: feed → what is wrong with its file or its employer."""
+
+    feeds: dict[str, Feed]
+    degraded: dict[str, str]
+
+    def after(self, before: ConfiguredFeeds) -> ConfiguredFeeds:
+        """Return these feeds, and the degraded ones as they were configured ``before``. Logs each degraded one."""
+        kept = {name: feed for name, feed in before.feeds.items() if name in self.degraded}
+        for name, reason in self.degraded.items():
+            log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in kept)
+        return ConfiguredFeeds(dict(sorted((self.feeds | kept).items())), self.degraded)
+
+
+def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
+    """Return the file of each feed. Raises ConfigError for a folder that cannot be read."""
+    defaults = FeedDefaults(settings.sync, settings.drop.settle, settings.drop.keep_files)
+    return read_feed_files(settings.feeds, catalogue, defaults)
+
+
+def load_all(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
+    """Return the feeds as their files are now. Raises ConfigError for a folder that cannot be read, StoreError."""
+    found = ConfiguredFeeds({}, {})
+    for name, file in feed_files(settings, catalogue).items():
+        try:
+            found.feeds[name] = resolve(store, file, settings)
+        except ConfigError as error:
+            found.degraded[name] = "; ".join(error.faults)
+    return found
+
+
+def release_unconfigured(store: Store, found: ConfiguredFeeds) -> None:
+    """Let feeds that are no longer configured own no job from now on; a degraded feed is still configured."""
+    released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*found.feeds, *found.degraded}))
+    if released:
+        log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
+
+
+def choose(files: Mapping[str, FeedFile], name: str) -> FeedFile:
+    """Return the file of one of the configured feeds. Raises NotFound with the nearest name."""
+    if name in files:
+        return files[name]
+    near = difflib.get_close_matches(name, files, n=1)
+    known = f"did you mean {near[0]}?" if near else f"known: {', '.join(sorted(files)) or 'none'}"
+    raise NotFound("feed", name, known)
+
+
+def faults_of(store: Store | None, file: FeedFile) -> tuple[str, ...]:
+    """Return what is wrong with the file of a feed, its employer included. Without a store there are no employers."""
+    if file.config is None or not file.config.employer:
+        return file.faults
+    try:
+        _owner(store, file.config)
+    except ConfigError as error:
+        return *file.faults, *error.faults
+    return file.faults
+
+
+def resolve(store: Store, file: FeedFile, settings: Settings) -> Feed:
+    """Return the feed with its employer and its identity in the store. Raises ConfigError with all that is wrong with
+    its file."""
+    config, owner = _usable(store, file)
+    feed_id = store.write(lambda tx: stored_feeds.feed_id(tx, config.name, owner.id))
+    return _feed(feed_id, config, owner, settings)
+
+
+def resolve_dry(store: Store, file: FeedFile, settings: Settings) -> Feed:
+    """Return the feed for a dry run: nothing is written, so its id is 0 if the store does not know it. Raises ConfigError
+    with all that is wrong with its file."""
+    config, owner = _usable(store, file)
+    known = store.read(lambda tx: stored_feeds.find(tx, config.name, owner.id))
+    return _feed(known or 0, config, owner, settings)
+
+
+def _usable(store: Store, file: FeedFile) -> tuple[FeedConfig, Employer]:
+    faults = faults_of(store, file)
+    if faults:
+        raise ConfigError(faults)
+    config = file.usable()
+    return config, _owner(store, config)
+
+
+def _owner(store: Store | None, config: FeedConfig) -> Employer:
+    hint = ""
+    try:
+        if store is not None:
+            return store.read(lambda tx: employers.find(tx, config.employer))
+    except NotFound as error:
+        hint = error.hint
+    way = hint or f'add it: syncd employer add "{config.employer}"'
+    raise ConfigError([f"{config.name}.toml: employer: no employer {config.employer!r}; {way}"])
+
+
+def _feed(feed_id: int, config: FeedConfig, owner: Employer, settings: Settings) -> Feed:
+    return Feed(feed_id, config, owner, settings.drop.folder / config.name)

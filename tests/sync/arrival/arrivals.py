@@ -1,0 +1,146 @@
+"""The arrival of files in a test: a drop folder, the worker that runs its files, and a clock that the test moves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from syncd.domain import Run
+from syncd.store import runs
+from syncd.sync.arrival import Worker
+from syncd.sync.run import Feed, RejectsWriter, SourceFile
+from tests.sync.board import Board
+
+WORKER_PROGRAM = Path(__file__).with_name("worker_program.py")
+
+
+class Died(BaseException):
+    """The process ends here: no handler of ``Exception`` sees it."""
+
+
+class MonotonicClock:
+    """Seconds that only the test, or a sleep, moves forward. ``slept`` has the length of each sleep."""
+
+    def __init__(self) -> None:
+        self.now = 500.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+class RunsFiles(Protocol):
+    """What the worker needs of an importer."""
+
+    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run: ...
+
+
+class FaultyImporter:
+    """An importer whose first calls raise ``faults``, one each; None lets the call succeed."""
+
+    def __init__(self, importer: RunsFiles, *faults: BaseException | None) -> None:
+        self.importer, self.faults, self.calls = importer, list(faults), 0
+
+    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run:
+        self.calls += 1
+        if self.faults and (fault := self.faults.pop(0)) is not None:
+            raise fault
+        return self.importer.run(feed, source, run, rejects)
+
+
+class Arrival:
+    """``monotonic`` is the clock of the worker."""
+
+    row = staticmethod(Board.row)
+
+    def __init__(self, board: Board) -> None:
+        self.board, self.monotonic = board, MonotonicClock()
+        self.feeds: dict[str, Feed] = {}
+        self.worker = self.restart()
+
+    def restart(
+        self,
+        importer: RunsFiles | None = None,
+        *,
+        at: Callable[[str], None] = lambda step: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Worker:
+        """Start another worker; the one before it is as if its process had died. ``at`` and ``stop`` as in ``Worker``."""
+        self.worker = Worker(
+            self.board.store,
+            self.feeds,
+            importer or self.board.importer,
+            drop=self.board.folder / "drop",
+            monotonic=self.monotonic,
+            sleep=self.monotonic.sleep,
+            stop=stop,
+            at=at,
+        )
+        return self.worker
+
+    def restart_dying(self, step: str) -> None:
+        """Start another worker that dies after ``step`` (a file that is ``claimed``, ``begun``, ``run`` …)."""
+
+        def die(current: str) -> None:
+            if current == step:
+                raise Died
+
+        self.restart(at=die)
+
+    def feed(self, toml: str = "", name: str = "acme") -> Feed:
+        """Add a feed to the worker, or replace it."""
+        self.feeds[name] = self.board.feed(toml, name)
+        self.worker.feeds = dict(self.feeds)
+        return self.feeds[name]
+
+    def drop(self, feed: Feed, content: object, name: str = "jobs.json", mtime: float | None = None) -> Path:
+        """Put a file of these bytes, or of this value as JSON, into the folder of the feed."""
+        feed.folder.mkdir(parents=True, exist_ok=True)
+        path = feed.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+        if mtime is not None:
+            os.utime(path, (mtime, mtime))
+        return path
+
+    def run_files(self, *, wait: float = 61) -> list[Run]:
+        """Let the worker find the files, and run them after ``wait`` seconds in which they settle. Return the runs that
+        ended."""
+        ended = self.worker.tick()
+        self.monotonic.now += wait
+        return ended + self.worker.tick()
+
+    def runs(self) -> list[Run]:
+        """Return all runs, the oldest first."""
+        return sorted(self.board.store.read(lambda tx: list(runs.list(tx))), key=lambda run: run.id)
+
+    def states(self) -> list[str]:
+        return [run.state.value for run in self.runs()]
+
+
+def names(folder: Path) -> list[str]:
+    """Return the sorted names in the folder, which may not exist."""
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def claims(feed: Feed) -> list[str]:
+    """Return the names of the claimed files."""
+    return [name for name in names(feed.folder / ".claimed") if not name.startswith(".")]
+
+
+def partly_rejected() -> list[object]:
+    """Return a row that is valid and one that is rejected."""
+    return [Board.row("a"), Board.row("b", title=None)]
+
+
+def run_worker_program(folder: Path, step: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(WORKER_PROGRAM), str(folder), step]
+    return subprocess.run(command, capture_output=True, text=True, check=False)

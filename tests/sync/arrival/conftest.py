@@ -1,0 +1,11 @@
+"""An arrival for each test."""
+
+import pytest
+
+from tests.sync.arrival.arrivals import Arrival
+from tests.sync.board import Board
+
+
+@pytest.fixture
+def arrival(board: Board) -> Arrival:
+    return Arrival(board)

@@ -1,0 +1,51 @@
+"""A program: a worker runs the files of the feed ``acme``, and dies by SIGKILL after a step.
+
+    worker_program.py FOLDER STEP [CONTENT]
+
+FOLDER has the store ``syncd.db`` with the employer Acme Ltd., and the drop folder. STEP is a step of a run, or ``never``.
+CONTENT is dropped first. At the end the states of the runs, the names of what is left, and the reasons why the feed or the
+service waits are printed as JSON."""
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from syncd.domain import Catalogue
+from syncd.feeds.configuration import FeedDefaults, parse_feed
+from syncd.store import Store, employers, feeds
+from syncd.sync.arrival import Worker
+from syncd.sync.run import Feed, Importer
+
+
+def main(folder: Path, step: str, content: str | None = None) -> None:
+    now, catalogue = 0.0, Catalogue.default()
+
+    def die(current: str) -> None:
+        if current == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with Store.open(f"sqlite:///{folder}/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
+        employer = store.read(lambda tx: employers.find(tx, "Acme Ltd."))
+        feed_id = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
+        config = parse_feed("acme", 'employer = "Acme Ltd."', catalogue, FeedDefaults())
+        feed = Feed(feed_id, config, employer, folder / "drop" / "acme")
+        if content is not None:
+            feed.folder.mkdir(parents=True, exist_ok=True)
+            (feed.folder / "jobs.json").write_text(content)
+        importer = Importer(store, catalogue=catalogue)
+        worker = Worker(store, {"acme": feed}, importer, monotonic=lambda: now, at=die)
+        states = []
+        for _ in range(3):
+            states += [run.state.value for run in worker.tick()]
+            now += 100
+        left = [
+            path.name for place in (feed.folder, feed.folder / "done") for path in sorted(place.iterdir())
+        ]
+        print(json.dumps([states, left, worker.degraded, worker.waiting]))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -1,0 +1,89 @@
+"""SQL is written with the store's tables. As text it stands only where a language of tables has no words for it: in
+``syncd/store/sqlite``, in the migrations, and for the scratch files of a run."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent / "syncd"
+#: Where SQL may stand as text.
+HOMES = ("store/sqlite/", "store/migrations/", "sync/run/stage/")
+#: Where SQLite may be known by name.
+DRIVERS = ("store/sqlite/", "sync/run/stage/")
+STATEMENT = re.compile(
+    r"\bselect\b.*\bfrom\b|\binsert\s+(or\s+\w+\s+)?into\b|\bupdate\s+\w+\s+set\b|\bdelete\s+from\b"
+    r"|\b(create|drop|alter)\s+(virtual\s+|unique\s+|temp\s+)*(table|index|trigger|view)\b"
+    r"|^\s*(?-i:PRAGMA|BEGIN|COMMIT|ROLLBACK|SAVEPOINT|ATTACH|VACUUM|ANALYZE|REINDEX)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+FILES = {str(path.relative_to(ROOT)): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def docstrings(tree: ast.AST) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                yield first.value
+
+
+def text_of(node: ast.AST) -> str:
+    """Return the text of a string, with a name in the place of each value of an f-string."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(value) for value in node.values)
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    return "name"
+
+
+def statements(source: str | bytes) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each string that is an SQL statement, or has one in it."""
+    tree = ast.parse(source)
+    skipped = {id(node) for node in docstrings(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            skipped |= {id(value) for value in node.values}
+        if isinstance(node, (ast.JoinedStr, ast.Constant)) and id(node) not in skipped:
+            text = text_of(node)
+            if STATEMENT.search(text):
+                yield node.lineno, text
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'f("SELECT id FROM job WHERE id = ?")',
+        'X = ("UPDATE job"\n " SET title = ?")',
+        'f"INSERT INTO {table} VALUES (1)"',
+        '"""\nselect 1\nfrom job"""; 1\nx = "delete from job"',
+        'f("PRAGMA journal_mode = WAL")',
+        'f("BEGIN IMMEDIATE")',
+        'f("create index x on job (id)")',
+    ],
+)
+def test_a_statement_is_found_however_it_is_written(code: str) -> None:
+    assert list(statements(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    ['"""Select a job from the list."""\nf("update the job")', 'f("begin")', 'f("select", "from")'],
+)
+def test_a_text_that_is_not_a_statement_is_not_found(code: str) -> None:
+    assert list(statements(code)) == []
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if not name.startswith(HOMES)])
+def test_sql_is_written_with_tables(name: str) -> None:
+    assert list(statements(FILES[name].read_bytes())) == []
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if not name.startswith(DRIVERS)])
+def test_the_driver_is_known_in_one_place(name: str) -> None:
+    for node in ast.walk(ast.parse(FILES[name].read_bytes())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        assert not [found for found in names if found.split(".")[0] == "sqlite3" or "dialects" in found]
