@@ -38,10 +38,7 @@ EXPLANATIONS: Mapping[str, tuple[str, str]] = {
         " plain Int32, or an unknown path.",
         "Check the address. To a DELETE that is repeated it says that the job is gone already.",
     ),
-    "method_not_allowed": (
-        "The address does not take this method.",
-        "Use one of those in the Allow header.",
-    ),
+    "method_not_allowed": ("The address does not take this method.", "Use one of those in the Allow header."),
     "request_timeout": (
         "The request took too long to arrive. Nothing of it was done.",
         "Send it again, on a new connection.",
