@@ -77,5 +77,5 @@ class SearchIndexing:
             log.error(
                 Event.SEARCH_DAMAGED,
                 error=error,
-                then="it is made anew" if rebuilt else "searches scan until the next start",
+                then="it is rebuilt" if rebuilt else "searches scan until the next start",
             )

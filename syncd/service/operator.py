@@ -17,7 +17,7 @@ from syncd.web import (
 
 
 def make_operator_app(readiness: ReadinessCheck, render: RenderMetrics, token: str) -> web.Application:
-    """``/healthz``, ``/readyz``, ``/metrics`` (which ``render`` makes, for whoever has ``token`` if it is not empty), and
+    """``/healthz``, ``/readyz``, ``/metrics`` (which ``render`` makes, for callers with ``token`` if it is not empty), and
     for everything else the same refusals as on the API's address."""
     app = web.Application(middlewares=[envelope()])
     for path, handler in health_of(readiness).items():

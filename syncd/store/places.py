@@ -177,7 +177,7 @@ def page(
 
 @cache
 def _pages(parts: int) -> tuple[Statement[tuple[int]], Statement[Location]]:
-    """Return the count and the page of the places whose key contains one of so many parts."""
+    """Return the count and the page of the places whose key contains one of a number of parts."""
     where = [_visible]
     if parts:
         where.append(
