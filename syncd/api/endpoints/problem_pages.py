@@ -34,7 +34,7 @@ EXPLANATIONS: Mapping[str, tuple[str, str]] = {
         "Send a live key, once. The operator of the service gives out new ones.",
     ),
     "not_found": (
-        "There is nothing at this address for this employer: no such job or entry, another employer's job, an id that is no"
+        "There is nothing at this address for this employer: no such job or entry, another employer's job, an id that is not a"
         " plain Int32, or an unknown path.",
         "Check the address. To a DELETE that is repeated it says that the job is gone already.",
     ),
