@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 
 import sqlalchemy as sa
 from msgspec.structs import replace
-from sqlmodel import col
+from sqlmodel import col, select
 
 from syncd.domain import (
     CHANGEABLE,
@@ -43,7 +43,7 @@ _TOUCH = updating(FeedJob.touched, FeedJob.active, where=[FeedJob.job_id])
 _FOLLOW = updating(FeedJob.job_version, where=[FeedJob.job_id], was=[FeedJob.job_version])
 _DISTURB = Statement(
     sa.update(FeedRow)
-    .where(col(FeedRow.id).in_(sa.select(col(FeedJob.feed_id)).where(*matching(FeedJob.job_id))))
+    .where(col(FeedRow.id).in_(select(FeedJob.feed_id).where(*matching(FeedJob.job_id))))
     .values({FeedRow.disturbed: True}),
     order=("job_id",),
 )
