@@ -1,4 +1,4 @@
-"""The HTTP interface (docs/specification.md 4): parse, check, one store call, render."""
+"""The HTTP API (docs/specification.md 4): each request is parsed and checked, calls the store once, and is answered."""
 
 from syncd.api.app import add_health, add_metrics, make_app
 

@@ -1,4 +1,4 @@
-"""The application: everything of the API in one place, wired and ready to be served."""
+"""The application of the API, with all its parts."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from syncd.web import (
 def make_app(
     store: Store, settings: Api, catalogue: Catalogue, times: RequestTimes | None = None
 ) -> web.Application:
-    """The API over an open ``store``, which stays the caller's to close, after the application's cleanup. ``times``
-    counts its requests. The log has to be set up before."""
+    """Return the API over an open ``store``, which the caller closes after the application's cleanup. ``times`` counts
+    its requests. The log has to be set up before."""
     keys = KeyRing(store, failures=failed_keys(settings))
     addresses = Addresses(settings.base_path, settings.public_url, Proxies(settings.trusted_proxies))
     context = ApiContext(
@@ -54,7 +54,7 @@ def make_app(
 
 
 def add_health(app: web.Application, readiness: ReadinessCheck) -> None:
-    """``/healthz`` and ``/readyz`` (``health``), both without a key and out of the log."""
+    """Serve ``/healthz`` and ``/readyz``. They need no key and are not logged."""
     context = app[CONTEXT]
     for path, handler in health_of(readiness).items():
         add_endpoint(app, path, {"GET": handler})
@@ -63,7 +63,7 @@ def add_health(app: web.Application, readiness: ReadinessCheck) -> None:
 
 
 def add_metrics(app: web.Application, render: RenderMetrics, token: str) -> None:
-    """``/metrics`` (``metrics``), without a key and out of the log: for an operator without an address of their own."""
+    """Serve ``/metrics`` on the API's address. It needs no key and is not logged."""
     add_endpoint(app, METRICS_PATH, {"GET": metrics_of(render, token)})
     app[CONTEXT].open_paths.add(METRICS_PATH)
     app[CONTEXT].log.quiet_paths.add(METRICS_PATH)

@@ -1,8 +1,7 @@
-"""Who asks: the API-Key header → the employer for whom it speaks (docs/specification.md 5).
+"""Authentication: API-Key header → employer (docs/specification.md 5).
 
-Keys are looked up in the store, the answer is kept for less than a second, so that a revocation counts within
-one; uses are noted here and written in batches. Refused keys are not remembered: a key works from the moment
-it is made.
+A key is looked up in the store. A good one is remembered for less than a second, so a revocation takes effect within one.
+A refused one is not remembered, so a new key works at once. The times of use are written in batches.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ from syncd.web import FailedKeys, Refusal
 
 log = structlog.get_logger()
 
-#: Seconds for which a good key is believed without asking the store again.
+#: Seconds for which a good key is not looked up again.
 TTL = 0.5
-#: Seconds between two writings of lastUsedAt.
+#: Seconds between two writes of lastUsedAt.
 FLUSH_EVERY = 30.0
-#: Entries at which the cache starts afresh (it holds good keys only, so this is a very large installation).
+#: Number of good keys at which the cache is emptied.
 MAX_CACHED = 10_000
 _CHALLENGE = {"WWW-Authenticate": 'API-Key realm="jobs"'}
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """An authenticated key and its employer; ``actor`` is how its changes are signed in the history."""
+    """An authenticated key and its employer. ``actor`` names it in the history."""
 
     key_id: int
     employer: Employer
@@ -45,7 +44,7 @@ class Principal:
 
 
 class KeyRing:
-    """Answers for API keys. Lives on the event loop's thread; ``monotonic`` gives seconds."""
+    """Knows the good API keys. For the thread of the event loop. ``monotonic`` returns seconds."""
 
     def __init__(
         self,
@@ -59,11 +58,11 @@ class KeyRing:
         self._used: dict[int, datetime] = {}
 
     def principal(self, sent: Sequence[str], address: Callable[[], str] = lambda: "") -> Principal:
-        """Whose key the API-Key headers ``sent`` carry. ``unauthenticated`` unless it is exactly one live
-        key; the answer is the same for a missing, repeated, unknown, expired and revoked one.
+        """Return the key in the API-Key headers ``sent``. Raises ``unauthenticated`` unless it is exactly one live key; the
+        error is the same for a missing, repeated, unknown, expired and revoked key.
 
-        ``address`` gives the client's: one that sent too many wrong keys gets ``rate_limited`` for every
-        key but those that were good a moment ago, so that nobody locks out a neighbour who works."""
+        ``address`` returns the client's address. If too many wrong keys came from it, it gets ``rate_limited`` for
+        every key but those that were good a moment ago, so that no client locks out another behind the same address."""
         if len(sent) != 1 or not sent[0].isascii():
             raise refused()
         digest, now = _digest(sent[0]), self._monotonic()
@@ -92,7 +91,7 @@ class KeyRing:
         return principal
 
     async def flush(self) -> None:
-        """Write when keys were last used. What cannot be written now is kept for the next time."""
+        """Write when keys were last used. What cannot be written is kept for the next time."""
         used, self._used = self._used, {}
         if not used:
             return
@@ -103,7 +102,7 @@ class KeyRing:
             log.warning(Event.API_TOUCH_FAILED, error=str(error))
 
     async def keep_flushing(self, _app: web.Application) -> AsyncIterator[None]:
-        """A cleanup context: flushes every half minute, and once more at the end."""
+        """Flush every half minute, and once more at the end (a cleanup context)."""
         task = asyncio.create_task(self._flush_for_ever())
         yield
         task.cancel()
@@ -126,11 +125,11 @@ def _find(tx: Tx, plain: str) -> tuple[Principal, datetime] | None:
 
 
 def _digest(plain: str) -> bytes:
-    """Under what a good key is remembered: the process keeps none in plain. (Of the digests that are not in OpenSSL,
-    which takes five times as long to begin one as to compute it.)"""
+    """Return the digest under which a good key is remembered: the process keeps no key in plain. (blake2b does not come
+    from OpenSSL, which takes five times as long to begin a digest as to compute it.)"""
     return blake2b(plain.encode(), digest_size=32).digest()
 
 
 def refused() -> Refusal:
-    """The one answer to every key that is not good."""
+    """Return the error for every key that is not good."""
     return Refusal("unauthenticated", "send a valid key in the API-Key header", headers=_CHALLENGE)

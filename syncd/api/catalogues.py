@@ -1,4 +1,4 @@
-"""The catalogues that the API offers, by the names that it gives them."""
+"""The catalogues of the API, and their names there."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 
 class CatalogueResource(NamedTuple):
-    """One catalogue. ``catalogue`` is its name in the domain (``JobField.catalogue``), ``schema`` that of one entry in
-    the OpenAPI document, ``plural`` that of all; ``about`` says what they are."""
+    """One catalogue. ``catalogue`` is its name in the domain (``JobField.catalogue``), ``schema`` the name of an entry in
+    the OpenAPI document, ``plural`` the name of all entries there, ``about`` the same in words."""
 
     catalogue: str
     schema: str
@@ -16,7 +16,7 @@ class CatalogueResource(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The address of the list, under the base path."""
+        """The path of the list under the base path."""
         return f"/{self.plural.lower()}"
 
 

@@ -1,4 +1,4 @@
-"""What every handler needs, kept in the application under one key, and what a request carries."""
+"""What every handler needs: the context of the application, and the key of a request."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from syncd.web import Addresses, RequestLog
 
 @dataclass(frozen=True, slots=True)
 class ApiContext:
-    """``document`` is the OpenAPI one. ``open_paths`` need no key although they may lie under the base. ``in_flight``:
-    API key id and Idempotency-Key of what is being served. Once ``stopping`` is set, nothing more is begun."""
+    """``document`` is the OpenAPI document. ``open_paths`` need no key, also if they are under the base path.
+    ``in_flight`` has the API key id and the Idempotency-Key of each request that is being served. When ``stopping`` is
+    set, no further request is begun."""
 
     store: Store
     settings: Api
@@ -35,7 +36,7 @@ class ApiContext:
     in_flight: set[tuple[int, str]] = field(default_factory=set)
 
     def needs_key(self, path: str) -> bool:
-        """Whether ``path`` lies under the base address (docs/specification.md 5), known or not."""
+        """Return whether ``path`` is under the base path, known or not (docs/specification.md 5)."""
         base = self.settings.base_path
         return path.startswith(base) and path[len(base) :][:1] in ("", "/") and path not in self.open_paths
 

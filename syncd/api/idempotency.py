@@ -1,16 +1,15 @@
-"""Idempotency-Key on POST (docs/api.md "Methods and addresses"): a repeat gets the first answer again.
+"""Idempotency-Key on POST (docs/api.md "Methods and addresses"): a repeated request gets the first answer again.
 
-The answer is kept in the transaction of what it answers, so there is never one without the other. Only answers
-2xx are kept: a request that failed has changed nothing and may be tried again.
+The answer is stored in the transaction of the write, so neither exists without the other. Only answers with a status 2xx
+are kept: a request that failed has changed nothing and may be sent again.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import blake2b
 
@@ -23,23 +22,13 @@ from syncd.web import Refusal
 HEADER, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
 MAX_KEY = 255
 _PRINTABLE = re.compile(rf"[\x20-\x7e]{{1,{MAX_KEY}}}")
-
-
-@dataclass(frozen=True, slots=True)
-class Once:
-    """A request that is to take effect once: the API key's id, its idempotency key, and what it sends."""
-
-    key_id: int
-    name: str
-    digest: bytes
-
-    def keep(self, tx: Tx, status: int, headers: dict[str, str], body: bytes) -> None:
-        replies.keep(tx, self.key_id, self.name, replies.Reply(self.digest, status, headers, body))
+#: Keeps an answer: transaction, status, headers, body.
+Keep = Callable[[Tx, int, dict[str, str], bytes], None]
 
 
 def name_of(request: web.Request) -> str | None:
-    """The Idempotency-Key; None if there is none. ``invalid_parameter`` unless it is 1 to 255 printable ASCII
-    characters, once."""
+    """Return the Idempotency-Key, or None. Raises ``invalid_parameter`` unless it is sent once and is 1 to 255 printable
+    ASCII characters."""
     sent = request.headers.getall(HEADER, ())
     if not sent:
         return None
@@ -50,33 +39,36 @@ def name_of(request: web.Request) -> str | None:
 
 
 @contextmanager
-def once(request: web.Request, name: str, body: object) -> Iterator[tuple[Once, web.Response | None]]:
-    """The request, and the answer that it got before. Raises ``idempotency_in_progress`` while the first one is
-    being served, ``idempotency_key_reused`` if that had another body."""
-    context = request.app[CONTEXT]
-    this = Once(request[PRINCIPAL].key_id, name, _digest(body))
-    place = (this.key_id, name)
-    if place in context.in_flight:
+def once(request: web.Request, name: str | None, body: object) -> Iterator[tuple[Keep, web.Response | None]]:
+    """Yield the function that keeps the answer to this request, and the answer that is kept already. Raises
+    ``idempotency_in_progress`` while the first request with this key is served, ``idempotency_key_reused`` if it had
+    another body. Without an Idempotency-Key (``name`` None) no answer is kept."""
+    if name is None:
+        yield lambda *_: None, None
+        return
+    context, key_id, digest = request.app[CONTEXT], request[PRINCIPAL].key_id, _digest(body)
+
+    def keep(tx: Tx, status: int, headers: dict[str, str], answer: bytes) -> None:
+        replies.keep(tx, key_id, name, replies.Reply(digest, status, headers, answer))
+
+    if (key_id, name) in context.in_flight:
         raise Refusal("idempotency_in_progress", "the first request with this key is still being served")
-    context.in_flight.add(place)
+    context.in_flight.add((key_id, name))
     try:
-        yield this, _replay(request, this)
+        kept = context.store.look_up(lambda tx: replies.find(tx, key_id, name, tx.now.instant - replies.KEPT))
+        yield keep, None if kept is None else _replay(kept, digest)
     finally:
-        context.in_flight.discard(place)
+        context.in_flight.discard((key_id, name))
 
 
-def _replay(request: web.Request, this: Once) -> web.Response | None:
-    store = request.app[CONTEXT].store
-    kept = store.look_up(lambda tx: replies.find(tx, this.key_id, this.name, tx.now.instant - replies.KEPT))
-    if kept is None:
-        return None
-    if kept.request_digest != this.digest:
+def _replay(kept: replies.Reply, digest: bytes) -> web.Response:
+    if kept.request_digest != digest:
         raise Refusal("idempotency_key_reused", "this key came with another body before")
     return web.Response(body=kept.body, status=kept.status, headers={**kept.headers, REPLAYED: "true"})
 
 
 def _digest(body: object) -> bytes:
-    """Equal for equal JSON, however it was written down."""
+    """Return a digest that is equal for equal JSON, also if it is written in another way."""
     text = json.dumps(body, sort_keys=True, default=_exact)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

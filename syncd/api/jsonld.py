@@ -1,7 +1,7 @@
-"""A job as schema.org JobPosting in JSON-LD, with the members that search engines ask for.
+"""A job as a JobPosting of schema.org in JSON-LD, with the members that search engines ask for.
 
-What it says is for the open web: a confidential job names neither its employer nor where applications go. Times
-are of the service's own zone: a posting is valid through its last day.
+It is for the public: a confidential job shows neither its employer nor where applications go. Times are in the time zone of
+the service: a posting is valid through its last day.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from syncd.domain import ADDRESSES, Catalogue, Employer, Job, Location, Salary, 
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
+JSON_LD = "application/ld+json"
 CURRENCY = "CAD"
 #: Position type id → schema.org employmentType; one that is not here is OTHER.
 EMPLOYMENT_TYPES = {1: "FULL_TIME", 2: "PART_TIME", 3: "CONTRACTOR", 4: "TEMPORARY", 5: "VOLUNTEER"}
@@ -22,13 +23,13 @@ Shape = dict[str, Any]
 
 
 class JsonLd:
-    """Renders with the names of one catalogue."""
+    """Renders jobs with the names of one catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
     def job(self, job: Job, employer: Employer) -> bytes:
-        """One JobPosting; what the job lacks is left out."""
+        """Return a JobPosting without the members that the job lacks."""
         places = [_place(place) for place in job.locations]
         shape = {
             "@context": "https://schema.org",
@@ -87,6 +88,7 @@ def _place(place: Location) -> Shape:
 def _contact(job: Job) -> Shape | None:
     if job.confidential or job.routing is None:
         return None
+    # (The kinds of the addresses, email and url, are the names of schema.org too.)
     address = next(field for field in ADDRESSES if field.routing == job.routing)
     value = getattr(job, address.attribute)
     return {"@type": "ContactPoint", "contactType": "applications", address.kind.value: value}

@@ -1,4 +1,4 @@
-"""The guards that the settings ask for, put round the handlers. One that is switched off costs nothing."""
+"""The middleware of the API, as the settings ask for it. A part that is switched off costs nothing."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from syncd.web import (
 
 
 def guarded(context: ApiContext) -> web.Application:
-    """An application with the envelope around its handlers, and within that, in this order: preflights, the key, the
-    key's limit, the handler, compression."""
+    """Return an application whose middleware is, in this order: request id and log line, preflights, the key, the limit
+    of the key, the handler, compression."""
     settings = context.settings
     cors = Cors(settings.cors_origins, round(settings.cors_max_age)) if settings.cors_origins else None
     limit = KeyLimit(Quota.per(settings.rate_limit, settings.rate_window)) if settings.rate_limit else None
@@ -30,27 +30,27 @@ def guarded(context: ApiContext) -> web.Application:
     guards: list[Guard] = [cors.preflight] if cors else []
     guards += [authentication(context)]
     guards += [limit.spend] if limit else []
-    around = envelope(guards, gzip.finish if gzip else None, context.log.note, context.stopping)
+    around = envelope(guards, gzip.finish if gzip else None, context.log, context.stopping)
     app = web.Application(middlewares=[around], client_max_size=settings.max_body)
     app[CONTEXT], app[STOPPING] = context, context.stopping
     if cors:
-        app.on_response_prepare.append(cors.sign)
+        app.on_response_prepare.append(cors.allow_origin)
     if limit:
-        app.on_response_prepare.append(limit.tell)
+        app.on_response_prepare.append(limit.add_headers)
     if gzip:
         app.cleanup_ctx.append(gzip.keep_thread)
     return app
 
 
 def failed_keys(settings: Api) -> FailedKeys | None:
-    """The limit on wrong keys, if there is one."""
+    """Return the limit on wrong keys, if there is one."""
     if not settings.failed_keys:
         return None
     return FailedKeys(Quota.per(settings.failed_keys, settings.failed_keys_window))
 
 
 def authentication(context: ApiContext) -> Guard:
-    """Under the base nothing is done or told, not even what exists, without a key."""
+    """Return the guard that lets no request under the base path pass without a good key."""
 
     def authenticate(request: web.Request) -> None:
         if not context.needs_key(request.path):

@@ -1,7 +1,6 @@
-"""Job → the bytes of an answer (docs/specification.md 2.1 to 2.8), from the table of a job's fields. Only here are the shapes of
-answers known.
+"""The JSON of answers (docs/specification.md 2.1 to 2.8), from the table of a job's fields. No other module knows it.
 
-Catalogue objects are made once and shared between answers.
+The objects of catalogue entries are made once and shared between answers.
 """
 
 from __future__ import annotations
@@ -34,13 +33,12 @@ from syncd.store import jobs
 encode = msgspec.json.Encoder(decimal_format="number").encode
 
 Shape = dict[str, Any]
-#: A value of a Job → what the encoder writes.
+#: Value of a field → what the encoder writes.
 Render = Callable[[Any], object]
 
 
 class CatalogueShapes(dict[int | None, Shape | None]):
-    """The objects of one catalogue by id. An id that the configuration no longer has is shown without a name rather
-    than not at all."""
+    """The objects of the entries of one catalogue, by id. An id that the configuration no longer has gets an empty name."""
 
     def __init__(self, catalogue: Catalogue, name: str) -> None:
         members = ("id", *SHOWN_MEMBERS[name])
@@ -71,20 +69,20 @@ def _salary(_field: JobField, catalogues: Catalogues) -> Render:
     return lambda salary: None if salary is None else shape(salary)
 
 
-#: The kinds whose values are not what the encoder writes for them. (A date is ISO text, a status its value, a location
-#: an object of its members.)
+#: The kinds that need a function. (The encoder writes a date as ISO text, a status as its value, and a location as an
+#: object with its members.)
 _BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogues], Render]] = {
     FieldKind.AMOUNT: lambda _field, _catalogues: exact,
     FieldKind.CHOICE: _choice,
     FieldKind.CHOICES: _choices,
     FieldKind.SALARY: _salary,
 }
-#: Attributes of members that are not in the table of fields. (Job has no employer: its place in the object is kept.)
+#: The attributes of members that are not in FIELDS. A Job has no employer: ``id`` only keeps the place of that member.
 _READ_ONLY = {"id": "id", "employer": "id", "publishDate": CHANGEABLE["publishDate"]}
 
 
 def _object(names: Sequence[str], fields: Iterable[JobField], catalogues: Catalogues) -> Callable[[Any], Any]:
-    """Return a function that makes a struct with the members ``names`` of anything with the attributes of ``fields``."""
+    """Return a function that makes a struct with the members ``names`` from a value with the attributes of ``fields``."""
     known = {field.name: field for field in fields if field.name in names}
     attributes = {**_READ_ONLY, **{name: field.attribute for name, field in known.items()}}
     values, struct = attrgetter(*(attributes[name] for name in names)), msgspec.defstruct("Object", names)
@@ -100,7 +98,7 @@ def _object(names: Sequence[str], fields: Iterable[JobField], catalogues: Catalo
 
 
 class Renderer:
-    """Renders with the names of one catalogue."""
+    """Renders answers with the names of one catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         shapes = {r.catalogue: CatalogueShapes(catalogue, r.catalogue) for r in CATALOGUES}
@@ -115,7 +113,7 @@ class Renderer:
             self._entries[name] = {id: encode(shape[id]) for id in entries}
 
     def job(self, job: Job | jobs.Shown, employer: Employer) -> bytes:
-        """A whole Job (docs/specification.md 2.1). Of the two application addresses only the one in force is shown."""
+        """Return a whole Job (docs/specification.md 2.1). An address that its routing type does not use is null."""
         shape = self.shape(job, employer)
         for address in ADDRESSES:
             if address.routing != job.routing:
@@ -123,15 +121,15 @@ class Renderer:
         return encode(shape)
 
     def shape(self, job: Job | jobs.Shown, employer: Employer) -> Any:
-        """The same, not yet bytes, with both addresses: a struct with the members of a Job."""
+        """Return the same as a struct, with both addresses."""
         shape = self._job(job)
         shape.employer = {"id": employer.id, "name": employer.name}
         return shape
 
     def page(
-        self, jobs: Iterable[jobs.Header | Job], employer: Employer, paging: Mapping[str, object]
+        self, jobs: Iterable[Job | jobs.Header], employer: Employer, paging: Mapping[str, object]
     ) -> bytes:
-        """One page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
+        """Return a page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
         data = [self._header(job) for job in jobs]
         for shape in data:
@@ -139,11 +137,11 @@ class Renderer:
         return encode({"data": data, "paging": paging})
 
     def catalogue(self, name: str) -> bytes:
-        """The list of the catalogue ``name``, without what is retired."""
+        """Return the list of the catalogue ``name``, without retired entries."""
         return self._lists[name]
 
     def catalogue_entry(self, name: str, id: int) -> bytes | None:
-        """One entry of it, retired ones too."""
+        """Return one entry of it, also a retired one."""
         return self._entries[name].get(id)
 
     def location(self, place: Location) -> bytes:

@@ -9,7 +9,7 @@ from syncd.web import (
     ReadinessCheck,
     RenderMetrics,
     add_endpoint,
-    add_nothing_else,
+    add_not_found,
     envelope,
     health_of,
     metrics_of,
@@ -23,5 +23,5 @@ def make_operator_app(readiness: ReadinessCheck, render: RenderMetrics, token: s
     for path, handler in health_of(readiness).items():
         add_endpoint(app, path, {"GET": handler})
     add_endpoint(app, METRICS_PATH, {"GET": metrics_of(render, token)})
-    add_nothing_else(app)
+    add_not_found(app)
     return app

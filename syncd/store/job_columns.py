@@ -167,8 +167,9 @@ def decoder(attribute: str) -> Decode | None:
 
 JOB: Columns[Job] = columns_of(Job, {name: decoder(name) for name in Job.__struct_fields__})
 
-#: What only the transaction that inserts a job knows of it; the rest is FLAT.
-_INSERTED = ("id", "version", "published_at", "locations", *FLAT)
+_FLAT_COLUMNS = (*(column for name in FLAT for column in _CODECS[name].columns), "search")
+#: What only the transaction that inserts a job knows of it; the rest is flat.
+_INSERTED = ("id", "version", "published_at", "locations", *_FLAT_COLUMNS)
 INSERT = Statement(sa.insert(sa.table("job", *map(sa.column, _INSERTED))), order=_INSERTED)
 #: Attributes of Job whose values are in the column ``search``, too.
 _SEARCHED = {"title", "reference_id"}

@@ -7,7 +7,7 @@ Where a description of what changed or was sent has no use but to be read back w
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, MetaData, Text, text
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Text, text
 from sqlmodel import Field, SQLModel
 
 #: Batch migrations can only drop what has a name.
@@ -27,11 +27,6 @@ class Table(SQLModel):
 
     model_config = {"defer_build": True}
     metadata = metadata
-
-
-def _reference(target: str, *, index: bool = False, cascade: bool = False) -> Column[int]:
-    key = ForeignKey(target, ondelete="CASCADE" if cascade else None)
-    return Column(Integer, key, nullable=False, index=index)
 
 
 class Setting(Table, table=True):
@@ -65,7 +60,7 @@ class KeyRow(Table, table=True):
     __table_args__ = {"sqlite_autoincrement": True}
 
     id: int = Field(primary_key=True)
-    employer_id: int = Field(sa_column=_reference("employer.id", index=True))
+    employer_id: int = Field(foreign_key="employer.id", index=True)
     digest: bytes = Field(sa_type=LargeBinary, unique=True)
     label: str
     created_at: int = Field(sa_type=BigInteger)
@@ -205,11 +200,7 @@ class FeedJob(Table, table=True):
     __tablename__ = "feed_job"
     __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id"))
 
-    job_id: int = Field(
-        sa_column=Column(
-            Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-        )
-    )
+    job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE")
     feed_id: int = Field(foreign_key="feed.id")
     reference_id: str
     digest: bytes = Field(sa_type=LargeBinary)
@@ -226,11 +217,7 @@ class FeedSent(Table, table=True):
 
     __tablename__ = "feed_sent"
 
-    job_id: int = Field(
-        sa_column=Column(
-            Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-        )
-    )
+    job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE")
     sent: str = Field(sa_type=Text)
 
 
@@ -240,9 +227,7 @@ class FeedMiss(Table, table=True):
     __tablename__ = "feed_miss"
 
     feed_id: int = Field(primary_key=True, foreign_key="feed.id")
-    job_id: int = Field(
-        sa_column=Column(Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, index=True)
-    )
+    job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE", index=True)
     n: int
 
 
@@ -286,7 +271,7 @@ class RunPlan(Table, table=True):
 
     __tablename__ = "run_plan"
 
-    run_id: int = Field(sa_column=Column(Integer, ForeignKey("run.id", ondelete="CASCADE"), primary_key=True))
+    run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", primary_key=True)
     payload: bytes = Field(sa_type=LargeBinary)
 
 
@@ -295,7 +280,7 @@ class RunUnknown(Table, table=True):
 
     __tablename__ = "run_unknown"
 
-    run_id: int = Field(sa_column=Column(Integer, ForeignKey("run.id", ondelete="CASCADE"), primary_key=True))
+    run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", primary_key=True)
     found: str = Field(sa_type=Text)
     toml: str = Field(sa_type=Text)
 
@@ -306,7 +291,7 @@ class RunRejected(Table, table=True):
     __tablename__ = "run_rejected"
 
     id: int = Field(primary_key=True)
-    run_id: int = Field(sa_column=_reference("run.id", index=True, cascade=True))
+    run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", index=True)
     record: int
     line: int | None = None
     reference_id: str | None = None
@@ -318,7 +303,7 @@ class RunWarning(Table, table=True):
     __tablename__ = "run_warning"
 
     id: int = Field(primary_key=True)
-    run_id: int = Field(sa_column=_reference("run.id", index=True, cascade=True))
+    run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", index=True)
     code: str
     detail: str
     record: int | None = None

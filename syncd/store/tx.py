@@ -96,8 +96,11 @@ class Tx:
 
     def scalar(self, statement: Statement[tuple[T]], /, **values: object) -> T | None:
         """Return the one column of the first row, None if there is no row."""
-        row = self._run(statement, values).fetchone()
-        return None if row is None else row[0]
+        row: tuple[T] | None = self._run(statement, values).fetchone()
+        if row is None:
+            return None
+        (value,) = row
+        return value
 
     def scalars(self, statement: Statement[tuple[T]], /, **values: object) -> list[T]:
         return [value for (value,) in self._run(statement, values)]

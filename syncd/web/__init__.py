@@ -1,5 +1,5 @@
-"""What aiohttp lacks, for every application of the service alike: limits on what comes in, strict bodies, problems
-(RFC 9457), conditional and compressed answers, CORS, rates, request ids and timings."""
+"""What aiohttp lacks, for every HTTP application of the service: limits on connections and requests, strict bodies,
+problems (RFC 9457), conditional and compressed answers, CORS, request ids and timings."""
 
 from syncd.web import problems
 from syncd.web.addresses import Addresses
@@ -9,12 +9,12 @@ from syncd.web.compression import Compressor
 from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
 from syncd.web.connections import STOPPING, make_runner, retire
 from syncd.web.cors import Cors
-from syncd.web.endpoint import Handler, add_endpoint, add_nothing_else, effective_method
+from syncd.web.endpoint import add_endpoint, add_not_found, effective_method
 from syncd.web.envelope import KEY_ID, Guard, RequestLog, envelope
 from syncd.web.health import ReadinessCheck, health_of
 from syncd.web.limits import ServerLimits
 from syncd.web.metrics_endpoint import METRICS_PATH, RenderMetrics, metrics_of
-from syncd.web.negotiation import JSON, JSON_LD, wants_json_ld
+from syncd.web.negotiation import JSON, prefers
 from syncd.web.peers import Proxies
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
@@ -23,7 +23,6 @@ from syncd.web.timings import RequestTimes
 __all__ = [
     "CODES",
     "JSON",
-    "JSON_LD",
     "KEY_ID",
     "METRICS_PATH",
     "STOPPING",
@@ -33,7 +32,6 @@ __all__ = [
     "Cors",
     "FailedKeys",
     "Guard",
-    "Handler",
     "KeyLimit",
     "Proxies",
     "Quota",
@@ -44,7 +42,7 @@ __all__ = [
     "RequestTimes",
     "ServerLimits",
     "add_endpoint",
-    "add_nothing_else",
+    "add_not_found",
     "answer",
     "conditions_of",
     "effective_method",
@@ -52,9 +50,9 @@ __all__ = [
     "health_of",
     "make_runner",
     "metrics_of",
+    "prefers",
     "problems",
     "read_object",
     "retire",
     "tag_of",
-    "wants_json_ld",
 ]

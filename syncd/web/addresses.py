@@ -1,5 +1,4 @@
-"""Addresses: the absolute ones for Location and paging (the configured public one, else what the request says),
-and the client's own."""
+"""Absolute addresses for the Location header and for pages, and the address of the client."""
 
 from __future__ import annotations
 
@@ -15,18 +14,18 @@ _SCHEMES = ("http", "https")
 
 
 class Addresses:
-    """Makes addresses under the base path. Believes X-Forwarded-Proto and -Host from the configured proxies
-    only."""
+    """The addresses under ``base_path``. They begin with ``public_url``, or, if that is empty, with what the request
+    says. X-Forwarded-Proto and X-Forwarded-Host count only when a trusted proxy sends them."""
 
     def __init__(self, base_path: str, public_url: str, proxies: Proxies) -> None:
         self._base_path, self._public, self._proxies = base_path, public_url, proxies
 
     def of(self, request: web.Request, path: str) -> str:
-        """The absolute address of ``path`` (which starts with a slash) under the base path."""
+        """Return the absolute address of ``path``, which starts with a slash, under the base path."""
         return f"{self._public or self._origin(request)}{self._base_path}{path}"
 
     def client(self, request: web.Request) -> str:
-        """Whose request it is, as limits by address count: behind proxies the address that they report."""
+        """Return the address that limits count for: behind trusted proxies the one that they report."""
         return self._proxies.client(request.remote, request.headers.getall("X-Forwarded-For", ()))
 
     def _origin(self, request: web.Request) -> str:
@@ -43,12 +42,12 @@ class Addresses:
 
 
 def _first(request: web.Request, name: str) -> str:
-    """The value of the outermost proxy: the first in the list."""
+    """Return the value that the outermost proxy has set: the first in the list."""
     return request.headers.get(name, "").split(",")[0].strip()
 
 
 def _local(request: web.Request) -> str:
-    """HTTP/1.0 without Host: the address that the client reached."""
+    """Return the address that the client reached, for a request of HTTP/1.0 without Host."""
     name = request.transport.get_extra_info("sockname") if request.transport else None
     if not isinstance(name, tuple):
         return "localhost"

@@ -21,7 +21,7 @@ Messages = MutableSequence[tuple[RawRequestMessage | ErrorMessage, StreamReader]
 
 
 class OpenConnection(RequestHandler):
-    """A connection of aiohttp whose state can be seen."""
+    """A connection of aiohttp that shows its state."""
 
     __slots__ = ()
 
@@ -31,17 +31,17 @@ class OpenConnection(RequestHandler):
 
     @property
     def heads_parsed(self) -> int:
-        """How many requests have come, since the connection was made."""
+        """How many heads of requests have come on this connection."""
         return self._request_count
 
     @property
     def waits_for_head(self) -> bool:
-        """Whether nothing is at work: the next thing to come is a head."""
+        """Whether no request is handled or queued: the client's next bytes begin a head."""
         return self._waiter is not None and not self._waiter.done() and not self._messages
 
     @property
     def reads_body(self) -> bool:
-        """Whether a handler is at work whose request has not come whole."""
+        """Whether a request is handled whose body has not come whole."""
         current = self._current_request
         return self._request_in_progress and current is not None and not current.content.is_eof()
 
@@ -50,11 +50,11 @@ class OpenConnection(RequestHandler):
         return self._force_close
 
     def close_after_answer(self) -> None:
-        """Read no further request, and close the connection when the one at hand is answered."""
+        """Read no further request, and close the connection after the answer to this one."""
         self._close = True
 
     async def wait_for_handler(self) -> None:
-        """Wait until the handler at work has ended."""
+        """Wait until the handler has ended."""
         self._handler_waiter = self._loop.create_future()
         try:
             await self._handler_waiter

@@ -1,7 +1,6 @@
-"""Reading a request body: media type, size, time, then JSON without the leniencies of the usual parsers.
+"""The body of a request: media type, size, time, then strict JSON.
 
-Knows nothing of jobs. Every fault is a ``Refusal``; what comes back is a dict of plain values, numbers with a
-fraction or an exponent as exact ``Decimal``.
+Knows nothing of jobs. Every fault is a ``Refusal``. Numbers with a fraction or an exponent become exact Decimals.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import NoReturn
 
@@ -20,19 +18,17 @@ from aiohttp import HttpVersion11, web
 from syncd.web.limits import ServerLimits
 from syncd.web.problems import Refusal
 
-#: How deep objects and arrays may nest, the outermost counted.
+#: Levels of objects and arrays, the outermost counted.
 MAX_DEPTH = 64
-#: Bytes up to which a compressed body may expand whatever its ratio.
+#: Bytes to which a compressed body may expand whatever its ratio.
 SMALL = 64 * 1024
 _COMPRESSED = frozenset({"gzip", "x-gzip", "deflate"})
 _ENCODINGS = _COMPRESSED | {"", "identity"}
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 async def read_object(request: web.Request, limits: ServerLimits) -> dict[str, object]:
-    """The JSON object in the body. Checks in the order of docs/api.md "Order of checks": there is a body,
-    415, 413, 408, 400."""
+    """Return the JSON object in the body. The checks are in the order of docs/api.md "Order of checks"."""
     if not request.body_exists:
         raise _malformed("a body is needed and there is none")
     _check_media_type(request)
@@ -60,8 +56,8 @@ def _encoding(request: web.Request) -> str:
 
 
 def _expand(raw: bytes, encoding: str, limits: ServerLimits) -> bytes:
-    """Decompress to the end mark and no further. What is cut off, or has more behind it, is malformed; what
-    grows beyond the size or the ratio that is allowed is given up there."""
+    """Return the decompressed body. A body that is cut off, or has more behind its end, is malformed. Decompression stops
+    at the size or ratio that is allowed."""
     limit = min(limits.max_body, max(SMALL, len(raw) * limits.max_ratio))
     bare = (
         encoding == "deflate" and raw[:1] and raw[0] & 0x0F != zlib.DEFLATED
@@ -103,15 +99,14 @@ async def _read(request: web.Request, limits: ServerLimits) -> bytes:
 
 
 async def say_continue(request: web.Request) -> None:
-    """Ask for the body only now that key, method, type and size are known to be good (RFC 9110, section
-    10.1.1)."""
+    """Ask for the body, after key, method, media type and size are checked (RFC 9110, section 10.1.1)."""
     await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-    request.writer.output_size = 0  # an interim answer does not count as the start of the final one
+    request.writer.output_size = 0  # an interim answer is not the start of the final one
 
 
 def parse(raw: bytes) -> dict[str, object]:
-    """RFC 8259, strictly: raises ``malformed_json`` for anything but one object that survives a round
-    trip."""
+    """Return the JSON object in ``raw`` (RFC 8259, strictly). Raises ``malformed_json`` for anything but one object that
+    survives a round trip."""
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
@@ -121,7 +116,7 @@ def parse(raw: bytes) -> dict[str, object]:
         raise _malformed("the outermost value has to be an object")
     if text.count("{") + text.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise _malformed(f"the nesting is deeper than {MAX_DEPTH} levels")
-    if _ESCAPED_SURROGATE.search(text) and any(map(_SURROGATE.search, _strings(value))):
+    if _ESCAPED_SURROGATE.search(text) and not _is_unicode(value):
         raise _malformed("an escape names half of a surrogate pair")
     return value
 
@@ -149,7 +144,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _shown(name: str) -> str:
-    """A member's name for a message: short, and free of what cannot be sent."""
+    """Return the name of a member for a message: cut, and escaped."""
     return json.dumps(name[:60])
 
 
@@ -161,7 +156,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=Decimal, pars
 
 
 def _depth(value: object) -> int:
-    """How deep ``value`` nests. No recursion: the input is hostile."""
+    """Return how deep ``value`` nests, without recursion: the input may be hostile."""
     depth, level = 0, [value]
     while level := [v for v in level if isinstance(v, dict | list)]:
         depth += 1
@@ -169,18 +164,13 @@ def _depth(value: object) -> int:
     return depth
 
 
-def _strings(value: object) -> Iterator[str]:
-    """Every string within, names of members too."""
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, dict):
-            stack.extend(item)
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
+def _is_unicode(value: object) -> bool:
+    """Return whether no string in ``value`` has half of a surrogate pair."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _malformed(detail: str, *, close: bool = False) -> Refusal:

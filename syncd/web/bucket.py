@@ -1,7 +1,7 @@
-"""Token buckets, exact and without a clock: so many requests in a window, refilled evenly.
+"""Token buckets: a number of requests in a window of time, refilled evenly.
 
-All times are whole nanoseconds that the caller reads from a clock that never goes back; nothing is rounded, so
-that what was promised (``remaining`` at once, one more after ``wait``) holds to the nanosecond.
+All times are whole nanoseconds. The caller reads them from a monotonic clock. Nothing is rounded, so a promise
+(``remaining`` requests at once, one more after ``wait``) holds to the nanosecond.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SECOND = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """``requests`` in any ``window`` (nanoseconds), at once or spread; used up, they come back evenly."""
+    """``requests`` in a ``window`` (nanoseconds), at once or spread. Spent requests come back evenly."""
 
     requests: int
     window: int
@@ -26,8 +26,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``remaining`` further requests would pass now; in ``wait`` nanoseconds it will be one more (0: the
-    bucket is full)."""
+    """``remaining`` more requests would pass now. In ``wait`` nanoseconds it is one more (0: the bucket is full)."""
 
     allowed: bool
     remaining: int
@@ -35,13 +34,13 @@ class Verdict:
 
     @property
     def wait_seconds(self) -> int:
-        """``wait`` as a header can say it: rounded up, so that nobody comes too early."""
+        """``wait`` in whole seconds, rounded up, so that a client does not come back too early."""
         return -(-self.wait // SECOND)
 
 
 class Buckets:
-    """One bucket for each key, all of one quota. At most ``capacity`` are remembered: the one that was
-    longest unused makes room, and counts as full when it comes back."""
+    """One bucket for each key, all with the same quota. At most ``capacity`` buckets are kept: the one that has been
+    unused for the longest time is dropped, and is full when its key comes back."""
 
     def __init__(self, quota: Quota, capacity: int = 50_000) -> None:
         self.quota, self._capacity = quota, capacity
@@ -52,7 +51,7 @@ class Buckets:
         return len(self._debts)
 
     def take(self, key: Hashable, now: int) -> Verdict:
-        """Spend one request of ``key``, if it has one. A refused request costs nothing."""
+        """Spend one request of ``key``, if it has one left. A refused request costs nothing."""
         debt = self._debt(key, now)
         allowed = debt + self.quota.window <= self._full
         if allowed:
@@ -61,18 +60,18 @@ class Buckets:
         return self._verdict(allowed, debt)
 
     def look(self, key: Hashable, now: int) -> Verdict:
-        """What ``take`` would say, spending nothing."""
+        """Return what ``take`` would return, and spend nothing."""
         debt = self._debt(key, now)
         return self._verdict(debt + self.quota.window <= self._full, debt)
 
     def _debt(self, key: Hashable, now: int) -> int:
-        """What has been spent and is not yet back: a request is ``window`` units, a nanosecond brings
+        """Return what is spent and not yet refilled: a request costs ``window`` units, a nanosecond refills
         ``requests`` of them."""
         debt, at = self._debts.get(key, (0, now))
         return max(0, debt - max(0, now - at) * self.quota.requests)
 
     def _keep(self, key: Hashable, debt: int, now: int) -> None:
-        self._debts.pop(key, None)  # so that it becomes the youngest
+        self._debts.pop(key, None)  # so that it becomes the newest
         if len(self._debts) >= self._capacity:
             del self._debts[next(iter(self._debts))]
         self._debts[key] = (debt, now)

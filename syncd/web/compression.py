@@ -1,7 +1,7 @@
-"""Answers in gzip, if the client prefers that, with the tags of variants kept apart (RFC 9110, 8.8.3 and 12.5.3).
+"""Answers in gzip for clients that prefer it (RFC 9110, sections 8.8.3 and 12.5.3).
 
-A strong ETag names bytes, so the compressed variant has one of its own (``conditional.coded``), which names the same
-version of the same job in If-Match and If-None-Match. Problems and small answers go out as they are.
+A strong ETag names bytes, so the compressed variant has an ETag of its own (``conditional.coded``), which names the same
+version of a job in If-Match and If-None-Match. Problems and small answers are not compressed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from aiohttp import web
 
 from syncd.web.conditional import coded
 from syncd.web.cors import add_vary
+from syncd.web.negotiation import weights
 
 #: Within 2 % of level 6 in size on job lists, at about half of its time (100 job headers: 0.3 ms).
 LEVEL = 4
-#: A larger answer is compressed beside the event loop.
+#: A larger answer is compressed in a thread.
 LARGE = 128 * 1024
 _TEXT = re.compile(
     r"(?:application/(?:[a-z0-9.+-]*\+)?(?:json|xml|javascript)|text/[a-z0-9.+-]+|image/svg\+xml)\b"
 )
-_WEIGHT = re.compile(r"q\s*=\s*(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)", re.I)
 
 
 @lru_cache(maxsize=64)
@@ -35,20 +35,11 @@ def _is_text(media_type: str) -> bool:
 
 @lru_cache(maxsize=256)
 def prefers_gzip(accept: str) -> bool:
-    """Whether a client that sends this Accept-Encoding would rather have gzip than the bare bytes: gzip is
-    acceptable, and no less welcome than ``identity`` where that is named. What cannot be read counts as not
-    sent."""
-    weights: dict[str, float] = {}
-    for part in accept.lower().split(","):
-        name, *parameters = (piece.strip() for piece in part.split(";"))
-        weight = 1.0
-        for parameter in parameters:
-            found = _WEIGHT.fullmatch(parameter)
-            weight = float(found[1]) if found else 0.0
-        if name:
-            weights[name] = weight
-    gzip = weights.get("gzip", weights.get("x-gzip", weights.get("*", 0.0)))
-    return gzip > 0 and gzip >= weights.get("identity", 0.0)
+    """Return whether a client that sends this Accept-Encoding accepts gzip, and gives it no less weight than
+    ``identity``."""
+    found = weights(accept)
+    gzip = found.get("gzip", found.get("x-gzip", found.get("*", 0.0)))
+    return gzip > 0 and gzip >= found.get("identity", 0.0)
 
 
 class Compressor:
@@ -59,16 +50,16 @@ class Compressor:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="syncd-gzip")
 
     def finish(self, request: web.Request, response: web.StreamResponse) -> Awaitable[None] | None:
-        """What is done to the answer of a handler; what to await for it, if it is not done at once."""
+        """Compress the answer of a handler. Return what to await for that, or None if nothing is left to do."""
         if response.status == 304:
             _name_variant_not_modified(request, response)
-        elif isinstance(response, web.Response) and self._worth_it(response):
+        elif isinstance(response, web.Response) and self._can_compress(response):
             add_vary(response, "Accept-Encoding")
             if "Accept-Encoding" in request.headers and prefers_gzip(_accepted(request)):
                 return self._compress(response)
         return None
 
-    def _worth_it(self, response: web.Response) -> bool:
+    def _can_compress(self, response: web.Response) -> bool:
         body = response.body
         return (
             isinstance(body, bytes | bytearray)
@@ -89,13 +80,13 @@ class Compressor:
             response.headers["ETag"] = coded(response.headers["ETag"], "gzip")
 
     async def keep_thread(self, _app: web.Application) -> AsyncIterator[None]:
-        """A cleanup context."""
+        """End the thread with the application (a cleanup context)."""
         yield
         self._thread.shutdown()
 
 
 def gzipped(body: bytes) -> bytes:
-    """One gzip stream; the same bytes for the same body, because its header holds no time."""
+    """Return ``body`` as one gzip stream. Its header has no time, so the same body gives the same bytes."""
     stream = zlib.compressobj(LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     return stream.compress(body) + stream.flush()
 
@@ -105,8 +96,8 @@ def _accepted(request: web.Request) -> str:
 
 
 def _name_variant_not_modified(request: web.Request, response: web.StreamResponse) -> None:
-    """A 304 carries the tag that the 200 would have had (RFC 9110, 15.4.5): that of the variant which the
-    client has and still wants."""
+    """Give a 304 the ETag that the 200 would have (RFC 9110, section 15.4.5): that of the variant which the client has
+    and still prefers."""
     add_vary(response, "Accept-Encoding")
     tag = coded(response.headers.get("ETag", ""), "gzip")
     known = ",".join(request.headers.getall("If-None-Match", ()))

@@ -1,7 +1,7 @@
 """Entity tags and the preconditions that name them (RFC 9110, sections 8.8.3 and 13).
 
-A tag is a digest of the representation: it changes exactly when the answer does. Date-based conditions are not
-offered, since nothing has a Last-Modified.
+A tag is a digest of the representation: it changes exactly when the answer does. Conditions on dates are ignored,
+because no answer has a Last-Modified.
 """
 
 from __future__ import annotations
@@ -17,42 +17,43 @@ from syncd.errors import PreconditionFailed
 from syncd.web.problems import Refusal
 
 _ITEM = re.compile(r'[ \t]*((?:W/)?"[^"\x00-\x20\x7f]*")?[ \t]*(?:,|\Z)')
-#: How the tag of an answer in a content coding ends: ours in gzip, those of proxies in these others, too.
+#: How the tag of a compressed answer ends: ours in gzip, those of proxies in the others too.
 _CODING = re.compile(r'-(?:gzip|deflate|br|zstd)"\Z')
 _ANY = ("*",)
 
 
 def tag_of(body: bytes) -> str:
-    """The strong tag of a representation: 96 bits of a digest that processors compute in hardware."""
+    """Return the strong tag of a representation: 96 bits of a digest that processors compute in hardware."""
     return f'"{sha256(body).hexdigest()[:24]}"'
 
 
 def coded(tag: str, coding: str) -> str:
-    """The tag of the same representation in a content coding: strong tags name bytes (RFC 9110, 8.8.3.3). A weak
-    one names none and stays."""
+    """Return the tag of the same representation in a content coding: a strong tag names bytes (RFC 9110, section
+    8.8.3.3). A weak tag stays as it is."""
     return tag if tag.startswith("W/") or not tag.endswith('"') else f'{tag[:-1]}-{coding}"'
 
 
 def uncoded(tag: str) -> str:
-    """``tag`` without what ``coded`` gave it: for a precondition it names the same version of the same thing."""
+    """Return ``tag`` without what ``coded`` has added: in a precondition both name the same version."""
     return _CODING.sub('"', tag)
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The tags named in If-Match and If-None-Match, ``("*",)`` for any; None: the header was not sent."""
+    """The tags in If-Match and If-None-Match. ``("*",)`` is any tag; None: the header was not sent."""
 
     match: tuple[str, ...] | None = None
     none_match: tuple[str, ...] | None = None
 
     def allow_write(self, tag: Callable[[], str] | None) -> None:
-        """Raises PreconditionFailed. ``tag`` gives that of the job as it is now; None: there is no such job."""
+        """Raise PreconditionFailed if a write is not allowed. ``tag`` returns the tag of the job as it is now; None: there is
+        no such job."""
         self._allow(tag)
         if self.none_match is not None and tag is not None and _names_weakly(self.none_match, tag):
             raise PreconditionFailed("there is such a job already, and If-None-Match asks that there be none")
 
     def unchanged(self, tag: str) -> bool:
-        """Of a read: whether the client has this representation. Raises PreconditionFailed for If-Match."""
+        """Return whether the client has the representation with this tag. Raises PreconditionFailed for If-Match."""
         self._allow(lambda: tag)
         return self.none_match is not None and _names_weakly(self.none_match, lambda: tag)
 
@@ -70,8 +71,8 @@ UNCONDITIONAL = Conditions()
 
 
 def conditions_of(request: web.Request) -> Conditions:
-    """The preconditions of a request. ``invalid_parameter`` for a header that is no list of entity tags: to take
-    it for absent would let a write through that was meant to be conditional."""
+    """Return the preconditions of a request. Raises ``invalid_parameter`` for a header that is not a list of entity
+    tags: if it were ignored, a write that was meant to be conditional would go through."""
     headers = request.headers
     if "If-Match" not in headers and "If-None-Match" not in headers:
         return UNCONDITIONAL
@@ -79,7 +80,7 @@ def conditions_of(request: web.Request) -> Conditions:
 
 
 def answer(request: web.Request, body: bytes, headers: Mapping[str, str]) -> web.Response:
-    """200 with ``body`` and its tag, or 304 if the client has it."""
+    """Return a 200 with ``body`` and its tag, or a 304 if the client has it already."""
     tag = tag_of(body)
     if conditions_of(request).unchanged(tag):
         kept = {name: value for name, value in headers.items() if name != "Content-Type"}

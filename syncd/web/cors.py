@@ -1,8 +1,8 @@
 """Cross-origin requests of browsers (the Fetch standard's CORS protocol), for the origins that are configured.
 
-Off unless there are any. Answers of every kind, errors too, are signed, or a page could not read them; a
-preflight needs no key, because browsers send none. Credentials in the browser's sense are never allowed: the key
-travels in a header that the page sets itself.
+Off if no origin is configured. Every answer, errors too, names the allowed origin: a page could not read it otherwise.
+A preflight needs no key, because browsers do not send one. Credentials in the sense of browsers (cookies) are never
+allowed: the page sets the key itself, in a header.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from functools import lru_cache
 from aiohttp import web
 
 METHODS = "GET, HEAD, POST, PUT, DELETE"
-#: What a page may send beyond what every page may.
+#: Request headers that a page may send beside those that every page may.
 REQUEST_HEADERS = (
     "API-Key, Content-Type, Content-Encoding, X-HTTP-Method-Override, If-Match, If-None-Match,"
     " Idempotency-Key, X-Request-Id"
 )
-#: What a page may read beyond what every page may.
+#: Response headers that a page may read beside those that every page may.
 EXPOSED = (
     "ETag, Link, Location, X-Request-Id, Retry-After, Allow, Idempotent-Replayed, RateLimit, RateLimit-Policy,"
     " WWW-Authenticate"
@@ -26,8 +26,8 @@ EXPOSED = (
 
 
 class Cors:
-    """``origins`` as browsers write them (``https://app.example.ca``); ``max_age`` in seconds is how long a
-    browser may remember a preflight."""
+    """``origins`` as browsers write them (``https://app.example.ca``). A browser may remember a preflight for ``max_age``
+    seconds."""
 
     def __init__(self, origins: Iterable[str], max_age: int) -> None:
         self._origins = frozenset(origins)
@@ -38,11 +38,11 @@ class Cors:
         }
 
     def preflight(self, request: web.Request) -> web.Response | None:
-        """A guard for before the authentication: the answer to a preflight."""
-        return web.Response(status=204, headers=self._preflight) if self._asks_first(request) else None
+        """Return the answer to a preflight, else None (a guard that runs before the authentication)."""
+        return web.Response(status=204, headers=self._preflight) if self._is_preflight(request) else None
 
-    def _asks_first(self, request: web.Request) -> bool:
-        """A preflight of a listed origin. Any other is an OPTIONS request like all: without a key, a 401."""
+    def _is_preflight(self, request: web.Request) -> bool:
+        """Return whether this is a preflight of an allowed origin. From another origin it is like any OPTIONS request."""
         return (
             request.method == "OPTIONS"
             and "Access-Control-Request-Method" in request.headers
@@ -53,8 +53,8 @@ class Cors:
         sent = request.headers.getall("Origin", ())
         return sent[0] if len(sent) == 1 and sent[0] in self._origins else ""
 
-    async def sign(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """A signal for every answer on its way out. ``Vary`` always: caches must not mix origins up."""
+    async def allow_origin(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
+        """Name the allowed origin in an answer (a signal, before it is sent). ``Vary`` is always there, for caches."""
         add_vary(response, "Origin")
         origin = self._origin(request)
         if origin:
@@ -63,7 +63,7 @@ class Cors:
 
 
 def add_vary(response: web.StreamResponse, name: str) -> None:
-    """Add ``name`` to ``Vary`` unless it is there."""
+    """Add ``name`` to ``Vary`` if it is not there."""
     response.headers["Vary"] = _with(response.headers.get("Vary", ""), name)
 
 

@@ -1,20 +1,19 @@
-"""One address with its methods: routing, 405, Allow and OPTIONS all follow from its handlers."""
+"""One address with its methods: HEAD, OPTIONS, Allow and 405 follow from its handlers."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from syncd.web.problems import Refusal
-
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 _OVERRIDES = frozenset({"PUT", "DELETE"})
 
 
 class Endpoint:
-    """All methods of one address."""
+    """The methods of one address."""
 
     def __init__(self, methods: Mapping[str, Handler]) -> None:
         self._methods = dict(methods)
@@ -35,8 +34,7 @@ class Endpoint:
 
 
 def effective_method(request: web.Request) -> str:
-    """The method in effect (docs/specification.md 4): PUT or DELETE if a POST says so in
-    X-HTTP-Method-Override, else the method itself."""
+    """Return PUT or DELETE if a POST has it in X-HTTP-Method-Override, else the method itself (docs/specification.md 4)."""
     if request.method == "POST":
         wanted = request.headers.get("X-HTTP-Method-Override", "").strip().upper()
         if wanted in _OVERRIDES:
@@ -45,17 +43,17 @@ def effective_method(request: web.Request) -> str:
 
 
 async def no_interim_answer(_request: web.Request) -> None:
-    """Expect: 100-continue is answered when a body is really wanted, by whoever reads it."""
+    """``Expect: 100-continue`` is answered when the body is read (``body``), not before."""
 
 
 def add_endpoint(app: web.Application, path: str, methods: Mapping[str, Handler]) -> None:
-    """Serve ``path`` (an aiohttp pattern, whole) with ``methods``."""
+    """Serve ``path``, a whole pattern of aiohttp, with ``methods``."""
     app.router.add_route("*", path, Endpoint(methods).serve, expect_handler=no_interim_answer)
 
 
-def add_nothing_else(app: web.Application, document: str = "") -> None:
-    """An answer for every other address: the last route. Where there is a ``document`` that describes what there is, it
-    says so (RFC 8631), for whoever has no more than an address."""
+def add_not_found(app: web.Application, document: str = "") -> None:
+    """Answer every other address with a 404. This has to be the last route with a pattern. The answer names ``document``,
+    if there is one, which describes the API (RFC 8631), for a client that knows only the address."""
     detail, headers = "there is nothing at this address", {}
     if document:
         detail += f"; {document} describes what there is, and /docs shows it"

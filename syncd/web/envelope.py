@@ -1,6 +1,6 @@
-"""What surrounds every handler: the envelope (request id, problems, standard headers, log line), and within it the guards.
+"""What surrounds every handler: request id, guards, problems, standard headers and the line in the log.
 
-Every request pays for it, so it is one middleware.
+It is one middleware, because every request pays for it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,19 @@ from syncd.web.aiohttp_internals import asks_for_upgrade
 from syncd.web.endpoint import effective_method
 from syncd.web.timings import RequestTimes
 
-#: Before the handler: lets the request pass (None), answers in the handler's place, or raises what is answered.
+#: Runs before the handler: lets the request pass (None), returns the answer in its place, or raises.
 Guard = Callable[[web.Request], web.StreamResponse | None]
-#: After the handler: changes its answer; gives what is to be awaited for that, if it takes long.
+#: Runs after the handler and changes its answer. What it returns is awaited.
 Finish = Callable[[web.Request, web.StreamResponse], Awaitable[None] | None]
-#: After the answer is made: the request, its status, and when it began (``perf_counter``).
-Note = Callable[[web.Request, int, float], None]
 
 REQUEST_ID = web.RequestKey("request_id", str)
-#: The API key of an authenticated request, by its number.
+#: The id of the API key of an authenticated request.
 KEY_ID = web.RequestKey("key_id", int)
 
-_SANE = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
-#: Statuses whose line in the log names the client's address, for whoever has to find out who it is.
+_SAFE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
+#: Statuses whose line in the log has the client's address.
 _SUSPICIOUS = frozenset({401, 429})
-#: Answers are for one key only, and a client that keeps one has to ask whether it still holds.
+#: An answer is for one key only, and a client that keeps it has to ask whether it is still valid.
 _FIXED_HEADERS = (
     ("Server", "syncd"),
     ("Cache-Control", "private, no-cache"),
@@ -45,14 +43,14 @@ _FIXED_HEADERS = (
 
 
 def new_request_id() -> str:
-    """64 random bits in hex: to tell requests apart, not to be secret."""
+    """Return 64 random bits in hex. The id distinguishes requests; it is not a secret."""
     return f"{getrandbits(64):016x}"
 
 
 def request_id_of(request: web.Request) -> str:
-    """The client's own X-Request-Id if it is safe to repeat, else a new one."""
+    """Return the client's own X-Request-Id if it is safe to repeat, else a new id."""
     sent = request.headers.get("X-Request-Id", "")
-    return sent if _SANE.fullmatch(sent) else new_request_id()
+    return sent if _SAFE_ID.fullmatch(sent) else new_request_id()
 
 
 def add_standard_headers(response: web.StreamResponse, request_id: str) -> None:
@@ -65,8 +63,8 @@ def add_standard_headers(response: web.StreamResponse, request_id: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RequestLog:
-    """Writes the line of each request with ``write``, which takes its fields by name, and counts it in ``times``.
-    Requests for ``quiet_paths`` are neither logged nor counted."""
+    """Writes the line of each request with ``write``, which takes its fields by name, and counts the request in
+    ``times``. Requests for ``quiet_paths`` are neither logged nor counted."""
 
     write: Callable[..., None]
     times: RequestTimes
@@ -74,10 +72,11 @@ class RequestLog:
     quiet_paths: set[str] = field(default_factory=set)
 
     def note(self, request: web.Request, status: int, started: float) -> None:
+        """Log and count a request that began at ``started`` (``perf_counter``)."""
         if request.path in self.quiet_paths:
             return
         seconds = perf_counter() - started
-        method, route = effective_method(request), _template(request)
+        method, route = effective_method(request), _route(request)
         self.times.note(method, route, status, seconds)
         self.write(
             method=method,
@@ -90,19 +89,15 @@ class RequestLog:
         )
 
 
-def _note_nothing(_request: web.Request, _status: int, _started: float) -> None:
-    pass
-
-
 def envelope(
     guards: Sequence[Guard] = (),
     finish: Finish | None = None,
-    note: Note = _note_nothing,
+    log: RequestLog | None = None,
     stopping: asyncio.Event | None = None,
 ) -> Middleware:
-    """A middleware from which nothing leaves without a request id and a log line, and no exception at all (but a lost
-    connection). ``guards`` are asked in turn, then the handler, whose answer ``finish`` may change. Once ``stopping``
-    is set, each answer is the last of its connection."""
+    """Return a middleware that gives every answer its request id and headers, and turns every exception but a lost
+    connection into a problem. ``guards`` run in turn, then the handler, then ``finish``. When ``stopping`` is set, each
+    answer is the last of its connection."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -112,14 +107,16 @@ def envelope(
         try:
             response = await answer(request, handler)
         except ConnectionError:
-            note(request, 499, started)
+            if log is not None:
+                log.note(request, 499, started)
             raise
         except Exception as error:
             response = problems.render(error, request_id)
         add_standard_headers(response, request_id)
-        if _useless_after(request) or (stopping is not None and stopping.is_set()):
+        if _ends_connection(request) or (stopping is not None and stopping.is_set()):
             response.force_close()
-        note(request, response.status, started)
+        if log is not None:
+            log.note(request, response.status, started)
         return response
 
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -135,14 +132,14 @@ def envelope(
     return middleware
 
 
-def _useless_after(request: web.Request) -> bool:
-    """A client told to wait for 100 that got its final answer may or may not send the body; one that asked for
-    another protocol may speak it already (and of what came along aiohttp loses a part): the connection is of no
-    use. (Nor is that to a server that stops: it reads nothing more.)"""
+def _ends_connection(request: web.Request) -> bool:
+    """Return whether the connection has to be closed after the answer. A client that waits for 100 and gets its final
+    answer may or may not send the body. A client that asks for another protocol may use it already, and aiohttp loses a
+    part of what it sends."""
     return asks_for_upgrade(request) or ("Expect" in request.headers and not request.content.is_eof())
 
 
-def _template(request: web.Request) -> str | None:
-    """The route, never the path: paths are the clients' to invent."""
+def _route(request: web.Request) -> str | None:
+    """Return the pattern of the address, never the path, which the client makes up."""
     resource = request.match_info.route.resource
     return None if resource is None or resource.canonical == "/{unknown}" else resource.canonical

@@ -1,4 +1,4 @@
-"""``/healthz`` (the process answers) and ``/readyz`` (it can serve): wherever they are asked for, the same."""
+"""``/healthz`` (the process answers) and ``/readyz`` (the service can serve), on the API's address and the operator's."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
-
-from syncd.web.endpoint import Handler
+from aiohttp.typedefs import Handler
 
 ReadinessCheck = Callable[[], Awaitable[dict[str, Any]]]
 
 
 def health_of(readiness: ReadinessCheck) -> Mapping[str, Handler]:
-    """The two by path.
-
-    ``readiness`` gives what is told as JSON. Its member ``ready`` decides: 200 if it is true, else 503;
-    without one, every value has to be true. An exception counts as not ready.
-    """
+    """Return both handlers by path. ``/readyz`` answers with what ``readiness`` returns: 200 if its member ``ready`` is
+    true, else 503. Without that member every value has to be true. An exception counts as not ready."""
 
     async def ready(_request: web.Request) -> web.StreamResponse:
         try:

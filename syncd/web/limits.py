@@ -1,4 +1,4 @@
-"""What a server needs to know of its settings. The settings of ``[api]`` have all of it, by the same names."""
+"""The settings of a server. Those of ``[api]`` have all of them, by the same names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Protocol
 
 
 class ServerLimits(Protocol):
-    """Sizes are in bytes, times in seconds. 0 switches a cap on connections off. ``trusted_proxies`` are the networks
-    whose X-Forwarded-* headers are believed."""
+    """Sizes are in bytes, times in seconds. 0 switches a limit on connections off. ``trusted_proxies`` are the networks
+    whose X-Forwarded-* headers count."""
 
     # one request
     @property

@@ -1,4 +1,4 @@
-"""``/metrics``: what is counted, as Prometheus asks for it. Needs the operator's token, if there is one, and no key."""
+"""``/metrics`` for Prometheus. Needs the operator's token, if one is set, and no API key."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from hmac import compare_digest
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
-from syncd.web.endpoint import Handler
 from syncd.web.problems import Refusal
 
 METRICS_PATH = "/metrics"
@@ -19,8 +19,8 @@ _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="operator"'}
 
 
 def metrics_of(render: RenderMetrics, token: str) -> Handler:
-    """The handler. ``render`` runs beside the event loop, once at a time however many ask."""
-    turn = asyncio.Lock()
+    """Return the handler. ``render`` runs in a thread, one call at a time."""
+    one_call = asyncio.Lock()
 
     async def metrics(request: web.Request) -> web.StreamResponse:
         if token and not _carries(request, token):
@@ -29,7 +29,7 @@ def metrics_of(render: RenderMetrics, token: str) -> Handler:
                 "send the operator's token: Authorization: Bearer TOKEN",
                 headers=_CHALLENGE,
             )
-        async with turn:
+        async with one_call:
             kind, body = await asyncio.to_thread(render, request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": kind})
 

@@ -1,4 +1,4 @@
-"""Which representation a client would rather have (RFC 9110, section 12.5.1)."""
+"""Which representation a client prefers (RFC 9110, section 12.5)."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import re
 
 from aiohttp import web
 
-JSON, JSON_LD = "application/json", "application/ld+json"
-_RANGE = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
+JSON = "application/json"
+_ITEM = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _PARAMETER = re.compile(r";[ \t]*q[ \t]*=[ \t]*([^;,\s]*)[ \t]*(?:;|\Z)", re.IGNORECASE)
 _WEIGHT = re.compile(r"0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?")
 
 
-def wants_json_ld(request: web.Request) -> bool:
-    """Whether JSON-LD is preferred to JSON. Equal weights mean JSON; so does a client to whom neither is
-    acceptable, since an answer that it can ignore serves it better than a 406."""
+def prefers(request: web.Request, media: str, other: str) -> bool:
+    """Return whether the client prefers the media type ``media`` to ``other``. It does not where it gives both the same
+    weight, nor where it accepts neither: then an answer that it can ignore is more use to it than a 406."""
     if "Accept" not in request.headers:
         return False
-    weights = _weights(",".join(request.headers.getall("Accept")))
-    return _weight(weights, JSON_LD) > _weight(weights, JSON)
+    found = weights(",".join(request.headers.getall("Accept")))
+    return _weight(found, media) > _weight(found, other)
 
 
-def _weights(accept: str) -> dict[str, float]:
-    """Media range → weight; a range without a valid weight is not there, of a repeated one the best counts."""
-    weights: dict[str, float] = {}
-    for item in _RANGE.findall(accept):
-        media = item.partition(";")[0].strip().lower()
+def weights(header: str) -> dict[str, float]:
+    """Return the weight of each item of an Accept or Accept-Encoding header. An item without a valid weight counts as
+    not sent. Of a repeated item the best weight counts."""
+    found: dict[str, float] = {}
+    for item in _ITEM.findall(header):
+        name = item.partition(";")[0].strip().lower()
         parameter = _PARAMETER.search(_QUOTED.sub("", item))
-        text = parameter[1] if parameter else "1"
-        if _WEIGHT.fullmatch(text):
-            weights[media] = max(weights.get(media, 0.0), float(text))
-    return weights
+        weight = parameter[1] if parameter else "1"
+        if _WEIGHT.fullmatch(weight):
+            found[name] = max(found.get(name, 0.0), float(weight))
+    return found
 
 
-def _weight(weights: dict[str, float], media: str) -> float:
-    """By the most specific range that fits."""
-    ranges = (media, "application/*", "*/*")
-    return next((weights[name] for name in ranges if name in weights), 0.0)
+def _weight(found: dict[str, float], media: str) -> float:
+    """Return the weight of the most specific range that has ``media``."""
+    return next((found[name] for name in (media, "application/*", "*/*") if name in found), 0.0)

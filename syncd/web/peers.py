@@ -1,4 +1,4 @@
-"""Who is at the other end: the connection's address, or, behind configured proxies, the one that they report.
+"""The address of a client: that of the connection, or, behind trusted proxies, the one that they report.
 
 No I/O: works on the text of addresses and headers.
 """
@@ -9,14 +9,14 @@ from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-Address = IPv4Address | IPv6Address
+IpAddress = IPv4Address | IPv6Address
 
-#: More hops than any honest chain of proxies has; the rest of a longer X-Forwarded-For is not looked at.
+#: More hops than a real chain of proxies has. The rest of a longer X-Forwarded-For is not read.
 MAX_HOPS = 20
 
 
 class Proxies:
-    """The networks whose X-Forwarded-* headers count."""
+    """The networks of the trusted proxies, whose X-Forwarded-* headers count."""
 
     def __init__(self, networks: Iterable[str]) -> None:
         self._networks = tuple(ip_network(network, strict=False) for network in networks)
@@ -25,14 +25,14 @@ class Proxies:
         return bool(self._networks)
 
     def trusts(self, remote: str | None) -> bool:
-        """Whether a connection from ``remote`` is one of the proxies'."""
+        """Return whether a connection from ``remote`` is that of a trusted proxy."""
         return bool(self._networks) and self._ours(parsed(remote or ""))
 
     def client(self, remote: str | None, forwarded: Iterable[str]) -> str:
-        """The address that limits count for. ``forwarded``: the X-Forwarded-For headers as sent.
+        """Return the address that limits count for. ``forwarded``: the X-Forwarded-For headers as sent.
 
-        Read from the right, because only what the proxies themselves appended is true: the first address
-        that is not one of them, else the last one that could be read.
+        They are read from the right, because only what trusted proxies appended is true. The client is the first
+        address that is not a trusted proxy, else the last address that can be read.
         """
         found = parsed(remote or "")
         if found is None:
@@ -47,12 +47,12 @@ class Proxies:
                 break
         return neighbourhood(found)
 
-    def _ours(self, address: Address | None) -> bool:
+    def _ours(self, address: IpAddress | None) -> bool:
         return address is not None and any(address in network for network in self._networks)
 
 
-def parsed(text: str) -> Address | None:
-    """An address with or without a port and brackets, as proxies write it; IPv4 in IPv6 is IPv4."""
+def parsed(text: str) -> IpAddress | None:
+    """Return the address in ``text``, which may have a port and brackets, as proxies write it. IPv4 in IPv6 is IPv4."""
     text = text.strip()
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -65,8 +65,8 @@ def parsed(text: str) -> Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def neighbourhood(address: Address) -> str:
-    """What one party holds: an IPv4 address, or the /64 that every IPv6 site has to itself."""
+def neighbourhood(address: IpAddress) -> str:
+    """Return what belongs to one client: an IPv4 address, or the /64 network that an IPv6 site has to itself."""
     if isinstance(address, IPv4Address):
         return str(address)
     return str(IPv6Address(int(address) >> 64 << 64)) + "/64"
@@ -74,6 +74,6 @@ def neighbourhood(address: Address) -> str:
 
 @lru_cache(maxsize=4_096)
 def neighbourhood_of(remote: str) -> str:
-    """``neighbourhood`` of a connection's own address; "" for what is none (a Unix socket)."""
+    """Return the ``neighbourhood`` of the address of a connection; "" for a Unix socket."""
     address = parsed(remote)
     return "" if address is None else neighbourhood(address)

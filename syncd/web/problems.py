@@ -1,6 +1,6 @@
-"""Errors as ``application/problem+json`` (RFC 9457): the table of codes, and the function that renders them.
+"""Errors as ``application/problem+json`` (RFC 9457): the table of codes, and the function that renders an error.
 
-Nothing outside this module knows which status an error has.
+Only this module knows the status of an error.
 """
 
 from __future__ import annotations
@@ -67,15 +67,15 @@ CODE_OF: Mapping[type[BaseException], str] = {
     web.HTTPRequestEntityTooLarge: "body_too_large",
 }
 
-#: Seconds after which a client that got a 503 should come back.
+#: Seconds after which a client should repeat a request that got a 503.
 RETRY_AFTER = 1
 
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 class Refusal(SyncdError):
-    """A request that the HTTP layer itself turns down. ``code`` is one of ``CODES``; ``close``: the
-    connection cannot be used again, because the rest of the request is unread or unreadable."""
+    """A request that the HTTP layer refuses. ``code`` is one of ``CODES``. ``close``: the connection is closed after the
+    answer, because the rest of the request is unread or cannot be read."""
 
     def __init__(
         self, code: str, detail: str, *, headers: Mapping[str, str] | None = None, close: bool = False
@@ -85,40 +85,37 @@ class Refusal(SyncdError):
 
 
 def code_of(error: BaseException) -> str:
-    """The stable code of any exception."""
+    """Return the stable code of any exception."""
     if isinstance(error, Refusal):
         return error.code
     return next((CODE_OF[kind] for kind in type(error).__mro__ if kind in CODE_OF), "internal_error")
 
 
-def body(code: str, detail: str, request_id: str, members: Mapping[str, Any] | None = None) -> bytes:
-    """The bytes of a problem."""
+def body(error: BaseException, request_id: str) -> bytes:
+    """Return the problem of any exception."""
+    code = code_of(error)
     status, title = CODES[code]
-    problem = {"type": f"/problems/{code}", "title": title, "status": status, "detail": detail, "code": code}
-    return _encode({**problem, "requestId": request_id, **(members or {})})
+    problem = {"type": f"/problems/{code}", "title": title, "status": status, "detail": _detail(error, code)}
+    return _encode({**problem, "code": code, "requestId": request_id, **_members(error)})
 
 
 def render(error: BaseException, request_id: str) -> web.Response:
-    """The answer for any exception. What nobody foresaw is logged with its traceback and told to nobody
-    else."""
+    """Return the answer to any exception. An unexpected one is logged with its traceback, and the client learns nothing
+    of it."""
     code = code_of(error)
     if code == "internal_error":
         log.error(Event.API_FAILED, request_id=request_id, exc_info=error)
     elif isinstance(error, StoreError) and not isinstance(error, StoreOverloaded | StoreClosed):
         log.error(Event.API_STORE_FAILED, request_id=request_id, error=str(error))
     headers = {"Content-Type": "application/problem+json", **_headers(error, code)}
-    answer = web.Response(
-        body=body(code, _detail(error, code), request_id, _members(error)),
-        status=CODES[code][0],
-        headers=headers,
-    )
+    answer = web.Response(body=body(error, request_id), status=CODES[code][0], headers=headers)
     if isinstance(error, web.RequestPayloadError) or (isinstance(error, Refusal) and error.close):
         answer.force_close()
     return answer
 
 
 def _detail(error: BaseException, code: str) -> str:
-    """One sentence for people. Errors of the store and of Python stay inside."""
+    """Return one sentence for people. The text of an error of the store or of Python is not sent."""
     if isinstance(error, StoreOverloaded | StoreClosed):
         return f"{error}; try again shortly"
     if isinstance(error, Invalid):
@@ -129,7 +126,7 @@ def _detail(error: BaseException, code: str) -> str:
     return GENERIC.get(code, CODES[code][1])
 
 
-#: What is told where the exception is none of our own.
+#: Code → detail, where the text of the exception is not sent.
 GENERIC: Mapping[str, str] = {
     "internal_error": "the failure was logged under this requestId",
     "not_found": "there is nothing at this address",
@@ -146,7 +143,7 @@ def _headers(error: BaseException, code: str) -> dict[str, str]:
 
 
 def _members(error: BaseException) -> dict[str, Any]:
-    """The members beyond the common ones (RFC 9457, section 3.2)."""
+    """Return the members beside the common ones (RFC 9457, section 3.2)."""
     if isinstance(error, Invalid):
         return {
             "errors": [{"pointer": p.pointer, "code": p.code, "detail": p.detail} for p in error.problems]

@@ -1,9 +1,8 @@
-"""Limits on requests: a key that asks more often than its quota, and an address that sends too many wrong keys, are
-answered 429 ``rate_limited``.
+"""Limits on requests: a key that sends more requests than its quota, and an address that sends too many wrong keys, get a
+429 ``rate_limited``.
 
-What a key has left is told in ``RateLimit-Policy`` and ``RateLimit`` (draft-ietf-httpapi-ratelimit-headers-10:
-Lists of Structured Fields), when to come back in ``Retry-After``. Counts are kept in memory, by each process for
-itself, and start afresh with it.
+``RateLimit-Policy`` and ``RateLimit`` say what a key has left (draft-ietf-httpapi-ratelimit-headers-10: Lists of Structured
+Fields), ``Retry-After`` when to come back. Each process keeps its counts in memory and starts with empty ones.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from syncd.web.bucket import SECOND, Buckets, Quota, Verdict
 from syncd.web.envelope import KEY_ID
 from syncd.web.problems import Refusal
 
-#: The name of the policy in the header fields.
+#: The name of the policy in the headers.
 POLICY = "key"
 LEFT = web.RequestKey("left", Verdict)
 
 
 class KeyLimit:
-    """``quota`` for each key: a guard for behind the authentication, and a signal that tells."""
+    """``quota`` for each key."""
 
     def __init__(self, quota: Quota, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self._buckets, self._clock = Buckets(quota), clock
         self._policy = policy_field(POLICY, quota)
 
     def spend(self, request: web.Request) -> None:
-        """The guard."""
+        """Spend one request of the key, or raise ``rate_limited`` (a guard that runs after the authentication)."""
         key_id = request.get(KEY_ID)
         if key_id is None:
             return
@@ -40,8 +39,8 @@ class KeyLimit:
             detail = f"a key may send {quota.requests} requests in {quota.window / SECOND:g} seconds"
             raise too_often(detail, left)
 
-    async def tell(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
-        """Every answer to a good key says how much is left, the refusing one too."""
+    async def add_headers(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
+        """Say what the key has left, in every answer to a good key, also in a 429 (a signal, before the answer is sent)."""
         left = request.get(LEFT)
         if left is not None:
             response.headers["RateLimit-Policy"] = self._policy
@@ -49,20 +48,20 @@ class KeyLimit:
 
 
 class FailedKeys:
-    """Counts wrong keys by address. While an address has spent its quota, keys that were not good before
-    are not even looked up."""
+    """Counts wrong keys by address. While an address has spent its quota, its keys are not looked up, except those that
+    were good a moment ago."""
 
     def __init__(self, quota: Quota, clock: Callable[[], int] = time.monotonic_ns) -> None:
         self._buckets, self._clock = Buckets(quota), clock
 
     def check(self, address: str) -> None:
-        """Raises ``rate_limited`` if ``address`` has to wait."""
+        """Raise ``rate_limited`` if ``address`` has to wait."""
         left = self._buckets.look(address, self._clock())
         if not left.allowed:
             raise too_often("too many wrong keys came from this address", left)
 
     def note(self, address: str) -> None:
-        """One more wrong key."""
+        """Count one wrong key."""
         self._buckets.take(address, self._clock())
 
 
@@ -72,10 +71,10 @@ def too_often(detail: str, left: Verdict) -> Refusal:
 
 
 def policy_field(name: str, quota: Quota) -> str:
-    """``RateLimit-Policy``: quota ``q`` and, in whole seconds, window ``w``."""
+    """Return the value of ``RateLimit-Policy``: quota ``q``, window ``w`` in whole seconds."""
     return f'"{name}";q={quota.requests};w={max(1, round(quota.window / SECOND))}'
 
 
 def limit_field(name: str, left: Verdict) -> str:
-    """``RateLimit``: ``r`` requests are left; in ``t`` seconds there will be more."""
+    """Return the value of ``RateLimit``: ``r`` requests are left; in ``t`` seconds there are more."""
     return f'"{name}";r={left.remaining};t={left.wait_seconds}'

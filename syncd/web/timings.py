@@ -1,4 +1,4 @@
-"""How long requests take, counted by method, route and status, for whoever collects metrics."""
+"""How long requests take, by method, route and status, for the metrics."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterator
 from prometheus_client.metrics_core import HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-#: Upper bounds in seconds; one more class is open above.
+#: Upper bounds in seconds; one more bucket has no upper bound.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-#: Methods are the clients' to invent: all others count as one, so that nobody can fill the memory with names.
+#: All other methods count as one, so that a client cannot fill the memory with names that it makes up.
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"))
 OTHER, NO_ROUTE = "other", "none"
 
 
 class RequestTimes(Collector):
-    """A histogram, ``syncd_http_request_seconds``. Counts with a third of what the library's own would cost, since
-    every request does; read by a thread while the event loop counts."""
+    """The histogram ``syncd_http_request_seconds``. Counting takes a third of the time that the library's own histogram
+    takes, because every request counts. One thread may read while the event loop counts."""
 
     def __init__(self) -> None:
         self._series: dict[tuple[str, str, int], tuple[list[int], list[float]]] = {}
 
     def note(self, method: str, route: str | None, status: int, seconds: float) -> None:
-        """One request. ``route`` is a pattern, never a path; None: there is no such address."""
+        """Count one request. ``route`` is a pattern, never a path; None: there is no such address."""
         key = method if method in _METHODS else OTHER, route or NO_ROUTE, status
         series = self._series.get(key)
         if series is None:
@@ -44,7 +44,7 @@ class RequestTimes(Collector):
 
 
 def _buckets(counts: list[int]) -> list[tuple[str, float]]:
-    """As the format has them: each with all that were quicker."""
+    """Return the buckets of the format: each counts all faster requests too."""
     found: list[tuple[str, float]] = []
     reached = 0
     for bound, count in zip((*map(str, BOUNDS), "+Inf"), counts, strict=True):

@@ -378,7 +378,7 @@ def test_check_creates_nothing(cli, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_is_checked_without_a_store_and_none_is_created(installation, make_row):
+def test_a_file_is_checked_without_a_store_and_none_is_made(installation, make_row):
     result = installation.run("feed", "check", "acme", feed_file(installation, "jobs.csv", [make_row("A-1")]))
     assert (result.code, "1 records: 1 would go in" in result.out) == (0, True)
     assert not (installation.base / "var").exists()

@@ -1,25 +1,24 @@
-"""The catalogues by which jobs are sorted: position types, categories, periods, routing types
-(docs/api.md "Catalogues").
+"""The endpoints of position types, categories, salary periods and routing types (docs/api.md "Catalogues").
 
-A list offers what a new job may have. An entry that is retired is not on it, and still found by its id: jobs
-may have it.
+A list has what a new job may have. A retired entry is not in the list, but is found by its id, because jobs may have it.
 """
 
 from __future__ import annotations
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from syncd.api.catalogues import CatalogueResource
 from syncd.api.context import CONTEXT
 from syncd.api.path_ids import path_id
 from syncd.errors import NotFound
-from syncd.web import JSON, Handler, answer
+from syncd.web import JSON, answer
 
 _HEADERS = {"Content-Type": JSON}
 
 
 def list_of(resource: CatalogueResource) -> Handler:
-    """The handler of its list."""
+    """Return the handler of the list."""
 
     async def serve(request: web.Request) -> web.Response:
         return answer(request, request.app[CONTEXT].render.catalogue(resource.catalogue), _HEADERS)
@@ -28,7 +27,7 @@ def list_of(resource: CatalogueResource) -> Handler:
 
 
 def entry_of(resource: CatalogueResource) -> Handler:
-    """The handler of one of its entries."""
+    """Return the handler of one entry."""
 
     async def serve(request: web.Request) -> web.Response:
         found = request.app[CONTEXT].render.catalogue_entry(resource.catalogue, path_id(request, "entry"))

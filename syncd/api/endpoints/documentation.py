@@ -1,8 +1,7 @@
-"""``/docs``: an interactive page over the OpenAPI document, and ``openapi.json`` itself.
+"""``/docs``, an interactive page for the OpenAPI document, and ``openapi.json`` itself.
 
-The viewer (Swagger UI, see NOTICE) lies in the package, so the page works without any network; its
-Content-Security-Policy lets the browser talk to this service alone. No key is needed: nothing here is anybody's
-data.
+The viewer (Swagger UI, see NOTICE) is in the package, so the page needs no network. Its Content-Security-Policy lets the
+browser talk to this service only. No key is needed: there is no data of an employer here.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ FILES: Mapping[str, str] = {
     "docs.js": "text/javascript; charset=utf-8",
     "favicon-32x32.png": "image/png",
 }
-#: Scripts and styles come from here only, the page talks to nobody else, and nothing can frame it.
+#: The page loads scripts and styles from this service only, connects to it only, and cannot be put in a frame.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -34,18 +33,19 @@ _HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
 
 
 async def openapi(request: web.Request) -> web.Response:
+    """Answer the OpenAPI document."""
     return answer(request, request.app[CONTEXT].document, {"Content-Type": JSON})
 
 
 async def page(request: web.Request) -> web.Response:
-    """Addresses in it are relative, so that it works behind a proxy that puts a path before them."""
+    """Answer the page. Its addresses are relative, so that it works behind a proxy that adds a path in front."""
     document = f"{request.app[CONTEXT].settings.base_path}/openapi.json".removeprefix("/")
     html = _content("docs.html").decode().replace("{{document}}", escape(document))
     return answer(request, html.encode(), {**_HEADERS, "Content-Type": "text/html; charset=utf-8"})
 
 
 async def asset(request: web.Request) -> web.Response:
-    """A file of the viewer."""
+    """Answer a file of the viewer."""
     name = request.match_info["file"]
     if name not in FILES:
         raise NotFound("file", name[:50])

@@ -1,7 +1,7 @@
-"""``GET /jobs/{id}/history``: what became of a job, when, and through whom.
+"""``GET /jobs/{id}/history``: the changes of a job.
 
-Every key of the job's employer may see it, also after the job was deleted, for as long as the store keeps past
-values. Nobody else learns that it exists. Of the two application addresses both are told, whichever is in force.
+Every key of the job's employer may read them, also after the job was deleted, for as long as the store keeps past values.
+Both application addresses are shown, not only the one that the routing type uses.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.paging import ListQuery, links, paging
+from syncd.api.paging import ListQuery
 from syncd.api.path_ids import path_id
 from syncd.api.payloads import Renderer, Shape, encode
 from syncd.domain import CHANGEABLE, ActorKind, Employer, Job
@@ -23,7 +23,7 @@ PARAMETERS = frozenset({"pageSize", "page"})
 
 
 async def list_history(request: web.Request) -> web.Response:
-    """Newest change first."""
+    """Answer a page of changes, newest first."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     job_id = path_id(request, "job")
     query = ListQuery.parse(request.rel_url.raw_query_string, PARAMETERS)
@@ -33,13 +33,14 @@ async def list_history(request: web.Request) -> web.Response:
     )
     if not total:
         raise NotFound("job", job_id)
+    paging, links = query.paging(total, address)
     data = [history_entry(step, context.render, employer) for step in steps]
-    body = encode({"data": data, "paging": paging(query, total, address)})
-    return web.Response(body=body, headers={"Content-Type": JSON, **links(query, total, address)})
+    body = encode({"data": data, "paging": paging})
+    return web.Response(body=body, headers={"Content-Type": JSON, **links})
 
 
 def history_entry(step: history.Step, render: Renderer, employer: Employer) -> Shape:
-    """One entry as it is answered."""
+    """Return one change as it is answered."""
     entry = step.entry
     return {
         "id": entry.id,
@@ -51,14 +52,15 @@ def history_entry(step: history.Step, render: Renderer, employer: Employer) -> S
 
 
 def _who(step: history.Step) -> Shape:
-    """A run is named by its number, whoever approved it; the service and the operator have no number."""
+    """Return who made the change. A run keeps its id when an operator has approved it. The service and the operator
+    have no id."""
     actor = step.entry.actor
     number = step.entry.run_id if actor.kind is ActorKind.RUN else actor.id
     return {"kind": actor.kind.value, "id": number, "label": step.by}
 
 
 def _changes(step: history.Step, render: Renderer, employer: Employer) -> list[Shape]:
-    """The fields that differ; of a new or a deleted job those that it has."""
+    """Return the fields that differ; of a new or a deleted job all that have a value."""
     before, after = _values(step.before, render, employer), _values(step.after, render, employer)
     return [
         {"field": name, "before": before.get(name), "after": after.get(name)}

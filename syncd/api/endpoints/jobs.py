@@ -1,4 +1,4 @@
-"""One function for each endpoint (docs/specification.md 4): parse, check, one store call, render."""
+"""The endpoints of jobs (docs/specification.md 4), one function each: parse, check, one call of the store, render."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from aiohttp import web
 
 from syncd.api import idempotency
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.paging import ListQuery, links, paging
+from syncd.api.jsonld import JSON_LD
+from syncd.api.paging import ListQuery
 from syncd.api.path_ids import path_id
 from syncd.domain import Job, JobInput, check_body, check_reference
 from syncd.errors import NotFound
 from syncd.store import Tx, jobs, upsert
-from syncd.web import JSON, JSON_LD, UNCONDITIONAL, answer, conditions_of, read_object, tag_of, wants_json_ld
+from syncd.web import JSON, UNCONDITIONAL, answer, conditions_of, prefers, read_object, tag_of
 
 T = TypeVar("T")
 
@@ -24,10 +25,10 @@ _JSON_LD = {"Content-Type": JSON_LD, "Vary": "Accept"}
 
 
 async def get_job(request: web.Request) -> web.Response:
-    """Answer one job (docs/specification.md 4.1). A read by key is quicker on this thread than the way to another."""
+    """Answer one job (docs/specification.md 4.1). A read by key takes less time than the way to another thread."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     job_id = path_id(request, "job")
-    if wants_json_ld(request):
+    if prefers(request, JSON_LD, JSON):
         job = _found(context.store.look_up(lambda tx: jobs.get(tx, employer.id, job_id)), job_id)
         return answer(request, context.json_ld.job(job, employer), _JSON_LD)
     shown = _found(context.store.look_up(lambda tx: jobs.shown(tx, employer.id, job_id)), job_id)
@@ -41,8 +42,8 @@ def _found(job: T | None, job_id: int) -> T:
 
 
 async def list_jobs(request: web.Request) -> web.Response:
-    """Answer a page of job headers (docs/specification.md 4.7). The first pages of a list take microseconds;
-    a search, or a page far behind, leaves this thread free."""
+    """Answer a page of job headers (docs/specification.md 4.7). The first pages of a list take microseconds; a search
+    and a later page are read in another thread."""
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     query, address = ListQuery.parse(request.rel_url.raw_query_string), _address(request)
 
@@ -53,40 +54,29 @@ async def list_jobs(request: web.Request) -> web.Response:
 
     store = context.store
     total, found = store.look_up(look) if query.quick else await store.read_async(look)
-    body = context.render.page(found, employer, paging(query, total, address))
-    return web.Response(body=body, headers={**_JSON, **links(query, total, address)})
+    paging, links = query.paging(total, address)
+    return web.Response(body=context.render.page(found, employer, paging), headers={**_JSON, **links})
 
 
 async def create_job(request: web.Request) -> web.Response:
     """Create a job (docs/specification.md 4.2)."""
-    address, name = _address(request), idempotency.name_of(request)
-    conditions, who = conditions_of(request), request[PRINCIPAL]
-    body = await read_object(request, request.app[CONTEXT].settings)
-    if name is not None:
-        with idempotency.once(request, name, body) as (this, before):
-            return before if before is not None else await _create_once(request, body, address, this)
-    sent = _new(request, body)
-    conditions.allow_write(None)
-    job = await _write(request, lambda tx: upsert.create(tx, who.employer.id, sent, who.actor))
-    return _created(request, job, address)
-
-
-async def _create_once(
-    request: web.Request, body: dict[str, object], address: str, this: idempotency.Once
-) -> web.Response:
-    """Create, and keep the answer with what it answers."""
     context, who = request.app[CONTEXT], request[PRINCIPAL]
-    sent = _new(request, body)
-    conditions_of(request).allow_write(None)
+    address, name, conditions = _address(request), idempotency.name_of(request), conditions_of(request)
+    body = await read_object(request, context.settings)
+    with idempotency.once(request, name, body) as (keep, before):
+        if before is not None:
+            return before
+        sent = check_body(body, context.catalogue, creating=context.store.now())
+        conditions.allow_write(None)
 
-    def work(tx: Tx) -> tuple[bytes, dict[str, str]]:
-        job = upsert.create(tx, who.employer.id, sent, who.actor)
-        shown = context.render.job(job, who.employer)
-        headers = {**_JSON, "ETag": tag_of(shown), "Location": f"{address}/{job.id}"}
-        this.keep(tx, 201, headers, shown)
-        return shown, headers
+        def work(tx: Tx) -> tuple[bytes, dict[str, str]]:
+            job = upsert.create(tx, who.employer.id, sent, who.actor)
+            shown = context.render.job(job, who.employer)
+            headers = {**_JSON, "ETag": tag_of(shown), "Location": f"{address}/{job.id}"}
+            keep(tx, 201, headers, shown)
+            return shown, headers
 
-    shown, headers = await _write(request, work)
+        shown, headers = await _write(request, work)
     return web.Response(body=shown, status=201, headers=headers)
 
 
@@ -109,7 +99,7 @@ async def put_job_by_reference(request: web.Request) -> web.Response:
     job, created = await _write(
         request, lambda tx: upsert.put(tx, who.employer.id, sent, who.actor, check=check_job)
     )
-    return _created(request, job, address) if created else _job(request, job)
+    return _job(request, job, 201, Location=f"{address}/{job.id}") if created else _job(request, job)
 
 
 async def delete_job(request: web.Request) -> web.Response:
@@ -122,9 +112,8 @@ async def delete_job(request: web.Request) -> web.Response:
 
 async def delete_job_by_reference(request: web.Request) -> web.Response:
     """Delete the job with a referenceId (docs/specification.md 4.6)."""
-    context, who = request.app[CONTEXT], request[PRINCIPAL]
-    check_job = _precondition(request)
-    reference = check_reference(await read_object(request, context.settings))
+    who, check_job = request[PRINCIPAL], _precondition(request)
+    reference = check_reference(await read_object(request, request.app[CONTEXT].settings))
     await _write(
         request,
         lambda tx: upsert.delete_reference(tx, who.employer.id, reference, who.actor, check=check_job),
@@ -135,21 +124,14 @@ async def delete_job_by_reference(request: web.Request) -> web.Response:
 async def _sent(
     request: web.Request, *, by_reference: bool = False, addressed: int | None = None
 ) -> JobInput:
-    """The checked body of an update: every fault that can be known without the job, at once."""
-    body = await read_object(request, request.app[CONTEXT].settings)
-    return check_body(
-        body, request.app[CONTEXT].catalogue, reference_required=by_reference, addressed=addressed
-    )
-
-
-def _new(request: web.Request, body: dict[str, object]) -> JobInput:
-    """The checked body of a job that is to be made: what it lacks is told with every other fault of it."""
+    """Return the checked body of an update. Raises Invalid with every fault that shows without the job."""
     context = request.app[CONTEXT]
-    return check_body(body, context.catalogue, creating=context.store.now())
+    body = await read_object(request, context.settings)
+    return check_body(body, context.catalogue, reference_required=by_reference, addressed=addressed)
 
 
 def _precondition(request: web.Request) -> Callable[[Job | None], None]:
-    """What a write asks of the job as it is when the write is done: If-Match and If-None-Match."""
+    """Return the check of If-Match and If-None-Match, which runs in the transaction of the write."""
     conditions = conditions_of(request)
     if conditions is UNCONDITIONAL:
         return upsert.no_check
@@ -165,16 +147,11 @@ async def _write(request: web.Request, work: Callable[[Tx], T]) -> T:
     return await request.app[CONTEXT].store.write_async(work)
 
 
-def _job(request: web.Request, job: Job, status: int = 200, headers: dict[str, str] = _JSON) -> web.Response:
+def _job(request: web.Request, job: Job, status: int = 200, **headers: str) -> web.Response:
     body = request.app[CONTEXT].render.job(job, request[PRINCIPAL].employer)
-    return web.Response(body=body, status=status, headers={**headers, "ETag": tag_of(body)})
+    return web.Response(body=body, status=status, headers={**_JSON, **headers, "ETag": tag_of(body)})
 
 
 def _address(request: web.Request) -> str:
-    """The address of the list. Asked for before anything is written: a request that cannot be answered
-    changes nothing."""
+    """Return the address of the list of jobs. It is made before anything is written: it may raise ``malformed_request``."""
     return request.app[CONTEXT].addresses.of(request, "/jobs")
-
-
-def _created(request: web.Request, job: Job, address: str) -> web.Response:
-    return _job(request, job, 201, {**_JSON, "Location": f"{address}/{job.id}"})

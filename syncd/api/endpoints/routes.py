@@ -1,17 +1,18 @@
-"""Which address takes which method: one table, from which routing, 405, Allow and OPTIONS all follow."""
+"""The table of the addresses and their methods."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from syncd.api.catalogues import CATALOGUES
 from syncd.api.context import CONTEXT
 from syncd.api.endpoints import catalogues, documentation, job_history, jobs, locations, problem_pages
-from syncd.web import Handler, add_endpoint, add_nothing_else
+from syncd.web import add_endpoint, add_not_found
 
-#: Path under the base → method → handler. HEAD follows from GET, OPTIONS from the row.
+#: Path under the base path → method → handler. HEAD, OPTIONS, Allow and 405 follow from these.
 ROUTES: Mapping[str, Mapping[str, Handler]] = {
     "/jobs/{id}": {
         "GET": jobs.get_job,
@@ -34,16 +35,15 @@ ROUTES: Mapping[str, Mapping[str, Handler]] = {
 
 
 def add_routes(app: web.Application, base_path: str) -> None:
-    """Serve the pages of documentation, the whole table under ``base_path``, and an answer at every other address."""
+    """Serve the pages of documentation, the table under ``base_path``, and a 404 at every other address."""
     _add_documentation(app, base_path)
     for path, methods in ROUTES.items():
         add_endpoint(app, base_path + path, methods)
-    add_nothing_else(app, f"{base_path}/openapi.json")
+    add_not_found(app, f"{base_path}/openapi.json")
 
 
 def _add_documentation(app: web.Application, base_path: str) -> None:
-    """Serve the page at ``/docs``, and those to which the ``type`` of a problem leads. They and the document that
-    ``/docs`` shows need no key."""
+    """Serve ``/docs`` and the pages that the ``type`` of a problem names. They need no key, nor does the document."""
     add_endpoint(app, "/docs", {"GET": documentation.page})
     add_endpoint(app, "/docs/{file}", {"GET": documentation.asset})
     add_endpoint(app, "/problems/{code}", {"GET": problem_pages.page})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from syncd.api.openapi.schemas import STATUS, Schema, listed, number, ref
+from syncd.api.openapi.schemas import STATUS, Schema, listed, nullable, number, ref
 from syncd.domain import (
     ADDRESSES,
     AMOUNT_BELOW,
@@ -189,7 +189,7 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogue], Schema]] = {
     FieldKind.EMAIL: lambda field, _: _optional(field, filled, format="email"),
     FieldKind.URL: lambda field, _: _optional(field, _web, format="uri"),
     FieldKind.HTML: lambda _field, _: _html(),
-    FieldKind.NUMBER: lambda field, _: number(field),
+    FieldKind.NUMBER: lambda field, _: nullable(number(field)) if field.nullable else number(field),
     FieldKind.AMOUNT: lambda _field, _: _amount(),
     FieldKind.FLAG: lambda _field, _: {"type": ["boolean", "null"], "default": False},
     FieldKind.DATE: lambda field, _: _date(field),

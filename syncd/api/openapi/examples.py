@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from syncd.api.catalogues import CATALOGUES
 from syncd.api.endpoints import history_entry
 from syncd.api.jsonld import JsonLd
-from syncd.api.paging import ListQuery, paging
+from syncd.api.paging import ListQuery
 from syncd.api.payloads import Renderer
 from syncd.domain import (
     Actor,
@@ -101,15 +101,10 @@ _ERRORS: Mapping[str, Exception] = {
 
 
 def error(code: str) -> Any:
-    """A problem with this code."""
-    found = _ERRORS.get(code)
-    if found is None:
-        return msgspec.json.decode(
-            problems.body(code, problems.GENERIC.get(code, problems.CODES[code][1]), _REQUEST_ID)
-        )
-    body = problems.render(found, _REQUEST_ID).body
-    assert isinstance(body, bytes)
-    return msgspec.json.decode(body)
+    """Return a problem with this code."""
+    title = problems.CODES[code][1]
+    found = _ERRORS.get(code) or Refusal(code, problems.GENERIC.get(code, title))
+    return _plain(problems.body(found, _REQUEST_ID))
 
 
 def answers(catalogue: Catalogue) -> dict[str, Any]:
@@ -145,7 +140,7 @@ def _plain(body: bytes) -> Any:
 
 
 def _paging(path: str, total: int) -> dict[str, object]:
-    return paging(ListQuery(), total, _ADDRESS + path)
+    return ListQuery().paging(total, _ADDRESS + path)[0]
 
 
 def _steps() -> list[history.Step]:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from syncd.api.catalogues import CATALOGUES, CatalogueResource
-from syncd.web import JSON, JSON_LD
+from syncd.api.jsonld import JSON_LD
+from syncd.web import JSON
 
 _LIST = ("Link",)
 _TAGGED = ("ETag",)

@@ -135,9 +135,7 @@ def _entries(catalogue: Catalogue) -> dict[str, Schema]:
 
 def number(field: JobField) -> Schema:
     """A whole number."""
-    bounds = {"minimum": field.least, "maximum": field.most}
-    whole_number = {"type": "integer", **{name: at for name, at in bounds.items() if at is not None}}
-    return nullable(whole_number) if field.nullable else whole_number
+    return {"type": "integer", "minimum": field.least, "maximum": field.most}
 
 
 def _text(field: JobField) -> Schema:

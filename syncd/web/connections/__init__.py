@@ -1,4 +1,4 @@
-"""What is under an application: the server, its connections and their limits."""
+"""The server under an application, its connections and their limits."""
 
 from syncd.web.connections.server import STOPPING, make_runner, retire
 

@@ -1,4 +1,4 @@
-"""How many connections are open, in all and from each address, and whether one more may come in. No I/O."""
+"""The limit on open connections, in all and from each address. No I/O."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 
 
 class ConnectionLimit:
-    """``total`` connections at once, ``each`` of them from one address; 0: as many as come. The address ""
+    """At most ``total`` connections at once, and at most ``each`` of them from one address; 0: no limit. The address ""
     (a proxy, a Unix socket) counts in the total only."""
 
     def __init__(self, total: int, each: int) -> None:
@@ -15,7 +15,7 @@ class ConnectionLimit:
         self._by_address: Counter[str] = Counter()
 
     def enter(self, address: str) -> str:
-        """Count one more. Answers why it cannot stay, "" if it can; it counts until ``leave`` in any case."""
+        """Count one more connection. Return why it has to be refused, or "". It counts until ``leave`` in both cases."""
         self._open += 1
         if address:
             self._by_address[address] += 1

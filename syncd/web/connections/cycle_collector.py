@@ -1,8 +1,9 @@
-"""Memory that connections leave behind which are lost while they are answered.
+"""Memory that lost connections leave behind.
 
-Frames, tracebacks and asyncio's transport refer to each other in a circle: little, and what the answer itself took is given
-back at once. But the circles lie scattered where it was, so that the next answer finds no room there, and the process grows by
-as much as each client refused to read. The collector counts objects, not bytes: left to itself it comes gigabytes too late.
+When a client is lost while it is sent an answer, frames, tracebacks and asyncio's transport are left in reference cycles.
+The cycles are small, but they lie scattered in the memory of that answer, so the next answer does not fit there, and the
+process grows with each client that does not read. Python's garbage collector counts objects, not bytes: it would run
+gigabytes too late.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ from __future__ import annotations
 import asyncio
 import gc
 
-#: Lost connections after which the collector is called; it takes some tens of milliseconds.
+#: Lost connections after which the garbage collector runs, which takes some tens of milliseconds.
 EVERY = 50
-#: Seconds until the handlers of the last of them have ended.
+#: Seconds to wait for the handlers of the last of them to end.
 SOON = 0.1
 
 
 class CycleCollector:
-    """Counts such connections, and has the collector called. Lives on the event loop's thread."""
+    """Counts the connections that are lost while they are answered, and runs the garbage collector. For the thread of
+    the event loop."""
 
     def __init__(self) -> None:
         self._lost = 0

@@ -1,4 +1,4 @@
-"""A time by which something has to happen."""
+"""The time by which something has to happen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Deadline:
         return self._timer is not None
 
     def start(self) -> None:
-        """Start, or start again: all the seconds are left."""
+        """Start, or start again from now."""
         self.stop()
         self._timer = self._loop.call_later(self._seconds, self._miss)
 

@@ -1,4 +1,4 @@
-"""Rules for the heads of requests that aiohttp's parser does not have: their whole size, versions, transfer codings."""
+"""Rules for the heads of requests that aiohttp's parser lacks: the size of the whole head, versions, transfer codings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def line_limits(limits: ServerLimits) -> str:
 
 
 def replace_refused(messages: Messages, limits: ServerLimits, *, measure: bool) -> None:
-    """Replace the requests that are turned down by what aiohttp answers with an error. ``measure``: heads may be too
+    """Replace each refused request in ``messages`` by an error, which aiohttp answers. ``measure``: the heads may be too
     long."""
     for place, (message, _) in enumerate(messages):
         if isinstance(message, ErrorMessage):
@@ -30,7 +30,7 @@ def replace_refused(messages: Messages, limits: ServerLimits, *, measure: bool) 
         if measure and _size(message) > limits.max_head:
             fault = ErrorMessage(400, LineTooLong(b"", limits.max_head), head_limit(limits))
         elif message.version is HttpVersion11 and not message.chunked:
-            continue  # as nearly all are
+            continue  # nearly every request
         elif why := _framing_fault(message):
             fault = ErrorMessage(400, BadHttpMessage(why), why)
         else:
@@ -39,15 +39,14 @@ def replace_refused(messages: Messages, limits: ServerLimits, *, measure: bool) 
 
 
 def _size(message: RawRequestMessage) -> int:
-    """Bytes, as the request was most likely written: with a space behind each colon."""
+    """Return the size in bytes, as the head was most likely written: with a space behind each colon."""
     lines = sum(len(name) + len(value) + 4 for name, value in message.raw_headers)
     return len(f"{message.method} {message.path} HTTP/1.1\r\n".encode("utf-8", "surrogateescape")) + lines + 2
 
 
 def _framing_fault(message: RawRequestMessage) -> str:
-    """Why a request that the parser lets pass is turned down, "" if it is not: another version than 1.0 and 1.1, or a
-    transfer coding beside ``chunked`` or in 1.0, which two servers may read in two ways (RFC 9112, sections 2.3 and
-    6.1)."""
+    """Return why a request that the parser accepts is refused, or "": another version than 1.0 and 1.1, or a transfer
+    coding beside ``chunked`` or in 1.0, which two servers can read in two ways (RFC 9112, sections 2.3 and 6.1)."""
     if message.version not in (HttpVersion10, HttpVersion11):
         return UNKNOWN_VERSION
     if not message.chunked:

@@ -1,4 +1,4 @@
-"""Answers that no handler gives: to what never becomes a request, and to what aiohttp itself cannot answer."""
+"""The answers to what never becomes a request: a head that is refused, a connection too many, a failure of aiohttp."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from syncd.web.problems import Refusal
 
 log = structlog.get_logger()
 
-#: What aiohttp says, without an exception of its own.
+#: Messages of aiohttp that come without an exception of their own.
 _TOO_MANY_HEADERS = "Too many headers received"
 _HTTP_2 = "Pause on PRI/Upgrade"
-#: Said in the place of aiohttp's words, which quote the client or name its own parts.
+#: Replaces aiohttp's messages that quote the client or name parts of aiohttp.
 _UNREADABLE = {
     InvalidURLError: "the request line names no address that can be read",
     BadStatusLine: "the request line has to be METHOD, address and HTTP/1.1, ended by CR and LF",
@@ -26,7 +26,7 @@ _UNREADABLE = {
 
 
 def refusal(code: str, detail: str) -> bytes:
-    """Return a whole answer, after which the connection is closed."""
+    """Return the bytes of an answer after which the connection is closed."""
     answer = _answer(Refusal(code, detail))
     answer.headers["Connection"] = "close"
     body = answer.body
@@ -69,6 +69,6 @@ def _answer(error: BaseException) -> web.Response:
 
 
 def _fault(error: BaseException | None, message: str | None) -> str:
-    """aiohttp's words without the bytes that it quotes on the lines after them."""
+    """Return aiohttp's message without the bytes that it quotes on further lines."""
     words = (message or "it could not be parsed").strip().splitlines()[0].rstrip(": ")
     return UNKNOWN_VERSION if words == _HTTP_2 else _UNREADABLE.get(type(error), words)

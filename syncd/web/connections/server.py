@@ -1,4 +1,4 @@
-"""The server under the application: makes connections, lets in as many as the limits allow, and stops in order."""
+"""The server under an application: makes its connections, and stops."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from syncd.web.connections.cycle_collector import CycleCollector
 from syncd.web.limits import ServerLimits
 from syncd.web.peers import Proxies, neighbourhood_of
 
-#: Set once nothing more is begun.
+#: Set when the server stops: no further request is begun.
 STOPPING = web.AppKey("stopping", asyncio.Event)
-#: Seconds for which the rest of a refused body is read and thrown away, so that its sender gets to see the
-#: answer.
+#: Seconds for which the rest of a refused body is read and dropped, so that the client sees the answer.
 LINGER = 2.0
-#: Seconds in which a stopping server still answers, so that a request on its way does not meet a closed door.
+#: Seconds for which a stopping server still answers, so that a request on its way gets an answer.
 FAREWELL = 0.25
 
 
 def make_runner(app: web.Application, limits: ServerLimits, **options: Any) -> web.AppRunner:
-    """Return a runner with these limits and no access log. A client that goes away does not cancel its handler: a write
-    that was begun is finished. ``options`` are aiohttp's, ``shutdown_timeout`` among them."""
+    """Return a runner with these limits and without an access log. A client that goes away does not cancel its handler:
+    a write that has begun is finished. ``options`` are those of aiohttp, such as ``shutdown_timeout``."""
     connect = partial(
         Connection,
         limits=limits,
@@ -41,21 +40,21 @@ def make_runner(app: web.Application, limits: ServerLimits, **options: Any) -> w
         "max_field_size": limits.max_line,
         "max_headers": limits.max_headers,
         "lingering_time": LINGER,
-        "auto_decompress": False,  # the reader of a body does it: strictly, and within its limit
+        "auto_decompress": False,  # ``body`` does it, strictly and within its limit
     }
     return ConnectionRunner(app, connect, **{**usual, **options})
 
 
 def _counted_as(proxies: Proxies, peer: object) -> str:
-    """For whom a connection counts; "" for a proxy, whose connections are those of many."""
+    """Return the address that a connection counts for; "" for a proxy, whose connections are those of many clients."""
     remote = str(peer[0]) if isinstance(peer, tuple) else ""
     return "" if proxies.trusts(remote) else neighbourhood_of(remote)
 
 
 async def retire(runner: web.AppRunner) -> None:
-    """Stop in order: take no new connection, answer what still comes on the open ones with ``shutting_down``, finish
-    what is in flight (within the runner's ``shutdown_timeout``), hang up. Of an application without ``STOPPING``
-    nothing is asked but to finish."""
+    """Stop the server: accept no connection, answer further requests on open connections with ``shutting_down``, finish
+    the requests that have begun (within the runner's ``shutdown_timeout``), close the connections. An application
+    without ``STOPPING`` only finishes its requests."""
     for site in list(runner.sites):
         await site.stop()
     if STOPPING in runner.app:
