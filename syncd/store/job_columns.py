@@ -141,7 +141,7 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Codec]] = {
     ),
     FieldKind.SALARY: lambda _field: Codec(_SALARY, _salary_of, _salary_old, _salary_from),
 }
-#: What is no field, by attribute.
+#: Attributes of Job that are not fields.
 _ARCHIVED: Mapping[str | None, ArchivedBy | None] = {None: None, **{by.value: by for by in ArchivedBy}}
 _CODECS = {
     **{name: Codec((name,)) for name in ("id", "employer_id", "version")},

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, overload
 
 import sqlalchemy as sa
 from msgspec.structs import replace
-from sqlmodel import col
+from sqlmodel import col, select
 
 from syncd.domain import (
     CHANGEABLE,
@@ -43,7 +43,7 @@ _TOUCH = updating(FeedJob.touched, FeedJob.active, where=[FeedJob.job_id])
 _FOLLOW = updating(FeedJob.job_version, where=[FeedJob.job_id], was=[FeedJob.job_version])
 _DISTURB = Statement(
     sa.update(FeedRow)
-    .where(col(FeedRow.id).in_(sa.select(col(FeedJob.feed_id)).where(*matching(FeedJob.job_id))))
+    .where(col(FeedRow.id).in_(select(FeedJob.feed_id).where(*matching(FeedJob.job_id))))
     .values({FeedRow.disturbed: True}),
     order=("job_id",),
 )
@@ -51,7 +51,7 @@ _DELETE = deleting(JobRow.id, JobRow.version)
 
 
 class Inserted(NamedTuple):
-    """What is told of a NewJob that was inserted: attributes as in Job."""
+    """What is known of a NewJob that was inserted; attributes as in Job."""
 
     id: int
     employer_id: int
@@ -77,7 +77,7 @@ def apply(
     tx: Tx, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
 ) -> Sequence[Stored]:
     """Write decisions: the only way to change a job. Returns the jobs as stored, in the order of ``changes`` (of a
-    Delete the job that went, of a NewJob only what is told of it).
+    Delete the job that went, of a NewJob only what is known of it).
 
     Unknown places are added, totals and history kept, versions raised; an ``Unchanged`` writes nothing.
     Raises StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile:
@@ -178,7 +178,7 @@ def _delete(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
 
 
 def _nothing(_tx: Tx, _pairs: _Pairs, _actor: Actor) -> None:
-    """An Unchanged is no write."""
+    """An Unchanged is not written."""
 
 
 _WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
@@ -220,10 +220,10 @@ def _keep_history(
                 who,
                 actor.id,
                 run_id,
-                *told,
+                *entry,
                 _state(change, job),
             )
-            for change, job, told in _told(changes, stored, actor)
+            for change, job, entry in _entries(changes, stored, actor)
         ],
     )
 
@@ -239,10 +239,10 @@ def _version(change: Change | NewJob, job: Stored) -> int:
     return job.version + 1 if isinstance(change, Delete) else job.version
 
 
-def _told(
+def _entries(
     changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor
 ) -> Iterable[tuple[Change | NewJob, Stored, tuple[str, str | None]]]:
-    """Each change with its action and old values; an Unchanged is not told."""
+    """Each change with its action and old values; an Unchanged has no entry."""
     for change, job in zip(changes, stored, strict=True):
         if isinstance(change, (NewJob, Create)):
             yield change, job, ("created", None)

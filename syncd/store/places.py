@@ -13,7 +13,8 @@ from itertools import product
 
 import sqlalchemy as sa
 from msgspec.structs import replace
-from sqlmodel import col
+from sqlalchemy import bindparam
+from sqlmodel import col, select
 
 from syncd.domain import JobInput, Location, Place, fold
 from syncd.store.statement import Statement, TextContains, inserting, matching
@@ -45,14 +46,14 @@ def _location(row: tuple[int, str, str | None]) -> Location:
 
 
 _shipped_only = col(PlaceRow.employer_id).is_(None)
-_SELECT = sa.select(col(PlaceRow.id), col(PlaceRow.name), col(PlaceRow.province))
+_SELECT = select(PlaceRow.id, PlaceRow.name, col(PlaceRow.province))
 _BEST = _SELECT.where(_shipped_only).order_by(col(PlaceRow.population).desc(), col(PlaceRow.id)).limit(1)
 _SHIPPED = Statement(_BEST.where(*matching(PlaceRow.key, PlaceRow.province)), _location)
 _SHIPPED_ANYWHERE = Statement(_BEST.where(*matching(PlaceRow.key)), _location)
 _ADDED = Statement(
     _SELECT.where(
         *matching(PlaceRow.key, PlaceRow.employer_id),
-        sa.func.coalesce(col(PlaceRow.province), "") == sa.bindparam("province"),
+        sa.func.coalesce(col(PlaceRow.province), "") == bindparam("province"),
     ),
     _location,
 )
@@ -177,19 +178,17 @@ def page(
 
 @cache
 def _pages(parts: int) -> tuple[Statement[tuple[int]], Statement[Location]]:
-    """Return the count and the page of the places whose key contains one of so many parts."""
+    """Return the count and the page of the places whose key contains one of a number of parts."""
     where = [_visible]
     if parts:
-        where.append(
-            sa.or_(*(TextContains(col(PlaceRow.key), sa.bindparam(f"part_{n}")) for n in range(parts)))
-        )
+        where.append(sa.or_(*(TextContains(col(PlaceRow.key), bindparam(f"part_{n}")) for n in range(parts))))
     order = (
         sa.func.length(col(PlaceRow.name)),
         col(PlaceRow.name),
         col(PlaceRow.population).desc(),
         col(PlaceRow.id),
     )
-    page = _SELECT.where(*where).order_by(*order).limit(sa.bindparam("limit")).offset(sa.bindparam("skip"))
+    page = _SELECT.where(*where).order_by(*order).limit(bindparam("limit")).offset(bindparam("skip"))
     return Statement(sa.select(sa.func.count()).select_from(PlaceRow).where(*where)), Statement(
         page, _location
     )

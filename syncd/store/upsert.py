@@ -22,10 +22,10 @@ from syncd.domain import (
     decide,
     other_job,
 )
-from syncd.errors import DuplicateReference, Invalid, NotFound, Problem
+from syncd.errors import DuplicateReference, Invalid, Problem
 from syncd.store import jobs, places
 from syncd.store.job_writer import apply
-from syncd.store.tx import Tx
+from syncd.store.tx import Tx, existing
 
 Check = Callable[[Job | None], None]
 
@@ -61,27 +61,21 @@ def update(
     """Change the fields sent. Raises NotFound, Invalid (also for the id of another job), IllegalTransition,
     DuplicateReference."""
     _same_job(sent, job_id)
-    current = _existing(jobs.get(tx, employer_id, job_id), job_id)
+    current = existing(jobs.get(tx, employer_id, job_id), "job", job_id)
     check(current)
     return _settle(tx, employer_id, current, sent, actor, free=current.reference_id)
 
 
 def delete(tx: Tx, employer_id: int, job_id: int, actor: Actor, *, check: Check = no_check) -> None:
     """Raises NotFound."""
-    _remove(tx, _existing(jobs.get(tx, employer_id, job_id), job_id), actor, check)
+    _remove(tx, existing(jobs.get(tx, employer_id, job_id), "job", job_id), actor, check)
 
 
 def delete_reference(
     tx: Tx, employer_id: int, reference_id: str, actor: Actor, *, check: Check = no_check
 ) -> None:
     """Raises NotFound."""
-    _remove(tx, _existing(jobs.by_reference(tx, employer_id, reference_id), reference_id), actor, check)
-
-
-def _existing(job: Job | None, which: object) -> Job:
-    if job is None:
-        raise NotFound("job", which)
-    return job
+    _remove(tx, existing(jobs.by_reference(tx, employer_id, reference_id), "job", reference_id), actor, check)
 
 
 def _remove(tx: Tx, job: Job, actor: Actor, check: Check) -> None:
