@@ -52,7 +52,7 @@ class Conditions:
         no such job."""
         self._allow(tag)
         if self.none_match is not None and tag is not None and _names_weakly(self.none_match, tag):
-            raise PreconditionFailed("there is such a job already, and If-None-Match asks that there be none")
+            raise PreconditionFailed("there is such a job already, and If-None-Match asks that there is none")
 
     def unchanged(self, tag: str) -> bool:
         """Return whether the client has the representation with this tag. Raises PreconditionFailed for If-Match."""
@@ -65,8 +65,8 @@ class Conditions:
         if tag is None:
             raise PreconditionFailed("there is no such job, and If-Match asks for one")
         if self.match != _ANY and tag() not in self.match:
-            why = "the job has changed since, or the tag is a weak one"
-            raise PreconditionFailed(f"the job's ETag is none of those in If-Match: {why}")
+            why = "the job has changed since, or the tag is weak"
+            raise PreconditionFailed(f"the ETag of the job is not in If-Match: {why}")
 
 
 UNCONDITIONAL = Conditions()

@@ -89,7 +89,7 @@ _ERRORS: Mapping[str, Exception] = {
     "duplicate_reference": DuplicateReference("HC-101", 4711),
     "illegal_transition": IllegalTransition("active", "draft", ("archived",)),
     "precondition_failed": PreconditionFailed(
-        "the job's ETag is none of those in If-Match: the job has changed since, or the tag is a weak one"
+        "the ETag of the job is not in If-Match: the job has changed since, or the tag is weak"
     ),
     "validation_failed": Invalid(
         [
