@@ -34,7 +34,7 @@ def translated(error: BaseException) -> BaseException:
         return StoreBusy(f"the store cannot be used now: {_PASSING[code]} ({cause})")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreError(
-            f"the store is damaged or is no store ({cause}); stop syncd and put a backup in its place"
+            f"the store is damaged or is not a store ({cause}); stop syncd and put a backup in its place"
         )
     return error
 
