@@ -54,7 +54,15 @@ IMPURE = {
     "subprocess",
 }
 #: Packages that other packages use through their face alone, with all that lies in them.
-FACES = ("syncd.config", "syncd.feeds", "syncd.service", "syncd.store", "syncd.sync", "syncd.web")
+FACES = (
+    "syncd.api",
+    "syncd.config",
+    "syncd.feeds",
+    "syncd.service",
+    "syncd.store",
+    "syncd.sync",
+    "syncd.web",
+)
 #: Packages in which no circle is left.
 ACYCLIC = (
     "syncd.api",

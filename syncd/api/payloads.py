@@ -127,11 +127,11 @@ class Renderer:
         return shape
 
     def page(
-        self, jobs: Iterable[Job | jobs.Header], employer: Employer, paging: Mapping[str, object]
+        self, found: Iterable[Job | jobs.Header], employer: Employer, paging: Mapping[str, object]
     ) -> bytes:
         """Return a page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
-        data = [self._header(job) for job in jobs]
+        data = [self._header(job) for job in found]
         for shape in data:
             shape.employer = owner
         return encode({"data": data, "paging": paging})

@@ -17,8 +17,8 @@ from syncd.web import (
 
 
 def make_operator_app(readiness: ReadinessCheck, render: RenderMetrics, token: str) -> web.Application:
-    """``/healthz``, ``/readyz``, ``/metrics`` (which ``render`` makes, for whoever has ``token`` if it is not empty), and
-    for everything else the same refusals as on the API's address."""
+    """Return the application with ``/healthz``, ``/readyz`` and ``/metrics``, which ``render`` makes and which needs
+    ``token`` if that is not empty. Everything else is refused as on the API's address."""
     app = web.Application(middlewares=[envelope()])
     for path, handler in health_of(readiness).items():
         add_endpoint(app, path, {"GET": handler})

@@ -40,7 +40,7 @@ def database_at(url: str) -> Database:
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:
-        raise StoreError(f"{url!r} is not the address of a store; write sqlite:///PATH") from None
+        raise StoreError(f"{url!r} is not a store address; write sqlite:///PATH") from None
     if parsed.get_backend_name() != "sqlite":
         raise StoreError(f"a store on {parsed.get_backend_name()} is not supported; write sqlite:///PATH")
     if not parsed.database or parsed.database == ":memory:":

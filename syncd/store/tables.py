@@ -30,7 +30,7 @@ class Table(SQLModel):
 
 
 class Setting(Table, table=True):
-    """What the store knows about itself: version of the gazetteer, last proof that it can write."""
+    """What the store knows about itself: version of the place data, last proof that it can write."""
 
     name: str = Field(primary_key=True)
     value: str

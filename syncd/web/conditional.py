@@ -16,7 +16,9 @@ from aiohttp import web
 from syncd.errors import PreconditionFailed
 from syncd.web.problems import Refusal
 
-_ITEM = re.compile(r'[ \t]*((?:W/)?"[^"\x00-\x20\x7f]*")?[ \t]*(?:,|\Z)')
+_TAG = re.compile(r'(?:W/)?"[^"\x00-\x20\x7f]*"')
+#: Tags and commas; an element of the list may be empty.
+_LIST = re.compile(rf"(?:[ \t]*+(?:{_TAG.pattern}[ \t]*+)?(?:,|\Z))*+")
 #: How the tag of a compressed answer ends: ours in gzip, those of proxies in the others too.
 _CODING = re.compile(r'-(?:gzip|deflate|br|zstd)"\Z')
 _ANY = ("*",)
@@ -98,22 +100,7 @@ def _tags(request: web.Request, name: str) -> tuple[str, ...] | None:
     text = ",".join(request.headers.getall(name)).strip()
     if text == "*":
         return _ANY
-    tags = tuple(uncoded(tag) for tag in _items(name, text) if tag)
-    if not tags:
-        raise _malformed(name)
+    tags = tuple(uncoded(tag) for tag in _TAG.findall(text))
+    if not tags or not _LIST.fullmatch(text):
+        raise Refusal("invalid_parameter", f'{name} has to be * or entity tags in quotes, such as "6f3a"')
     return tags
-
-
-def _items(name: str, text: str) -> list[str | None]:
-    found, place = [], 0
-    while place < len(text):
-        item = _ITEM.match(text, place)
-        if item is None:
-            raise _malformed(name)
-        found.append(item[1])
-        place = item.end()
-    return found
-
-
-def _malformed(name: str) -> Refusal:
-    return Refusal("invalid_parameter", f'{name} has to be * or entity tags in quotes, such as "6f3a"')

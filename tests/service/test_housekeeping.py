@@ -137,7 +137,7 @@ def test_a_damaged_index_is_rebuilt_and_reported_once(store, logged):
         SearchIndexing(store, lambda: False).tick()
     [reported] = [event for event in logged if event["event"] == "search.damaged"]
     assert reported["log_level"] == "error"
-    assert reported["then"] == "it is made anew"
+    assert reported["then"] == "it is rebuilt"
     assert not store.read(search_index.lacks)
     store.write(lambda tx: tx.execute("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
     [(found,)] = store.read(

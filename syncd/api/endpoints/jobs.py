@@ -72,7 +72,7 @@ async def create_job(request: web.Request) -> web.Response:
         def work(tx: Tx) -> tuple[bytes, dict[str, str]]:
             job = upsert.create(tx, who.employer.id, sent, who.actor)
             shown = context.render.job(job, who.employer)
-            headers = {**_JSON, "ETag": tag_of(shown), "Location": f"{address}/{job.id}"}
+            headers = {**_JSON, "Location": f"{address}/{job.id}", "ETag": tag_of(shown)}
             keep(tx, 201, headers, shown)
             return shown, headers
 

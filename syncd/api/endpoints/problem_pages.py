@@ -30,18 +30,15 @@ EXPLANATIONS: Mapping[str, tuple[str, str]] = {
         "Put right what detail names. Parameters that the service does not know are ignored.",
     ),
     "unauthenticated": (
-        "There is no API-Key header, or its key is unknown, expired or revoked; which of these it is, is not told.",
-        "Send a live key, once. Whoever runs the service gives out new ones.",
+        "There is no API-Key header, or its key is unknown, expired or revoked; the answer does not say which.",
+        "Send a live key, once. The operator of the service gives out new ones.",
     ),
     "not_found": (
-        "There is nothing at this address for this employer: no such job or entry, another employer's job, an id that is no"
+        "There is nothing at this address for this employer: no such job or entry, another employer's job, an id that is not a"
         " plain Int32, or an unknown path.",
         "Check the address. To a DELETE that is repeated it says that the job is gone already.",
     ),
-    "method_not_allowed": (
-        "The address does not take this method.",
-        "Use one of those in the Allow header.",
-    ),
+    "method_not_allowed": ("The address does not take this method.", "Use one of those in the Allow header."),
     "request_timeout": (
         "The request took too long to arrive. Nothing of it was done.",
         "Send it again, on a new connection.",
@@ -89,7 +86,8 @@ EXPLANATIONS: Mapping[str, tuple[str, str]] = {
     ),
     "internal_error": (
         "Something failed inside the service; it is in the service's log under this requestId.",
-        "Tell whoever runs the service the requestId. GET, PUT and DELETE can be sent again, and POST with its Idempotency-Key.",
+        "Send the requestId to the operator of the service."
+        " GET, PUT and DELETE can be sent again, and POST with its Idempotency-Key.",
     ),
     "overloaded": (
         "The service has too much to do, or cannot use its store, for the moment. Nothing of the request was done.",

@@ -14,11 +14,7 @@ from syncd.web import add_endpoint, add_not_found
 
 #: Path under the base path → method → handler. HEAD, OPTIONS, Allow and 405 follow from these.
 ROUTES: Mapping[str, Mapping[str, Handler]] = {
-    "/jobs/{id}": {
-        "GET": jobs.get_job,
-        "PUT": jobs.update_job,
-        "DELETE": jobs.delete_job,
-    },
+    "/jobs/{id}": {"GET": jobs.get_job, "PUT": jobs.update_job, "DELETE": jobs.delete_job},
     "/jobs": {
         "GET": jobs.list_jobs,
         "POST": jobs.create_job,

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from what runs: routes, limits, catalogues, rules, the table of errors."""
+"""The OpenAPI 3.1 document, made from the routes, limits, catalogues, rules and codes of the running service."""
 
 from syncd.api.openapi.document import document
 

@@ -1,7 +1,7 @@
-"""The shapes of bodies that are sent, from the table of fields that judges them.
+"""The schemas of bodies, from the table of fields that the checks use too.
 
-What JSON Schema can say, they say exactly. What it cannot is in words: the HTML rules, what a date is compared
-with, ``maxAmount`` not below ``amount``, and what only the merged job can break.
+Rules that JSON Schema cannot express are in words: the HTML rules, comparisons of dates and amounts, and the rules of the
+merged job.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _CONTROL = r"\u0000-\u001f\u007f-\u009f\ufffe\uffff"
 _CONTROL_IN_TEXT = r"\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff"
 EMPTY = r"^\s*$"
 CLEAN = rf"^[^{_CONTROL_IN_TEXT}]*$"
-#: A letter in the city, and at most one comma.
+#: One comma at most, and a letter on each side.
 _PLACE = r"^[^,]*[^\W\d_][^,]*(,[^,]*[^\W\d_][^,]*)?$"
-#: A text that is there.
+#: A text that is not empty.
 _PRESENT: Schema = {"type": "string", "pattern": r"\S"}
 _IGNORED: Schema = {
     "description": "Read-only: accepted, so that what a GET answered can be sent back, and ignored."
@@ -43,7 +43,7 @@ _IGNORED: Schema = {
 
 
 def bodies(catalogue: Catalogue) -> dict[str, Schema]:
-    """Every shape that the service takes, by name."""
+    """Return every schema of a body, by name."""
     fields = {**_members(FIELDS, catalogue), **dict.fromkeys(READ_ONLY, _IGNORED)}
     fields["id"] = {
         "type": ["integer", "null"],
@@ -100,7 +100,7 @@ def _members(fields: Iterable[JobField], catalogue: Catalogue) -> dict[str, Sche
 
 
 def _described(field: JobField, schema: Schema) -> Schema:
-    """``schema`` with what the field is before what it takes."""
+    """Return ``schema`` with a description that begins with that of the field."""
     said = schema.get("description")
     return {**schema, "description": f"{field.about} {said}" if said else field.about}
 
@@ -109,13 +109,13 @@ def _described(field: JobField, schema: Schema) -> Schema:
 
 
 def filled(limit: int) -> str:
-    """The pattern of a string of 1 to ``limit`` characters, none of them a control, with white space round it: that
-    is trimmed and does not count, which ``maxLength`` cannot say."""
+    """Return the pattern of a string of 1 to ``limit`` characters without control characters. White space around it is
+    trimmed and does not count, which ``maxLength`` cannot express."""
     return rf"^\s*[^\s{_CONTROL}]([^{_CONTROL}]{{0,{limit - 2}}}[^\s{_CONTROL}])?\s*$"
 
 
 def _web(limit: int) -> str:
-    """The same for an http or https address."""
+    """Return the same for an http or https address."""
     return rf"^\s*([Hh][Tt][Tt][Pp]://\S{{1,{limit - 7}}}|[Hh][Tt][Tt][Pp][Ss]://\S{{1,{limit - 8}}})\s*$"
 
 
@@ -134,7 +134,7 @@ def _filled(field: JobField) -> Schema:
 
 
 def _optional(field: JobField, pattern: Callable[[int], str], **more: str) -> Schema:
-    """A text; empty or null: none."""
+    """Return the schema of a text that may be empty or null."""
     limit = _limit(field)
     return {
         "anyOf": [
@@ -153,9 +153,14 @@ def _html() -> Schema:
         "format": "job-description",
         "contentMediaType": "text/html",
         "pattern": CLEAN,
-        "description": f"HTML of {tags}. `a` needs an `href` ({', '.join(HTML_SCHEMES)}) and may have a `target`;"
+        "description": f"Its tags can be {tags}. `a` needs an `href` ({', '.join(HTML_SCHEMES)}) and may have a `target`;"
         " nothing else has attributes.",
     }
+
+
+def _number(field: JobField) -> Schema:
+    schema = number(field.least, field.most)
+    return nullable(schema) if field.nullable else schema
 
 
 def _amount() -> Schema:
@@ -177,7 +182,7 @@ def _date(field: JobField) -> Schema:
 
 
 def _named(field: JobField, catalogue: Catalogue) -> Schema:
-    """An object that names an entry of a catalogue by its id."""
+    """Return the schema of an object that names an entry of a catalogue by its id."""
     name = field.catalogue or ""
     members: dict[str, Schema] = {"id": {"type": "integer", "enum": list(catalogue.entries(name))}}
     members |= dict.fromkeys(SHOWN_MEMBERS[name], _IGNORED)
@@ -189,7 +194,7 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogue], Schema]] = {
     FieldKind.EMAIL: lambda field, _: _optional(field, filled, format="email"),
     FieldKind.URL: lambda field, _: _optional(field, _web, format="uri"),
     FieldKind.HTML: lambda _field, _: _html(),
-    FieldKind.NUMBER: lambda field, _: nullable(number(field)) if field.nullable else number(field),
+    FieldKind.NUMBER: lambda field, _: _number(field),
     FieldKind.AMOUNT: lambda _field, _: _amount(),
     FieldKind.FLAG: lambda _field, _: {"type": ["boolean", "null"], "default": False},
     FieldKind.DATE: lambda field, _: _date(field),
@@ -217,7 +222,7 @@ def _location() -> Schema:
 
 
 def _salary(catalogue: Catalogue) -> Schema:
-    """Either an amount for a period, or commission only: its flag, and nothing else."""
+    """Return the schema of a new salary: an amount for a period, or commission only (the flag, and nothing else)."""
     flags = [member.name for member in SALARY_MEMBERS if member.kind is FieldKind.FLAG]
     others = [member.name for member in SALARY_MEMBERS if member.name not in flags]
     paid = {
@@ -252,7 +257,7 @@ def _if_active() -> Schema:
 
 
 def _if_routed(address: JobField) -> Schema:
-    """The address that a routing type needs."""
+    """Return the rule that a routing type needs its address."""
     chosen = {"type": "object", "required": ["id"], "properties": {"id": {"const": address.routing}}}
     return {
         "if": {"required": ["applicantRoutingType"], "properties": {"applicantRoutingType": chosen}},

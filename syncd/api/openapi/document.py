@@ -1,4 +1,4 @@
-"""Puts the document together."""
+"""The OpenAPI document, put together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from syncd.domain import Catalogue
 from syncd.web import CODES
 
 PROBLEM = "application/problem+json"
-#: Codes that only some operations can have: those that some operation names, and those of no operation at all.
+#: Codes that only some operations can have, and codes of no operation.
 _NAMED = frozenset(code for operation in OPERATIONS.values() for code in operation.codes)
 _ELSEWHERE = frozenset({"method_not_allowed", "unauthenticated"})
 COMMON = tuple(code for code in CODES if code not in _NAMED | _ELSEWHERE)
@@ -24,23 +24,23 @@ COMMON = tuple(code for code in CODES if code not in _NAMED | _ELSEWHERE)
 _INTRODUCTION = """\
 Job postings of the employer whose key is sent in `API-Key`.
 
-* A client that cannot send `PUT` or `DELETE` sends `POST` with `X-HTTP-Method-Override: PUT` (or `DELETE`): such a
-  request is what the header says, in every respect.
-* `HEAD` works wherever `GET` does, `OPTIONS` answers `Allow`. Another method is `405`, an address that is not here `404`.
+* A client that cannot send `PUT` or `DELETE` sends `POST` with `X-HTTP-Method-Override: PUT` (or `DELETE`): the request
+  then has the method of the header.
+* `HEAD` works wherever `GET` does, `OPTIONS` answers `Allow`. Another method gets a `405`, another address a `404`.
 * Bodies are JSON (`Content-Type` starts with `application/json`), may be sent with `Content-Encoding: gzip` or `deflate`,
-  and are strict: an unknown or repeated member is refused. All faults of a body are told in one answer.
+  and are strict: an unknown or repeated member is refused. One answer lists all faults of a body.
 * Every error is `application/problem+json` (RFC 9457) with a stable `code`.
 """
 _TAGS = {
     "jobs": "Job postings of the employer.",
     "catalogues": "What a job may have.",
-    "about": "The service itself.",
+    "about": "The API itself.",
 }
 
 
 def document(settings: Api, catalogue: Catalogue, routes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
-    """The document for ``routes`` (path under the base → methods). Raises LookupError if operations and routes are
-    not the same."""
+    """Return the document for ``routes`` (path under the base path → methods). Raises LookupError if ``OPERATIONS`` has
+    other ones."""
     wanted = {(method, path) for path, methods in routes.items() for method in methods}
     if wanted != set(OPERATIONS):
         raise LookupError(f"routes and operations differ: {sorted(wanted ^ set(OPERATIONS))}")
@@ -69,17 +69,12 @@ def document(settings: Api, catalogue: Catalogue, routes: Mapping[str, Iterable[
 
 
 def _head() -> dict[str, Any]:
-    info = {
-        "title": "Job Posting Service",
-        "version": "1.1",
-        "description": _INTRODUCTION,
-        "x-syncd": __version__,
-    }
-    return {"openapi": "3.1.0", "info": info}
+    info = {"title": "Job Posting Service", "version": "1.1", "description": _INTRODUCTION}
+    return {"openapi": "3.1.0", "info": {**info, "x-syncd": __version__}}
 
 
 def _operation(operation: Operation, own: tuple[str, ...], shown: Mapping[str, Any]) -> Schema:
-    """``own``: the parameters of its path. They stand here because viewers do not all look them up there."""
+    """``own``: the parameters of the path, which are repeated here because some viewers do not look for them there."""
     codes = [*COMMON, *operation.codes, *([] if operation.open else ["unauthenticated"])]
     found: Schema = {
         "operationId": operation.id,
@@ -111,7 +106,7 @@ def _answer(answer: Answer, shown: Mapping[str, Any]) -> Schema:
     return found
 
 
-#: What can be asked next of a job that was answered.
+#: The operations that can follow on a job that was answered.
 _FOLLOWING = ("getJob", "updateJob", "deleteJob", "listJobHistory")
 
 
@@ -120,7 +115,7 @@ def _link(operation: str) -> Schema:
 
 
 def _error(status: int, codes: list[str]) -> Schema:
-    """One error status of an operation, with an example of each code that it can have."""
+    """Return one error status of an operation, with an example of each of its codes."""
     narrowed = {"code": {"enum": codes}, "status": {"const": status}}
     content = {
         "schema": {"allOf": [ref("Problem"), {"properties": narrowed}]},
@@ -134,7 +129,7 @@ def _error(status: int, codes: list[str]) -> Schema:
 
 
 def _headers(names: Iterable[str]) -> Schema:
-    """References to shared headers; those that always come are required."""
+    """Return the headers of an answer; those that are always there are required."""
     shared = headers()
     return {name: {**shared[name], "required": name not in OPTIONAL_HEADERS} for name in (*ALWAYS, *names)}
 

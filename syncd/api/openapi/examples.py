@@ -1,4 +1,4 @@
-"""Examples, made by the code that makes the real answers, so that they cannot go stale."""
+"""Examples, made by the code that makes the real answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _JOB = Job(
     version=1,
 )
 
-#: A body for each shape that the service takes.
+#: An example of each schema of a body.
 BODIES: Mapping[str, Any] = {
     "JobCreate": {
         "referenceId": "HC-101",
@@ -78,7 +78,7 @@ BODIES: Mapping[str, Any] = {
     "JobReference": {"referenceId": "HC-101"},
 }
 
-#: Code → what brings it about; any other is shown with its title.
+#: Code → an error with it. The example of any other code has its title.
 _ERRORS: Mapping[str, Exception] = {
     "malformed_json": Refusal("malformed_json", "line 3, column 12: Expecting ',' delimiter"),
     "malformed_request": Refusal("malformed_request", "the Host header names no host"),
@@ -108,7 +108,7 @@ def error(code: str) -> Any:
 
 
 def answers(catalogue: Catalogue) -> dict[str, Any]:
-    """An example of each shape that the service answers with, by the name of its schema."""
+    """Return an example of each schema of an answer, by its name."""
     render = Renderer(catalogue)
     return {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
@@ -144,7 +144,7 @@ def _paging(path: str, total: int) -> dict[str, object]:
 
 
 def _steps() -> list[history.Step]:
-    """A retitled job."""
+    """Return the steps of a job that got another title."""
     first = replace(_JOB, title="Nurse")
     key, run = Actor(ActorKind.KEY, 3), Actor(ActorKind.RUN, 42)
     changed = history.Entry(

@@ -1,6 +1,6 @@
-"""What can be asked for: one entry for each method of each route, in words and names of schemas.
+"""The operations of the API: one entry for each method of each route, in words and names of schemas.
 
-``document`` refuses to be built if a route has no entry here or an entry no route.
+``document`` raises LookupError if a route has no entry here, or an entry has no route.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from syncd.web import JSON
 
 _LIST = ("Link",)
 _TAGGED = ("ETag",)
+_INVALID = ("invalid_parameter",)
+_READ_FAULTS = ("not_found", "invalid_parameter")
 _WRITE_FAULTS = (
     "malformed_json",
     "invalid_parameter",
@@ -26,7 +28,7 @@ _WRITE_FAULTS = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A good answer. ``media``: type → name of its schema; none for an empty body."""
+    """A successful answer. ``media``: media type → name of its schema; empty for an empty body."""
 
     description: str
     media: Mapping[str, str]
@@ -35,8 +37,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``parameters``: names of shared ones beside the path's own. ``codes``: the errors of its own, beside those
-    that every operation can have. ``open``: no key is needed."""
+    """``parameters``: names of shared ones, beside those of the path. ``codes``: its errors, beside those that every
+    operation can have. ``open``: it needs no key."""
 
     id: str
     tag: str
@@ -54,135 +56,91 @@ def _json(schema: str, description: str, headers: tuple[str, ...] = ()) -> Answe
 
 
 _CREATED = _json("Job", "The new job.", ("Location", "ETag"))
+_JOB = _json("Job", "The job as it is now.", _TAGGED)
 _NOTHING = Answer("It is gone.", {})
 _SAME = Answer("The client has this representation already.", {}, _TAGGED)
 _CONDITIONAL = ("If-Match", "If-None-Match")
+_IF_CHANGED = ("If-None-Match",)
+
+# fmt: off
 
 
 def _catalogue(resource: CatalogueResource) -> dict[tuple[str, str], Operation]:
     schema, about = resource.schema, resource.about
     return {
         ("GET", resource.path): Operation(
-            f"list{resource.plural}",
-            "catalogues",
-            f"List {about}",
+            f"list{resource.plural}", "catalogues", f"List {about}",
             {200: _json(f"{schema}List", "Those that a new job may have.", _TAGGED), 304: _SAME},
-            "Retired entries are left out.",
-            parameters=("If-None-Match",),
-            codes=("invalid_parameter",),
+            "Retired entries are left out.", _IF_CHANGED, codes=_INVALID,
         ),
         ("GET", f"{resource.path}/{{id}}"): Operation(
-            f"get{schema}",
-            "catalogues",
-            f"Read one of the {about}",
+            f"get{schema}", "catalogues", f"Read one of the {about}",
             {200: _json(schema, "The entry, also a retired one.", _TAGGED), 304: _SAME},
-            parameters=("If-None-Match",),
-            codes=("not_found", "invalid_parameter"),
+            parameters=_IF_CHANGED, codes=_READ_FAULTS,
         ),
     }
 
 
-#: (method, path under the base) → what it is.
+#: (method, path under the base path) → the operation.
 OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ("GET", "/jobs"): Operation(
-        "listJobs",
-        "jobs",
-        "List job headers",
+        "listJobs", "jobs", "List job headers",
         {200: _json("JobHeaderList", "One page, latest publication first.", _LIST)},
-        "The jobs of the key's employer.",
-        parameters=("q", "status", "pageSize", "page"),
-        codes=("invalid_parameter",),
+        "The jobs of the key's employer.", ("q", "status", "pageSize", "page"), codes=_INVALID,
     ),
     ("POST", "/jobs"): Operation(
-        "createJob",
-        "jobs",
-        "Create a job",
-        {201: Answer("The new job.", {JSON: "Job"}, ("Location", "ETag", "Idempotent-Replayed"))},
+        "createJob", "jobs", "Create a job",
+        {201: _json("Job", "The new job.", ("Location", "ETag", "Idempotent-Replayed"))},
         "With an `Idempotency-Key` a repeat within 24 hours gets the first answer again instead of a second job.",
-        parameters=("Idempotency-Key",),
-        body="JobCreate",
-        codes=(*_WRITE_FAULTS, "duplicate_reference", "idempotency_in_progress", "idempotency_key_reused"),
+        ("Idempotency-Key",), "JobCreate",
+        (*_WRITE_FAULTS, "duplicate_reference", "idempotency_in_progress", "idempotency_key_reused"),
     ),
     ("PUT", "/jobs"): Operation(
-        "putJob",
-        "jobs",
-        "Create or update the job with a referenceId",
-        {200: _json("Job", "The job as it is now.", _TAGGED), 201: _CREATED},
+        "putJob", "jobs", "Create or update the job with a referenceId",
+        {200: _JOB, 201: _CREATED},
         "Idempotent: the same request again changes nothing. `If-None-Match: *` makes it create only.",
-        parameters=_CONDITIONAL,
-        body="JobPut",
-        codes=(*_WRITE_FAULTS, "illegal_transition"),
+        _CONDITIONAL, "JobPut", (*_WRITE_FAULTS, "illegal_transition"),
     ),
     ("DELETE", "/jobs"): Operation(
-        "deleteJobByReference",
-        "jobs",
-        "Delete the job with a referenceId",
-        {204: _NOTHING},
-        parameters=_CONDITIONAL,
-        body="JobReference",
-        codes=(*_WRITE_FAULTS, "not_found"),
+        "deleteJobByReference", "jobs", "Delete the job with a referenceId",
+        {204: _NOTHING}, "", _CONDITIONAL, "JobReference", (*_WRITE_FAULTS, "not_found"),
     ),
     ("GET", "/jobs/{id}"): Operation(
-        "getJob",
-        "jobs",
-        "Read a job",
+        "getJob", "jobs", "Read a job",
         {200: Answer("The job.", {JSON: "Job", JSON_LD: "JobPosting"}, ("ETag", "Vary")), 304: _SAME},
         "`Accept` decides between the two; where it leaves the choice, or takes neither, the answer is JSON.",
-        parameters=_CONDITIONAL,
-        codes=("not_found", "precondition_failed", "invalid_parameter"),
+        _CONDITIONAL, codes=("not_found", "precondition_failed", "invalid_parameter"),
     ),
     ("PUT", "/jobs/{id}"): Operation(
-        "updateJob",
-        "jobs",
-        "Update a job",
-        {200: _json("Job", "The job as it is now.", _TAGGED)},
+        "updateJob", "jobs", "Update a job",
+        {200: _JOB},
         "Only what is sent changes. An active job can be archived, an archived one made active, a draft either.",
-        parameters=_CONDITIONAL,
-        body="JobUpdate",
-        codes=(*_WRITE_FAULTS, "not_found", "duplicate_reference", "illegal_transition"),
+        _CONDITIONAL, "JobUpdate", (*_WRITE_FAULTS, "not_found", "duplicate_reference", "illegal_transition"),
     ),
     ("DELETE", "/jobs/{id}"): Operation(
-        "deleteJob",
-        "jobs",
-        "Delete a job",
-        {204: _NOTHING},
-        parameters=_CONDITIONAL,
-        codes=("not_found", "precondition_failed", "invalid_parameter"),
+        "deleteJob", "jobs", "Delete a job",
+        {204: _NOTHING}, "", _CONDITIONAL, codes=("not_found", "precondition_failed", "invalid_parameter"),
     ),
     ("GET", "/jobs/{id}/history"): Operation(
-        "listJobHistory",
-        "jobs",
-        "List what became of a job",
+        "listJobHistory", "jobs", "List the changes of a job",
         {200: _json("HistoryEntryList", "One page, latest change first.", _LIST)},
         "For every key of the job's employer, also after the job was deleted, for as long as past values are kept.",
-        parameters=("pageSize", "page"),
-        codes=("not_found", "invalid_parameter"),
+        ("pageSize", "page"), codes=_READ_FAULTS,
     ),
     **{key: operation for resource in CATALOGUES for key, operation in _catalogue(resource).items()},
     ("GET", "/locations"): Operation(
-        "listLocations",
-        "catalogues",
-        "Find locations",
+        "listLocations", "catalogues", "Find locations",
         {200: _json("LocationList", "One page, shortest name first.", (*_LIST, *_TAGGED)), 304: _SAME},
         "Shipped places, and those that the employer's own jobs have added.",
-        parameters=("q", "pageSize", "page", "If-None-Match"),
-        codes=("invalid_parameter",),
+        ("q", "pageSize", "page", "If-None-Match"), codes=_INVALID,
     ),
     ("GET", "/locations/{id}"): Operation(
-        "getLocation",
-        "catalogues",
-        "Read a location",
-        {200: _json("Location", "The location.", _TAGGED), 304: _SAME},
-        parameters=("If-None-Match",),
-        codes=("not_found", "invalid_parameter"),
+        "getLocation", "catalogues", "Read a location",
+        {200: _json("Location", "The location.", _TAGGED), 304: _SAME}, "", _IF_CHANGED, codes=_READ_FAULTS,
     ),
     ("GET", "/openapi.json"): Operation(
-        "getDocument",
-        "about",
-        "Read this document",
-        {200: _json("Document", "OpenAPI 3.1.", _TAGGED), 304: _SAME},
-        parameters=("If-None-Match",),
-        codes=("invalid_parameter",),
-        open=True,
+        "getDocument", "about", "Read this document",
+        {200: _json("Document", "OpenAPI 3.1.", _TAGGED), 304: _SAME}, "", _IF_CHANGED, codes=_INVALID, open=True,
     ),
 }
+# fmt: on

@@ -1,4 +1,4 @@
-"""The shapes of answers as JSON Schema 2020-12, from the limits of the domain."""
+"""The schemas of answers (JSON Schema 2020-12), from the table of fields and the limits of the domain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from syncd.web import CODES
 
 Schema = dict[str, Any]
 
-#: Limits of docs/specification.md 8 that no rule has to check, because the service itself writes what they bound.
+#: Limits of docs/specification.md 8 that no rule checks, because the service itself writes these values.
 MAX_TYPE = MAX_PERIOD_NAME = MAX_ROUTING_NAME = 50
 MAX_STATUS = 10
 INT32: Schema = {"type": "integer", "format": "int32", "minimum": INT32_MIN, "maximum": INT32_MAX}
@@ -39,6 +39,7 @@ STATUS: Schema = {"type": "string", "enum": [status.value for status in Status],
 DATE: Schema = {"type": "string", "format": "date"}
 ADDRESS: Schema = {"type": "string", "format": "uri"}
 ACTIONS = ("created", "updated", "published", "archived", "closed", "reactivated", "refreshed", "deleted")
+_PAGED = ("JobHeader", "Location", "HistoryEntry")
 
 
 def ref(name: str) -> Schema:
@@ -49,106 +50,90 @@ def text(limit: int | None = None, **more: object) -> Schema:
     return {"type": "string", **({} if limit is None else {"maxLength": limit}), **more}
 
 
+def number(least: int | None, most: int | None) -> Schema:
+    return {"type": "integer", **_bounds(minimum=least, maximum=most)}
+
+
 def nullable(schema: Schema) -> Schema:
-    """``schema`` or null."""
+    """Return the schema of ``schema`` or null."""
     if isinstance(schema.get("type"), str) and "enum" not in schema:
         return {**schema, "type": [schema["type"], "null"]}
     return {"anyOf": [schema, {"type": "null"}]}
 
 
-def whole(members: Schema, description: str = "") -> Schema:
-    """An object that has all of ``members``."""
+def whole(description: str = "", /, **members: Schema) -> Schema:
+    """Return the schema of an object that has all of ``members``."""
     about = {"description": description} if description else {}
     return {"type": "object", **about, "required": list(members), "properties": members}
 
 
 def listed(schema: Schema, fewest: int | None = None, most: int | None = None) -> Schema:
-    bounds = {"minItems": fewest, "maxItems": most}
-    return {"type": "array", "items": schema, **{k: v for k, v in bounds.items() if v is not None}}
+    return {"type": "array", "items": schema, **_bounds(minItems=fewest, maxItems=most)}
+
+
+def _bounds(**bounds: int | None) -> Schema:
+    return {name: bound for name, bound in bounds.items() if bound is not None}
 
 
 def answers(catalogue: Catalogue) -> dict[str, Schema]:
-    """Every shape that the service answers with, by name."""
-    job = {name: _READ_ONLY.get(name) or _value(FIELD[name]) for name in JOB_MEMBERS}
+    """Return every schema of what the service answers, by name."""
+    read_only = {"id": INT32, "employer": ref("Employer"), "publishDate": DATE}
+    job = {name: read_only.get(name) or value_schema(FIELD[name]) for name in JOB_MEMBERS}
     entries = _entries(catalogue)
     return {
-        "Employer": whole({"id": INT32, "name": text(employers.MAX_NAME)}),
+        "Employer": whole(id=INT32, name=text(employers.MAX_NAME)),
         "Location": whole(
-            {
-                "id": INT32,
-                "name": text(MAX_PLACE_NAME),
-                "description": text(MAX_PLACE_DESCRIPTION, description='"City, ProvinceCode", or "City"'),
-                "type": text(MAX_TYPE),
-            }
+            id=INT32,
+            name=text(MAX_PLACE_NAME),
+            description=text(MAX_PLACE_DESCRIPTION, description='"City, ProvinceCode", or "City"'),
+            type=text(MAX_TYPE),
         ),
         **entries,
         "Salary": whole(
-            {member.name: _value(member) for member in SALARY_MEMBERS}, "Amounts are exact decimals."
+            "Amounts are exact decimals.", **{member.name: value_schema(member) for member in SALARY_MEMBERS}
         ),
-        "Job": whole(job, "A whole job posting. The address that its routing type does not use is null."),
-        "JobHeader": whole({name: job[name] for name in HEADER_MEMBERS}, "A job as lists show it."),
+        "Job": whole("A whole job posting. The address that its routing type does not use is null.", **job),
+        "JobHeader": whole("A job as lists show it.", **{name: job[name] for name in HEADER_MEMBERS}),
         "Paging": _paging(),
-        **{f"{name}List": whole({"data": listed(ref(name))}) for name in entries},
-        **{f"{name}List": whole({"data": listed(ref(name)), "paging": ref("Paging")}) for name in _PAGED},
+        **{f"{name}List": whole(data=listed(ref(name))) for name in entries},
+        **{f"{name}List": whole(data=listed(ref(name)), paging=ref("Paging")) for name in _PAGED},
         "HistoryEntry": _history(),
         "JobPosting": _posting(),
         "Problem": _problem(),
         "FieldProblem": whole(
-            {
-                "pointer": {
-                    "type": "string",
-                    "format": "json-pointer",
-                    "description": "RFC 6901, into the body",
-                },
-                "code": {
-                    "type": "string",
-                    "enum": list(FIELD_CODES),
-                    "description": "\n".join(f"* `{code}`: {why}" for code, why in FIELD_CODES.items()),
-                },
-                "detail": text(),
-            },
-            "One thing to be put right.",
+            "One fault of a body.",
+            pointer=text(format="json-pointer", description="RFC 6901, into the body"),
+            code=text(
+                enum=list(FIELD_CODES),
+                description="\n".join(f"* `{code}`: {why}" for code, why in FIELD_CODES.items()),
+            ),
+            detail=text(),
         ),
     }
-
-
-_PAGED = ("JobHeader", "Location", "HistoryEntry")
 
 
 def _entries(catalogue: Catalogue) -> dict[str, Schema]:
-    """The entries of the catalogues."""
+    """Return the schemas of the entries of catalogues."""
+    periods = {"type": "integer", "enum": list(catalogue.periods)}
+    routing_types = {"type": "integer", "enum": list(catalogue.routing_types)}
     return {
-        "Category": whole({"id": INT32, "name": text(MAX_CATEGORY_NAME)}),
-        "PositionType": whole({"id": INT32, "name": text(MAX_POSITION_NAME)}),
-        "SalaryPeriod": whole(
-            {
-                "id": {"type": "integer", "enum": list(catalogue.periods)},
-                "name": text(MAX_PERIOD_NAME),
-                "unit": text(MAX_PERIOD_NAME),
-            }
-        ),
-        "ApplicantRoutingType": whole(
-            {"id": {"type": "integer", "enum": list(catalogue.routing_types)}, "name": text(MAX_ROUTING_NAME)}
-        ),
+        "Category": whole(id=INT32, name=text(MAX_CATEGORY_NAME)),
+        "PositionType": whole(id=INT32, name=text(MAX_POSITION_NAME)),
+        "SalaryPeriod": whole(id=periods, name=text(MAX_PERIOD_NAME), unit=text(MAX_PERIOD_NAME)),
+        "ApplicantRoutingType": whole(id=routing_types, name=text(MAX_ROUTING_NAME)),
     }
-
-
-def number(field: JobField) -> Schema:
-    """A whole number."""
-    return {"type": "integer", "minimum": field.least, "maximum": field.most}
 
 
 def _text(field: JobField) -> Schema:
     return text(field.most, **({"minLength": 1} if field.needed is Needed.ALWAYS else {}))
 
 
-#: A value that is there; ``_value`` adds null where a job may lack it.
 _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
     FieldKind.TEXT: _text,
     FieldKind.EMAIL: _text,
     FieldKind.URL: _text,
     FieldKind.HTML: lambda _field: text(contentMediaType="text/html"),
-    FieldKind.NUMBER: number,
+    FieldKind.NUMBER: lambda field: number(field.least, field.most),
     FieldKind.AMOUNT: lambda _field: {"type": "number"},
     FieldKind.FLAG: lambda _field: {"type": "boolean"},
     FieldKind.DATE: lambda _field: DATE,
@@ -158,10 +143,10 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
     FieldKind.PLACES: lambda field: listed(ref("Location"), field.least, field.most),
     FieldKind.SALARY: lambda _field: ref("Salary"),
 }
-_READ_ONLY: Mapping[str, Schema] = {"id": INT32, "employer": ref("Employer"), "publishDate": DATE}
 
 
-def _value(field: JobField) -> Schema:
+def value_schema(field: JobField) -> Schema:
+    """Return the schema of a field in an answer."""
     schema = _BY_KIND[field.kind](field)
     return {**(nullable(schema) if field.nullable else schema), "description": field.about}
 
@@ -169,48 +154,40 @@ def _value(field: JobField) -> Schema:
 def _paging() -> Schema:
     count = {"type": "integer", "minimum": 0}
     return whole(
-        {
-            "total": count,
-            "page": {**count, "minimum": 1},
-            "pages": {**count, "description": "0 if there is nothing"},
-            "pageSize": {**count, "minimum": 1, "description": "the page size in effect"},
-            "previous": {**nullable(ADDRESS), "description": "null on the first page"},
-            "next": {**nullable(ADDRESS), "description": "null on the last page"},
-        }
+        total=count,
+        page={**count, "minimum": 1},
+        pages={**count, "description": "0 if there is nothing"},
+        pageSize={**count, "minimum": 1, "description": "the page size in effect"},
+        previous={**nullable(ADDRESS), "description": "null on the first page"},
+        next={**nullable(ADDRESS), "description": "null on the last page"},
     )
 
 
 def _history() -> Schema:
     who = whole(
-        {
-            "kind": {"type": "string", "enum": [kind.value for kind in ActorKind]},
-            "id": {"type": ["integer", "null"], "description": "of the key or of the feed run"},
-            "label": {"type": ["string", "null"], "description": "of the key, or the name of the feed"},
-        },
         "`key`: an API key · `run`: a run of a feed · `refresh`: auto-refresh · `close`: the close date passed"
-        " · `operator`: whoever runs the service",
+        " · `operator`: the operator of the service",
+        kind=text(enum=[kind.value for kind in ActorKind]),
+        id={"type": ["integer", "null"], "description": "of the key or of the feed run"},
+        label={"type": ["string", "null"], "description": "of the key, or the name of the feed"},
     )
     change = whole(
-        {
-            "field": {"type": "string", "enum": list(CHANGEABLE)},
-            "before": {"description": "as in a Job; null: there was none"},
-            "after": {"description": "as in a Job; null: there is none"},
-        }
+        field=text(enum=list(CHANGEABLE)),
+        before={"description": "as in a Job; null: there was none"},
+        after={"description": "as in a Job; null: there is none"},
     )
     return whole(
-        {
-            "id": {"type": "integer"},
-            "at": {"type": "string", "format": "date-time"},
-            "action": {"type": "string", "enum": list(ACTIONS)},
-            "changedBy": who,
-            "changes": listed(change),
-        },
         "One change of a job.",
+        id={"type": "integer"},
+        at=text(format="date-time"),
+        action=text(enum=list(ACTIONS)),
+        changedBy=who,
+        changes=listed(change),
     )
 
 
 def _posting() -> Schema:
-    """schema.org defines it; here stands what is always there."""
+    """Return the members that are always there. schema.org defines the others."""
     return {
         "type": "object",
         "description": "A schema.org JobPosting. A confidential one names no employer and no address.",
@@ -228,25 +205,22 @@ def _posting() -> Schema:
 
 def _problem() -> Schema:
     shape = whole(
-        {
-            "type": {
-                "type": "string",
-                "format": "uri-reference",
-                "description": "leads to a page that explains the code",
-            },
-            "title": text(),
-            "status": {"type": "integer", "enum": sorted({status for status, _ in CODES.values()})},
-            "detail": text(description="what is wrong with this very request, for people"),
-            "code": {"type": "string", "enum": list(CODES), "description": "stable: branch on it"},
-            "requestId": text(description="as in X-Request-Id and in the service's log"),
-        },
-        "RFC 9457. Some codes bring further members.",
+        "RFC 9457. Some codes have further members.",
+        type=text(format="uri-reference", description="the address of a page that explains the code"),
+        title=text(),
+        status={"type": "integer", "enum": sorted({status for status, _ in CODES.values()})},
+        detail=text(description="what is wrong with this request, for people"),
+        code=text(enum=list(CODES), description="stable: branch on it"),
+        requestId=text(description="as in X-Request-Id and in the service's log"),
     )
     shape["properties"] |= {
         "errors": listed(ref("FieldProblem"), 1),
         "id": {**INT32, "description": "`duplicate_reference`: the job that has the referenceId"},
-        "from": {**STATUS, "description": "`illegal_transition`: the status that the job has"},
-        "to": {**STATUS, "description": "`illegal_transition`: the status that was asked for"},
-        "allowed": {**listed(STATUS), "description": "`illegal_transition`: where it may go"},
+        "from": {**STATUS, "description": "`illegal_transition`: the status of the job"},
+        "to": {**STATUS, "description": "`illegal_transition`: the status that was sent"},
+        "allowed": {
+            **listed(STATUS),
+            "description": "`illegal_transition`: the statuses that the job can get",
+        },
     }
     return shape

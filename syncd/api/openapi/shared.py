@@ -9,12 +9,9 @@ from syncd.api.paging import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from syncd.domain import INT32_MAX, Status
 
 _TAG = r'(W/)?"[!#-~]*"'
-#: Any, or one entity tag or more; empty elements of the list do not count.
+#: ``*``, or a list of entity tags, which may have empty elements.
 TAGS: Schema = {
-    "anyOf": [
-        {"const": "*"},
-        text(pattern=rf"^[ \t,]*{_TAG}([ \t]*,[ \t]*({_TAG})?)*[ \t]*$"),
-    ],
+    "anyOf": [{"const": "*"}, text(pattern=rf"^[ \t,]*{_TAG}([ \t]*,[ \t]*({_TAG})?)*[ \t]*$")],
     "examples": ['"0a1b2c3d4e5f60718293a4b5"', "*"],
 }
 _POSITIVE: Schema = {"type": "integer", "format": "int32", "minimum": 1, "maximum": INT32_MAX}
@@ -30,7 +27,7 @@ def _header(name: str, description: str, schema: Schema) -> Schema:
 
 
 def parameters() -> dict[str, Schema]:
-    """By the names that ``Operation.parameters`` uses."""
+    """Return the parameters by the names in ``Operation.parameters``."""
     return {
         "id": {"name": "id", "in": "path", "required": True, "schema": INT32},
         "q": _query(
@@ -62,14 +59,14 @@ def parameters() -> dict[str, Schema]:
         ),
         IDEMPOTENCY_KEY: _header(
             IDEMPOTENCY_KEY,
-            "Names this request, so that it can be repeated without harm. Counts for 24 hours.",
+            "Names this request, so that it can be repeated safely. Valid for 24 hours.",
             text(MAX_KEY, minLength=1, pattern=r"^[\u0020-\u007e]+$"),
         ),
     }
 
 
 def headers() -> dict[str, Schema]:
-    """What answers carry, by name."""
+    """Return the headers of answers by name."""
     return {
         name: {"description": description, "schema": text()}
         for name, description in {
@@ -82,13 +79,13 @@ def headers() -> dict[str, Schema]:
             "Retry-After": "Seconds to wait.",
             "RateLimit": "What the key has left, where requests are limited (draft-ietf-httpapi-ratelimit-headers).",
             "RateLimit-Policy": "The limit on the key's requests, where there is one.",
-            "WWW-Authenticate": "That an API-Key is wanted.",
+            "WWW-Authenticate": "How to send the API key.",
             REPLAYED: "`true`: this is the answer that the first request with this Idempotency-Key got.",
         }.items()
     }
 
 
-#: Status of an error → headers that come with it, beside those of every answer.
+#: Status of an error → its headers, beside those of every answer.
 ERROR_HEADERS: dict[int, tuple[str, ...]] = {
     401: ("WWW-Authenticate",),
     405: ("Allow",),

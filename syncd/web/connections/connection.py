@@ -1,5 +1,5 @@
-"""One connection, under the application: how long and how large a head, the framing of a body and an answer may be,
-and problems in JSON for what never becomes a request."""
+"""One connection: the limits on heads, on the framing of bodies and on the time of an answer, and problems in JSON for
+what never becomes a request."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from syncd.web.connections.heads import head_limit, replace_refused
 from syncd.web.connections.refusals import answer_to_fault, refusal
 from syncd.web.limits import ServerLimits
 
-#: Bytes of framing that a body may bring beside its own, and once more as many as it may have itself: enough for
-#: chunks of a dozen bytes.
+#: A body may come with these bytes of framing and as many again as it may have itself, enough for chunks of a dozen
+#: bytes.
 FRAMING = 64 * 1024
 
 
 class Connection(OpenConnection):
-    """One connection. Ten of its methods are those that asyncio and aiohttp call."""
+    """One connection. asyncio and aiohttp call ten of its methods."""
 
     __slots__ = (
         "_address",
@@ -52,7 +52,7 @@ class Connection(OpenConnection):
         count_as: Callable[[object], str],
         **options: Any,
     ) -> None:
-        """``count_as``: for which address a connection counts, by its peer name."""
+        """``count_as``: peer name → the address that the connection counts for."""
         super().__init__(server, loop=loop, **options)
         self._limits, self._connection_limit, self._cycles = limits, connection_limit, cycles
         self._count_as, self._address = count_as, ""
@@ -78,11 +78,11 @@ class Connection(OpenConnection):
             self._cycles.connection_lost()
         super().connection_lost(exc)
 
-    # -- the server stops ----------------------------------------------------------------------------------------
+    # -- stopping ------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Whoever is amid a head is told so; whoever is amid a body may send the rest of it, which aiohttp would throw
-        away, and is hung up on after the answer (``envelope``)."""
+        """The server stops. A client that sends a head gets ``shutting_down``. A client that sends a body may send the rest
+        of it, which aiohttp would drop; its connection is closed after the answer (``envelope``)."""
         if self.reads_body:
             return
         if self._head_bytes and self.waits_for_head:
@@ -90,7 +90,7 @@ class Connection(OpenConnection):
         super().close()
 
     async def shutdown(self, timeout: float | None = 15.0) -> None:
-        """aiohttp reads nothing more from here on, so a body that still comes is waited for first."""
+        """Wait for a body that still comes, then stop: aiohttp reads nothing more from here on."""
         if self.reads_body:
             clock = asyncio.get_running_loop().time
             started = clock()
@@ -98,12 +98,10 @@ class Connection(OpenConnection):
                 async with asyncio.timeout(timeout):
                     await self.wait_for_handler()
             if timeout is not None:
-                timeout = max(
-                    0.1, timeout - (clock() - started)
-                )  # (not 0, which means "for ever" to aiohttp)
+                timeout = max(0.1, timeout - (clock() - started))  # 0 is "for ever" to aiohttp
         await super().shutdown(timeout)
 
-    # -- what comes: neither late nor endless; nobody else watches that -------------------------------------------
+    # -- what comes: heads and bodies ----------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
         before, in_body = self.heads_parsed, not self._body.is_eof()
@@ -116,34 +114,32 @@ class Connection(OpenConnection):
             self._part_of_head_came(len(data))
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio asks for it; aiohttp always says None
-        """The client says no more. If it may be waiting for an answer to what came whole, it gets that."""
+        """The client sends nothing more. If its request has come whole, it gets the answer."""
         if self.waits_for_head or self.is_closing or not self._body.is_eof():
             return False
         self.close_after_answer()
         return True
 
     def _heads_came(self, count: int) -> None:
-        """``count`` more bytes have come, and with them one head or more."""
+        """``count`` more bytes have come, and with them at least one whole head."""
         self._head_deadline.stop()
         replace_refused(self.messages, self._limits, measure=self._head_bytes + count > self._limits.max_head)
         self._head_bytes = self._body_bytes = 0
         if not self._body.is_eof():
-            # It came instead of the rest of a body, and is no HTTP. Whoever reads that body is told at once, and
-            # whoever does not read it need not wait for its end.
+            # The bytes came in place of the rest of a body and are not HTTP: end that body with an error.
             self._body.set_exception(web.RequestPayloadError("the body is framed wrongly"))
             self._body.feed_eof()
         self._body = self.messages[-1][1]
 
     def _part_of_body_came(self, count: int) -> None:
-        """Its own length is the reader's to judge; here it is about chunks that are nearly all framing, and bodies
-        that nobody reads."""
+        """Abort a body that is nearly all framing, or that no handler reads. (``body`` checks the length of a body.)"""
         self._body_bytes += count
         if self._body_bytes > 2 * self._limits.max_body + FRAMING and self.transport is not None:
             self.close_after_answer()
             self._abort()
 
     def _part_of_head_came(self, count: int) -> None:
-        """``count`` more bytes of a head have come, but not the whole of it."""
+        """``count`` more bytes of a head have come, which is not whole yet."""
         waits = self.waits_for_head
         if waits and not (self._head_bytes and self._head_deadline.running) and not self.is_closing:
             self._head_deadline.start()
@@ -153,16 +149,16 @@ class Connection(OpenConnection):
         if waits:
             self._refuse("head_too_large", head_limit(self._limits))
         else:
-            self.close_after_answer()  # it came behind a request that is being answered; nothing after that is read
+            self.close_after_answer()  # the head follows a request that is being answered
 
     def _head_is_late(self) -> None:
-        if not self._head_bytes:  # a connection that was opened and never used: nobody asked, nobody is told
+        if not self._head_bytes:  # a connection that was opened and never used gets no answer
             self.force_close()
             return
         seconds = f"{self._limits.head_timeout:g}"
         self._refuse("request_timeout", f"the request did not arrive within {seconds} seconds")
 
-    # -- the answer: a client has to take it ---------------------------------------------------------------------
+    # -- answers: a client has to read them ----------------------------------------------------------------------
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -176,10 +172,8 @@ class Connection(OpenConnection):
         if self.transport is not None:
             self.transport.abort()
 
-    # -- answers that no handler gives ---------------------------------------------------------------------------
-
     def _refuse(self, code: str, detail: str) -> None:
-        """Answer past the application, and hang up."""
+        """Answer in place of the application, and close the connection."""
         if self.transport is not None:
             self.transport.write(refusal(code, detail))
         self.force_close()
@@ -191,9 +185,9 @@ class Connection(OpenConnection):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """What aiohttp would answer as text."""
+        """Return the problem in place of the text that aiohttp would answer."""
         if isinstance(exc, ConnectionError):
-            raise exc  # nobody is left to answer; the line in the log is written
+            raise exc  # the client is lost, and the line in the log is written
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun; it cannot be taken back")
         return answer_to_fault(status, exc, message, self._limits)
