@@ -5,13 +5,11 @@ from __future__ import annotations
 from aiohttp import web
 
 from syncd.api.context import CONTEXT, PRINCIPAL, ApiContext
-from syncd.config import Api
 from syncd.web import (
     KEY_ID,
     STOPPING,
     Compressor,
     Cors,
-    FailedKeys,
     Guard,
     KeyLimit,
     Quota,
@@ -40,13 +38,6 @@ def guarded(context: ApiContext) -> web.Application:
     if gzip:
         app.cleanup_ctx.append(gzip.keep_thread)
     return app
-
-
-def failed_keys(settings: Api) -> FailedKeys | None:
-    """Return the limit on wrong keys, if there is one."""
-    if not settings.failed_keys:
-        return None
-    return FailedKeys(Quota.per(settings.failed_keys, settings.failed_keys_window))
 
 
 def authentication(context: ApiContext) -> Guard:

@@ -11,9 +11,8 @@ from syncd.web.connections import STOPPING, make_runner, retire
 from syncd.web.cors import Cors
 from syncd.web.endpoint import add_endpoint, add_not_found, effective_method
 from syncd.web.envelope import KEY_ID, Guard, RequestLog, envelope
-from syncd.web.health import ReadinessCheck, health_of
 from syncd.web.limits import ServerLimits
-from syncd.web.metrics_endpoint import METRICS_PATH, RenderMetrics, metrics_of
+from syncd.web.monitoring import ReadinessCheck, RenderMetrics, health_of, metrics_of
 from syncd.web.negotiation import JSON, prefers
 from syncd.web.peers import Proxies
 from syncd.web.problems import CODES, Refusal
@@ -24,7 +23,6 @@ __all__ = [
     "CODES",
     "JSON",
     "KEY_ID",
-    "METRICS_PATH",
     "STOPPING",
     "UNCONDITIONAL",
     "Addresses",

@@ -49,20 +49,23 @@ class KeyLimit:
 
 class FailedKeys:
     """Counts wrong keys by address. While an address has spent its quota, its keys are not looked up, except those that
-    were good a moment ago."""
+    were good a moment ago. A quota of 0 requests is no limit."""
 
     def __init__(self, quota: Quota, clock: Callable[[], int] = time.monotonic_ns) -> None:
-        self._buckets, self._clock = Buckets(quota), clock
+        self._limited, self._buckets, self._clock = quota.requests > 0, Buckets(quota), clock
 
     def check(self, address: str) -> None:
         """Raise ``rate_limited`` if ``address`` has to wait."""
+        if not self._limited:
+            return
         left = self._buckets.look(address, self._clock())
         if not left.allowed:
             raise too_often("too many wrong keys came from this address", left)
 
     def note(self, address: str) -> None:
         """Count one wrong key."""
-        self._buckets.take(address, self._clock())
+        if self._limited:
+            self._buckets.take(address, self._clock())
 
 
 def too_often(detail: str, left: Verdict) -> Refusal:

@@ -10,7 +10,7 @@ from aiohttp.typedefs import Handler
 
 from syncd.api.catalogues import CatalogueResource
 from syncd.api.context import CONTEXT
-from syncd.api.path_ids import path_id
+from syncd.api.parameters import path_id
 from syncd.errors import NotFound
 from syncd.web import JSON, answer
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from syncd.api.catalogues import CATALOGUES
 from syncd.api.endpoints import history_entry
 from syncd.api.jsonld import JsonLd
-from syncd.api.paging import ListQuery
+from syncd.api.parameters import ListQuery
 from syncd.api.payloads import Renderer
 from syncd.domain import (
     Actor,
