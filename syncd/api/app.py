@@ -21,8 +21,6 @@ from syncd.store import Store
 from syncd.web import (
     Addresses,
     FailedKeys,
-    Proxies,
-    Quota,
     ReadinessCheck,
     RenderMetrics,
     RequestLog,
@@ -38,8 +36,8 @@ def make_app(
 ) -> web.Application:
     """Return the API over an open ``store``, which the caller closes after the application's cleanup. ``times`` counts
     its requests. The log has to be set up before."""
-    keys = KeyRing(store, FailedKeys(Quota.per(settings.failed_keys, settings.failed_keys_window)))
-    addresses = Addresses(settings.base_path, settings.public_url, Proxies(settings.trusted_proxies))
+    keys = KeyRing(store, FailedKeys(settings.failed_keys, settings.failed_keys_window))
+    addresses = Addresses(settings.base_path, settings.public_url, settings.trusted_proxies)
     context = ApiContext(
         store=store,
         settings=settings,

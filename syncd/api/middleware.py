@@ -12,7 +12,6 @@ from syncd.web import (
     Cors,
     Guard,
     KeyLimit,
-    Quota,
     Refusal,
     envelope,
 )
@@ -23,7 +22,7 @@ def guarded(context: ApiContext) -> web.Application:
     of the key, the handler, compression."""
     settings = context.settings
     cors = Cors(settings.cors_origins, round(settings.cors_max_age)) if settings.cors_origins else None
-    limit = KeyLimit(Quota.per(settings.rate_limit, settings.rate_window)) if settings.rate_limit else None
+    limit = KeyLimit(settings.rate_limit, settings.rate_window) if settings.rate_limit else None
     gzip = Compressor(settings.compress_min) if settings.compress else None
     guards: list[Guard] = [cors.preflight] if cors else []
     guards += [authentication(context)]

@@ -22,9 +22,10 @@ LEFT = web.RequestKey("left", Verdict)
 
 
 class KeyLimit:
-    """``quota`` for each key."""
+    """``requests`` in a window of ``seconds`` for each key."""
 
-    def __init__(self, quota: Quota, clock: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(self, requests: int, seconds: float, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        quota = Quota.per(requests, seconds)
         self._buckets, self._clock = Buckets(quota), clock
         self._policy = policy_field(POLICY, quota)
 
@@ -49,10 +50,10 @@ class KeyLimit:
 
 class FailedKeys:
     """Counts wrong keys by address. While an address has spent its quota, its keys are not looked up, except those that
-    were good a moment ago. A quota of 0 requests is no limit."""
+    were good a moment ago. ``count`` 0: no limit."""
 
-    def __init__(self, quota: Quota, clock: Callable[[], int] = time.monotonic_ns) -> None:
-        self._limited, self._buckets, self._clock = quota.requests > 0, Buckets(quota), clock
+    def __init__(self, count: int, seconds: float, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self._limited, self._buckets, self._clock = count > 0, Buckets(Quota.per(count, seconds)), clock
 
     def check(self, address: str) -> None:
         """Raise ``rate_limited`` if ``address`` has to wait."""

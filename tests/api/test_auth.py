@@ -11,13 +11,13 @@ import pytest
 from syncd.api.auth import TTL, KeyRing
 from syncd.store import Store, Tx, keys
 from syncd.store.keys import KeyInfo
-from syncd.web import FailedKeys, Quota, Refusal
+from syncd.web import FailedKeys, Refusal
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
     from tests.clock import Clock
 
-NO_LIMIT = FailedKeys(Quota(0, 1))
+NO_LIMIT = FailedKeys(0, 1)
 NO_KEY: list[dict[str, str]] = [
     {"API-Key": ""},
     {"API-Key": "syncd_" + "A" * 43},

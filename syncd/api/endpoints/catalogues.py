@@ -8,7 +8,7 @@ from __future__ import annotations
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from syncd.api.catalogues import CatalogueResource
+from syncd.api.catalogue_resources import CatalogueResource
 from syncd.api.context import CONTEXT
 from syncd.api.parameters import path_id
 from syncd.errors import NotFound

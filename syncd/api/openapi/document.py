@@ -79,7 +79,7 @@ def _operation(operation: Operation, own: tuple[str, ...], shown: Mapping[str, A
         "tags": [operation.tag],
         "summary": operation.summary,
         **({"description": operation.description} if operation.description else {}),
-        "parameters": [_shared("parameters", name) for name in (*own, *operation.parameters)],
+        "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in (*own, *operation.parameters)],
         "responses": {
             **{str(status): _answer(answer, shown) for status, answer in operation.answers.items()},
             **_errors(codes),
@@ -100,16 +100,13 @@ def _answer(answer: Answer, shown: Mapping[str, Any]) -> Schema:
             media: {"schema": ref(name), "example": shown[name]} for media, name in answer.media.items()
         }
     if "Job" in answer.media.values():
-        found["links"] = {name: _link(name) for name in _FOLLOWING}
+        following = {"parameters": {"id": "$response.body#/id"}}
+        found["links"] = {name: {"operationId": name, **following} for name in _FOLLOWING}
     return found
 
 
 #: The operations that can follow on a job that was answered.
 _FOLLOWING = ("getJob", "updateJob", "deleteJob", "listJobHistory")
-
-
-def _link(operation: str) -> Schema:
-    return {"operationId": operation, "parameters": {"id": "$response.body#/id"}}
 
 
 def _errors(codes: Iterable[str]) -> Schema:
@@ -138,7 +135,3 @@ def _headers(names: Iterable[str]) -> Schema:
     """Return the headers of an answer; those that are always there are required."""
     shared = headers()
     return {name: {**shared[name], "required": name not in OPTIONAL_HEADERS} for name in (*ALWAYS, *names)}
-
-
-def _shared(kind: str, name: str) -> Schema:
-    return {"$ref": f"#/components/{kind}/{name}"}
