@@ -19,7 +19,8 @@ from syncd.web.problems import Refusal
 _TAG = re.compile(r'(?:W/)?"[^"\x00-\x20\x7f]*"')
 #: Tags and commas; an element of the list may be empty.
 _LIST = re.compile(rf"(?:[ \t]*+(?:{_TAG.pattern}[ \t]*+)?(?:,|\Z))*+")
-#: How the tag of a compressed answer ends: ours in gzip, those of proxies in the others too.
+#: How the tag of a compressed answer ends (``coded``; proxies use other codings too). In a precondition it names the same
+#: version as the tag without it.
 _CODING = re.compile(r'-(?:gzip|deflate|br|zstd)"\Z')
 _ANY = ("*",)
 
@@ -33,11 +34,6 @@ def coded(tag: str, coding: str) -> str:
     """Return the tag of the same representation in a content coding: a strong tag names bytes (RFC 9110, section
     8.8.3.3). A weak tag stays as it is."""
     return tag if tag.startswith("W/") or not tag.endswith('"') else f'{tag[:-1]}-{coding}"'
-
-
-def uncoded(tag: str) -> str:
-    """Return ``tag`` without what ``coded`` has added: in a precondition both name the same version."""
-    return _CODING.sub('"', tag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +96,7 @@ def _tags(request: web.Request, name: str) -> tuple[str, ...] | None:
     text = ",".join(request.headers.getall(name)).strip()
     if text == "*":
         return _ANY
-    tags = tuple(uncoded(tag) for tag in _TAG.findall(text))
+    tags = tuple(_CODING.sub('"', tag) for tag in _TAG.findall(text))
     if not tags or not _LIST.fullmatch(text):
         raise Refusal("invalid_parameter", f'{name} has to be * or entity tags in quotes, such as "6f3a"')
     return tags
