@@ -39,7 +39,7 @@ _decode_any = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class KnownRow(NamedTuple):
-    """The job that a known record stands for."""
+    """The job of a known record."""
 
     job_id: int
     reference_id: str
@@ -48,7 +48,7 @@ class KnownRow(NamedTuple):
 class Written(Struct, frozen=True):
     """What a feed last wrote to a job. ``digest`` and ``fingerprint``: 16 bytes each, of the record and of
     all else that decides what it results in. ``job_version``: the job's after that. ``sent``: digests by wire
-    name (see Ownership), None where nobody will ask. ``due``: the first date on which the
+    name (see Ownership), None where they are not needed. ``due``: the first date on which the
     same record would change the job, None: never."""
 
     job_id: int
@@ -163,9 +163,8 @@ _FORGET_SENT = Statement(sa.delete(FeedSent).where(among(FeedSent.job_id, "ids")
 
 
 def own(tx: Tx, feed_id: int, rows: Sequence[Written]) -> None:
-    """The feed owns these jobs from now on (a job has one owner) and last wrote this to them. A job that
-    changed since ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in
-    ``grace``."""
+    """Make the feed the owner of these jobs (a job has one owner), and note what it last wrote to them. A job that
+    changed since ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in ``grace``."""
     now: dict[int, tuple[int, bool, int | None]] = {
         job_id: (version, active, owner)
         for job_id, version, active, owner in tx.all(_NOW, ids=[row.job_id for row in rows])
@@ -187,8 +186,7 @@ def own(tx: Tx, feed_id: int, rows: Sequence[Written]) -> None:
 
 
 def own_new(tx: Tx, feed_id: int, rows: Sequence[tuple[Written, bool]]) -> None:
-    """``own`` for jobs, active or not, that this very transaction has inserted: nobody else can have had
-    them."""
+    """Do as ``own`` for jobs, active or not, that this transaction has inserted: they have no other owner."""
     tx.many(_OWN_NEW, [_values(feed_id, row, row.job_version, active) for row, active in rows])
 
 
@@ -241,14 +239,14 @@ def owned_active(
 
 
 def release(tx: Tx, job_ids: Sequence[int]) -> None:
-    """No feed owns these jobs any more."""
+    """Remove the owners of these jobs."""
     gone = [(job_id,) for job_id in job_ids]
     for delete in _RELEASE:
         tx.many(delete, gone)
 
 
 def release_all(tx: Tx, feed_id: int) -> int:
-    """The feed owns nothing any more; return how many jobs it did own."""
+    """Remove the feed as owner of all its jobs; return how many it had."""
     tx.run(_RELEASE_SENT, feed_id=feed_id)
     tx.run(_RELEASE_MISSES, feed_id=feed_id)
     count = tx.run(_RELEASE_JOBS, feed_id=feed_id)
@@ -264,11 +262,11 @@ _FOUND = deleting(FeedMiss.feed_id, FeedMiss.job_id)
 
 
 def missed(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> None:
-    """One more snapshot lacked these jobs."""
+    """Note that one more snapshot lacked these jobs."""
     tx.many(_MISSED, [(feed_id, job_id, 1) for job_id in job_ids])
 
 
 def confirm(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> None:
-    """These jobs were named: they no longer wait."""
+    """Note that a snapshot has these jobs: they no longer wait."""
     if job_ids and any_waits(tx, feed_id):
         tx.many(_FOUND, [(feed_id, job_id) for job_id in job_ids])

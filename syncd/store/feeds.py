@@ -85,12 +85,12 @@ def undisturbed(tx: Tx, feed_id: int, fingerprint: bytes, today: date) -> bool:
 
 
 def settle(tx: Tx, feed_id: int) -> None:
-    """A run of the feed succeeded: from now on what disturbs it counts."""
+    """Note that a run of the feed succeeded: from now on what disturbs it counts."""
     tx.run(_SET_DISTURBED, id=feed_id, disturbed=False)
 
 
 def release_unconfigured(tx: Tx, configured_names: Collection[str]) -> int:
-    """Feeds that are no longer configured own nothing; return how many jobs that concerned."""
+    """Remove feeds that are not configured any more as owners of jobs; return the number of these jobs."""
     gone = [feed for feed, name in tx.all(_ALL) if name not in configured_names]
     return sum(feed_jobs.release_all(tx, feed) for feed in gone)
 

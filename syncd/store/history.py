@@ -133,8 +133,8 @@ def of_job(tx: Tx, employer_id: int, job_id: int, limit: int = 100) -> list[Entr
 
 
 def page(tx: Tx, employer_id: int, job_id: int, *, page: int, page_size: int) -> tuple[int, list[Step]]:
-    """(how many, those of ``page``, from 1), newest first; also of a job that was deleted. Reads the page, and of
-    what came after it no more than leads to a state of the whole job."""
+    """Return the number of changes and those of ``page``, from 1, newest first; also of a job that was deleted. Reads
+    the page, and of later changes only as many as it takes to know the whole job."""
     if tx.scalar(_OWNER, job_id=job_id) != employer_id:
         return 0, []
     total = tx.scalar(_COUNT, job_id=job_id) or 0
@@ -172,7 +172,7 @@ def _before(entry: Entry, after: Job | None) -> Job | None:
 
 
 def _whole(entry: Entry, attributes: dict[str, Any]) -> Job:
-    """The job before an entry that has all of it."""
+    """Return the job before an entry that has all of it."""
     return Job(id=entry.job_id, employer_id=entry.employer_id, version=entry.version - 1, **attributes)
 
 

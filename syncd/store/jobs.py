@@ -71,7 +71,7 @@ def get(tx: Tx, employer_id: int, job_id: int) -> Job | None:
 
 
 def shown(tx: Tx, employer_id: int, job_id: int) -> Shown | None:
-    """``get`` for an answer."""
+    """Return the job as answers show it."""
     return tx.one(_SHOWN_BY_ID, id=job_id, employer_id=employer_id)
 
 

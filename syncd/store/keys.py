@@ -115,7 +115,7 @@ def all(tx: Tx) -> list[KeyInfo]:
 
 
 def revoke(tx: Tx, key_id: int) -> KeyInfo:
-    """From now on the key authenticates nobody. Again: nothing changes. Raises NotFound."""
+    """Revoke the key, unless it is revoked already; return it. Raises NotFound."""
     tx.run(_REVOKE, id=key_id, revoked_at=micros(tx.now.instant))
     return get(tx, key_id)
 

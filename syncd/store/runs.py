@@ -220,12 +220,12 @@ def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
 
 
 def set_checkpoint(tx: Tx, run_id: int, place: str) -> None:
-    """Where the run is now: an attempt that dies before the next checkpoint died here."""
+    """Note where the run is now: an attempt that dies before the next checkpoint died here."""
     tx.run(_CHECKPOINT, id=run_id, checkpoint=place)
 
 
 def stopped(tx: Tx, run_id: int) -> None:
-    """The attempt ends because the daemon stops: it did not die."""
+    """Note that the attempt ends because the daemon stops: it did not die."""
     set_checkpoint(tx, run_id, _STOPPED)
 
 

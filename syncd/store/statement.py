@@ -209,7 +209,7 @@ class Statements(dict[Statement[Any], Compiled]):
     """The statements of one database, each compiled when it is run for the first time."""
 
     def __init__(self, dialect: sa.Dialect, insert: Insert) -> None:
-        """``dialect`` has positional parameters and a compiler that is a ``ConstantsInText``."""
+        """``dialect`` must have positional parameters, and a compiler that is a ``ConstantsInText``."""
         super().__init__()
         self._dialect, self._insert = dialect, insert
 

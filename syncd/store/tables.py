@@ -37,8 +37,8 @@ class Setting(Table, table=True):
 
 
 class Counter(Table, table=True):
-    """The last id given out. Kept by hand, so that ids are known before the insert, rise, and are never given
-    out twice; a rolled back transaction burns none."""
+    """The last id given out. Counted here, so that ids are known before the insert, rise, and are never given out
+    twice; a transaction that is rolled back uses none."""
 
     name: str = Field(primary_key=True)
     value: int = Field(sa_type=BigInteger)
@@ -139,8 +139,8 @@ class JobTotal(Table, table=True):
 
 class JobSearchStale(Table, table=True):
     """Jobs that are not as the search index (``search_index``) has them: at which place it has which text. Written by
-    the triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that makes that table anew has
-    to make them anew, too. Of a job that is gone there is only this, so nothing here is a foreign key."""
+    the triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that rebuilds that table has to
+    make them again. Of a job that is gone there is only this, so nothing here is a foreign key."""
 
     __tablename__ = "job_search_stale"
     __table_args__ = {"sqlite_with_rowid": False}
@@ -178,7 +178,7 @@ class HistoryRow(Table, table=True):
 
 class FeedRow(Table, table=True):
     """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last
-    run somebody else deleted or took one of its jobs."""
+    run one of its jobs was deleted, or taken by another feed."""
 
     __tablename__ = "feed"
     __table_args__ = (
@@ -195,7 +195,7 @@ class FeedRow(Table, table=True):
 
 class FeedJob(Table, table=True):
     """What a feed last wrote to a job that it owns; a job has one owner. ``active`` and ``touched`` (changed
-    by somebody else since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
+    by others since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
 
     __tablename__ = "feed_job"
     __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id"))

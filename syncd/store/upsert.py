@@ -31,19 +31,19 @@ Check = Callable[[Job | None], None]
 
 
 def no_check(_job: Job | None) -> None:
-    """Nothing is asked of the job."""
+    """Accept the job as it is."""
 
 
 def create(tx: Tx, employer_id: int, sent: JobInput, actor: Actor) -> Job:
-    """A new job. Raises Invalid, DuplicateReference."""
+    """Return a new job. Raises Invalid, DuplicateReference."""
     return _settle(tx, employer_id, None, sent, actor, free=None)
 
 
 def put(
     tx: Tx, employer_id: int, sent: JobInput, actor: Actor, *, check: Check = no_check
 ) -> tuple[Job, bool]:
-    """Update the job with the referenceId of ``sent``, or create it: (job, created). Raises Invalid,
-    IllegalTransition."""
+    """Update the job with the referenceId of ``sent``, or create it; return the job and whether it is new. Raises
+    Invalid, IllegalTransition."""
     reference_id = sent.reference_id
     if reference_id is None:
         raise Invalid(
@@ -58,8 +58,8 @@ def put(
 def update(
     tx: Tx, employer_id: int, job_id: int, sent: JobInput, actor: Actor, *, check: Check = no_check
 ) -> Job:
-    """Change the fields sent. Raises NotFound, Invalid (also for the id of another job), IllegalTransition,
-    DuplicateReference."""
+    """Change the fields that were sent; return the job. Raises NotFound, Invalid (also for the id of another job),
+    IllegalTransition, DuplicateReference."""
     _same_job(sent, job_id)
     current = existing(jobs.get(tx, employer_id, job_id), "job", job_id)
     check(current)
@@ -91,7 +91,7 @@ def _same_job(sent: JobInput, job_id: int | None) -> None:
 def _settle(
     tx: Tx, employer_id: int, current: Job | None, sent: JobInput, actor: Actor, *, free: str | None
 ) -> Job:
-    """``free``: a referenceId of which is known that no other job has it."""
+    """Decide and apply; return the job. ``free``: a referenceId that no other job has."""
     decision = decide(current, places.locate(tx, employer_id, sent), tx.now, employer_id=employer_id)
     change = _accepted(decision)
     if isinstance(change, Unchanged):
@@ -102,7 +102,7 @@ def _settle(
 
 
 def _accepted(decision: Decision) -> Create | Update | Unchanged:
-    """``decision`` unless it is a Reject, which becomes the exception it stands for."""
+    """Return ``decision``. Raises the exception that a Reject holds."""
     if isinstance(decision, Reject):
         if decision.conflict is not None and not decision.problems:
             raise decision.conflict

@@ -46,7 +46,7 @@ def primary_code(error: BaseException) -> int:
 
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Errors of the driver leave as StoreErrors."""
+    """Raise errors of the driver as StoreErrors."""
     try:
         yield
     except DRIVER_ERRORS as error:

@@ -1,4 +1,4 @@
-"""The first schema."""
+"""The first schema. Keys and indexes without a name here get theirs from ``tables.NAMES``."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ run_plan run_rejected run_unknown run_warning""".split()
 
 
 def _column(name: str, kind: Any, *more: Any, **options: Any) -> sa.Column[Any]:
-    """A column that always has a value."""
+    """Return a column that always has a value."""
     return sa.Column(name, kind, *more, **{"nullable": False, **options})
 
 
 def _where(condition: str) -> dict[str, Any]:
-    """The argument that makes an index partial, by the name that it has for this database."""
+    """Return the argument that makes an index partial: its name begins with that of the database."""
     return {f"{op.get_bind().dialect.name}_where": sa.text(condition)}
 
 
