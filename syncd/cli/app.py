@@ -1,7 +1,5 @@
 """All commands with their options. The module that does the work of a command is imported when the command is called,
-so that ``syncd --help`` starts fast."""
-
-from __future__ import annotations
+so that ``syncd --help`` starts fast. Annotations are values here, not texts that typer has to evaluate at each start."""
 
 from datetime import timedelta
 from pathlib import Path

@@ -39,7 +39,7 @@ _STDOUT = Path("-")
 def export(
     config: Path | None, as_json: bool, *, employer: str, form: str, status: str | None, output: Path | None
 ) -> int:
-    """Raises NotFound (employer), OSError, typer.BadParameter."""
+    """Write the export and print how many jobs it has. Raises NotFound (employer), OSError, typer.BadParameter."""
     if output == _STDOUT:
         output = None
     if as_json and output is None:

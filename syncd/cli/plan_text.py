@@ -8,7 +8,7 @@ from syncd.cli.output import bold, clean
 from syncd.cli.report_text import place_of
 from syncd.cli.run_text import counts_of
 from syncd.domain import Location, Salary
-from syncd.sync.report import FORMAT, rejected_json, run_json, warning_json, would_archive_json
+from syncd.sync.report import FORMAT, change_json, rejected_json, run_json, warning_json, would_archive_json
 from syncd.sync.run import Planned, PlannedChange
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
@@ -30,10 +30,7 @@ def plan_json(planned: Planned) -> dict[str, Any]:
         ),
         "rejectedRows": [rejected_json(row) for row in planned.rejected],
         "warnings": [warning_json(warning) for warning in planned.warnings],
-        "changes": [
-            {"action": c.action, "referenceId": c.reference_id, "jobId": c.job_id, "fields": sorted(c.fields)}
-            for c in planned.changes
-        ],
+        "changes": [change_json(c.action, c.reference_id, c.job_id, c.fields) for c in planned.changes],
     }
 
 

@@ -80,12 +80,10 @@ def _public_url(value: object) -> str:
 
 
 def _store_url(value: object) -> str:
-    if isinstance(value, str):
-        if value.startswith("sqlite:///") and len(value) > len("sqlite:///") and "?" not in value:
-            return value
-        if value.startswith(("postgresql://", "postgresql+psycopg://")):
-            return value
-    raise ValueFault("must be sqlite:///PATH or postgresql://USER@HOST/NAME")
+    head = "sqlite:///"
+    if isinstance(value, str) and value.startswith(head) and len(value) > len(head) and "?" not in value:
+        return value
+    raise ValueFault("must be sqlite:///PATH")
 
 
 def _line_size(value: object) -> int:

@@ -163,9 +163,10 @@ def _settings(
 ) -> Settings:
     """Return the settings with absolute paths and what follows from the values. Adds to ``faults``."""
     base, feeds = _folders(file)
+    members = members_of(Settings, parsed)
     written = Settings(
-        **members_of(Settings, parsed),
-        catalogue=Catalogue.default(),
+        **members,
+        catalogue=_catalogue(members["catalogues"], faults),
         base=base,
         feeds=feeds,
         file=file,
@@ -173,7 +174,6 @@ def _settings(
     )
     return replace(
         written,
-        catalogue=_catalogue(written.catalogues, faults),
         operator=replace(written.operator, token=_token(written.operator, base, faults)),
         store=replace(written.store, url=_absolute_store(written.store.url, base)),
         drop=replace(written.drop, folder=base / written.drop.folder),

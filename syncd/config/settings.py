@@ -130,7 +130,7 @@ class Operator:
 class StoreSettings:
     """``path`` is the SQLite file; None: the store is of another kind."""
 
-    url: str = setting(STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH, or postgresql://…", secret=True)
+    url: str = setting(STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH", secret=True)
     keep_history: timedelta = setting(
         positive(DURATION), "400d", "how long runs and past values of jobs are kept"
     )

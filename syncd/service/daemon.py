@@ -69,7 +69,7 @@ def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> Config
 
 
 def _make_drop_folder(folder: Path) -> None:
-    """Raises ConfigError."""
+    """Create the drop folder if it does not exist. Raises ConfigError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -170,7 +170,7 @@ class Daemon:
     # -- while running -----------------------------------------------------------------------------------
 
     def _must_stop(self) -> bool:
-        """The worker asks at every batch edge, so each call is a sign of progress."""
+        """Return whether the worker has to stop. It asks at every batch edge, so each call is a sign of progress."""
         self._heartbeat.beat()
         return self._stopping.is_set()
 

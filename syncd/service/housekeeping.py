@@ -31,7 +31,7 @@ class Housekeeping:
         self._reported: dict[str, datetime] = {}
 
     def tick(self) -> None:
-        """Raises StoreError."""
+        """Report silent feeds and delete what is too old. Raises StoreError."""
         now = self._store.now().instant
         for feed in self._feeds().values():
             self._report_silence(feed, now)
@@ -63,8 +63,8 @@ class SearchIndexing:
         self._store, self._stop = store, stop
 
     def tick(self) -> None:
-        """A store that is busy or full is left alone until the next tick: searches are correct meanwhile. Raises
-        StoreError for any other fault."""
+        """Repair the index and add what it lacks. A store that is busy or full is left alone until the next tick: searches
+        are correct meanwhile. Raises StoreError for any other fault."""
         with suppress(StoreBusy, StoreClosed, StoreOverloaded):
             self._mend()
             while not self._stop() and self._store.index_some():
@@ -77,5 +77,5 @@ class SearchIndexing:
             log.error(
                 Event.SEARCH_DAMAGED,
                 error=error,
-                then="it is made anew" if rebuilt else "searches scan until the next start",
+                then="it is rebuilt" if rebuilt else "searches scan until the next start",
             )

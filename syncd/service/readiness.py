@@ -34,11 +34,11 @@ class Readiness:
         self._stopping = False
 
     def note_lag(self, seconds: float) -> None:
-        """How late the event loop was when it was last measured."""
+        """Record how late the event loop was when it was last measured."""
         self._lag = seconds
 
     def note_stopping(self) -> None:
-        """From now on the service is not ready."""
+        """Record that the service stops: it is not ready from now on."""
         self._stopping = True
 
     async def __call__(self) -> dict[str, Any]:

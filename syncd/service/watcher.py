@@ -63,7 +63,7 @@ class Watcher(threading.Thread):
             self._listen()
 
     def _look(self) -> None:
-        """Compare what lies there. (watchfiles follows links when it polls, and fails where one leads back.)"""
+        """Compare the folder with what it was. (watchfiles follows links when it polls, and fails if one leads back.)"""
         before = listing(self._folder)
         self.running.set()
         self._hint()

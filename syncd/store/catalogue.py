@@ -1,4 +1,4 @@
-"""The catalogue entries that were ever configured: one that the configuration drops again lives on, retired,
+"""The catalogue entries that were ever configured: one that the configuration drops again is kept, retired,
 because jobs may have its id (docs/api.md "Catalogues")."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _decode = msgspec.json.Decoder(dict[str, dict[int, str]]).decode
 
 
 def complete(tx: Tx, configured: Catalogue) -> Catalogue:
-    """``configured`` and, retired, what the store remembers beyond it."""
+    """Return ``configured`` with what else the store remembers, retired."""
     known = _remembered(tx)
     gone = {
         kind: {id: name for id, name in known.get(kind, {}).items() if id not in entries}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -16,16 +20,8 @@ def micros(instant: datetime) -> int:
     return (instant - _EPOCH) // _MICROSECOND
 
 
-def optional_micros(instant: datetime | None) -> int | None:
-    return None if instant is None else micros(instant)
-
-
 def instant_of(value: int) -> datetime:
     return _EPOCH + timedelta(0, 0, value)
-
-
-def optional_instant(value: int | None) -> datetime | None:
-    return None if value is None else instant_of(value)
 
 
 def to_json(value: object) -> str:
@@ -38,5 +34,11 @@ def clean(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def optional_clean(text: str | None) -> str | None:
-    return None if text is None else clean(text)
+def optional(function: Callable[[Any], T]) -> Callable[[Any], T | None]:
+    """Return ``function`` that returns None for None."""
+    return lambda value: None if value is None else function(value)
+
+
+optional_micros: Callable[[datetime | None], int | None] = optional(micros)
+optional_instant: Callable[[int | None], datetime | None] = optional(instant_of)
+optional_clean: Callable[[str | None], str | None] = optional(clean)

@@ -85,17 +85,17 @@ class SearchIndex(Protocol):
         for a damaged index (``mend``)."""
 
     def mend(self, write: Run[None]) -> tuple[str, bool] | None:
-        """Rebuild the index, empty, if it was found damaged: (what was wrong, True). The second time it is left
-        aside until the store is opened again, since then it is hardly the index that is damaged: (what was wrong,
-        False). None if nothing is known to be wrong. Raises StoreError."""
+        """Rebuild the index, empty, if it was found damaged: return (what was wrong, True). The second time the index
+        is not used until the store is opened again, since then it is probably not the index that is damaged: return
+        (what was wrong, False). Return None if nothing is known to be wrong. Raises StoreError."""
 
 
 class Checkpoints(Protocol):
     """Keeps the database's log short beside the writer. Only for the thread that writes."""
 
     def after_commit(self, answer: Callable[[], None]) -> None:
-        """Called after each commit. ``answer`` gives those who wait for the commit their results; it is called first
-        if this takes time."""
+        """Called after each commit. ``answer`` gives its results to the callers that wait for the commit; if this
+        takes time, it is called first."""
 
     def close(self) -> None: ...
 

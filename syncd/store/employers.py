@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-import sqlalchemy as sa
 from sqlmodel import col
 
 from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound, Problem
 from syncd.store.columns import Columns
-from syncd.store.statement import Statement, given, matching
+from syncd.store.statement import Statement, creating, matching
 from syncd.store.tables import EmployerRow
-from syncd.store.tx import Tx
+from syncd.store.tx import Tx, existing
 
 MAX_NAME = 128
 
@@ -20,12 +19,7 @@ _EMPLOYER = Columns(Employer, EmployerRow, unlimited=bool)
 _GET = Statement(_EMPLOYER.select().where(*matching(EmployerRow.id)), _EMPLOYER.make)
 _NAMED = Statement(_EMPLOYER.select().where(*matching(EmployerRow.name)), _EMPLOYER.make)
 _ALL = Statement(_EMPLOYER.select().order_by(col(EmployerRow.id)), _EMPLOYER.make)
-_ADD = Statement(
-    sa.insert(EmployerRow)
-    .values(given(EmployerRow.name, EmployerRow.unlimited))
-    .returning(*_EMPLOYER.columns),
-    _EMPLOYER.make,
-)
+_ADD = creating(EmployerRow.name, EmployerRow.unlimited)
 
 
 def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
@@ -41,15 +35,12 @@ def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
     taken = tx.one(_NAMED, name=name)
     if taken:
         raise Conflict(f"employer {taken.id} already has the name {name!r}")
-    return tx.insert(_ADD, name=name, unlimited=unlimited)
+    return Employer(tx.insert(_ADD, name=name, unlimited=unlimited), name, unlimited)
 
 
 def get(tx: Tx, employer_id: int) -> Employer:
     """Raises NotFound."""
-    found = tx.one(_GET, id=employer_id)
-    if found is None:
-        raise NotFound("employer", employer_id)
-    return found
+    return existing(tx.one(_GET, id=employer_id), "employer", employer_id)
 
 
 def find(tx: Tx, name_or_id: str | int) -> Employer:

@@ -14,11 +14,23 @@ from typing import NamedTuple
 import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlmodel import col
+from sqlalchemy import bindparam
+from sqlmodel import col, select
 
 from syncd.domain import Ownership, Status
 from syncd.store.codec import to_json
-from syncd.store.statement import Statement, adding, among, deleting, inserting, matching, replacing, updating
+from syncd.store.statement import (
+    Statement,
+    adding,
+    among,
+    deleting,
+    following,
+    inserting,
+    matching,
+    replacing,
+    rewriting,
+    updating,
+)
 from syncd.store.tables import FeedJob, FeedMiss, FeedRow, FeedSent, HistoryRow, JobRow
 from syncd.store.tx import Tx
 
@@ -27,7 +39,7 @@ _decode_any = msgspec.json.Decoder(dict[str, object]).decode
 
 
 class KnownRow(NamedTuple):
-    """The job that a known record stands for."""
+    """The job of a known record."""
 
     job_id: int
     reference_id: str
@@ -36,7 +48,7 @@ class KnownRow(NamedTuple):
 class Written(Struct, frozen=True):
     """What a feed last wrote to a job. ``digest`` and ``fingerprint``: 16 bytes each, of the record and of
     all else that decides what it results in. ``job_version``: the job's after that. ``sent``: digests by wire
-    name (see Ownership), None where nobody will ask. ``due``: the first date on which the
+    name (see Ownership), None where they are not needed. ``due``: the first date on which the
     same record would change the job, None: never."""
 
     job_id: int
@@ -48,35 +60,35 @@ class Written(Struct, frozen=True):
     due: date | None
 
 
-# -- what is known --------------------------------------------------------------------------------------------
+# -- what is known -------------------------------------------------------------------------------------------
 
 _of_feed = matching(FeedJob.feed_id)
-_waiting = sa.select(col(FeedMiss.job_id)).where(*matching(FeedMiss.feed_id))
-_WAITS = Statement(_waiting.limit(1))
-#: A record would change nothing: of a feed without jobs that wait in ``grace``, and with.
+_waiting = select(FeedMiss.job_id).where(*matching(FeedMiss.feed_id))
+_WAITING = Statement(_waiting.limit(1))
 _settled = sa.and_(
     *matching(FeedJob.fingerprint),
     col(FeedJob.active),
     ~col(FeedJob.touched),
-    sa.or_(col(FeedJob.due).is_(None), col(FeedJob.due) > sa.bindparam("today")),
+    sa.or_(col(FeedJob.due).is_(None), col(FeedJob.due) > bindparam("today")),
 )
+#: Whether a record would change nothing, by whether jobs of the feed wait in ``grace``.
 _unchanged = {False: _settled, True: sa.and_(_settled, col(FeedJob.job_id).not_in(_waiting))}
 _KNOWN = {
-    waits: Statement(
-        sa.select(col(FeedJob.digest), col(FeedJob.job_id), col(FeedJob.reference_id)).where(
+    waiting: Statement(
+        select(FeedJob.digest, FeedJob.job_id, FeedJob.reference_id).where(
             *_of_feed, among(FeedJob.digest, "digests"), unchanged
         )
     )
-    for waits, unchanged in _unchanged.items()
+    for waiting, unchanged in _unchanged.items()
 }
 _NEXT = {
-    waits: Statement(
-        sa.select(col(FeedJob.job_id), col(FeedJob.digest), col(FeedJob.reference_id), unchanged)
-        .where(*_of_feed, col(FeedJob.job_id) > sa.bindparam("after"))
-        .order_by(col(FeedJob.job_id))
-        .limit(sa.bindparam("limit"))
+    waiting: Statement(
+        following(
+            select(FeedJob.job_id, FeedJob.digest, FeedJob.reference_id, unchanged).where(*_of_feed),
+            FeedJob.job_id,
+        )
     )
-    for waits, unchanged in _unchanged.items()
+    for waiting, unchanged in _unchanged.items()
 }
 
 
@@ -86,15 +98,8 @@ def known_digests(
     """Return those of ``digests`` whose record would change nothing: what the feed last wrote under the same
     fingerprint, to a job that exists, is active, was not touched since, does not wait in ``grace``, and is
     not due on ``today``."""
-    if not digests:
-        return {}
-    known = tx.all(
-        _KNOWN[any_waits(tx, feed_id)],
-        feed_id=feed_id,
-        digests=digests,
-        fingerprint=fingerprint,
-        today=today.isoformat(),
-    )
+    now = {"feed_id": feed_id, "fingerprint": fingerprint, "today": today.isoformat()}
+    known = tx.all(_KNOWN[any_waits(tx, feed_id)], digests=digests, **now)
     return {digest: KnownRow(job_id, reference_id) for digest, job_id, reference_id in known}
 
 
@@ -103,31 +108,25 @@ def next_known(
 ) -> list[tuple[int, bytes, str, bool]]:
     """Return (job id, digest, referenceId, whether ``known_digests`` would have it) of the next ``limit`` jobs with ids
     above ``after_job_id`` that the feed owns, by id."""
-    return tx.all(
-        _NEXT[any_waits(tx, feed_id)],
-        feed_id=feed_id,
-        after=after_job_id,
-        limit=limit,
-        fingerprint=fingerprint,
-        today=today.isoformat(),
-    )
+    now = {"feed_id": feed_id, "fingerprint": fingerprint, "today": today.isoformat()}
+    return tx.all(_NEXT[any_waits(tx, feed_id)], after=after_job_id, limit=limit, **now)
 
 
 def any_waits(tx: Tx, feed_id: int) -> bool:
     """Return whether a job of the feed waits in ``grace``."""
-    return tx.one(_WAITS, feed_id=feed_id) is not None
+    return tx.one(_WAITING, feed_id=feed_id) is not None
 
 
 # -- ownership -----------------------------------------------------------------------------------------------
 
-_OWNERS = Statement(sa.select(col(FeedJob.job_id), col(FeedJob.feed_id)).where(among(FeedJob.job_id, "ids")))
-_SENT = Statement(sa.select(col(FeedSent.job_id), col(FeedSent.sent)).where(among(FeedSent.job_id, "ids")))
+_OWNERS = Statement(select(FeedJob.job_id, FeedJob.feed_id).where(among(FeedJob.job_id, "ids")))
+_SENT = Statement(select(FeedSent.job_id, FeedSent.sent).where(among(FeedSent.job_id, "ids")))
 _EDITS = Statement(
-    sa.select(col(HistoryRow.job_id), col(HistoryRow.before))
+    select(HistoryRow.job_id, col(HistoryRow.before))
     .join(FeedJob, col(FeedJob.job_id) == HistoryRow.job_id)
     .where(
         among(HistoryRow.job_id, "ids"),
-        col(HistoryRow.version) > col(FeedJob.job_version),
+        HistoryRow.version > FeedJob.job_version,
         col(HistoryRow.before).is_not(None),
     )
 )
@@ -136,46 +135,24 @@ _EDITS = Statement(
 def ownership(tx: Tx, feed_id: int, job_ids: Sequence[int], *, edits: bool = False) -> dict[int, Ownership]:
     """Return for each of ``job_ids`` that a feed owns: which one, and, if it is this one and ``edits`` are asked for,
     what it last sent."""
-    if not job_ids:
-        return {}
     owners = dict(tx.all(_OWNERS, ids=job_ids))
     if not edits:
         return {job_id: Ownership(owner) for job_id, owner in owners.items()}
     own = [job_id for job_id, owner in owners.items() if owner == feed_id]
-    sent = {job_id: _decode(text) for job_id, text in tx.all(_SENT, ids=own)} if own else {}
-    edited = _edited(tx, [job_id for job_id in own if job_id not in sent])
+    sent = {job_id: _decode(text) for job_id, text in tx.all(_SENT, ids=own)}
+    edited: dict[int, set[str]] = {}  # the names of the fields that were changed since, says the history
+    for job_id, before in tx.all(_EDITS, ids=[job_id for job_id in own if job_id not in sent]):
+        edited.setdefault(job_id, set()).update(_decode_any(before or "{}"))
     return {
         job_id: Ownership(owner, sent.get(job_id), frozenset(edited.get(job_id, ())))
         for job_id, owner in owners.items()
     }
 
 
-def _edited(tx: Tx, job_ids: Sequence[int]) -> dict[int, set[str]]:
-    """Return the names of the fields that were changed, says the history, since their feed last wrote the jobs."""
-    found: dict[int, set[str]] = {}
-    for job_id, before in tx.all(_EDITS, ids=job_ids) if job_ids else ():
-        found.setdefault(job_id, set()).update(_decode_any(before or "{}"))
-    return found
-
-
-_OWN_NEW = inserting(FeedJob)
-_OWN_AGAIN = updating(
-    FeedJob.feed_id,
-    FeedJob.reference_id,
-    FeedJob.digest,
-    FeedJob.fingerprint,
-    FeedJob.job_version,
-    FeedJob.active,
-    FeedJob.touched,
-    FeedJob.due,
-    where=[FeedJob.job_id],
-)
+_OWN_NEW, _OWN_AGAIN = inserting(FeedJob), rewriting(FeedJob)
 _NOW = Statement(
     sa.select(
-        col(JobRow.id),
-        col(JobRow.version),
-        col(JobRow.status) == Status.ACTIVE.value,
-        col(FeedJob.feed_id),
+        col(JobRow.id), col(JobRow.version), col(JobRow.status) == Status.ACTIVE.value, col(FeedJob.feed_id)
     )
     .outerjoin(FeedJob, col(FeedJob.job_id) == JobRow.id)
     .where(among(JobRow.id, "ids"))
@@ -186,51 +163,37 @@ _FORGET_SENT = Statement(sa.delete(FeedSent).where(among(FeedSent.job_id, "ids")
 
 
 def own(tx: Tx, feed_id: int, rows: Sequence[Written]) -> None:
-    """The feed owns these jobs from now on (a job has one owner) and last wrote this to them. A job that
-    changed since ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in
-    ``grace``."""
-    if not rows:
-        return
-    ids = [row.job_id for row in rows]
+    """Make the feed the owner of these jobs (a job has one owner), and note what it last wrote to them. A job that
+    changed since ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in ``grace``."""
     now: dict[int, tuple[int, bool, int | None]] = {
-        job_id: (version, active, owner) for job_id, version, active, owner in tx.all(_NOW, ids=ids)
+        job_id: (version, active, owner)
+        for job_id, version, active, owner in tx.all(_NOW, ids=[row.job_id for row in rows])
     }
+    former = {owner for _, _, owner in now.values() if owner not in (None, feed_id)}
+    tx.many(_DISTURB, [(True, owner) for owner in former])
     there = [row for row in rows if row.job_id in now]
     new: list[tuple[object, ...]] = []
     again: list[tuple[object, ...]] = []
-    former = set[int]()
     for row in there:
         version, active, owner = now[row.job_id]
         # an upsert would do for both, at four times the price of the insert
-        if owner is None:
-            new.append((row.job_id, *_values(feed_id, row, version, active)))
-        else:
-            again.append((*_values(feed_id, row, version, active), row.job_id))
-        if owner not in (None, feed_id):
-            former.add(owner)
-    tx.many(_DISTURB, [(True, owner) for owner in former])
+        (new if owner is None else again).append(_values(feed_id, row, version, active))
     tx.many(_OWN_NEW, new)
     tx.many(_OWN_AGAIN, again)
     tx.many(_PUT_SENT, [(row.job_id, to_json(row.sent)) for row in there if row.sent])
-    unsaid = [row.job_id for row in there if not row.sent]
-    if unsaid:
-        tx.run(_FORGET_SENT, ids=unsaid)
-    confirm(tx, feed_id, ids)
+    tx.run(_FORGET_SENT, ids=[row.job_id for row in there if not row.sent])
+    confirm(tx, feed_id, [row.job_id for row in rows])
 
 
 def own_new(tx: Tx, feed_id: int, rows: Sequence[tuple[Written, bool]]) -> None:
-    """``own`` for jobs, active or not, that this very transaction has inserted: nobody else can have had
-    them."""
-    if rows:
-        tx.many(
-            _OWN_NEW,
-            [(row.job_id, *_values(feed_id, row, row.job_version, active)) for row, active in rows],
-        )
+    """Do as ``own`` for jobs, active or not, that this transaction has inserted: they have no other owner."""
+    tx.many(_OWN_NEW, [_values(feed_id, row, row.job_version, active) for row, active in rows])
 
 
 def _values(feed_id: int, row: Written, version: int, active: bool) -> tuple[object, ...]:
-    """Return the values of a row of ``feed_job``, but the job's id."""
+    """Return the values of ``_OWN_NEW`` and ``_OWN_AGAIN``: a row of ``FeedJob``."""
     return (
+        row.job_id,
         feed_id,
         row.reference_id,
         row.digest,
@@ -243,34 +206,24 @@ def _values(feed_id: int, row: Written, version: int, active: bool) -> tuple[obj
 
 
 _ACTIVE = {
-    False: Statement(
-        sa.select(col(FeedJob.job_id))
-        .where(*_of_feed, col(FeedJob.active), col(FeedJob.job_id) > sa.bindparam("after"))
-        .order_by(col(FeedJob.job_id))
-        .limit(sa.bindparam("limit"))
-    ),
+    False: Statement(following(select(FeedJob.job_id).where(*_of_feed, col(FeedJob.active)), FeedJob.job_id)),
     True: Statement(
-        sa.select(col(JobRow.id))
-        .join(FeedRow, col(FeedRow.employer_id) == JobRow.employer_id)
-        .where(
-            col(FeedRow.id) == sa.bindparam("feed_id"),
-            col(JobRow.status) == Status.ACTIVE.value,
-            col(JobRow.id) > sa.bindparam("after"),
+        following(
+            select(JobRow.id)
+            .join(FeedRow, col(FeedRow.employer_id) == JobRow.employer_id)
+            .where(FeedRow.id == bindparam("feed_id"), JobRow.status == Status.ACTIVE.value),
+            JobRow.id,
         )
-        .order_by(col(JobRow.id))
-        .limit(sa.bindparam("limit"))
     ),
 }
 _MISSES = Statement(
-    sa.select(col(FeedMiss.job_id), col(FeedMiss.n)).where(
-        *matching(FeedMiss.feed_id),
-        col(FeedMiss.job_id) > sa.bindparam("after"),
-        col(FeedMiss.job_id) <= sa.bindparam("last"),
+    select(FeedMiss.job_id, FeedMiss.n).where(
+        *matching(FeedMiss.feed_id), col(FeedMiss.job_id).between(bindparam("first"), bindparam("last"))
     )
 )
 _RELEASE = (deleting(FeedJob.job_id), deleting(FeedSent.job_id), deleting(FeedMiss.job_id))
 _RELEASE_SENT = Statement(
-    sa.delete(FeedSent).where(col(FeedSent.job_id).in_(sa.select(col(FeedJob.job_id)).where(*_of_feed)))
+    sa.delete(FeedSent).where(col(FeedSent.job_id).in_(select(FeedJob.job_id).where(*_of_feed)))
 )
 _RELEASE_MISSES, _RELEASE_JOBS = deleting(FeedMiss.feed_id), deleting(FeedJob.feed_id)
 
@@ -281,19 +234,19 @@ def owned_active(
     """Return (job id, snapshots in a row that lacked it) of the next ``limit`` active jobs with ids above
     ``after_job_id`` that the feed owns, or (``employer_wide``) that its employer has, by id."""
     ids = tx.scalars(_ACTIVE[employer_wide], feed_id=feed_id, after=after_job_id, limit=limit)
-    misses = dict(tx.all(_MISSES, feed_id=feed_id, after=after_job_id, last=ids[-1]) if ids else ())
+    misses = dict(tx.all(_MISSES, feed_id=feed_id, first=ids[0], last=ids[-1])) if ids else {}
     return [(job_id, misses.get(job_id, 0)) for job_id in ids]
 
 
 def release(tx: Tx, job_ids: Sequence[int]) -> None:
-    """No feed owns these jobs any more."""
+    """Remove the owners of these jobs."""
     gone = [(job_id,) for job_id in job_ids]
     for delete in _RELEASE:
         tx.many(delete, gone)
 
 
 def release_all(tx: Tx, feed_id: int) -> int:
-    """The feed owns nothing any more; return how many jobs it did own."""
+    """Remove the feed as owner of all its jobs; return how many it had."""
     tx.run(_RELEASE_SENT, feed_id=feed_id)
     tx.run(_RELEASE_MISSES, feed_id=feed_id)
     count = tx.run(_RELEASE_JOBS, feed_id=feed_id)
@@ -309,11 +262,11 @@ _FOUND = deleting(FeedMiss.feed_id, FeedMiss.job_id)
 
 
 def missed(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> None:
-    """One more snapshot lacked these jobs."""
+    """Note that one more snapshot lacked these jobs."""
     tx.many(_MISSED, [(feed_id, job_id, 1) for job_id in job_ids])
 
 
 def confirm(tx: Tx, feed_id: int, job_ids: Sequence[int]) -> None:
-    """These jobs were named: they no longer wait."""
+    """Note that a snapshot has these jobs: they no longer wait."""
     if job_ids and any_waits(tx, feed_id):
         tx.many(_FOUND, [(feed_id, job_id) for job_id in job_ids])

@@ -6,30 +6,24 @@ from collections.abc import Collection
 from datetime import date, datetime
 
 import sqlalchemy as sa
-from sqlmodel import col
+from sqlalchemy import bindparam
+from sqlmodel import col, select
 
 from syncd.domain import ActorKind, Status
-from syncd.errors import NotFound
 from syncd.store import feed_jobs
 from syncd.store.codec import micros
-from syncd.store.statement import Statement, given, matching, updating
+from syncd.store.statement import Statement, creating, matching, updating
 from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, RunRow
-from syncd.store.tx import Tx
+from syncd.store.tx import Tx, existing
 
-_FIND = Statement(sa.select(col(FeedRow.id)).where(*matching(FeedRow.name, FeedRow.employer_id)))
+_FIND = Statement(select(FeedRow.id).where(*matching(FeedRow.name, FeedRow.employer_id)))
 _OF_OTHERS = Statement(
-    sa.select(col(FeedRow.id)).where(
-        *matching(FeedRow.name), col(FeedRow.employer_id) != sa.bindparam("employer_id")
-    )
+    select(FeedRow.id).where(*matching(FeedRow.name), col(FeedRow.employer_id) != bindparam("employer_id"))
 )
-_ADD = Statement(
-    sa.insert(FeedRow)
-    .values({**given(FeedRow.name, FeedRow.employer_id), FeedRow.disturbed: True})
-    .returning(col(FeedRow.id))
-)
-_ALL = Statement(sa.select(col(FeedRow.id), col(FeedRow.name)))
-_EMPLOYER = Statement(sa.select(col(FeedRow.employer_id)).where(*matching(FeedRow.id)))
-_SETTINGS = Statement(sa.select(col(FeedRow.settings_digest)).where(*matching(FeedRow.id)))
+_ADD = creating(FeedRow.name, FeedRow.employer_id, FeedRow.disturbed)
+_ALL = Statement(select(FeedRow.id, FeedRow.name))
+_EMPLOYER = Statement(select(FeedRow.employer_id).where(*matching(FeedRow.id)))
+_SETTINGS = Statement(select(col(FeedRow.settings_digest)).where(*matching(FeedRow.id)))
 _SET_SETTINGS = updating(FeedRow.settings_digest, where=[FeedRow.id])
 
 
@@ -39,9 +33,7 @@ def feed_id(tx: Tx, name: str, employer_id: int) -> int:
     found = find(tx, name, employer_id)
     for other in tx.scalars(_OF_OTHERS, name=name, employer_id=employer_id):
         feed_jobs.release_all(tx, other)
-    if found is None:
-        (found,) = tx.insert(_ADD, name=name, employer_id=employer_id)
-    return found
+    return tx.insert(_ADD, name=name, employer_id=employer_id, disturbed=True) if found is None else found
 
 
 def find(tx: Tx, name: str, employer_id: int) -> int | None:
@@ -51,10 +43,7 @@ def find(tx: Tx, name: str, employer_id: int) -> int | None:
 
 def employer_of(tx: Tx, feed_id: int) -> int:
     """Raises NotFound."""
-    found = tx.scalar(_EMPLOYER, id=feed_id)
-    if found is None:
-        raise NotFound("feed", feed_id)
-    return found
+    return existing(tx.scalar(_EMPLOYER, id=feed_id), "feed", feed_id)
 
 
 def settings_digest(tx: Tx, feed_id: int) -> str | None:
@@ -68,16 +57,16 @@ def set_settings_digest(tx: Tx, feed_id: int, digest: str) -> None:
 
 # -- what disturbs a feed ---------------------------------------------------------------------------------------
 
-_DISTURBED = Statement(sa.select(col(FeedRow.disturbed)).where(*matching(FeedRow.id)))
+_DISTURBED = Statement(select(FeedRow.disturbed).where(*matching(FeedRow.id)))
 _SET_DISTURBED = updating(FeedRow.disturbed, where=[FeedRow.id])
 _CHANGES = Statement(
-    sa.select(col(FeedJob.job_id))
+    select(FeedJob.job_id)
     .where(
         *matching(FeedJob.feed_id),
         sa.or_(
             col(FeedJob.touched),
-            col(FeedJob.fingerprint) != sa.bindparam("fingerprint"),
-            col(FeedJob.due) <= sa.bindparam("today"),
+            col(FeedJob.fingerprint) != bindparam("fingerprint"),
+            col(FeedJob.due) <= bindparam("today"),
         ),
     )
     .limit(1)
@@ -96,12 +85,12 @@ def undisturbed(tx: Tx, feed_id: int, fingerprint: bytes, today: date) -> bool:
 
 
 def settle(tx: Tx, feed_id: int) -> None:
-    """A run of the feed succeeded: from now on what disturbs it counts."""
+    """Note that a run of the feed succeeded: from now on what disturbs it counts."""
     tx.run(_SET_DISTURBED, id=feed_id, disturbed=False)
 
 
 def release_unconfigured(tx: Tx, configured_names: Collection[str]) -> int:
-    """Feeds that are no longer configured own nothing; return how many jobs that concerned."""
+    """Remove feeds that are not configured any more as owners of jobs; return the number of these jobs."""
     gone = [feed for feed, name in tx.all(_ALL) if name not in configured_names]
     return sum(feed_jobs.release_all(tx, feed) for feed in gone)
 
@@ -114,7 +103,7 @@ _ARCHIVES = Statement(
     .outerjoin(JobRow, col(JobRow.id) == HistoryRow.job_id)
     .where(
         *matching(RunRow.feed_id),
-        col(HistoryRow.at) >= sa.bindparam("since"),
+        col(HistoryRow.at) >= bindparam("since"),
         col(HistoryRow.actor) == ActorKind.RUN.value,
         col(HistoryRow.action) == "archived",
         sa.or_(col(JobRow.id).is_(None), col(JobRow.status) != Status.ACTIVE.value),

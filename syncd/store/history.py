@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from msgspec.structs import replace
-from sqlmodel import col
+from sqlalchemy import bindparam
+from sqlmodel import col, select
 
 from syncd.domain import Actor, ActorKind, Job
 from syncd.store import jobs
@@ -80,7 +81,7 @@ _OF_JOB = Statement(
     _ENTRY.select()
     .where(*_of_job, *matching(HistoryRow.employer_id))
     .order_by(_newest)
-    .limit(sa.bindparam("limit")),
+    .limit(bindparam("limit")),
     _ENTRY.make,
 )
 _OF_RUN = Statement(
@@ -94,7 +95,7 @@ _LATER = Statement(
         ),
         *_ENTRY.columns,
     )
-    .where(*_of_job, col(HistoryRow.id) > sa.bindparam("after"))
+    .where(*_of_job, col(HistoryRow.id) > bindparam("after"))
     .order_by(col(HistoryRow.id))
 )
 #: Entries with the label of the key or the name of the feed.
@@ -107,23 +108,21 @@ _PAGE = Statement(
     .outerjoin(FeedRow, col(FeedRow.id) == RunRow.feed_id)
     .where(
         col(HistoryRow.id).in_(
-            sa.select(col(HistoryRow.id))
+            select(HistoryRow.id)
             .where(*_of_job)
             .order_by(_newest)
-            .limit(sa.bindparam("limit"))
-            .offset(sa.bindparam("skip"))
+            .limit(bindparam("limit"))
+            .offset(bindparam("skip"))
         )
     )
     .order_by(_newest)
 )
-_OWNER = Statement(sa.select(col(HistoryRow.employer_id)).where(*_of_job).limit(1))
+_OWNER = Statement(select(HistoryRow.employer_id).where(*_of_job).limit(1))
 _COUNT = Statement(sa.select(sa.func.count()).select_from(HistoryRow).where(*_of_job))
 _PRUNE = Statement(
     sa.delete(HistoryRow).where(
-        col(HistoryRow.id).in_(
-            sa.select(col(HistoryRow.id)).order_by(col(HistoryRow.id)).limit(sa.bindparam("limit"))
-        ),
-        col(HistoryRow.at) < sa.bindparam("before"),
+        col(HistoryRow.id).in_(select(HistoryRow.id).order_by(col(HistoryRow.id)).limit(bindparam("limit"))),
+        col(HistoryRow.at) < bindparam("before"),
     )
 )
 
@@ -134,8 +133,8 @@ def of_job(tx: Tx, employer_id: int, job_id: int, limit: int = 100) -> list[Entr
 
 
 def page(tx: Tx, employer_id: int, job_id: int, *, page: int, page_size: int) -> tuple[int, list[Step]]:
-    """(how many, those of ``page``, from 1), newest first; also of a job that was deleted. Reads the page, and of
-    what came after it no more than leads to a state of the whole job."""
+    """Return the number of changes and those of ``page``, from 1, newest first; also of a job that was deleted. Reads
+    the page, and of later changes only as many as it takes to know the whole job."""
     if tx.scalar(_OWNER, job_id=job_id) != employer_id:
         return 0, []
     total = tx.scalar(_COUNT, job_id=job_id) or 0
@@ -173,7 +172,7 @@ def _before(entry: Entry, after: Job | None) -> Job | None:
 
 
 def _whole(entry: Entry, attributes: dict[str, Any]) -> Job:
-    """The job before an entry that has all of it."""
+    """Return the job before an entry that has all of it."""
     return Job(id=entry.job_id, employer_id=entry.employer_id, version=entry.version - 1, **attributes)
 
 

@@ -19,18 +19,21 @@ import sqlalchemy as sa
 from syncd.domain import (
     CHANGEABLE,
     FIELDS,
+    FLAT,
     SALARY_MEMBERS,
     ArchivedBy,
     CloseOrigin,
     FieldKind,
+    Flat,
     Job,
     JobField,
     Location,
     Salary,
     Status,
+    decimal_text,
+    flat,
 )
-from syncd.domain.flat import FLAT, Flat, decimal_text, flat
-from syncd.store.codec import instant_of, micros, to_json
+from syncd.store.codec import instant_of, micros, optional, to_json
 from syncd.store.columns import Columns
 from syncd.store.statement import Statement, picker, updating
 from syncd.store.tables import JobRow
@@ -46,12 +49,11 @@ def _same(value: Any) -> Any:
 
 
 class Codec(NamedTuple):
-    """How a value of a Job is kept. ``decode`` takes the values of the columns, None: it is the value. ``old`` and
-    ``restore`` convert to and from what ``to_json`` and a JSON parser make of an old value."""
+    """How a value of a Job is kept. ``decode`` returns it for the values of its columns; None: it is the column's own.
+    ``old`` returns what ``to_json`` takes for it, ``restore`` the value for what a JSON parser made of that."""
 
-    columns: tuple[str, ...]
     decode: Decode | None = None
-    old: Callable[[Any], object] = _same
+    old: Callable[[Any], Any] = _same
     restore: Callable[[Any], Any] = _same
 
 
@@ -77,13 +79,12 @@ def _ids_of(text: str) -> tuple[int, ...]:
     return _decode_ids(text)
 
 
-#: The columns of a salary, in the order of its members.
-_SALARY = ("salary_amount", "salary_max", "salary_period", "salary_commission")
-_MEMBER: Mapping[FieldKind, tuple[Decode, Callable[[Any], object]]] = {
-    FieldKind.AMOUNT: (lambda text: None if text is None else Decimal(text), decimal_text),
+#: The kinds of members of a salary whose values are not the columns' own: decode, old.
+_MEMBER_KINDS: Mapping[FieldKind, tuple[Decode, Callable[[Any], Any]]] = {
+    FieldKind.AMOUNT: (optional(Decimal), decimal_text),
     FieldKind.FLAG: (bool, _same),
 }
-_MEMBERS = [(member, *_MEMBER.get(member.kind, (_same, _same))) for member in SALARY_MEMBERS]
+_MEMBERS = [(member, *_MEMBER_KINDS.get(member.kind, (_same, _same))) for member in SALARY_MEMBERS]
 
 
 @lru_cache(maxsize=4096)
@@ -104,60 +105,54 @@ def _salary_from(value: dict[str, Any] | None) -> Salary | None:
     return None if value is None else _salary_of(*(value.get(member.name) for member in SALARY_MEMBERS))
 
 
-def _plain(field: JobField) -> Codec:
-    return Codec((field.attribute,))
-
-
-def _optional_date(text: str | None) -> date | None:
-    return None if text is None else date.fromisoformat(text)
-
-
-def _date(field: JobField) -> Codec:
-    parse = _optional_date if field.nullable else date.fromisoformat
-    return Codec((field.attribute,), parse, restore=parse)
-
-
 def _by_value(kind: type[Enum]) -> Decode:
-    """Return the look-up of a member by its value: a call of ``kind`` takes six times as long."""
-    return {member.value: member for member in kind}.__getitem__
+    """Return the look-up of a member by its value, None by None: a call of ``kind`` takes six times as long."""
+    return {None: None, **{member.value: member for member in kind}}.__getitem__
 
 
-_BY_KIND: Mapping[FieldKind, Callable[[JobField], Codec]] = {
-    FieldKind.TEXT: _plain,
-    FieldKind.EMAIL: _plain,
-    FieldKind.URL: _plain,
-    FieldKind.HTML: _plain,
-    FieldKind.NUMBER: _plain,
-    FieldKind.CHOICE: _plain,
-    FieldKind.FLAG: lambda field: Codec((field.attribute,), bool),
-    FieldKind.DATE: _date,
-    FieldKind.STATUS: lambda field: Codec((field.attribute,), _by_value(Status), restore=Status),
-    FieldKind.CHOICES: lambda field: Codec((field.attribute,), _ids_of, restore=tuple),
-    FieldKind.PLACES: lambda field: Codec(
-        (field.attribute,),
-        _locations_of,
-        _locations_old,
-        lambda value: tuple(Location(*place) for place in value),
+#: The kinds whose values are not the columns' own.
+_BY_KIND: Mapping[FieldKind, Codec] = {
+    FieldKind.FLAG: Codec(bool),
+    FieldKind.DATE: Codec(date.fromisoformat, restore=date.fromisoformat),
+    FieldKind.STATUS: Codec(_by_value(Status), restore=Status),
+    FieldKind.CHOICES: Codec(_ids_of, restore=tuple),
+    FieldKind.PLACES: Codec(
+        _locations_of, _locations_old, lambda value: tuple(Location(*place) for place in value)
     ),
-    FieldKind.SALARY: lambda _field: Codec(_SALARY, _salary_of, _salary_old, _salary_from),
+    FieldKind.SALARY: Codec(_salary_of, _salary_old, _salary_from),
 }
-#: What is no field, by attribute.
-_ARCHIVED: Mapping[str | None, ArchivedBy | None] = {None: None, **{by.value: by for by in ArchivedBy}}
-_CODECS = {
-    **{name: Codec((name,)) for name in ("id", "employer_id", "version")},
-    "published_at": Codec(("published_at",), instant_of, micros, instant_of),
-    "publish_date": Codec(("publish_date",), date.fromisoformat, restore=date.fromisoformat),
-    "close_origin": Codec(("close_origin",), _by_value(CloseOrigin), restore=CloseOrigin),
-    "archived_by": Codec(("archived_by",), _ARCHIVED.__getitem__, restore=_ARCHIVED.__getitem__),
-    **{field.attribute: _BY_KIND[field.kind](field) for field in FIELDS},
+
+
+def _codec(field: JobField) -> Codec:
+    codec = _BY_KIND.get(field.kind, Codec())
+    if not field.nullable or field.kind is FieldKind.SALARY or codec.decode is None:
+        return codec
+    return Codec(*(optional(function) for function in (codec.decode, codec.old, codec.restore)))
+
+
+#: By attribute. What is not a field is written out.
+_CODECS: Mapping[str, Codec] = {
+    **dict.fromkeys(("id", "employer_id", "version"), Codec()),
+    "published_at": Codec(instant_of, micros, instant_of),
+    "publish_date": _BY_KIND[FieldKind.DATE],
+    "close_origin": Codec(_by_value(CloseOrigin), restore=CloseOrigin),
+    "archived_by": Codec(_by_value(ArchivedBy), restore=_by_value(ArchivedBy)),
+    **{field.attribute: _codec(field) for field in FIELDS},
 }
+#: The columns of attributes that have none of their name; of a salary in the order of its members.
+_COLUMNS = {"salary": ("salary_amount", "salary_max", "salary_period", "salary_commission")}
+
+
+def _columns(attribute: str) -> tuple[str, ...]:
+    return _COLUMNS.get(attribute, (attribute,))
+
 
 # -- rows ----------------------------------------------------------------------------------------------------
 
 
 def columns_of(build: Callable[..., Any], attributes: Mapping[str, Decode | None]) -> Columns[Any]:
     """Return the columns of an object with some attributes of a Job, each with its decoder."""
-    columns = {name: tuple(getattr(JobRow, c) for c in _CODECS[name].columns) for name in attributes}
+    columns = {name: tuple(getattr(JobRow, c) for c in _columns(name)) for name in attributes}
     return Columns(build, JobRow, **{name: (columns[name], decode) for name, decode in attributes.items()})
 
 
@@ -167,8 +162,9 @@ def decoder(attribute: str) -> Decode | None:
 
 JOB: Columns[Job] = columns_of(Job, {name: decoder(name) for name in Job.__struct_fields__})
 
-#: What only the transaction that inserts a job knows of it; the rest is FLAT.
-_INSERTED = ("id", "version", "published_at", "locations", *FLAT)
+_FLAT_COLUMNS = (*(column for name in FLAT for column in _columns(name)), "search")
+#: What only the transaction that inserts a job knows of it; the rest is flat.
+_INSERTED = ("id", "version", "published_at", "locations", *_FLAT_COLUMNS)
 INSERT = Statement(sa.insert(sa.table("job", *map(sa.column, _INSERTED))), order=_INSERTED)
 #: Attributes of Job whose values are in the column ``search``, too.
 _SEARCHED = {"title", "reference_id"}
@@ -203,7 +199,7 @@ def update_of(before: Job, after: Job) -> tuple[Statement[Any], Row]:
 @lru_cache(maxsize=1024)
 def _update(changed: tuple[str, ...]) -> tuple[Statement[Any], Callable[[Row], Row]]:
     """Return the UPDATE of these attributes of Job, and what takes its values out of those of ``INSERT``."""
-    own = [column for name in changed for column in _CODECS[name].columns]
+    own = [column for name in changed for column in _columns(name)]
     names = [*own, "search"] if _SEARCHED.intersection(changed) else own
     columns = (getattr(JobRow, name) for name in names)
     return (

@@ -1,17 +1,17 @@
-"""Decisions become rows. The only writer of jobs, their totals and their history; decides
-nothing itself."""
+"""Writes decisions: the only writer of jobs, their totals and their history. Decides nothing itself."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
 
 import sqlalchemy as sa
 from msgspec.structs import replace
-from sqlmodel import col
+from sqlmodel import col, select
 
 from syncd.domain import (
     CHANGEABLE,
@@ -24,13 +24,13 @@ from syncd.domain import (
     Delete,
     Job,
     Location,
+    NewJob,
     Place,
     Status,
     Unchanged,
     Update,
     unique_locations,
 )
-from syncd.domain.flat import NewJob
 from syncd.store import history, job_columns, places
 from syncd.store.codec import micros
 from syncd.store.statement import Statement, adding, deleting, inserting, matching, updating
@@ -43,7 +43,7 @@ _TOUCH = updating(FeedJob.touched, FeedJob.active, where=[FeedJob.job_id])
 _FOLLOW = updating(FeedJob.job_version, where=[FeedJob.job_id], was=[FeedJob.job_version])
 _DISTURB = Statement(
     sa.update(FeedRow)
-    .where(col(FeedRow.id).in_(sa.select(col(FeedJob.feed_id)).where(*matching(FeedJob.job_id))))
+    .where(col(FeedRow.id).in_(select(FeedJob.feed_id).where(*matching(FeedJob.job_id))))
     .values({FeedRow.disturbed: True}),
     order=("job_id",),
 )
@@ -51,7 +51,7 @@ _DELETE = deleting(JobRow.id, JobRow.version)
 
 
 class Inserted(NamedTuple):
-    """What is told of a NewJob that was inserted: attributes as in Job."""
+    """What is known of a NewJob that was inserted: attributes as in Job."""
 
     id: int
     employer_id: int
@@ -76,12 +76,12 @@ def apply(
 def apply(
     tx: Tx, changes: Sequence[Change | NewJob], actor: Actor, *, run_id: int | None = None
 ) -> Sequence[Stored]:
-    """Write decisions: the only way to change a job. Returns the jobs as stored, in the order of ``changes`` (of a
-    Delete the job that went, of a NewJob only what is told of it).
+    """Write decisions: the only way to change a job. Return the jobs as stored, in the order of ``changes``: of a
+    Delete the job that went, of a NewJob an Inserted.
 
     Unknown places are added, totals and history kept, versions raised; an ``Unchanged`` writes nothing.
-    Raises StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile:
-    then all effects of the function that called must be given up (let the error out).
+    Raises StaleDecision if a job is not the one decided on, or its referenceId has been taken meanwhile. Then
+    everything that the calling function wrote must be undone: it lets the error out.
     """
     stored = _results(tx, changes)
     try:
@@ -99,13 +99,13 @@ def _kind(change: Change | NewJob) -> type:
 
 
 def _culprit(changes: Sequence[Change | NewJob]) -> int:
-    """The id of the job that moved; known only where the batch is one change, else 0."""
+    """Return the id of the job that changed meanwhile; known only where the batch is one change, else 0."""
     first = changes[0]
     return first.before.id if len(changes) == 1 and isinstance(first, (Update, Archive, Delete)) else 0
 
 
 def _results(tx: Tx, changes: Sequence[Change | NewJob]) -> list[Stored]:
-    """The jobs as they will be stored: with ids, versions and places."""
+    """Return the jobs as they will be stored: with ids, versions and places."""
     count = sum(type(change) in (NewJob, Create) for change in changes)
     ids = iter(tx.next_ids("job", count)) if count else iter(())
     stored: list[Stored] = []
@@ -134,24 +134,19 @@ _Pairs = list[tuple[Any, Any]]
 
 
 def _insert(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
-    tx.many(job_columns.INSERT, [job_columns.row_of(job) for _, job in pairs])
-
-
-def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
     at = micros(tx.now.instant)
-    located: dict[tuple[int, tuple[Place, ...]], str] = {}  # the places of a batch are few
 
-    def where(new: NewJob, job: Inserted) -> str:
-        key = job.employer_id, new.places
-        found = located.get(key)
-        if found is None:
-            found = located[key] = job_columns.locations_json(_located(tx, *key))
-        return found
+    @cache  # the places of a batch are few
+    def located(employer_id: int, sent: tuple[Place, ...]) -> str:
+        return job_columns.locations_json(_located(tx, employer_id, sent))
 
-    tx.many(
-        job_columns.INSERT,
-        [job_columns.inserted(job.id, job.version, at, where(new, job), new.values) for new, job in pairs],
-    )
+    def row(change: Create | NewJob, job: Any) -> job_columns.Row:
+        if isinstance(change, Create):
+            return job_columns.row_of(job)
+        places = located(job.employer_id, change.places)
+        return job_columns.inserted(job.id, job.version, at, places, change.values)
+
+    tx.many(job_columns.INSERT, [row(*pair) for pair in pairs])
 
 
 def _located(tx: Tx, employer_id: int, sent: tuple[Place, ...]) -> tuple[Location, ...]:
@@ -178,11 +173,11 @@ def _delete(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
 
 
 def _nothing(_tx: Tx, _pairs: _Pairs, _actor: Actor) -> None:
-    """An Unchanged is no write."""
+    """An Unchanged writes nothing."""
 
 
 _WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
-    NewJob: _insert_flat,
+    NewJob: _insert,
     Create: _insert,
     Update: _update,
     Delete: _delete,
@@ -199,65 +194,49 @@ def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[St
             totals[change.before.employer_id, change.before.status.value] -= 1
         if isinstance(change, (NewJob, Create, Update, Archive)):
             totals[job.employer_id, job.status.value] += 1
-    moved = [(*key, n) for key, n in totals.items() if n]
-    if moved:
-        tx.many(TOTAL, moved)
+    tx.many(TOTAL, [(*key, n) for key, n in totals.items() if n])
 
 
 def _keep_history(
     tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored], actor: Actor, run_id: int | None
 ) -> None:
-    at, who = micros(tx.now.instant), actor.kind.value
+    at, by = micros(tx.now.instant), (actor.kind.value, actor.id, run_id)
     tx.many(
         _HISTORY,
         [
-            (
-                job.id,
-                job.employer_id,
-                job.reference_id,
-                _version(change, job),
-                at,
-                who,
-                actor.id,
-                run_id,
-                *told,
-                _state(change, job),
-            )
-            for change, job, told in _told(changes, stored, actor)
+            (job.id, job.employer_id, job.reference_id, version, at, *by, action, before, _state(change, job))
+            for change, job, version, action, before in _entries(changes, stored, actor)
         ],
     )
 
 
 def _state(change: Change | NewJob, job: Stored) -> str | None:
-    """Now and then the whole job from before the change, so that a reader need not begin at today's."""
+    """Return now and then the whole job from before the change, so that a reader need not begin at today's."""
     if job.version % history.WHOLE_EVERY or not isinstance(change, Update | Archive):
         return None
     return job_columns.old_values(change.before, CHANGEABLE, None)
 
 
-def _version(change: Change | NewJob, job: Stored) -> int:
-    return job.version + 1 if isinstance(change, Delete) else job.version
-
-
-def _told(
+def _entries(
     changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor
-) -> Iterable[tuple[Change | NewJob, Stored, tuple[str, str | None]]]:
-    """Each change with its action and old values; an Unchanged is not told."""
+) -> Iterator[tuple[Change | NewJob, Stored, int, str, str | None]]:
+    """Yield each change with its job, the job's version after it, its action, and the old values; but no Unchanged."""
     for change, job in zip(changes, stored, strict=True):
         if isinstance(change, (NewJob, Create)):
-            yield change, job, ("created", None)
+            yield change, job, job.version, "created", None
         elif isinstance(change, Delete):
-            yield change, job, ("deleted", job_columns.old_values(change.before, CHANGEABLE, None))
+            old = job_columns.old_values(change.before, CHANGEABLE, None)
+            yield change, job, job.version + 1, "deleted", old
         elif isinstance(change, Archive):
             action = "closed" if change.by is ArchivedBy.CLOSED else "archived"
-            yield change, job, (action, job_columns.old_values(change.before, ("status",), job))
+            yield change, job, job.version, action, job_columns.old_values(change.before, ("status",), job)
         elif isinstance(change, Update):
             old = job_columns.old_values(change.before, change.changed, job)
-            yield change, job, (action_of(change.before, job, actor), old)
+            yield change, job, job.version, action_of(change.before, job, actor), old
 
 
 def action_of(before: Job, after: Job, actor: Actor) -> str:
-    """What an update amounts to: its change of status if it has one, else a refresh or plain ``updated``."""
+    """Return what an update is called: by its change of status if it has one, else ``refreshed`` or ``updated``."""
     if before.status is not after.status:
         if after.status is Status.ARCHIVED:
             return "closed" if after.archived_by is ArchivedBy.CLOSED else "archived"

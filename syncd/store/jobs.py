@@ -8,7 +8,8 @@ from typing import Any, Protocol, cast
 
 import sqlalchemy as sa
 from msgspec import defstruct
-from sqlmodel import col
+from sqlalchemy import bindparam
+from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
 from syncd.store.codec import instant_of, micros
@@ -52,17 +53,17 @@ _SHOWN: Columns[Shown] = _view("Shown", JOB_MEMBERS, _DATES)
 
 _SELECT = JOB.select()
 _own = matching(JobRow.employer_id)
-_limit: sa.BindParameter[int] = sa.bindparam("limit")
+_limit: sa.BindParameter[int] = bindparam("limit")
 _BY_ID = Statement(_SELECT.where(*matching(JobRow.id), *_own), JOB.make)
 _SHOWN_BY_ID = Statement(_SHOWN.select().where(*matching(JobRow.id), *_own), _SHOWN.make)
 _BY_REFERENCE = Statement(_SELECT.where(*_own, *matching(JobRow.reference_id)), JOB.make)
 _BY_REFERENCES = Statement(_SELECT.where(*_own, among(JobRow.reference_id, "references")), JOB.make)
 _BY_IDS = Statement(_SELECT.where(among(JobRow.id, "ids")), JOB.make)
 _HEADERS = Statement(_HEADER.select().where(among(JobRow.id, "ids")), _HEADER.make)
-_after = _SELECT.where(*_own, col(JobRow.id) > sa.bindparam("after")).order_by(col(JobRow.id)).limit(_limit)
+_after = _SELECT.where(*_own, col(JobRow.id) > bindparam("after")).order_by(col(JobRow.id)).limit(_limit)
 _AFTER = Statement(_after, JOB.make)
 _AFTER_IN = Statement(_after.where(*matching(JobRow.status)), JOB.make)
-_ID_OF = Statement(sa.select(col(JobRow.id)).where(*_own, *matching(JobRow.reference_id)))
+_ID_OF = Statement(select(JobRow.id).where(*_own, *matching(JobRow.reference_id)))
 
 
 def get(tx: Tx, employer_id: int, job_id: int) -> Job | None:
@@ -70,7 +71,7 @@ def get(tx: Tx, employer_id: int, job_id: int) -> Job | None:
 
 
 def shown(tx: Tx, employer_id: int, job_id: int) -> Shown | None:
-    """``get`` for an answer."""
+    """Return the job as answers show it."""
     return tx.one(_SHOWN_BY_ID, id=job_id, employer_id=employer_id)
 
 
@@ -105,9 +106,9 @@ def after(tx: Tx, employer_id: int, job_id: int, limit: int, *, status: Status |
 
 def _listing(backwards: bool, *conditions: sa.ColumnElement[bool]) -> Statement[tuple[int]]:
     order = [col(JobRow.published_at), col(JobRow.id)]
-    found = sa.select(col(JobRow.id)).where(*conditions)
+    found = select(JobRow.id).where(*conditions)
     ordered = found.order_by(*(order if backwards else [column.desc() for column in order]))
-    return Statement(ordered.limit(_limit).offset(sa.bindparam("skip")))
+    return Statement(ordered.limit(_limit).offset(bindparam("skip")))
 
 
 _LISTED = {backwards: _listing(backwards, *_own) for backwards in (False, True)}
@@ -115,8 +116,8 @@ _LISTED_IN = {backwards: _listing(backwards, *_own, *matching(JobRow.status)) fo
 _COUNT = Statement(
     sa.select(sa.func.coalesce(sa.func.sum(col(JobTotal.n)), 0)).where(*matching(JobTotal.employer_id))
 )
-_COUNT_IN = Statement(sa.select(col(JobTotal.n)).where(*matching(JobTotal.employer_id, JobTotal.status)))
-_TOTALS = Statement(sa.select(col(JobTotal.employer_id), col(JobTotal.status), col(JobTotal.n)))
+_COUNT_IN = Statement(select(JobTotal.n).where(*matching(JobTotal.employer_id, JobTotal.status)))
+_TOTALS = Statement(select(JobTotal.employer_id, JobTotal.status, JobTotal.n))
 
 
 def page(
@@ -173,15 +174,15 @@ def totals(tx: Tx) -> dict[tuple[int, str], int]:
 # -- what is due ---------------------------------------------------------------------------------------------
 
 _active = col(JobRow.status) == Status.ACTIVE.value
-_today: sa.BindParameter[str] = sa.bindparam("today")
+_today: sa.BindParameter[str] = bindparam("today")
 _refreshed = sa.and_(
     col(JobRow.auto_refresh),
     _active,
     col(JobRow.close_date) >= _today,
-    col(JobRow.employer_id).in_(sa.select(col(EmployerRow.id)).where(col(EmployerRow.unlimited))),
+    col(JobRow.employer_id).in_(select(EmployerRow.id).where(col(EmployerRow.unlimited))),
 )
 _DUE_REFRESH = Statement(
-    _SELECT.where(_refreshed, col(JobRow.published_at) <= sa.bindparam("before"))
+    _SELECT.where(_refreshed, col(JobRow.published_at) <= bindparam("before"))
     .order_by(col(JobRow.published_at), col(JobRow.id))
     .limit(_limit),
     JOB.make,

@@ -9,14 +9,16 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam
 from sqlmodel import col
 
-from syncd.errors import Conflict, NotFound
+from syncd.errors import Conflict
+from syncd.store import employers
 from syncd.store.codec import instant_of, micros, optional_instant, optional_micros
 from syncd.store.columns import Columns
-from syncd.store.statement import Statement, given, matching, updating
+from syncd.store.statement import Statement, creating, given, matching, updating
 from syncd.store.tables import EmployerRow, KeyRow
-from syncd.store.tx import Tx
+from syncd.store.tx import Tx, existing
 
 PREFIX = "syncd_"
 
@@ -57,15 +59,10 @@ _SELECT = _INFO.select().join(EmployerRow, col(EmployerRow.id) == KeyRow.employe
 _GET = Statement(_SELECT.where(*matching(KeyRow.id)), _INFO.make)
 _BY_DIGEST = Statement(_SELECT.where(*matching(KeyRow.digest)), _INFO.make)
 _ALL = Statement(_SELECT.order_by(col(KeyRow.id)), _INFO.make)
-_EMPLOYER = Statement(sa.select(col(EmployerRow.id)).where(*matching(EmployerRow.id)))
-_ADD = Statement(
-    sa.insert(KeyRow)
-    .values(given(KeyRow.employer_id, KeyRow.digest, KeyRow.label, KeyRow.created_at, KeyRow.expires_at))
-    .returning(col(KeyRow.id))
-)
+_ADD = creating(KeyRow.employer_id, KeyRow.digest, KeyRow.label, KeyRow.created_at, KeyRow.expires_at)
 _USED = Statement(
     sa.update(KeyRow)
-    .where(*matching(KeyRow.id), sa.func.coalesce(col(KeyRow.last_used_at), 0) < sa.bindparam("last_used_at"))
+    .where(*matching(KeyRow.id), sa.func.coalesce(col(KeyRow.last_used_at), 0) < bindparam("last_used_at"))
     .values(given(KeyRow.last_used_at)),
     order=("last_used_at", "id"),
 )
@@ -82,10 +79,9 @@ def create(
 ) -> tuple[KeyInfo, str]:
     """Return a new key and, for the only time, its plain text: ``syncd_`` and 43 url-safe characters (256 random
     bits). Raises NotFound for an unknown employer."""
-    if tx.one(_EMPLOYER, id=employer_id) is None:
-        raise NotFound("employer", employer_id)
+    employers.get(tx, employer_id)
     plain = PREFIX + secrets.token_urlsafe(32)
-    (key_id,) = tx.insert(
+    key_id = tx.insert(
         _ADD,
         employer_id=employer_id,
         digest=_digest(plain),
@@ -110,10 +106,7 @@ def touch(tx: Tx, used: Mapping[int, datetime]) -> None:
 
 def get(tx: Tx, key_id: int) -> KeyInfo:
     """Raises NotFound."""
-    found = tx.one(_GET, id=key_id)
-    if found is None:
-        raise NotFound("key", key_id)
-    return found
+    return existing(tx.one(_GET, id=key_id), "key", key_id)
 
 
 def all(tx: Tx) -> list[KeyInfo]:
@@ -122,7 +115,7 @@ def all(tx: Tx) -> list[KeyInfo]:
 
 
 def revoke(tx: Tx, key_id: int) -> KeyInfo:
-    """From now on the key authenticates nobody. Again: nothing changes. Raises NotFound."""
+    """Revoke the key, unless it is revoked already; return it. Raises NotFound."""
     tx.run(_REVOKE, id=key_id, revoked_at=micros(tx.now.instant))
     return get(tx, key_id)
 

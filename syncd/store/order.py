@@ -15,7 +15,7 @@ class Window:
 
     @classmethod
     def of(cls, total: int, page: int, size: int) -> Window:
-        """``page`` counts from 1; beyond the last one nothing is taken."""
+        """Return the window of a page. ``page`` counts from 1; beyond the last page nothing is taken."""
         skip = (page - 1) * size
         return cls(skip, max(0, min(size, total - skip)), total)
 

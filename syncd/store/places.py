@@ -1,8 +1,8 @@
-"""Places: what somebody wrote → a catalogue location (docs/api.md "Locations").
+"""Places: from what a client or a feed wrote to a location of the catalogue (docs/api.md "Locations").
 
 Shipped places come first, compared without case, accents or punctuation; "City" alone means the most
-populous. What they lack is the employer's own: found again by the same text, added by ``apply`` when a job
-with it is written.
+populous. A place that is not shipped belongs to its employer: ``apply`` adds it with the first job that has it, and
+the same text finds it again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from itertools import product
 
 import sqlalchemy as sa
 from msgspec.structs import replace
-from sqlmodel import col
+from sqlalchemy import bindparam
+from sqlmodel import col, select
 
 from syncd.domain import JobInput, Location, Place, fold
 from syncd.store.statement import Statement, TextContains, inserting, matching
@@ -45,14 +46,14 @@ def _location(row: tuple[int, str, str | None]) -> Location:
 
 
 _shipped_only = col(PlaceRow.employer_id).is_(None)
-_SELECT = sa.select(col(PlaceRow.id), col(PlaceRow.name), col(PlaceRow.province))
+_SELECT = select(PlaceRow.id, PlaceRow.name, col(PlaceRow.province))
 _BEST = _SELECT.where(_shipped_only).order_by(col(PlaceRow.population).desc(), col(PlaceRow.id)).limit(1)
 _SHIPPED = Statement(_BEST.where(*matching(PlaceRow.key, PlaceRow.province)), _location)
 _SHIPPED_ANYWHERE = Statement(_BEST.where(*matching(PlaceRow.key)), _location)
 _ADDED = Statement(
     _SELECT.where(
         *matching(PlaceRow.key, PlaceRow.employer_id),
-        sa.func.coalesce(col(PlaceRow.province), "") == sa.bindparam("province"),
+        sa.func.coalesce(col(PlaceRow.province), "") == bindparam("province"),
     ),
     _location,
 )
@@ -63,7 +64,7 @@ _ADD = inserting(PlaceRow)
 
 @lru_cache(maxsize=16384)
 def place_key(name: str) -> str:
-    """``name`` as it is compared: "St. Jérôme", "Saint-Jérôme" and "ST JEROME" are one."""
+    """Return ``name`` as it is compared: "St. Jérôme", "Saint-Jérôme" and "ST JEROME" are one."""
     return " ".join(_SAINTS.get(word, word) for word in _words(name))
 
 
@@ -72,7 +73,7 @@ def _words(name: str) -> list[str]:
 
 
 def locate(tx: Tx, employer_id: int, sent: JobInput) -> JobInput:
-    """``sent`` with every Place a Location; the id is 0 for one that the catalogue lacks. The same place
+    """Return ``sent`` with a Location for every Place. Its id is 0 if the catalogue lacks the place. The same place
     twice counts once."""
     places = sent.fields.get("locations")
     if not isinstance(places, tuple) or not places:
@@ -81,7 +82,7 @@ def locate(tx: Tx, employer_id: int, sent: JobInput) -> JobInput:
 
 
 def find_all(tx: Tx, employer_id: int, places: Sequence[Place | Location]) -> tuple[Location, ...]:
-    """The locations for ``places``, each once."""
+    """Return the locations for ``places``, each once."""
     if len(places) == 1 and isinstance(places[0], Place):
         return (find(tx, employer_id, places[0]),)
     found: dict[tuple[int, str], Location] = {}
@@ -92,7 +93,7 @@ def find_all(tx: Tx, employer_id: int, places: Sequence[Place | Location]) -> tu
 
 
 def find(tx: Tx, employer_id: int, place: Place) -> Location:
-    """The catalogue's location for ``place``, else one with id 0 as it was written."""
+    """Return the catalogue's location for ``place``, else one with id 0 as it was written."""
     key = place_key(place.city)
     known = _shipped(tx, key, place.province)
     if known is None:
@@ -119,13 +120,13 @@ def _best(tx: Tx, key: str, province: str | None) -> Location | None:
 
 
 def _aliases(key: str, province: str | None) -> list[tuple[str, str]]:
-    """Where ``key`` is another name; without a province only if it is so in one province alone."""
+    """Return (key, province) of the places that have ``key`` as another name; without a province only if there is one."""
     found = [(name, at) for (alias, at), name in ALIASES.items() if alias == key and province in (None, at)]
     return found if len(found) == 1 else []
 
 
 def add_unknown(tx: Tx, employer_id: int, locations: Sequence[Location]) -> tuple[Location, ...]:
-    """``locations`` with an id for each: those with id 0 are added for the employer, unless that has happened
+    """Return ``locations`` with an id for each: those with id 0 are added for the employer, unless that has happened
     meanwhile."""
     if all(place.id for place in locations):
         return tuple(locations)
@@ -151,13 +152,13 @@ def _add(tx: Tx, employer_id: int, location: Location) -> Location:
 
 
 def get(tx: Tx, employer_id: int, place_id: int) -> Location | None:
-    """A location of the catalogue that the employer sees: shipped, or added by it."""
+    """Return a location of the catalogue that the employer sees: shipped, or added by it."""
     return tx.one(_GET, id=place_id, employer_id=employer_id)
 
 
 def _readings(q: str) -> list[str]:
-    """What keys of places that contain ``q`` may contain. Its first and last word may be parts of longer ones: the
-    "st" of "St. John's", or that of "Stratford"."""
+    """Return the texts that keys of places with ``q`` in their name may contain. The first and the last word of ``q``
+    may be parts of longer ones: the "st" of "St. John's", or that of "Stratford"."""
     words = _words(q)
     ends = (0, len(words) - 1)
     choices = [{_SAINTS.get(word, word), *([word] if n in ends else [])} for n, word in enumerate(words)]
@@ -167,7 +168,8 @@ def _readings(q: str) -> list[str]:
 def page(
     tx: Tx, employer_id: int, *, q: str | None = None, page: int = 1, page_size: int = 10
 ) -> tuple[int, list[Location]]:
-    """(total, locations) whose name contains ``q`` (compared as places are), shortest name first."""
+    """Return the number of places whose name contains ``q``, compared as places are, and those of ``page``: shortest
+    name first."""
     parts = _readings(q) if q else []
     values = {"employer_id": employer_id, **{f"part_{n}": part for n, part in enumerate(parts)}}
     counted, listed = _pages(len(parts))
@@ -177,19 +179,17 @@ def page(
 
 @cache
 def _pages(parts: int) -> tuple[Statement[tuple[int]], Statement[Location]]:
-    """Return the count and the page of the places whose key contains one of so many parts."""
+    """Return the statements for the count and for a page of the places whose key contains one of this many parts."""
     where = [_visible]
     if parts:
-        where.append(
-            sa.or_(*(TextContains(col(PlaceRow.key), sa.bindparam(f"part_{n}")) for n in range(parts)))
-        )
+        where.append(sa.or_(*(TextContains(col(PlaceRow.key), bindparam(f"part_{n}")) for n in range(parts))))
     order = (
         sa.func.length(col(PlaceRow.name)),
         col(PlaceRow.name),
         col(PlaceRow.population).desc(),
         col(PlaceRow.id),
     )
-    page = _SELECT.where(*where).order_by(*order).limit(sa.bindparam("limit")).offset(sa.bindparam("skip"))
+    page = _SELECT.where(*where).order_by(*order).limit(bindparam("limit")).offset(bindparam("skip"))
     return Statement(sa.select(sa.func.count()).select_from(PlaceRow).where(*where)), Statement(
         page, _location
     )

@@ -29,7 +29,7 @@ class Readers:
         self._closed = False
 
     def refuse(self) -> None:
-        """From now on raise StoreClosed."""
+        """Raise StoreClosed from now on."""
         self._closed = True
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 import sqlalchemy as sa
+from sqlalchemy import bindparam
 from sqlmodel import col
 
 from syncd.store.codec import micros, to_json
@@ -36,12 +37,12 @@ class Reply:
 _REPLY = Columns(Reply, ReplyRow, headers=_headers)
 _FIND = Statement(
     _REPLY.select().where(
-        *matching(ReplyRow.key_id, ReplyRow.idempotency_key), col(ReplyRow.at) >= sa.bindparam("since")
+        *matching(ReplyRow.key_id, ReplyRow.idempotency_key), col(ReplyRow.at) >= bindparam("since")
     ),
     _REPLY.make,
 )
 _KEEP = replacing(ReplyRow)
-_PRUNE = Statement(sa.delete(ReplyRow).where(col(ReplyRow.at) < sa.bindparam("before")))
+_PRUNE = Statement(sa.delete(ReplyRow).where(col(ReplyRow.at) < bindparam("before")))
 
 
 def find(tx: Tx, key_id: int, idempotency_key: str, since: datetime) -> Reply | None:

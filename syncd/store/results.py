@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
-import sqlalchemy as sa
-from sqlmodel import col
+from sqlmodel import col, select
 
 from syncd.domain import FeedWarning, RejectedRow, UnknownValues
 from syncd.errors import Problem
@@ -35,7 +34,7 @@ _GET_WARNINGS = Statement(
     _WARNING.select().where(*matching(RunWarning.run_id)).order_by(col(RunWarning.id)), _WARNING.make
 )
 _GET_UNKNOWN = Statement(_UNKNOWN.select().where(*matching(RunUnknown.run_id)), _UNKNOWN.make)
-_GET_PLAN = Statement(sa.select(col(RunPlan.payload)).where(*matching(RunPlan.run_id)))
+_GET_PLAN = Statement(select(RunPlan.payload).where(*matching(RunPlan.run_id)))
 _ADD_REJECTED, _ADD_WARNING = inserting(RunRejected), inserting(RunWarning)
 _ADD_UNKNOWN, _PUT_PLAN = inserting(RunUnknown), replacing(RunPlan)
 _FORGET_REJECTED, _FORGET_WARNINGS, _FORGET_UNKNOWN, _FORGET_PLAN = (

@@ -7,15 +7,16 @@ from datetime import datetime
 
 import msgspec
 import sqlalchemy as sa
-from sqlmodel import col
+from sqlalchemy import bindparam
+from sqlmodel import col, select
 
 from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
 from syncd.errors import NotFound
 from syncd.store.codec import clean, micros, optional_clean, optional_instant, optional_micros, to_json
 from syncd.store.columns import Columns
-from syncd.store.statement import Statement, among, deleting, given, matching, updating
+from syncd.store.statement import Statement, among, creating, deleting, matching, updating
 from syncd.store.tables import EmployerRow, FeedRow, RunRow
-from syncd.store.tx import Tx
+from syncd.store.tx import Tx, existing
 
 _STOPPED = "stopped"
 
@@ -51,41 +52,33 @@ _GET = Statement(_SELECT.where(*matching(RunRow.id)), _RUN.make)
 _LAST = Statement(
     _SELECT.where(*_of_feed, among(RunRow.state, "states")).order_by(_newest).limit(1), _RUN.make
 )
-_LIST = Statement(_SELECT.order_by(_newest).limit(sa.bindparam("limit")), _RUN.make)
+_LIST = Statement(_SELECT.order_by(_newest).limit(bindparam("limit")), _RUN.make)
 _LIST_FEED = Statement(
-    _SELECT.where(col(FeedRow.name) == sa.bindparam("feed")).order_by(_newest).limit(sa.bindparam("limit")),
+    _SELECT.where(col(FeedRow.name) == bindparam("feed")).order_by(_newest).limit(bindparam("limit")),
     _RUN.make,
 )
 _IN_STATES = Statement(_SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)), _RUN.make)
 _CLAIMED = Statement(
     _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), _RUN.make
 )
-_CLAIMED_NAME = Statement(sa.select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
-_FEED_OF = Statement(sa.select(col(RunRow.feed_id)).where(*matching(RunRow.id)))
-_applied_files = sa.select(col(RunRow.sha256)).where(*_of_feed, col(RunRow.sha256).is_not(None), _applied)
+_CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
+_FEED_OF = Statement(select(RunRow.feed_id).where(*matching(RunRow.id)))
+_applied_files = select(col(RunRow.sha256)).where(*_of_feed, col(RunRow.sha256).is_not(None), _applied)
 _LAST_APPLIED = Statement(_applied_files.order_by(_newest).limit(1))
 _APPLIED = Statement(_applied_files.where(*matching(RunRow.sha256)).limit(1))
-_ADD = Statement(
-    sa.insert(RunRow)
-    .values(
-        {
-            **given(
-                RunRow.feed_id,
-                RunRow.employer_id,
-                RunRow.kind,
-                RunRow.file,
-                RunRow.size,
-                RunRow.claimed_at,
-                RunRow.counts,
-                RunRow.claimed_name,
-            ),
-            RunRow.state: RunState.CLAIMED.value,
-            RunRow.attempt: 1,
-            RunRow.phases: "{}",
-            RunRow.deaths: 0,
-        }
-    )
-    .returning(col(RunRow.id))
+_ADD = creating(
+    RunRow.feed_id,
+    RunRow.employer_id,
+    RunRow.kind,
+    RunRow.state,
+    RunRow.file,
+    RunRow.size,
+    RunRow.attempt,
+    RunRow.claimed_at,
+    RunRow.counts,
+    RunRow.phases,
+    RunRow.claimed_name,
+    RunRow.deaths,
 )
 _SAVE = updating(
     RunRow.state,
@@ -102,31 +95,29 @@ _SAVE = updating(
 )
 _CHECKPOINT = updating(RunRow.checkpoint, where=[RunRow.id])
 _DEATHS = Statement(
-    sa.select(col(RunRow.checkpoint), col(RunRow.died_at), col(RunRow.deaths)).where(*matching(RunRow.id))
-)
-_RESUME = Statement(
-    sa.update(RunRow)
-    .where(*matching(RunRow.id))
-    .values(
-        {
-            **given(RunRow.died_at, RunRow.deaths),
-            RunRow.state: RunState.CLAIMED.value,
-            RunRow.attempt: col(RunRow.attempt) + 1,
-            RunRow.checkpoint: None,
-        }
+    select(RunRow.attempt, col(RunRow.checkpoint), col(RunRow.died_at), RunRow.deaths).where(
+        *matching(RunRow.id)
     )
 )
+_RESUME = updating(
+    RunRow.state,
+    RunRow.attempt,
+    RunRow.checkpoint,
+    RunRow.died_at,
+    RunRow.deaths,
+    where=[RunRow.id],
+)
 _OLD = Statement(
-    sa.select(col(RunRow.id))
+    select(RunRow.id)
     .where(
-        col(RunRow.ended_at) < sa.bindparam("before"),
+        col(RunRow.ended_at) < bindparam("before"),
         col(RunRow.state) != RunState.HELD.value,
         col(RunRow.id).not_in(
             sa.select(sa.func.max(col(RunRow.id))).where(_applied).group_by(col(RunRow.feed_id))
         ),
     )
     .order_by(col(RunRow.id))
-    .limit(sa.bindparam("limit"))
+    .limit(bindparam("limit"))
 )
 _DELETE = deleting(RunRow.id)
 
@@ -144,17 +135,21 @@ def begin(  # noqa: PLR0917
     *,
     kind: RunKind = RunKind.FILE,
 ) -> Run:
-    """A new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``."""
-    (run_id,) = tx.insert(
+    """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``."""
+    run_id = tx.insert(
         _ADD,
         feed_id=feed_id,
         employer_id=employer_id,
         kind=kind.value,
+        state=RunState.CLAIMED.value,
         file=clean(file),
         size=size,
+        attempt=1,
         claimed_at=micros(tx.now.instant),
         counts=to_json(RunCounts()),
+        phases="{}",
         claimed_name=optional_clean(claimed_name),
+        deaths=0,
     )
     return get(tx, run_id)
 
@@ -181,10 +176,7 @@ def save(tx: Tx, run: Run) -> None:
 
 def get(tx: Tx, run_id: int) -> Run:
     """Raises NotFound."""
-    found = tx.one(_GET, id=run_id)
-    if found is None:
-        raise NotFound("run", run_id)
-    return found
+    return existing(tx.one(_GET, id=run_id), "run", run_id)
 
 
 def last(tx: Tx, feed_id: int, states: Collection[RunState]) -> Run | None:
@@ -213,10 +205,7 @@ def claimed_name(tx: Tx, run_id: int) -> str | None:
 
 def feed_of(tx: Tx, run_id: int) -> int:
     """Return the id of the run's feed. Raises NotFound."""
-    found = tx.scalar(_FEED_OF, id=run_id)
-    if found is None:
-        raise NotFound("run", run_id)
-    return found
+    return existing(tx.scalar(_FEED_OF, id=run_id), "run", run_id)
 
 
 def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
@@ -231,28 +220,28 @@ def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
 
 
 def set_checkpoint(tx: Tx, run_id: int, place: str) -> None:
-    """Where the run is now: an attempt that dies before the next checkpoint died here."""
+    """Note where the run is now: an attempt that dies before the next checkpoint died here."""
     tx.run(_CHECKPOINT, id=run_id, checkpoint=place)
 
 
 def stopped(tx: Tx, run_id: int) -> None:
-    """The attempt ends because the daemon stops: it did not die."""
+    """Note that the attempt ends because the daemon stops: it did not die."""
     set_checkpoint(tx, run_id, _STOPPED)
 
 
 def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
     """Begin the next attempt of a run that was cut off: the run, its state ``claimed`` again, and how many
     attempts in a row have now died at the same place."""
-    row = tx.one(_DEATHS, id=run_id)
-    if row is None:
-        raise NotFound("run", run_id)
-    checkpoint, before, deaths = row
+    attempt, checkpoint, before, deaths = existing(tx.one(_DEATHS, id=run_id), "run", run_id)
     place = checkpoint or ""
     if place == _STOPPED:
-        before, deaths = None, 0
+        died_at, deaths = None, 0
     else:
-        before, deaths = place, deaths + 1 if place == before else 1
-    tx.run(_RESUME, id=run_id, died_at=before, deaths=deaths)
+        died_at, deaths = place, deaths + 1 if place == before else 1
+    state = RunState.CLAIMED.value
+    tx.run(
+        _RESUME, id=run_id, state=state, attempt=attempt + 1, checkpoint=None, died_at=died_at, deaths=deaths
+    )
     return get(tx, run_id), deaths
 
 

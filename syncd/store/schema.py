@@ -17,8 +17,9 @@ from syncd.store.statement import Statement
 from syncd.store.tx import Tx
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+_KNOWN = {path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("*.py")}
 #: The newest migration: the schema of ``tables.py``.
-HEAD = "0003"
+HEAD = max(_KNOWN)
 
 _VERSION = sa.table("alembic_version", sa.column("version_num", sa.String))
 _GET = Statement(sa.select(_VERSION.c.version_num))
@@ -41,16 +42,12 @@ def bring_up(database: Database, session: Session, tx: Tx) -> None:
         return
     with database.migration() as connection:  # another process may have done the same meanwhile
         present = found()
-        if present is not None and present not in _known():
+        if present is not None and present not in _KNOWN:
             raise StoreTooNew(
                 f"the store has schema {present}, this program knows up to {HEAD}: use the newer program"
             )
         if present != HEAD:
             upgrade(connection, HEAD)
-
-
-def _known() -> set[str]:
-    return {path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("*.py")}
 
 
 def upgrade(connection: sa.Connection, target: str) -> None:

@@ -1,11 +1,11 @@
 """Statements: written once with the tables and SQLAlchemy Core, compiled once for a database, run by its driver.
 
-    BY_ID = Statement(select(col(EmployerRow.id), col(EmployerRow.name)).where(*matching(EmployerRow.id)))
+    BY_ID = Statement(select(EmployerRow.id, EmployerRow.name).where(*matching(EmployerRow.id)))
     tx.one(BY_ID, id=7)
 
-SQLAlchemy's own execution would cost several times what the database itself takes. So a statement is only its text
-and the order of its parameters; values go to the driver as they are (``syncd.store.tables`` says in which form).
-Constants stand in the text, where the planner of the database sees them.
+SQLAlchemy's own execution takes several times as long as the database itself. So a statement is only its text and the
+order of its parameters, and values go to the driver as they are (``tables`` says in which form). Constants are part of
+the text, where the database's planner sees them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import Any, Generic, Never, TypeVar, TypeVarTuple, cast, overload
 
 import sqlalchemy as sa
+from sqlalchemy import bindparam
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.sql.functions import FunctionElement
@@ -25,19 +26,16 @@ from syncd.store.tables import Table, metadata
 
 R = TypeVar("R")
 Ts = TypeVarTuple("Ts")
-
-
-#: The INSERT of a dialect that has ON CONFLICT: a function of a table. SQLite's and PostgreSQL's have the same methods.
+S = TypeVar("S", bound=sa.Select[*tuple[Any, ...]])
+#: A database's INSERT that has ON CONFLICT, as a function of the table.
 Insert = Callable[[Any], Any]
 
 
 class Statement(Generic[R]):
-    """One statement with named parameters; R is what one of its rows becomes.
+    """One statement with named parameters. R is the type that its rows become.
 
-    ``make`` turns a row into that; without it rows are plain tuples. ``order`` names the parameters in
-    the order in which ``Tx.many`` is given their values.
-
-    An INSERT … ON CONFLICT is a function of the database's ``Insert``.
+    ``make`` returns it for a row; without ``make`` it is the plain tuple. ``order`` has the names of the parameters in
+    the order of the tuples that ``Tx.many`` takes. An INSERT … ON CONFLICT is a function of the database's ``Insert``.
     """
 
     __slots__ = ("make", "order", "source")
@@ -52,25 +50,31 @@ class Statement(Generic[R]):
     def __init__(
         self: Statement[Any], source: Callable[[Insert], Any], *, order: Sequence[str] = ()
     ) -> None: ...
-    def __init__(
-        self, source: Any, make: Callable[..., R] | None = None, *, order: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, source: Any, make: Any = None, *, order: Sequence[str] = ()) -> None:
         self.source, self.make, self.order = source, make, order
 
 
+# -- parts ---------------------------------------------------------------------------------------------------
+
+
 def matching(*columns: Any) -> list[sa.ColumnElement[bool]]:
-    """Return a condition for each column: it is equal to the parameter of its name."""
-    return [col(column) == sa.bindparam(column.key) for column in columns]
-
-
-def given(*columns: Any) -> dict[Any, sa.BindParameter[Any]]:
-    """Return for each column the parameter of its name: for ``values`` of an INSERT or UPDATE."""
-    return {column: sa.bindparam(column.key) for column in columns}
+    """Return for each column the condition that it is equal to the parameter of its name."""
+    return [col(column) == bindparam(column.key) for column in columns]
 
 
 def among(column: Any, name: str) -> sa.ColumnElement[bool]:
-    """Return the condition that a column is one of the values of the list parameter ``name``, which is not empty."""
-    return col(column).in_(sa.bindparam(name, expanding=True))
+    """Return the condition that a column is one of the values of the list parameter ``name``."""
+    return col(column).in_(bindparam(name, expanding=True))
+
+
+def following(source: S, column: Any) -> S:
+    """Return ``source`` for the next ``limit`` rows in the order of a column, from above its value ``after``."""
+    return source.where(col(column) > bindparam("after")).order_by(col(column)).limit(bindparam("limit"))
+
+
+def given(*columns: Any) -> dict[Any, Any]:
+    """Return for each column the parameter of its name: for ``values`` of an INSERT or UPDATE."""
+    return {column: bindparam(column.key) for column in columns}
 
 
 class TextContains(FunctionElement[bool]):
@@ -80,71 +84,79 @@ class TextContains(FunctionElement[bool]):
     inherit_cache = True
 
 
+# -- whole statements ----------------------------------------------------------------------------------------
+
+
 def inserting(table: type[Table]) -> Statement[Never]:
-    """Return the INSERT of a whole row, but for an id that the database gives; the order for ``Tx.many`` is that of the
-    columns in ``table``."""
-    names = _given_names(table)
-    return Statement(sa.insert(table).values({name: sa.bindparam(name) for name in names}), order=names)
+    """Return the INSERT of a whole row, but for an id that the database gives. ``order``: that of the table."""
+    names = _names(table)
+    return Statement(sa.insert(table).values({name: bindparam(name) for name in names}), order=names)
+
+
+def creating(*columns: Any) -> Statement[tuple[int]]:
+    """Return the INSERT of a row with these columns and an id that the database gives: for ``Tx.insert``."""
+    table = columns[0].class_
+    return Statement(sa.insert(table).values(given(*columns)).returning(col(table.id)))
 
 
 def replacing(table: type[Table]) -> Statement[Never]:
-    """``inserting`` for rows that may be there: one with the same primary key gets the new values."""
+    """Return ``inserting`` that gives a row with the same primary key the new values."""
     return _upserting(table, lambda _old, new: new)
 
 
 def adding(table: type[Table]) -> Statement[Never]:
-    """``inserting`` for rows that may be there: to one with the same primary key the new numbers are added."""
+    """Return ``inserting`` that adds the new numbers to those of a row with the same primary key."""
     return _upserting(table, lambda old, new: old + new)
 
 
 def _upserting(table: type[Table], merge: Callable[[Any, Any], Any]) -> Statement[Never]:
-    names, found = _given_names(table), metadata.tables[str(table.__tablename__)]
-    key = [column.name for column in found.primary_key]
+    names, key, found = _names(table), _key(table), metadata.tables[str(table.__tablename__)]
 
     def statement(insert: Insert) -> Any:
-        new = insert(table).values({name: sa.bindparam(name) for name in names})
+        new = insert(table).values({name: bindparam(name) for name in names})
         merged = {name: merge(found.c[name], new.excluded[name]) for name in names if name not in key}
         return new.on_conflict_do_update(index_elements=key, set_=merged)
 
     return Statement(statement, order=names)
 
 
-def _given_names(table: type[Table]) -> list[str]:
+def _names(table: type[Table]) -> list[str]:
     found = metadata.tables[str(table.__tablename__)]
     return [column.name for column in found.columns if column is not found.autoincrement_column]
 
 
+def _key(table: type[Table]) -> list[str]:
+    return [column.name for column in metadata.tables[str(table.__tablename__)].primary_key]
+
+
+def rewriting(table: type[Table]) -> Statement[Never]:
+    """Return the UPDATE of a whole row but its primary key, which says what row it is. ``order``: that of the table."""
+    names, key = _names(table), _key(table)
+    found = [getattr(table, name) for name in key]
+    values: dict[str, Any] = {name: bindparam(name) for name in names if name not in key}
+    return Statement(sa.update(table).where(*matching(*found)).values(values), order=names)
+
+
 def updating(*columns: Any, where: Sequence[Any], was: Sequence[Any] = ()) -> Statement[Never]:
-    """Return the UPDATE of these columns in rows that have the given values in ``where``, and up to now in ``was``;
-    the order for ``Tx.many`` is that. (The parameter for what a column was is ``was_`` and its name.)"""
-    table = _table(columns, where, was)
-    source = sa.update(table).values({name: sa.bindparam(name) for name in _names(columns)})
-    changed = source.where(*_equal(table, where), *_equal(table, was, "was_"))
-    return Statement(changed, order=[*_names([*columns, *where]), *(f"was_{name}" for name in _names(was))])
+    """Return the UPDATE of ``columns`` in the rows that have the given values in ``where`` and, before the update, in
+    ``was`` (parameters ``was_`` and the name). ``order``: columns, where, was."""
+    before = {f"was_{column.key}": column for column in was}
+    unchanged = [col(column) == bindparam(name) for name, column in before.items()]
+    source = sa.update(columns[0].class_).where(*matching(*where), *unchanged).values(given(*columns))
+    return Statement(source, order=[*(column.key for column in (*columns, *where)), *before])
 
 
 def deleting(*columns: Any) -> Statement[Never]:
-    """Return the DELETE of the rows that have the given values in these columns."""
-    table = _table(columns)
-    return Statement(sa.delete(table).where(*_equal(table, columns)), order=_names(columns))
+    """Return the DELETE of the rows that have the given values in ``columns``. ``order``: theirs."""
+    source = sa.delete(columns[0].class_).where(*matching(*columns))
+    return Statement(source, order=[column.key for column in columns])
 
 
-def _names(columns: Sequence[Any]) -> list[str]:
-    return [column.key for column in columns]
-
-
-def _equal(table: sa.TableClause, columns: Sequence[Any], prefix: str = "") -> list[sa.ColumnElement[bool]]:
-    return [table.c[name] == sa.bindparam(prefix + name) for name in _names(columns)]
-
-
-def _table(*columns: Sequence[Any]) -> sa.TableClause:
-    """Return the table of ``columns`` as if it had no others, in this order: statements that write keep it."""
-    names = dict.fromkeys(name for some in columns for name in _names(some))
-    return sa.table(columns[0][0].class_.__tablename__, *map(sa.column, names))
+# -- compiled ------------------------------------------------------------------------------------------------
 
 
 class Compiled:
-    """A statement's text for one database, and how values come into the order of its parameters."""
+    """The text of a statement for one database, and the order of its values."""
 
     __slots__ = ("_order", "arrange", "lists", "pick", "text")
 
@@ -153,30 +165,34 @@ class Compiled:
         self._order: Sequence[str] = compiled.positiontup or ()
         #: Parameters that are lists: the text holds a place for each.
         self.lists = [name for name in self._order if _place(name) in self.text]
-        #: Named values → values in order.
+        #: Returns named values in this order.
         self.pick = picker(self._order)
-        #: A tuple in the order of ``Statement.order`` → one in this order; None: they are the same.
+        #: Returns a tuple in ``Statement.order`` in this order; None: it is the same.
         self.arrange: Callable[[Any], Any] | None = None
         if order and list(order) != list(self._order):
             self.arrange = picker([order.index(name) for name in self._order])
 
     def with_lists(self, values: Mapping[str, Any]) -> tuple[str, list[object]]:
-        """Return the text for lists of that length, and the values in order. Lengths are rounded up to few different
-        ones, so that the driver knows most texts already; the last value of a list fills it up."""
-        text, given = self.text, list[object]()
+        """Return the text for lists of that length, and the values in order. Lengths are rounded up, so that the driver
+        meets the same texts again: a list is filled up with its last value."""
+        text, ordered = self.text, list[object]()
         for name in self._order:
-            if name in self.lists:
-                some = _filled(values[name])
-                text = text.replace(_place(name), ", ".join("?" * len(some)))
-                given += some
-            else:
-                given.append(values[name])
-        return text, given
+            some = _filled(values[name]) if name in self.lists else [values[name]]
+            text = text.replace(_place(name), ", ".join("?" * len(some)) or "NULL")
+            ordered += some
+        return text, ordered
 
 
 def _place(name: str) -> str:
     """Return what SQLAlchemy's compiler writes for a parameter that is a list."""
     return f"__[POSTCOMPILE_{name}]"
+
+
+def _filled(values: Sequence[object]) -> Sequence[object]:
+    """Return ``values``, filled up to the next power of two, or from 16 on to the next multiple of 32."""
+    count = len(values)
+    whole = 1 << (count - 1).bit_length() if count <= 16 else -(-count // 32) * 32
+    return [*values, *[values[-1]] * (whole - count)] if values else values
 
 
 def picker(keys: Sequence[Any]) -> Callable[[Any], Any]:
@@ -189,18 +205,11 @@ def picker(keys: Sequence[Any]) -> Callable[[Any], Any]:
     return lambda values: (values[key],)
 
 
-def _filled(values: Sequence[object]) -> Sequence[object]:
-    """Return ``values``, filled up to the next power of two, or from 16 on to the next multiple of 32."""
-    count = len(values)
-    whole = 1 << (count - 1).bit_length() if count <= 16 else -(-count // 32) * 32
-    return [*values, *[values[-1]] * (whole - count)]
-
-
 class Statements(dict[Statement[Any], Compiled]):
     """The statements of one database, each compiled when it is run for the first time."""
 
     def __init__(self, dialect: sa.Dialect, insert: Insert) -> None:
-        """``dialect``: with positional parameters and a compiler that is a ``ConstantsInText``."""
+        """``dialect`` must have positional parameters, and a compiler that is a ``ConstantsInText``."""
         super().__init__()
         self._dialect, self._insert = dialect, insert
 
@@ -213,7 +222,7 @@ class Statements(dict[Statement[Any], Compiled]):
 
 
 class ConstantsInText(SQLCompiler):
-    """A base class of compilers that write constants into the text, and leave parameters for named values only."""
+    """A base class of compilers that write constants into the text: parameters are for named values only."""
 
     def visit_bindparam(self, bindparam: sa.BindParameter[Any], **options: Any) -> str:  # type: ignore[override]
         if not bindparam.required:

@@ -1,4 +1,4 @@
-"""The store: opens the database, runs functions in transactions, closes it. What they ask of it is in the
+"""The store: opens the database, runs functions in transactions, closes it. What these functions call is in the
 modules by noun.
 
 Any number of threads and event loops may use one Store. Reads run on connections of their own and see one
@@ -40,7 +40,7 @@ def database_at(url: str) -> Database:
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:
-        raise StoreError(f"{url!r} is no store address; write sqlite:///PATH") from None
+        raise StoreError(f"{url!r} is not a store address; write sqlite:///PATH") from None
     if parsed.get_backend_name() != "sqlite":
         raise StoreError(f"a store on {parsed.get_backend_name()} is not supported; write sqlite:///PATH")
     if not parsed.database or parsed.database == ":memory:":
@@ -136,14 +136,14 @@ class Store:
         return self._readers.read(fn)
 
     async def read_async(self, fn: Callable[[Tx], T]) -> T:
-        """``read`` in a thread of the store's own."""
+        """Run ``fn`` as ``read`` does, in a thread of the store."""
         return await self._readers.read_async(fn)
 
     def look_up(self, fn: Callable[[Tx], T]) -> T:
-        """``read`` for questions of microseconds that come by the thousand. Those of one turn of an event loop share
-        a snapshot, since to begin and end one costs a third of a look-up.
+        """Run ``fn`` as ``read`` does, for questions of microseconds that come by the thousand. Those of one turn of an
+        event loop share a snapshot, since to begin and end one costs a third of a look-up.
 
-        No request sees less than it may expect: a loop runs the handlers of a turn before it reads from the network
+        No request misses what it may expect to see: a loop runs the handlers of a turn before it reads from the network
         again, so the snapshot is younger than every request that it answers, and than the answer to every write that
         was awaited."""
         return self._readers.look_up(fn)
@@ -158,12 +158,12 @@ class Store:
         return self.begin_write(fn).result()
 
     def begin_write(self, fn: Callable[[Tx], T]) -> Future[T]:
-        """``write`` without waiting: the future has the result, or raises, once it is on disk."""
+        """Queue ``fn`` as ``write`` does, without waiting: the future has the result, or raises, once it is on disk."""
         future: Future[T] = self._writer.put(fn)
         return future
 
     async def write_async(self, fn: Callable[[Tx], T]) -> T:
-        """``write`` for an event loop. A caller that is cancelled does not stop the write."""
+        """Run ``fn`` as ``write`` does, for an event loop. A caller that is cancelled does not stop the write."""
         result: T = await self._writer.put(fn, asyncio.get_running_loop())
         return result
 
@@ -174,7 +174,7 @@ class Store:
 
     @property
     def writes(self) -> int:
-        """How many functions of callers the writer has run so far: shows whether others write, too."""
+        """The number of callers' functions that the writer has run so far: shows whether others write, too."""
         return self._writer.taken - self._own_writes
 
     @property
@@ -194,7 +194,7 @@ class Store:
         return self.database.index.mend(self._write_own)
 
     def _write_own(self, fn: Callable[[Tx], T]) -> T:
-        """``write`` that does not count among ``writes``."""
+        """Run ``fn`` as ``write`` does, but not counted in ``writes``."""
         writing = self.begin_write(fn)
         self._own_writes += 1
         return writing.result()

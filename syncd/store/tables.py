@@ -7,7 +7,7 @@ Where a description of what changed or was sent has no use but to be read back w
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, LargeBinary, MetaData, Text, text
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Text, text
 from sqlmodel import Field, SQLModel
 
 #: Batch migrations can only drop what has a name.
@@ -29,21 +29,16 @@ class Table(SQLModel):
     metadata = metadata
 
 
-def _reference(target: str, *, index: bool = False, cascade: bool = False) -> Column[int]:
-    key = ForeignKey(target, ondelete="CASCADE" if cascade else None)
-    return Column(Integer, key, nullable=False, index=index)
-
-
 class Setting(Table, table=True):
-    """What the store knows about itself: version of the gazetteer, last proof that it can write."""
+    """What the store knows about itself: version of the place data, last proof that it can write."""
 
     name: str = Field(primary_key=True)
     value: str
 
 
 class Counter(Table, table=True):
-    """The last id given out. Kept by hand, so that ids are known before the insert, rise, and are never given
-    out twice; a rolled back transaction burns none."""
+    """The last id given out. Counted here, so that ids are known before the insert, rise, and are never given out
+    twice; a transaction that is rolled back uses none."""
 
     name: str = Field(primary_key=True)
     value: int = Field(sa_type=BigInteger)
@@ -65,7 +60,7 @@ class KeyRow(Table, table=True):
     __table_args__ = {"sqlite_autoincrement": True}
 
     id: int = Field(primary_key=True)
-    employer_id: int = Field(sa_column=_reference("employer.id", index=True))
+    employer_id: int = Field(foreign_key="employer.id", index=True)
     digest: bytes = Field(sa_type=LargeBinary, unique=True)
     label: str
     created_at: int = Field(sa_type=BigInteger)
@@ -144,8 +139,8 @@ class JobTotal(Table, table=True):
 
 class JobSearchStale(Table, table=True):
     """Jobs that are not as the search index (``search_index``) has them: at which place it has which text. Written by
-    the triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that makes that table anew has
-    to make them anew, too. Of a job that is gone there is only this, so nothing here is a foreign key."""
+    the triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that rebuilds that table has to
+    make them again. Of a job that is gone there is only this, so nothing here is a foreign key."""
 
     __tablename__ = "job_search_stale"
     __table_args__ = {"sqlite_with_rowid": False}
@@ -183,7 +178,7 @@ class HistoryRow(Table, table=True):
 
 class FeedRow(Table, table=True):
     """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last
-    run somebody else deleted or took one of its jobs."""
+    run one of its jobs was deleted, or taken by another feed."""
 
     __tablename__ = "feed"
     __table_args__ = (
@@ -200,16 +195,12 @@ class FeedRow(Table, table=True):
 
 class FeedJob(Table, table=True):
     """What a feed last wrote to a job that it owns; a job has one owner. ``active`` and ``touched`` (changed
-    by somebody else since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
+    by others since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
 
     __tablename__ = "feed_job"
     __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id"))
 
-    job_id: int = Field(
-        sa_column=Column(
-            Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-        )
-    )
+    job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE")
     feed_id: int = Field(foreign_key="feed.id")
     reference_id: str
     digest: bytes = Field(sa_type=LargeBinary)
@@ -226,11 +217,7 @@ class FeedSent(Table, table=True):
 
     __tablename__ = "feed_sent"
 
-    job_id: int = Field(
-        sa_column=Column(
-            Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-        )
-    )
+    job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE")
     sent: str = Field(sa_type=Text)
 
 
@@ -240,9 +227,7 @@ class FeedMiss(Table, table=True):
     __tablename__ = "feed_miss"
 
     feed_id: int = Field(primary_key=True, foreign_key="feed.id")
-    job_id: int = Field(
-        sa_column=Column(Integer, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, index=True)
-    )
+    job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE", index=True)
     n: int
 
 
@@ -286,7 +271,7 @@ class RunPlan(Table, table=True):
 
     __tablename__ = "run_plan"
 
-    run_id: int = Field(sa_column=Column(Integer, ForeignKey("run.id", ondelete="CASCADE"), primary_key=True))
+    run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", primary_key=True)
     payload: bytes = Field(sa_type=LargeBinary)
 
 
@@ -295,7 +280,7 @@ class RunUnknown(Table, table=True):
 
     __tablename__ = "run_unknown"
 
-    run_id: int = Field(sa_column=Column(Integer, ForeignKey("run.id", ondelete="CASCADE"), primary_key=True))
+    run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", primary_key=True)
     found: str = Field(sa_type=Text)
     toml: str = Field(sa_type=Text)
 
@@ -306,7 +291,7 @@ class RunRejected(Table, table=True):
     __tablename__ = "run_rejected"
 
     id: int = Field(primary_key=True)
-    run_id: int = Field(sa_column=_reference("run.id", index=True, cascade=True))
+    run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", index=True)
     record: int
     line: int | None = None
     reference_id: str | None = None
@@ -318,7 +303,7 @@ class RunWarning(Table, table=True):
     __tablename__ = "run_warning"
 
     id: int = Field(primary_key=True)
-    run_id: int = Field(sa_column=_reference("run.id", index=True, cascade=True))
+    run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", index=True)
     code: str
     detail: str
     record: int | None = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-import sqlalchemy as sa
+from sqlalchemy import bindparam
 from sqlmodel import col
 
 from syncd.domain import Location, Moment
-from syncd.errors import StoreError
+from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
 from syncd.store.statement import Insert, R, Statement, given
 from syncd.store.tables import Counter
@@ -19,7 +19,7 @@ _LAST_ID = 2**31 - 1
 
 
 def _next_ids(insert: Insert) -> Any:
-    raised = col(Counter.value) + sa.bindparam("count")
+    raised = col(Counter.value) + bindparam("count")
     first = insert(Counter).values(given(Counter.name, Counter.value))
     return first.on_conflict_do_update(index_elements=[Counter.name], set_={Counter.value: raised}).returning(
         col(Counter.value)
@@ -38,6 +38,13 @@ class StaleDecision(StoreError):
         super().__init__(
             f"job {job_id} is not what was decided on" if job_id else "a job is not what was decided on"
         )
+
+
+def existing(found: T | None, what: str, which: object) -> T:
+    """Return ``found``. Raises NotFound if it is None."""
+    if found is None:
+        raise NotFound(what, which)
+    return found
 
 
 class Tx:
@@ -77,13 +84,14 @@ class Tx:
     def one(self, statement: Statement[R], /, **values: object) -> R | None:
         """Return the first row, None if there is none."""
         row = self._run(statement, values).fetchone()
-        return row if row is None or statement.make is None else statement.make(row)
+        if row is not None and statement.make is not None:
+            row = statement.make(row)
+        found: R | None = row
+        return found
 
-    def insert(self, statement: Statement[R], /, **values: object) -> R:
-        """Run an INSERT … RETURNING of one row; return that row."""
-        row = self.one(statement, **values)
-        assert row is not None
-        return row
+    def insert(self, statement: Statement[tuple[int]], /, **values: object) -> int:
+        """Run a statement made by ``creating``; return the id of the new row."""
+        return int(*self._run(statement, values).fetchone())
 
     def all(self, statement: Statement[R], /, **values: object) -> list[R]:
         rows: list[Any] = self._run(statement, values).fetchall()
@@ -96,8 +104,11 @@ class Tx:
 
     def scalar(self, statement: Statement[tuple[T]], /, **values: object) -> T | None:
         """Return the one column of the first row, None if there is no row."""
-        row = self._run(statement, values).fetchone()
-        return None if row is None else row[0]
+        row: tuple[T] | None = self._run(statement, values).fetchone()
+        if row is None:
+            return None
+        (value,) = row
+        return value
 
     def scalars(self, statement: Statement[tuple[T]], /, **values: object) -> list[T]:
         return [value for (value,) in self._run(statement, values)]

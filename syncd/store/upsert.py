@@ -22,28 +22,28 @@ from syncd.domain import (
     decide,
     other_job,
 )
-from syncd.errors import DuplicateReference, Invalid, NotFound, Problem
+from syncd.errors import DuplicateReference, Invalid, Problem
 from syncd.store import jobs, places
 from syncd.store.job_writer import apply
-from syncd.store.tx import Tx
+from syncd.store.tx import Tx, existing
 
 Check = Callable[[Job | None], None]
 
 
 def no_check(_job: Job | None) -> None:
-    """Nothing is asked of the job."""
+    """Accept the job as it is."""
 
 
 def create(tx: Tx, employer_id: int, sent: JobInput, actor: Actor) -> Job:
-    """A new job. Raises Invalid, DuplicateReference."""
+    """Return a new job. Raises Invalid, DuplicateReference."""
     return _settle(tx, employer_id, None, sent, actor, free=None)
 
 
 def put(
     tx: Tx, employer_id: int, sent: JobInput, actor: Actor, *, check: Check = no_check
 ) -> tuple[Job, bool]:
-    """Update the job with the referenceId of ``sent``, or create it: (job, created). Raises Invalid,
-    IllegalTransition."""
+    """Update the job with the referenceId of ``sent``, or create it; return the job and whether it is new. Raises
+    Invalid, IllegalTransition."""
     reference_id = sent.reference_id
     if reference_id is None:
         raise Invalid(
@@ -58,30 +58,24 @@ def put(
 def update(
     tx: Tx, employer_id: int, job_id: int, sent: JobInput, actor: Actor, *, check: Check = no_check
 ) -> Job:
-    """Change the fields sent. Raises NotFound, Invalid (also for the id of another job), IllegalTransition,
-    DuplicateReference."""
+    """Change the fields that were sent; return the job. Raises NotFound, Invalid (also for the id of another job),
+    IllegalTransition, DuplicateReference."""
     _same_job(sent, job_id)
-    current = _existing(jobs.get(tx, employer_id, job_id), job_id)
+    current = existing(jobs.get(tx, employer_id, job_id), "job", job_id)
     check(current)
     return _settle(tx, employer_id, current, sent, actor, free=current.reference_id)
 
 
 def delete(tx: Tx, employer_id: int, job_id: int, actor: Actor, *, check: Check = no_check) -> None:
     """Raises NotFound."""
-    _remove(tx, _existing(jobs.get(tx, employer_id, job_id), job_id), actor, check)
+    _remove(tx, existing(jobs.get(tx, employer_id, job_id), "job", job_id), actor, check)
 
 
 def delete_reference(
     tx: Tx, employer_id: int, reference_id: str, actor: Actor, *, check: Check = no_check
 ) -> None:
     """Raises NotFound."""
-    _remove(tx, _existing(jobs.by_reference(tx, employer_id, reference_id), reference_id), actor, check)
-
-
-def _existing(job: Job | None, which: object) -> Job:
-    if job is None:
-        raise NotFound("job", which)
-    return job
+    _remove(tx, existing(jobs.by_reference(tx, employer_id, reference_id), "job", reference_id), actor, check)
 
 
 def _remove(tx: Tx, job: Job, actor: Actor, check: Check) -> None:
@@ -97,7 +91,7 @@ def _same_job(sent: JobInput, job_id: int | None) -> None:
 def _settle(
     tx: Tx, employer_id: int, current: Job | None, sent: JobInput, actor: Actor, *, free: str | None
 ) -> Job:
-    """``free``: a referenceId of which is known that no other job has it."""
+    """Decide and apply; return the job. ``free``: a referenceId that no other job has."""
     decision = decide(current, places.locate(tx, employer_id, sent), tx.now, employer_id=employer_id)
     change = _accepted(decision)
     if isinstance(change, Unchanged):
@@ -108,7 +102,7 @@ def _settle(
 
 
 def _accepted(decision: Decision) -> Create | Update | Unchanged:
-    """``decision`` unless it is a Reject, which becomes the exception it stands for."""
+    """Return ``decision``. Raises the exception that a Reject holds."""
     if isinstance(decision, Reject):
         if decision.conflict is not None and not decision.problems:
             raise decision.conflict

@@ -32,7 +32,7 @@ Fn = Callable[[Tx], Any]
 
 
 class _Item:
-    """A function and who waits for it."""
+    """A function, and the future that its caller waits for."""
 
     __slots__ = ("error", "fn", "future", "loop", "result")
 
@@ -62,7 +62,7 @@ class Writer:
         limit: int,
         after_commit: Callable[[Callable[[], None]], None],
     ) -> None:
-        """More than ``limit`` functions that wait are refused. ``after_commit``: see ``Checkpoints``."""
+        """``limit``: the most functions that may wait. ``after_commit``: see ``Checkpoints``."""
         self._session, self._database, self._make_tx, self._limit = session, database, make_tx, limit
         self._after_commit = after_commit
         self._waiting: deque[_Item] = deque()
@@ -78,7 +78,7 @@ class Writer:
         self._thread.start()
 
     def put(self, fn: Fn, loop: asyncio.AbstractEventLoop | None = None) -> Any:
-        """Queue ``fn``; the future of its result, of ``loop`` if given. StoreOverloaded, StoreClosed."""
+        """Queue ``fn``; return the future of its result, for ``loop`` if given. Raises StoreOverloaded, StoreClosed."""
         if threading.current_thread() is self._thread:
             raise RuntimeError("a write cannot wait for another write")
         with self._wake:
@@ -96,8 +96,8 @@ class Writer:
         return item.future
 
     def _end_of_turn(self) -> None:
-        """Only now is the writer to begin: within the turn it would contend with the loop for the interpreter, at
-        every statement, and find one function where there are soon a dozen."""
+        """Wake the writer, but only now: within the turn it would compete with the loop for the interpreter at every
+        statement, and find one function where there will soon be a dozen."""
         self._ringing = None
         with self._wake:
             self._ring()
@@ -108,7 +108,7 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many functions wait."""
+        """The number of functions that wait."""
         return len(self._waiting)
 
     def close(self) -> None:
@@ -120,10 +120,10 @@ class Writer:
 
     def _work(self) -> None:
         while batch := self._next():
-            if any(item.loop is None for item in batch):  # of an importer, say: it may take long
+            if any(item.loop is None for item in batch):  # of an importer, for example: it may take long
                 self._answer()
             self._run(batch)
-            self._answer()  # what a transaction that failed did not come to
+            self._answer()  # not done yet if the transaction failed
             self._done = batch
             self._after_commit(self._answer)
 
@@ -139,7 +139,7 @@ class Writer:
     def _take(self) -> list[_Item]:
         with self._wake:
             while not (self._rung and self._waiting) and not self._closed:
-                self._rung = False  # it rang for what an earlier batch took along
+                self._rung = False  # an earlier batch has taken what it rang for
                 self._wake.wait()
             batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
             self._rung = bool(self._waiting)
@@ -161,8 +161,8 @@ class Writer:
                 self._fail([item], error)
 
     def _together(self, batch: list[_Item]) -> bool:
-        """Run ``batch`` in one transaction and commit. False: rolled back, because one raised after it had
-        written, or because of the store."""
+        """Run ``batch`` in one transaction, commit it, and return True. Return False if it was rolled back: a function
+        raised after it had written, or the store failed."""
         session = self._session
         self._database.check()
         session.begin()
@@ -173,7 +173,7 @@ class Writer:
                 item.result = item.fn(self._make_tx(session))
             except BaseException as error:
                 item.error = self._database.translated(error)
-                # after damage SQLite refuses more than what met it
+                # a damaged database refuses more than the statement that met the damage
                 spoilt = isinstance(item.error, StoreError)
             if not session.alive or spoilt or (item.error is not None and session.mark() != mark):
                 session.rollback()
@@ -184,7 +184,7 @@ class Writer:
         return True
 
     def _fail(self, batch: list[_Item], error: BaseException) -> None:
-        """The transaction itself could not be begun or committed: nobody's effects are kept."""
+        """Give all items the error: the transaction itself could not be begun or committed."""
         with suppress(Exception):
             self._session.rollback()
         for item in batch:
@@ -192,7 +192,7 @@ class Writer:
 
 
 def _answer_batch(batch: list[_Item]) -> None:
-    """Wake who waits; an event loop only once for all of its items."""
+    """Wake the callers that wait; an event loop only once for all of its items."""
     loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
     for item in batch:
         if item.loop is None:
@@ -202,7 +202,7 @@ def _answer_batch(batch: list[_Item]) -> None:
     for loop, items in loops.items():
         try:
             loop.call_soon_threadsafe(_answer_all, items)
-        except RuntimeError:  # the loop is closed: nobody is left to answer
+        except RuntimeError:  # the loop is closed: there is no caller left
             continue
 
 

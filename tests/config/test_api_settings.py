@@ -44,7 +44,7 @@ def load(tmp_path, toml):
         ("max_connections = -1", "from 0 to"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_meant_is_refused_in_words_that_help(tmp_path, toml, words):
+def test_a_wrong_value_is_refused_with_what_it_must_be(tmp_path, toml, words):
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, toml)
     assert len(caught.value.faults) == 1

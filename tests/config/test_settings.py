@@ -1,4 +1,4 @@
-"""The service's settings: the table, the file that ships, what is refused and in which words."""
+"""The service's settings: their declarations, the file that ships, and the faults of values."""
 
 import re
 import tomllib
@@ -51,7 +51,7 @@ def test_the_shipped_file_explains_every_setting():
             assert lines[number - 1].startswith("#"), line
 
 
-def test_the_shipped_file_loads_to_what_no_file_at_all_gives(home):
+def test_the_shipped_file_gives_the_same_settings_as_no_file(home):
     shipped = write(home, SHIPPED.read_text())
     with_file = load_settings(shipped, {})
     shipped.unlink()
@@ -78,7 +78,7 @@ def test_every_setting_says_what_it_does_and_has_a_name_in_the_environment():
     assert all(s.doc and "." not in s.environment for s in SETTINGS)
 
 
-def test_all_faults_are_told_at_once_with_file_and_key(home):
+def test_all_faults_are_reported_at_once_with_file_and_key(home):
     path = write(
         home,
         '[api]\nlisten = "nowhere"\nlissten = "x"\n[drop]\nsettle = "2 fortnights"\n[refesh]\nevery = "7d"\n',
@@ -140,7 +140,7 @@ def test_all_faults_are_told_at_once_with_file_and_key(home):
         ("api = [", "syncd.toml"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_in_words_that_help(home, toml, words):
+def test_a_wrong_value_is_refused_with_what_it_must_be(home, toml, words):
     assert words in "\n".join(faults(write(home, toml)))
 
 
@@ -249,7 +249,7 @@ def test_catalogues_can_be_extended_renamed_and_retired(home):
         ('retired_categories = ["1"]', 'must be a list of whole numbers, not of "1"'),
     ],
 )
-def test_a_catalogue_that_cannot_be_is_refused_by_name(home, line, said):
+def test_a_wrong_catalogue_entry_is_refused_by_its_key(home, line, said):
     assert any(said in fault for fault in faults(write(home, f"[catalogues]\n{line}\n"))), line
 
 
@@ -260,12 +260,12 @@ def test_a_catalogue_that_cannot_be_is_refused_by_name(home, line, said):
         (b"timezone = '\xff'", "syncd.toml: is not UTF-8 (byte 12)"),
     ],
 )
-def test_a_file_that_cannot_be_read_at_all_is_one_fault(home, content, words):
+def test_an_unreadable_file_is_one_fault(home, content, words):
     path = write(home, "")
     path.write_bytes(content)
     (line,) = faults(path)
     assert words in line
 
 
-def test_a_folder_is_no_settings_file(home):
+def test_a_folder_is_not_a_settings_file(home):
     assert faults(home)[0] == f"{home}: is a folder, not a file (named by --config)"

@@ -30,7 +30,7 @@ from syncd.domain import Catalogue
 from syncd.store import Store
 from tests.api.contract import Answer, contract_of
 
-PATIENCE = 60.0  # seconds; only a hanging daemon ever waits for so long
+PATIENCE = 60.0  # seconds; reached only if the daemon hangs
 HEADER = ["referenceId", "title", "locations", "categories", "positionType", "description"]
 HEADER += ["applicantRoutingType", "applicationEmail"]
 EMPLOYER = "Acme Ltd."
@@ -58,7 +58,7 @@ def csv_text(rows):
 
 
 class Result:
-    """What a command printed and how it ended."""
+    """The output of a command and its exit code."""
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
@@ -112,7 +112,7 @@ NURSERY.set_forkserver_preload(["syncd.cli.serve", "syncd.service.daemon"])
 
 
 class Forked:
-    """A process of the nursery, which spares it two seconds of imports, with the face of a Popen."""
+    """A process that is forked from one with all imports, which saves two seconds; it has the methods of Popen."""
 
     def __init__(self, arguments, log, environ):
         names = {"ARGUMENTS": arguments, "LOG": str(log), "ENVIRON": environ}
@@ -137,7 +137,7 @@ class Forked:
 
 
 class Daemon:
-    """``syncd serve`` in a process of its own: out of the nursery, or (``real``) as a shell would start it."""
+    """``syncd serve`` in a process of its own: forked, or (``real``) as a shell starts it."""
 
     def __init__(self, installation, environ=None, *, real=False, wrapper=(), pass_fds=()):
         self.news = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -241,7 +241,7 @@ def clean_environ():
 
 @pytest.fixture
 def cli(capsys, monkeypatch):
-    """The command line, in this process. What it sets up for logging is taken back."""
+    """The command line, in this process. Its set-up of the log is undone."""
     from syncd.cli.entry import run
 
     for name in os.environ:

@@ -1,4 +1,4 @@
-"""``syncd export``: to a file or to standard output, whole or not at all, and honest about what it left out."""
+"""``syncd export``: to a file or to standard output, complete or not at all, with the number of jobs left out."""
 
 import json
 from zoneinfo import ZoneInfo
@@ -21,7 +21,7 @@ JOB = {
 
 @pytest.fixture
 def acme(installation):
-    """An employer with an active job, a draft, and a job that nobody gave a referenceId."""
+    """An employer with an active job, a draft, and a job without a referenceId."""
     installation.employer_with_key()
     url = f"sqlite:///{installation.base}/var/syncd.db"
     with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
@@ -53,7 +53,7 @@ def test_a_dash_is_standard_output(acme, monkeypatch):
     assert not (acme.base / "-").exists()
 
 
-def test_a_file_is_whole_or_not_there_and_json_tells_about_it(acme):
+def test_a_file_is_complete_or_absent_and_json_describes_it(acme):
     target = acme.base / "out.json"
     result = acme.run("export", "--employer", "1", "--format", "json", "-o", str(target), "--json")
     assert result.json == {
@@ -69,7 +69,7 @@ def test_a_file_is_whole_or_not_there_and_json_tells_about_it(acme):
     assert [path.name for path in acme.base.glob(".out*")] == []
 
 
-def test_only_one_status_is_exported_where_one_is_named(acme):
+def test_one_status_is_exported_if_it_is_named(acme):
     result = acme.run("export", "--employer", "1", "--format", "json", "--status", "draft")
     assert [job["referenceId"] for job in result.json] == ["B"]
 

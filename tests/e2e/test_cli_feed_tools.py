@@ -110,7 +110,7 @@ def test_a_packed_file_and_a_spreadsheet_are_mapped_checked_and_run_like_the_pla
 
 
 @pytest.mark.parametrize("sample", ["maple.xml", "harbour.json", "northern.csv"])
-def test_json_tells_what_was_found(acme, sample):
+def test_json_has_what_was_found(acme, sample):
     told = acme.run("feed", "new", "x", "--from", str(SAMPLES / sample), "--employer", "1", "--json").json
     assert told["file"] == str(acme.feeds / "x.toml")
     assert told["fileFormat"] == sample.rpartition(".")[2]
@@ -129,7 +129,7 @@ def test_an_existing_feed_stays_unless_forced(acme):
     assert [path.name for path in acme.feeds.iterdir()] == ["acme.toml"]
 
 
-def test_without_employers_the_one_that_the_file_names_is_told_and_nothing_written(installation):
+def test_without_employers_the_one_in_the_file_is_named_and_nothing_is_written(installation):
     new = ("feed", "new", "maple", "--from", str(SAMPLES / "maple.xml"))
     result = installation.run(*new)
     assert (result.code, result.out) == (1, "")
@@ -220,7 +220,7 @@ def test_check_names_every_rejected_row_with_place_field_code_reason_and_value(a
     ]
 
 
-def test_what_check_prints_for_lookups_can_be_pasted_as_it_is(acme, broken):
+def test_the_lookups_that_check_prints_can_be_copied(acme, broken):
     target = acme.feeds / "welders.toml"
     text = target.read_text()
     target.write_text(re.sub(r"\[lookup\.\w+\]\n(#.*\n)*", "", text))
@@ -234,7 +234,7 @@ def test_what_check_prints_for_lookups_can_be_pasted_as_it_is(acme, broken):
     assert (found["unknownValues"], found["counts"]["rejected"]) == ({}, 2)
 
 
-def test_people_read_the_summary_first_and_nothing_steers_their_terminal(acme, broken):
+def test_the_summary_is_first_and_no_value_controls_the_terminal(acme, broken):
     result = acme.run("feed", "check", "welders", str(broken))
     lines = result.out.splitlines()
     assert lines[1].startswith("6 records: 2 would go in, 3 rejected, 1 expired")
@@ -245,7 +245,7 @@ def test_people_read_the_summary_first_and_nothing_steers_their_terminal(acme, b
     assert "\x1b" not in result.out
 
 
-def test_a_row_that_only_lacks_what_a_new_job_needs_is_no_fault_for_an_existing_job(acme):
+def test_an_existing_job_does_not_need_what_only_a_new_job_needs(acme):
     acme.feed("few", 'employer = "Acme Ltd."\n[fields]\nreferenceId = "ref"\ntitle = "title"\n')
     assert acme.run("import", str(rows(acme, row("1"))), "--feed", "acme").code in (0, 3)
     body = {
@@ -287,7 +287,7 @@ def test_a_run_is_shown_by_kind_of_error_before_its_rows(acme, broken):
     assert any("[" in line and '"Toronto, Texas"' in line for line in lines)
 
 
-def test_a_run_shows_the_values_that_nothing_knows_as_check_does(acme, broken):
+def test_a_run_shows_unknown_values_as_check_does(acme, broken):
     checked = acme.run("feed", "check", "welders", str(broken), "--json").json
     acme.run("import", str(broken), "--feed", "welders")
     shown = acme.run("runs", "show", "1", "--json").json

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 DEMO = [sys.executable, "-m", "syncd", "demo"]
 
 
-def test_once_tells_the_whole_story_and_ends(tmp_path):
+def test_once_plays_the_whole_story_and_ends(tmp_path):
     done = subprocess.run(
         [*DEMO, "--once", "--dir", str(tmp_path / "try")],
         capture_output=True,
@@ -34,7 +34,7 @@ def test_once_tells_the_whole_story_and_ends(tmp_path):
         "run 6 succeeded: 8 rows: 1 reactivated, 7 unchanged",
         "run 7 held: 2 rows: 2 unchanged, 6 would be archived",
         f"export SYNCD_CONFIG={tmp_path}/try/config/syncd.toml",
-        f"serve --config {tmp_path}/try/config/syncd.toml",  # by now nothing serves any more
+        f"serve --config {tmp_path}/try/config/syncd.toml",  # the daemon has ended
     ):
         assert words in done.stdout
     drop = load_settings(tmp_path / "try" / "config" / "syncd.toml", {}).drop.folder

@@ -1,4 +1,4 @@
-"""A large file gets a helper process, which never outlives the daemon, however that ends."""
+"""A large file is read with a worker process, which ends with the daemon however that ends."""
 
 import os
 import signal
@@ -9,12 +9,12 @@ import pytest
 
 pytestmark = pytest.mark.slow
 ROWS = 9_000
-#: Makes the file large enough for a helper to be worth it.
+#: Makes the file large enough for a worker process.
 TEXT = f"<p>{'Steel, and more steel. ' * 200}</p>"
 
 
 def helpers(pid):
-    """The children of a process that are helpers."""
+    """Return the worker processes of a process."""
     found = []
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         found += [int(child) for child in listed.read_text().split()]
@@ -29,7 +29,7 @@ def command(pid):
 
 
 def seconds(pid):
-    """Of a core, used by a process."""
+    """Return the share of a core that a process uses."""
     try:
         used = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -42,7 +42,7 @@ def ended(pid):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "stopped"])
-def test_a_helper_ends_with_the_daemon_and_the_next_start_goes_on(
+def test_a_worker_process_ends_with_the_daemon_and_the_next_start_continues_the_run(
     installation, start, make_row, until, number
 ):
     installation.employer_with_key()
@@ -61,7 +61,7 @@ def test_a_helper_ends_with_the_daemon_and_the_next_start_goes_on(
     assert not again.events("sync.helper_lost")
 
 
-def test_a_helper_reads_the_very_file_that_the_daemon_has_claimed(installation, start, until):
+def test_a_worker_process_reads_the_file_that_the_daemon_has_claimed(installation, start, until):
     installation.employer_with_key()
     daemon = start()
     fields = {
@@ -92,7 +92,7 @@ def test_a_helper_reads_the_very_file_that_the_daemon_has_claimed(installation, 
     assert busy > 0.4  # of a core: it has not only started
 
 
-def test_no_helper_where_the_settings_want_none(installation, start, make_row):
+def test_there_is_no_worker_process_if_the_settings_forbid_it(installation, start, make_row):
     installation.settings("[sync]\nhelpers = 0\n")
     installation.employer_with_key()
     daemon = start()

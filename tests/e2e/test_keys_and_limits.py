@@ -23,7 +23,7 @@ def acme(installation):
     return installation
 
 
-def test_a_rotated_key_is_printed_alone_and_its_end_is_told(acme):
+def test_a_rotated_key_is_printed_alone_with_the_end_of_the_old_one_as_a_remark(acme):
     rotated = acme.run("key", "rotate", "1", "--grace", "2h", "--expires", "90d")
     assert re.fullmatch(r"syncd_[\w-]{43}\n", rotated.out)
     assert re.fullmatch(r"key 1 is valid until \d{4}-\S+ \S+; give every client [^\n]+\n", rotated.err)
@@ -101,7 +101,7 @@ def test_the_limits_of_the_settings_file_hold(acme, start):
 
 
 @pytest.mark.slow
-def test_told_to_stop_it_finishes_what_is_in_flight_and_tells_the_others(acme, start):
+def test_a_stop_finishes_requests_that_have_begun_and_refuses_others(acme, start):
     daemon = start()
     body = b'{"referenceId": "A-1", "title": "x"}'
     head = (
@@ -124,7 +124,7 @@ def open_socket(daemon):
 
 
 def memory(daemon, field="VmRSS"):
-    """In KiB, as the system counts it."""
+    """Return the memory of a process in KiB, as the system counts it."""
     with open(f"/proc/{daemon.process.pid}/status") as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith(field + ":"))
 
@@ -135,7 +135,7 @@ def forget_peak(daemon):
 
 
 def latencies(daemon, key, count):
-    """Milliseconds of ``count`` reads over one connection."""
+    """Return the milliseconds of ``count`` reads over one connection."""
     connection = http.client.HTTPConnection(daemon.address(), timeout=30)
     taken = []
     for _ in range(count):
@@ -186,7 +186,7 @@ def test_200_clients_at_a_byte_a_second_do_not_slow_the_others_down(acme, start)
     print(f"alone {describe(alone)}, beside 200 slow clients {describe(together)}")
     assert len(together) >= 300
     assert statistics.median(together) < 2 * statistics.median(alone)
-    assert quantile(together) < 2 * quantile(alone) + 5  # what a busy machine's scheduler takes now and then
+    assert quantile(together) < 2 * quantile(alone) + 5  # for the scheduler of a busy machine
 
 
 def quantile(values):
@@ -240,7 +240,7 @@ def test_bombs_leave_memory_flat_and_a_line_each_in_the_log(acme, start, until):
 
 
 def hurl(daemon, parts):
-    """Send all that can be sent; the status of the first answer, if one can be read."""
+    """Send as much as possible. Return the status of the first answer, or None."""
     with open_socket(daemon) as one:
         try:
             for part in parts:

@@ -53,7 +53,7 @@ class Client(threading.Thread):
         return answer.status
 
 
-def test_writes_during_an_import_all_succeed_and_all_stand_afterwards(installation, start, make_row, until):
+def test_all_writes_during_an_import_succeed_and_are_kept(installation, start, make_row, until):
     key = installation.employer_with_key()
     daemon = start()
     until((installation.drop_folder / "acme" / ".claimed").is_dir, "the feed's folder")
@@ -84,7 +84,7 @@ def test_writes_during_an_import_all_succeed_and_all_stand_afterwards(installati
 
 
 def everything(daemon, key):
-    """Every job header by referenceId."""
+    """Return all job headers by referenceId."""
     found, page, pages = {}, 1, 1
     while page <= pages:
         answer = daemon.request("GET", f"{BASE}/jobs?pageSize=100&page={page}", key)[1]

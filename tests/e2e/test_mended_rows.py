@@ -119,7 +119,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_rejected_rows_are_mended_where_they_stand_and_dropped_back(acme, name):
+def test_rejected_rows_are_corrected_in_their_file_and_dropped_again(acme, name):
     delivery, read = FORMS[name]
     mapping = MAPPING.format("@" if "xml" in name else "")
     settings = f'employer = "Acme Ltd."\nmax_rejected = 90\n[read]\n{read}\n{mapping}'

@@ -19,7 +19,7 @@ BASE = "/api/v1.1"
 UNITS = Path(__file__).parents[2] / "systemd"
 
 
-#: What systemd does: the socket is descriptor 3, and the process is told that it is meant.
+#: As systemd does it: the socket is descriptor 3, and the environment names this process.
 HAND_OVER = """
 import os, sys
 fd, *command = sys.argv[1:]
@@ -29,7 +29,7 @@ os.execv(command[0], command)
 """
 
 
-def test_a_dropped_file_becomes_jobs_and_the_daemon_stops_when_told(installation, start, make_row, until):
+def test_a_dropped_file_becomes_jobs_and_a_signal_stops_the_daemon(installation, start, make_row, until):
     key = installation.employer_with_key()
     daemon = start(real=True)
     assert daemon.request("GET", "/healthz")[0] == 200
@@ -73,7 +73,7 @@ def test_an_operator_without_an_address_has_the_metrics_on_that_of_the_api(insta
     assert daemon.events("api.request") == []
 
 
-def test_what_a_file_brings_is_soon_in_the_search_index(installation, start, make_row, until):
+def test_the_jobs_of_a_file_are_soon_in_the_search_index(installation, start, make_row, until):
     installation.employer_with_key()
     (installation.drop_folder / "acme").mkdir(parents=True)
     installation.drop("jobs.csv", [make_row("A-1", "Welder"), make_row("A-2", "Rigger")])
@@ -94,7 +94,7 @@ def test_files_that_wait_at_start_are_taken(installation, start, make_row, until
     until(lambda: installation.done(1, "early.csv").exists(), "the run")
 
 
-def test_a_folder_that_was_deleted_and_made_again_is_watched_again(installation, start, make_row, until):
+def test_a_deleted_and_recreated_folder_is_watched_again(installation, start, make_row, until):
     installation.employer_with_key()
     installation.settings('rescan = "1h"\n')
     start()
@@ -175,7 +175,7 @@ def test_a_reload_takes_new_feeds_and_leaves_the_files_of_one_that_is_wrong_lyin
     until(lambda: installation.done(2, "more.csv", "second").exists(), "a run of the new feed")
 
 
-def test_told_to_stop_within_a_run_it_stops_at_a_batch_edge_and_goes_on_at_the_next_start(
+def test_a_stop_within_a_run_ends_it_at_a_batch_edge_and_the_next_start_continues_it(
     installation, start, make_row, until
 ):
     installation.employer_with_key()
@@ -194,16 +194,16 @@ def test_told_to_stop_within_a_run_it_stops_at_a_batch_edge_and_goes_on_at_the_n
     assert daemon.stop() == 0
 
 
-def test_the_watchdog_is_fed(installation, start):
+def test_signs_of_life_are_sent_to_the_watchdog(installation, start):
     installation.employer_with_key()
     start({"WATCHDOG_USEC": "900000"}).wait_for("WATCHDOG=1")
 
 
-def test_told_twice_it_stops_at_once(installation, start):
+def test_a_second_signal_stops_it_at_once(installation, start):
     installation.employer_with_key()
     daemon = start()
     connection = socket.create_connection(daemon.address().split(":"))
-    with connection:  # a request in flight, which a polite stop would wait for
+    with connection:  # a request that has begun, for which a first signal would wait
         connection.sendall(b"PUT /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
         time.sleep(0.3)
         daemon.signal(signal.SIGTERM)
@@ -212,7 +212,7 @@ def test_told_twice_it_stops_at_once(installation, start):
         assert daemon.process.wait(5) in (0, 128 + signal.SIGTERM)
 
 
-def test_a_socket_that_systemd_hands_over_is_served(installation, start):
+def test_a_socket_that_systemd_passes_is_served(installation, start):
     installation.employer_with_key()
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Killed at any instant, the daemon comes to the same end: nothing acknowledged is lost, nothing hangs, no file is doubled."""
+"""A daemon that is killed at any instant has the same result: no acknowledged write is lost, nothing hangs, no run is doubled."""
 
 import contextlib
 import http.client
@@ -114,7 +114,7 @@ def end_state(store):
     return found
 
 
-def test_killed_twenty_times_it_comes_to_the_same_end(installation, start, make_row, until, tmp_path_factory):
+def test_killed_twenty_times_it_has_the_same_result(installation, start, make_row, until, tmp_path_factory):
     key = installation.employer_with_key()
     chance = random.Random(SEED)
     client = Client(key)
@@ -156,7 +156,7 @@ def filed(installation, names):
 
 
 def uninterrupted(installation, days, folder):
-    """The end state of the same files, run one after the other in another installation."""
+    """Return the result of the same files, run one after the other in another installation."""
     base = folder / "plain"
     shutil.copytree(installation.base / "config", base / "config")
     for name, rows in days.items():

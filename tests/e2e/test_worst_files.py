@@ -1,4 +1,4 @@
-"""The worst that lands in a drop folder: a real daemon says what to mend, goes on, and loses nothing."""
+"""The worst files of a drop folder: the daemon says what to correct, goes on, and loses nothing."""
 
 import contextlib
 import errno
@@ -93,7 +93,7 @@ def cut_in(text, mark):
 
 
 def broken(text, encoding="utf-8"):
-    """Valid to the third job's title, which has one byte that is none of the encoding's."""
+    """Return a file that is valid up to the third job's title, which has one byte that the encoding does not have."""
     good, bad, rest = text.partition("BROKEN")
     assert bad
     return (good + "ééé").encode(encoding) + b"\xe9" + rest.encode(encoding)
@@ -106,7 +106,7 @@ TOO_LONG = (
 
 @dataclass(frozen=True)
 class Case:
-    """A bad file: how it is called, its content for a feed, its run's state, and words of what is said of it."""
+    """A bad file: its name, its content for a feed, the state of its run, and words of the reason."""
 
     name: str
     content: Callable[[str], str | bytes]
@@ -156,21 +156,21 @@ def worst_files(secret):
 
 
 def place(folder, name, content):
-    """As a careful partner does it: under another name first."""
+    """Drop a file as a careful partner does: under another name first."""
     data = content.encode() if isinstance(content, str) else content
     (folder / ".incoming").write_bytes(data)
     (folder / ".incoming").rename(folder / name)
 
 
 def deliveries(folder):
-    """What lies in a feed's folder, wherever, and is nobody's report."""
+    """Return all files of a feed's folder, at any depth, except reports."""
     found = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     ours = (".lock", ".report.json", ".report.html")
     return [path for path in found if not path.name.endswith(ours) and ".rejected." not in path.name]
 
 
 def at_rest(*folders):
-    """Whether every file that was taken lies where it stays: an outcome is told a moment before."""
+    """Return whether every taken file is in its final place: the outcome is logged a moment earlier."""
     return not any(path.name != ".lock" for folder in folders for path in (folder / ".claimed").iterdir())
 
 
@@ -197,13 +197,13 @@ def folders_of(installation, until, *feeds):
 
 
 def said_of(file, state):
-    """What the partner reads beside the ``file``: the run's reason, or why its rows were rejected."""
+    """Return what the partner reads beside the ``file``: the run's reason, or why its rows were rejected."""
     report = json.loads(file.with_name(f"{file.name}.report.json").read_text())
     rows = "; ".join(error["detail"] for row in report["rejectedRows"] for error in row["errors"])
     return report["reason"] if state == "failed" else rows
 
 
-def test_the_worst_files_each_fail_in_words_and_the_next_good_one_is_run(installation, start, until):
+def test_each_bad_file_fails_with_a_reason_and_the_next_good_one_is_run(installation, start, until):
     (installation.base / "secret").write_text(SECRET)
     worst = worst_files(installation.base / "secret")
     (installation.feeds / "acme.toml").unlink()
@@ -258,7 +258,7 @@ NAMES = (
 
 
 def odd_things(folder, secret):
-    """Lays what is no regular file into ``folder``; name → what it is called in the log."""
+    """Put things that are not regular files into ``folder``. Return name → what the log calls it."""
     (folder / "link.csv").symlink_to(secret)
     (folder / "folder.csv").mkdir()
     place(folder / "folder.csv", "inside.csv", as_csv(jobs("inside")))
@@ -276,7 +276,9 @@ def odd_things(folder, secret):
     }
 
 
-def test_odd_names_things_that_are_no_files_slow_writers_and_500_at_once(installation, start, until, stack):
+def test_odd_names_things_that_are_not_files_slow_writers_and_500_files_at_once(
+    installation, start, until, stack
+):
     secret = installation.base / "secret"
     secret.write_text(as_csv(jobs("secret")))
     installation.feed("odd", 'employer = "Acme Ltd."\nmode = "delta"\n')
@@ -350,7 +352,7 @@ def stack():
         yield entered
 
 
-def test_a_drop_folder_that_is_deleted_and_made_again_is_used_again(installation, start, until):
+def test_a_deleted_and_recreated_drop_folder_is_used_again(installation, start, until):
     installation.employer_with_key()
     installation.settings('rescan = "1h"\n')
     daemon = start()
@@ -367,7 +369,7 @@ def test_a_drop_folder_that_is_deleted_and_made_again_is_used_again(installation
 
 
 def without_roots_rights():
-    """Root is refused nothing: a daemon of root's starts without that right."""
+    """Nothing is refused to root, so a daemon of root starts without that right."""
     return ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
 
 
@@ -376,7 +378,7 @@ def test_a_file_or_a_folder_that_the_daemon_may_not_use_is_named_and_used_once_i
 ):
     installation.feed("other")
     installation.feed("marked", 'employer = "Acme Ltd."\nmarker = ".ok"\n')
-    installation.settings('rescan = "1s"\n')  # a change of rights is no event
+    installation.settings('rescan = "1s"\n')  # a change of rights gives no event
     installation.employer_with_key()
     daemon = start(real=True, wrapper=without_roots_rights())
     folder, other, marked = folders_of(installation, until, "acme", "other", "marked")
@@ -441,7 +443,7 @@ def on_a_small_disk(base):
     return ("unshare", *rights, "--mount", "--wd", str(base), "sh", "-c", SMALL_DISK, "sh")
 
 
-def test_a_full_disk_stops_nothing_loses_nothing_and_is_got_over_without_help(installation, start, until):
+def test_a_full_disk_stops_nothing_and_loses_nothing_and_runs_go_on_by_themselves(installation, start, until):
     installation.config.write_text(
         '[api]\nlisten = "127.0.0.1:0"\n[operator]\nlisten = ""\n[store]\nurl = "sqlite:///disk/syncd.db"\n'
         '[drop]\nfolder = "disk/drop"\nsettle = "100ms"\n'
@@ -539,7 +541,7 @@ def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, 
         "right.csv",
     ]
 
-    # Held by the daemon, decided by hand.
+    # Held by the daemon, decided by a command.
     some = [job(f"acme-{n}") for n in range(100)]
     place(folder, "some.csv", as_csv(some))
     held = daemon.wait_for_event("feed.held")[0]
@@ -554,7 +556,7 @@ def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, 
     assert (approved.code, total(daemon, key), total(daemon, key, "archived")) == (0, 101, 200)
     assert "only a held run can be approved" in installation.run("runs", "approve", held["run"]).err
 
-    # A row that breaks the rules, mended in the file of rejects and dropped back.
+    # A row that breaks the rules, corrected in the file of rejected rows and dropped again.
     place(folder, "bad.csv", as_csv([*some, job("acme-300"), job("acme-301", title="")]))
     run = until(lambda: [e for e in ended(daemon, "acme") if e["file"] == "bad.csv"], "the bad file")[0]
     rejects = folder / "done" / f"{run['run']}-bad.csv.rejected.csv"

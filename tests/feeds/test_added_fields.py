@@ -2,25 +2,13 @@
 
 The test adds a text field and an integer field to a copy of the package, and runs a program with that copy."""
 
-import os
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "syncd"
-LINES = """
-    JobField("workplace", "workplace", _K.TEXT, "On site, remote or both.", nullable=True, most=20),
-    JobField("openings", "openings", _K.NUMBER, "How many people are wanted.", nullable=True, least=1, most=999),
-)
-#: The members of a salary"""
-ATTRIBUTES = """
-    version: int = 0
-    workplace: str | None = None
-    openings: int | None = None
-"""
+from tests.added_fields import copy_with_fields
+
 START = """
 from datetime import UTC, date, datetime
 from lxml import etree
@@ -54,15 +42,13 @@ def new(found):
 def program(tmp_path_factory):
     """Run Python text with a copy of the package that has both fields, and return what it prints."""
     home = tmp_path_factory.mktemp("package")
-    copy = shutil.copytree(PACKAGE, home / "syncd", ignore=shutil.ignore_patterns("__pycache__"))
-    change(copy / "domain" / "job_fields.py", "\n)\n#: The members of a salary", LINES)
-    change(copy / "domain" / "job.py", "\n    version: int = 0\n", ATTRIBUTES)
+    environ = copy_with_fields(home)
 
     def run(text):
         done = subprocess.run(
             [sys.executable, "-c", START + text],
             cwd=home,
-            env=os.environ | {"PYTHONPATH": str(home)},
+            env=environ,
             capture_output=True,
             text=True,
             check=False,
@@ -71,12 +57,6 @@ def program(tmp_path_factory):
         return done.stdout.splitlines()
 
     return run
-
-
-def change(path, old, new):
-    text = path.read_text(encoding="utf-8")
-    assert text.count(old) == 1
-    path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def test_native_feeds_of_every_format_have_the_fields(program):

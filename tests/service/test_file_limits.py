@@ -1,4 +1,4 @@
-"""Connections are open files, and of these there are only so many."""
+"""The limit on open files: it is raised for the connections, and a lack of files is logged."""
 
 import asyncio
 import errno
@@ -23,7 +23,9 @@ from syncd.service.file_limits import OWN_FILES, allow_connections, report_lack_
         ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), 50_000, resource.RLIM_INFINITY, (50_000, False)),
     ],
 )
-def test_room_is_made_and_never_more_is_promised_than_there_is(monkeypatch, limits, wanted, raised, expected):
+def test_the_limit_is_raised_and_no_more_connections_are_allowed_than_fit(
+    monkeypatch, limits, wanted, raised, expected
+):
     fit, warned = expected
     now = list(limits)
     monkeypatch.setattr(file_limits.resource, "getrlimit", lambda _: tuple(now))
@@ -34,7 +36,7 @@ def test_room_is_made_and_never_more_is_promised_than_there_is(monkeypatch, limi
     assert [line["event"] for line in lines] == ["service.few_files"] * warned
 
 
-def test_a_system_that_forbids_it_is_no_reason_to_fail(monkeypatch):
+def test_a_system_that_forbids_a_higher_limit_allows_fewer_connections(monkeypatch):
     def forbid(*_):
         raise PermissionError(errno.EPERM, "no")
 
@@ -43,7 +45,7 @@ def test_a_system_that_forbids_it_is_no_reason_to_fail(monkeypatch):
     assert allow_connections(2_000) == 1_024 - 500
 
 
-def test_a_lack_of_files_is_one_line_however_often_it_is_met_and_other_faults_are_told():
+def test_a_lack_of_files_is_logged_once_and_other_faults_are_reported():
     loop = asyncio.new_event_loop()
     others = []
     loop.default_exception_handler = others.append

@@ -1,4 +1,4 @@
-"""Silence is told, the old is forgotten."""
+"""Silent feeds are reported, old runs are deleted, and the search index is kept up to date."""
 
 import sqlite3
 from dataclasses import dataclass, field, replace
@@ -41,7 +41,7 @@ def overdue(logged):
     return [event for event in logged if event["event"] == "feed.overdue"]
 
 
-def test_a_feed_that_is_silent_is_told_of_once_a_period(store, clock, logged):
+def test_a_silent_feed_is_reported_once_a_period(store, clock, logged):
     home = housekeeping(store, Feed())
     for hours, count in ((23, 0), (2, 1), (1, 1), (22, 1), (2, 2)):
         clock.forward(hours=hours)
@@ -61,21 +61,21 @@ def test_a_file_ends_the_silence(store, clock, logged):
     assert overdue(logged)[0]["feed"] == "acme"
 
 
-def test_the_silence_of_before_the_start_counts(store, clock, logged):
+def test_silence_before_the_start_counts(store, clock, logged):
     run_now(store)
     clock.forward(days=2)
     housekeeping(store, Feed()).tick()
     assert len(overdue(logged)) == 1
 
 
-def test_a_feed_of_which_nothing_is_expected_may_be_silent(store, clock, logged):
+def test_a_feed_without_an_expected_period_may_be_silent(store, clock, logged):
     home = housekeeping(store, Feed(config=Config(None)))
     clock.forward(days=100)
     home.tick()
     assert not overdue(logged)
 
 
-def test_old_runs_are_forgotten_but_for_the_newest_that_was_applied(store, clock):
+def test_old_runs_are_deleted_except_the_newest_that_was_applied(store, clock):
     old, newest = run_now(store), run_now(store)
     clock.forward(days=399)
     home = housekeeping(store, Feed(config=Config(None)))
@@ -97,14 +97,14 @@ def make_jobs(store, count):
     store.write(make)
 
 
-def test_the_indexer_takes_in_all_that_there_is(store):
+def test_indexing_adds_all_jobs(store):
     make_jobs(store, search_index.STEP + 1)
     assert store.read(search_index.lacks)
     SearchIndexing(store, lambda: False).tick()
     assert not store.read(search_index.lacks)
 
 
-def test_the_indexer_stops_between_two_steps(store):
+def test_indexing_stops_between_two_steps(store):
     make_jobs(store, search_index.STEP + 1)
     answers = iter([False, True])
     SearchIndexing(store, lambda: next(answers)).tick()
@@ -112,7 +112,7 @@ def test_the_indexer_stops_between_two_steps(store):
     assert store.read(search_index.lacks)
 
 
-def test_the_indexer_lets_others_first_when_too_many_wait(store, monkeypatch):
+def test_indexing_waits_while_too_many_writes_wait(store, monkeypatch):
     def full(_fn):
         raise StoreOverloaded
 
@@ -125,7 +125,7 @@ def test_the_indexer_lets_others_first_when_too_many_wait(store, monkeypatch):
     assert not store.read(search_index.lacks)
 
 
-def test_a_damaged_index_is_made_anew_and_told_of_once(store, logged):
+def test_a_damaged_index_is_rebuilt_and_reported_once(store, logged):
     make_jobs(store, 5)
     SearchIndexing(store, lambda: False).tick()
     other = sqlite3.connect(store.database.path)
@@ -135,9 +135,9 @@ def test_a_damaged_index_is_made_anew_and_told_of_once(store, logged):
     store.write(lambda tx: tx.execute("UPDATE job SET search = 'brewer' WHERE id = 1"))
     for _ in range(3):
         SearchIndexing(store, lambda: False).tick()
-    [told] = [event for event in logged if event["event"] == "search.damaged"]
-    assert told["log_level"] == "error"
-    assert told["then"] == "it is made anew"
+    [reported] = [event for event in logged if event["event"] == "search.damaged"]
+    assert reported["log_level"] == "error"
+    assert reported["then"] == "it is rebuilt"
     assert not store.read(search_index.lacks)
     store.write(lambda tx: tx.execute("INSERT INTO job_search (job_search) VALUES ('integrity-check')"))
     [(found,)] = store.read(

@@ -70,7 +70,7 @@ def test_other_libraries_log_in_the_same_form(written):
 
 
 class Stream(io.StringIO):
-    """Keeps what each write brought."""
+    """Keeps the text of each write."""
 
     def __init__(self):
         super().__init__()
@@ -101,13 +101,13 @@ async def test_the_lines_of_one_turn_of_the_loop_are_written_together_in_their_o
 
 
 @pytest.mark.parametrize("level", ["warning", "error", "exception"])
-async def test_trouble_is_written_at_once_with_all_that_waits_before_it(written, stream, level):
+async def test_a_warning_is_written_at_once_after_the_lines_that_wait(written, stream, level):
     structlog.get_logger().info("before")
     getattr(structlog.get_logger(), level)("trouble")
     assert stream.writes == [["before", "trouble"]]
 
 
-async def test_a_thread_writes_at_once_with_all_that_waits_before_it(written, stream):
+async def test_a_thread_writes_at_once_after_the_lines_that_wait(written, stream):
     structlog.get_logger().info("of the loop")
     thread = threading.Thread(target=structlog.get_logger().info, args=("of a thread",))
     thread.start()
@@ -115,7 +115,7 @@ async def test_a_thread_writes_at_once_with_all_that_waits_before_it(written, st
     assert stream.writes == [["of the loop", "of a thread"]]
 
 
-async def test_what_waits_when_the_process_is_ended_is_written(written, stream):
+async def test_flush_writes_the_lines_that_wait(written, stream):
     structlog.get_logger().info("last")
     logs.flush()
     assert stream.writes == [["last"]]
@@ -123,16 +123,16 @@ async def test_what_waits_when_the_process_is_ended_is_written(written, stream):
     assert len(stream.writes) == 1
 
 
-def test_a_process_that_ends_amid_a_turn_has_written_its_lines():
+def test_a_process_that_ends_within_a_turn_writes_its_lines():
     code = """if True:
         import asyncio, structlog
         from syncd import logs
         logs.set_up("json")
         loop = asyncio.new_event_loop()
-        def amid():
+        def within_the_turn():
             structlog.get_logger().info("last")
             raise SystemExit(3)
-        loop.call_soon(amid)
+        loop.call_soon(within_the_turn)
         loop.run_forever()
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -140,7 +140,7 @@ def test_a_process_that_ends_amid_a_turn_has_written_its_lines():
     assert json.loads(done.stderr.splitlines()[0])["event"] == "last"
 
 
-async def test_a_log_that_cannot_be_written_to_stops_nobody(written, stream, monkeypatch):
+async def test_a_log_that_cannot_be_written_to_stops_nothing(written, stream, monkeypatch):
     def full(_text):
         raise OSError(28, "No space left on device")
 
@@ -176,7 +176,7 @@ def test_a_frequent_line_is_the_one_that_a_logger_writes(written, form, level):
     assert bool(lines[0]) == (level != "warning")
 
 
-def test_a_frequent_line_is_caught_by_whoever_catches_the_log(written):
+def test_a_frequent_line_is_captured_like_any_other(written):
     written()
     log = logs.frequent(logs.Event.API_REQUEST)
     with structlog.testing.capture_logs() as lines:
@@ -185,7 +185,7 @@ def test_a_frequent_line_is_caught_by_whoever_catches_the_log(written):
 
 
 @pytest.mark.parametrize("form", ["json", "console"])
-async def test_what_is_no_unicode_costs_neither_its_line_nor_its_neighbours(written, form):
+async def test_invalid_unicode_loses_neither_its_line_nor_others(written, form):
     stream = written(form)
     frequent = logs.frequent(logs.Event.API_REQUEST)
     frequent(request_id="before")
@@ -196,6 +196,15 @@ async def test_what_is_no_unicode_costs_neither_its_line_nor_its_neighbours(writ
     lines = stream.getvalue().splitlines()
     assert len(lines) == 4
     if form == "json":
-        told = [json.loads(line) for line in lines]
-        assert [line["event"] for line in told] == ["api.request", "api.request", "feed.stray", "api.request"]
-        assert (told[1]["route"], told[2]["file"], told[2]["when"]) == ("/\udcff", "\ud800.csv", "2027-01-15")
+        found = [json.loads(line) for line in lines]
+        assert [line["event"] for line in found] == [
+            "api.request",
+            "api.request",
+            "feed.stray",
+            "api.request",
+        ]
+        assert (found[1]["route"], found[2]["file"], found[2]["when"]) == (
+            "/\udcff",
+            "\ud800.csv",
+            "2027-01-15",
+        )

@@ -1,4 +1,4 @@
-"""What /metrics tells: names and labels are for dashboards to rely on, so they are held here one by one."""
+"""The metrics: dashboards rely on their names and labels, so each is tested."""
 
 import re
 from dataclasses import replace
@@ -27,7 +27,7 @@ def metrics(store, times):
     return Metrics(store, dict, times, lambda: {"broken": "no employer"})
 
 
-def told(metrics):
+def shown(metrics):
     """(name of a sample, its labels) → value."""
     kind, body = metrics.render("")
     assert kind.startswith("text/plain; version=")
@@ -45,14 +45,14 @@ def a_run(state=RunState.SUCCEEDED, feed="acme", **counts):
 
 
 def test_a_feed_that_is_degraded_is_shown(metrics):
-    assert told(metrics)["syncd_feed_degraded", ("feed", "broken")] == 1
+    assert shown(metrics)["syncd_feed_degraded", ("feed", "broken")] == 1
 
 
 def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):
     metrics.ran(a_run(read=9, created=4, rejected=2, missing=3, archived=3))
     metrics.ran(a_run(read=5, created=5, unchanged=1))
     metrics.ran(a_run(RunState.HELD, "other", missing=7))
-    found = told(metrics)
+    found = shown(metrics)
     assert found["syncd_runs_total", ("feed", "acme"), ("state", "succeeded")] == 2
     assert found["syncd_runs_total", ("feed", "other"), ("state", "held")] == 1
     rows = {
@@ -77,21 +77,21 @@ def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):
 def test_refreshes_are_added_up(metrics):
     metrics.refreshed(RefreshResult(3, 5))
     metrics.refreshed(RefreshResult(4))
-    assert told(metrics)["syncd_refreshed_total",] == 7
+    assert shown(metrics)["syncd_refreshed_total",] == 7
 
 
 def test_jobs_are_the_stores_by_employer_and_status(store, metrics):
     employer = store.write(lambda tx: employers.add(tx, 'Café "Nord"\\'))
-    assert not [key for key in told(metrics) if key[0] == "syncd_jobs"]
+    assert not [key for key in shown(metrics) if key[0] == "syncd_jobs"]
     store.write(lambda tx: tx.execute("INSERT INTO job_total VALUES (?, 'active', 12)", (employer.id,)))
-    assert told(metrics)["syncd_jobs", ("employer", 'Café "Nord"\\'), ("status", "active")] == 12
+    assert shown(metrics)["syncd_jobs", ("employer", 'Café "Nord"\\'), ("status", "active")] == 12
 
 
 def test_times_of_requests_are_a_histogram(metrics, times):
     for seconds in (0.0005, 0.001, 0.0011, 3.0, 60.0):
         times.note("GET", "/api/v1.1/jobs/{id}", 200, seconds)
     times.note("BREW", None, 404, 0.1)
-    found = told(metrics)
+    found = shown(metrics)
     where = ("method", "GET"), ("route", "/api/v1.1/jobs/{id}"), ("status", "200")
     buckets = {
         float(dict(key[1:])["le"]): value
@@ -107,16 +107,16 @@ def test_times_of_requests_are_a_histogram(metrics, times):
     )
 
 
-def test_methods_that_clients_invent_add_nothing_to_remember(times):
+def test_invented_methods_share_one_series(times):
     for number in range(1000):
         times.note(f"M{number}", None, 404, 0.1)
     (family,) = times.collect()
     assert len({tuple(sample.labels.values())[:3] for sample in family.samples}) == 1
 
 
-def test_the_process_is_told_of_too_and_nothing_that_nobody_asked_for(metrics):
+def test_the_process_has_metrics_too_and_counters_have_no_second_series(metrics):
     metrics.ran(a_run(created=1))
-    names = {key[0] for key in told(metrics)}
+    names = {key[0] for key in shown(metrics)}
     assert {"process_resident_memory_bytes", "process_open_fds", "process_start_time_seconds"} <= names
     assert not [name for name in names if name.startswith("syncd") and name.endswith("_created")]
 
@@ -132,10 +132,10 @@ def test_every_metric_is_documented_with_its_labels(store, metrics, times):
             r"^\| `(syncd_[a-z_]+)` \| ([^|]*) \|", OPERATIONS.read_text(), re.MULTILINE
         )
     }
-    shown = {}
-    for name, *labels in told(metrics):
+    labels_shown = {}
+    for name, *labels in shown(metrics):
         base = re.sub(r"_(bucket|sum|count)\Z", "", name)
         if base.startswith("syncd"):
-            shown.setdefault(base, set()).update({label for label, _ in labels} - {"le"})
-    assert shown.keys() | {"syncd_feed_last_success_timestamp"} == written.keys()
-    assert {name: written[name] for name in shown} == shown
+            labels_shown.setdefault(base, set()).update({label for label, _ in labels} - {"le"})
+    assert labels_shown.keys() | {"syncd_feed_last_success_timestamp"} == written.keys()
+    assert {name: written[name] for name in labels_shown} == labels_shown

@@ -1,4 +1,4 @@
-"""The operator's own address: health, metrics for whoever has the token, and refusals like those of the API."""
+"""The operator's own address: health, metrics with the token, and refusals like those of the API."""
 
 import pytest
 from pytest_aiohttp.plugin import AiohttpClient
@@ -23,7 +23,7 @@ async def operator(aiohttp_client: AiohttpClient):
     return client
 
 
-async def test_health_is_told_and_decides_the_status(operator):
+async def test_the_state_of_health_decides_the_status(operator):
     assert await (await operator.get("/healthz")).json() == {"alive": True}
     assert (await operator.get("/readyz")).status == 200
     operator.state.update(ready=False, store="the disk is full")
@@ -64,7 +64,7 @@ async def test_what_is_refused_is_a_problem(operator, method, path, status, code
         ["Bearer hush-hush", "Bearer hush-hush"],
     ],
 )
-async def test_metrics_are_for_whoever_has_the_token(operator, sent):
+async def test_metrics_need_the_token(operator, sent):
     answer = await operator.get("/metrics", headers=[("Authorization", value) for value in sent])
     problem = await answer.json(content_type="application/problem+json")
     assert (answer.status, problem["code"]) == (401, "unauthenticated")
@@ -73,7 +73,7 @@ async def test_metrics_are_for_whoever_has_the_token(operator, sent):
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER "])
-async def test_metrics_come_in_the_form_that_is_asked_for(operator, scheme):
+async def test_metrics_have_the_requested_form(operator, scheme):
     headers = {"Authorization": f"{scheme} hush-hush", "Accept": "text/x"}
     answer = await operator.get("/metrics", headers=headers)
     assert (answer.status, await answer.text(), answer.content_type) == (200, "for text/x", "text/plain")

@@ -1,4 +1,4 @@
-"""The thread round the worker, and what readiness and the watchdog make of it."""
+"""The thread that runs the worker, and its effect on readiness and watchdog."""
 
 import asyncio
 import threading
@@ -69,7 +69,7 @@ def test_it_ticks_at_start_and_on_every_hint(begin):
         worker.wait()
 
 
-def test_it_ticks_again_when_the_worker_says_so_and_at_every_rescan(begin):
+def test_it_ticks_again_when_the_worker_is_due_and_at_every_rescan(begin):
     due = Worker(due=0.01)
     begin(due)
     due.wait()
@@ -78,14 +78,14 @@ def test_it_ticks_again_when_the_worker_says_so_and_at_every_rescan(begin):
     rescanned.wait()
 
 
-def test_new_feeds_are_the_workers_from_the_next_tick_on(begin):
+def test_the_worker_has_new_feeds_from_the_next_tick_on(begin):
     worker = Worker()
     begin(worker).change_feeds({"new": None})
     worker.wait()
     assert worker.seen[-1] == {"new": None}
 
 
-def test_a_tick_that_fails_is_told_once_and_tried_again(begin, logged, monkeypatch):
+def test_a_failed_tick_is_logged_once_and_repeated(begin, logged, monkeypatch):
     monkeypatch.setattr("syncd.service.sync_thread.AFTER_FAULT", 0.01)
     worker = Worker(StoreBusy("locked"), StoreBusy("locked"))
     thread = begin(worker)
@@ -99,7 +99,7 @@ def test_a_tick_that_fails_is_told_once_and_tried_again(begin, logged, monkeypat
     assert [event["event"] for event in logged] == ["service.fault"]
 
 
-def test_told_to_stop_it_ends_at_once(begin):
+def test_it_stops_at_once(begin):
     thread = begin(Worker(Stopped()))
     thread.stop()
     thread.join(PATIENCE)
@@ -122,7 +122,7 @@ async def test_all_is_well(ready):
 
 
 @pytest.mark.parametrize("part", ["store", "watcher", "worker waits", "worker faulty", "loop", "stopping"])
-async def test_whatever_is_wrong_is_named(ready, store, part):
+async def test_each_fault_is_named(ready, store, part):
     readiness, worker, watcher, thread, _now = ready
     match part:
         case "store":
@@ -154,7 +154,7 @@ async def test_feeds_that_are_degraded_are_named_and_the_service_is_ready(ready)
     assert state["sync"] == "ok"
 
 
-async def test_a_worker_that_is_stuck_or_gone_starves_the_watchdog(ready):
+async def test_a_worker_that_is_stuck_or_has_ended_stops_the_watchdogs_signs_of_life(ready):
     readiness, worker, _watcher, thread, now = ready
     now[0] += SILENCE + 1
     assert (await readiness())["sync"].startswith("no progress for")

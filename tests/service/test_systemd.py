@@ -1,4 +1,4 @@
-"""What systemd is told."""
+"""Notifications to systemd."""
 
 import os
 import socket
@@ -18,7 +18,7 @@ def heard(request, tmp_path):
         yield {"NOTIFY_SOCKET": name}, lambda: ear.recv(4096).decode()
 
 
-def test_it_says_ready_status_alive_and_stopping(heard):
+def test_it_sends_ready_status_alive_and_stopping(heard):
     environ, next_word = heard
     notifier = SystemdNotifier(environ)
     notifier.ready("serving")
@@ -33,7 +33,7 @@ def test_it_says_ready_status_alive_and_stopping(heard):
     ]
 
 
-def test_where_nobody_listens_it_is_silent(tmp_path):
+def test_without_a_listener_it_does_nothing(tmp_path):
     SystemdNotifier({}).ready("x")
     SystemdNotifier({"NOTIFY_SOCKET": str(tmp_path / "gone")}).ready("x")
 

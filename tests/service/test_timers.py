@@ -1,4 +1,4 @@
-"""The loop's own timers."""
+"""The repeating tasks of the event loop."""
 
 import asyncio
 
@@ -31,7 +31,7 @@ async def briefly(work, seconds=0.3):
         await asyncio.wait_for(work, seconds)
 
 
-async def test_what_fails_is_logged_and_done_again(logged):
+async def test_a_failure_is_logged_and_the_task_repeats(logged):
     done = []
 
     def tick():
@@ -46,7 +46,7 @@ async def test_what_fails_is_logged_and_done_again(logged):
 
 
 @pytest.mark.parametrize("progressing", [True, False])
-async def test_the_watchdog_is_fed_only_while_the_worker_moves(monkeypatch, progressing):
+async def test_signs_of_life_are_sent_only_while_the_worker_makes_progress(monkeypatch, progressing):
     monkeypatch.setattr(timers, "PULSE", 0.01)
     notifier, readiness = Notifier(), Readiness(progressing)
     await briefly(watch_the_loop(notifier, readiness))

@@ -18,7 +18,7 @@ def watched(watcher):
     return watcher[:2]
 
 
-@pytest.fixture(params=[False, True], ids=["told", "polling"])
+@pytest.fixture(params=[False, True], ids=["notified", "polling"])
 def watcher(tmp_path, request):
     """(folder, event that a hint sets, the watcher)."""
     for name in OURS:
@@ -46,7 +46,7 @@ def test_a_file_that_arrives_is_a_hint(watched):
     expect(hinted)
 
 
-def test_what_runs_move_about_is_none(watched):
+def test_files_that_runs_move_are_not_a_hint(watched):
     folder, hinted = watched
     for name in OURS:
         (folder / "acme" / name / "7-jobs.csv").write_text("x")
@@ -61,7 +61,7 @@ def test_a_new_feeds_folder_is_watched(watched):
     expect(hinted)
 
 
-def test_beginning_anew_for_a_new_folder_it_was_never_down(watcher):
+def test_it_keeps_running_when_it_begins_again_for_a_new_folder(watcher):
     folder, hinted, thread = watcher
     down = threading.Event()
     thread.running.clear = down.set
@@ -103,8 +103,8 @@ def test_a_name_that_is_not_utf8_does_not_end_it(watched):
     pytest.fail("it has died")
 
 
-@pytest.mark.parametrize("poll", [False, True], ids=["told", "polling"])
-def test_links_lead_it_nowhere(tmp_path, poll):
+@pytest.mark.parametrize("poll", [False, True], ids=["notified", "polling"])
+def test_links_are_not_followed(tmp_path, poll):
     drop, outside = tmp_path / "drop" / "acme", tmp_path / "outside"
     drop.mkdir(parents=True)
     for number in range(50):
@@ -127,7 +127,7 @@ def test_links_lead_it_nowhere(tmp_path, poll):
 
 
 def watches():
-    """How many places this process has the kernel watch."""
+    """Return the number of places that the kernel watches for this process."""
     count = 0
     for info in os.listdir("/proc/self/fdinfo"):
         with suppress(FileNotFoundError), open(f"/proc/self/fdinfo/{info}") as file:

@@ -145,7 +145,7 @@ def test_an_address_that_is_no_file_is_refused(url: str) -> None:
 def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "letter.db"
     path.write_bytes(b"Dear Sir or Madam, " * 2000)
-    with pytest.raises(StoreError, match="damaged or is no store"):
+    with pytest.raises(StoreError, match="damaged or is not a store"):
         opened(path)
 
 
@@ -244,6 +244,6 @@ def test_nothing_is_written_to_a_file_that_was_taken_away_until_it_is_back(tmp_p
 def test_what_is_no_store_says_what_to_do(tmp_path):
     (tmp_path / "syncd.db").write_bytes(b"no database" * 999)
     with pytest.raises(
-        StoreError, match=r"damaged or is no store \(file is not a database\); stop syncd and put a backup"
+        StoreError, match=r"damaged or is not a store \(file is not a database\); stop syncd and put a backup"
     ):
         Store.open(f"sqlite:///{tmp_path}/syncd.db", timezone=ZoneInfo("UTC"))

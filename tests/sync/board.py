@@ -95,7 +95,7 @@ class Board:
             lambda tx: runs.begin(tx, feed.id, feed.employer.id, source.name, source.size, "x-" + source.name)
         )
 
-    def drop(
+    def deliver(
         self,
         feed: Feed,
         content: object,

@@ -49,7 +49,8 @@ def history_entry(step: history.Step, render: Renderer, employer: Employer) -> S
 
 
 def _who(step: history.Step) -> Shape:
-    """Return who made the change. The id of a run is its own, also after an approval. The operator and the service have none."""
+    """Return who made the change. A run keeps its id when an operator has approved it. The service and the operator
+    have no id."""
     actor = step.entry.actor
     number = step.entry.run_id if actor.kind is ActorKind.RUN else actor.id
     return {"kind": actor.kind.value, "id": number, "label": step.by}

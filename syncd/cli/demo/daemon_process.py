@@ -60,7 +60,7 @@ class DaemonProcess:
 
 @contextmanager
 def running_daemon(settings: Settings) -> Iterator[DaemonProcess]:
-    """``syncd serve`` with these settings, ready. Its log goes to ``var/serve.log``. It has a session of its own, so
+    """Yield a ready ``syncd serve`` with these settings. Its log goes to ``var/serve.log``. It has a session of its own, so
     that a Ctrl-C for the parent does not reach it. Raises DaemonFailed."""
     log = settings.base / "var" / "serve.log"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:

@@ -83,7 +83,7 @@ class FeedFile:
     faults: tuple[str, ...]
 
     def usable(self) -> FeedConfig:
-        """Return ``config``. Raises ConfigError with all faults of the file."""
+        """Return ``config``. Raise ConfigError with all faults of the file."""
         if self.faults or self.config is None:
             raise ConfigError(self.faults)
         return self.config
@@ -91,7 +91,7 @@ class FeedFile:
 
 def read_feed_files(folder: Path, catalogue: Catalogue, defaults: FeedDefaults) -> dict[str, FeedFile]:
     """Return every ``*.toml`` in ``folder`` by the name of its feed, in alphabetical order; none if there is no folder.
-    Raises ConfigError for a folder that cannot be read."""
+    Raise ConfigError for a folder that cannot be read."""
     found: dict[str, FeedFile] = {}
     by_folded: dict[str, str] = {}
     for name in _names(folder):

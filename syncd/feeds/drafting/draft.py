@@ -47,7 +47,7 @@ class Draft:
 
 
 def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
-    """Return the employer that most records of the file name, None if there is none. Raises FeedError."""
+    """Return the employer that most records of the file name, None if there is none. Raise FeedError."""
     return guess_company(ColumnSearch(survey(path, limits)))
 
 

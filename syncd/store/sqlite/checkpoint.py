@@ -1,9 +1,9 @@
 """Copies the write-ahead log into the store's file (a checkpoint), beside the writer instead of within its commits.
 
-By itself SQLite lets the commit that finds the log long copy it back: tens of milliseconds of writing at random
-places and a flush, for which everybody waits who writes just then. Here a thread with a connection of its own copies
-while the writer goes on. What was written meanwhile the writer copies, between two commits: the next write begins
-the log afresh only when nothing is left, so with the thread alone the log would grow for as long as somebody writes.
+By itself SQLite copies a long log back within the commit that finds it long: tens of milliseconds of writing at random
+places and a flush, during which all other writes wait. Here a thread with a connection of its own copies while the
+writer goes on. The writer copies what was written meanwhile, between two commits: the next write begins the log
+afresh only when nothing is left, so with the thread alone the log would grow as long as writes come without a pause.
 If the thread fails, SQLite's own way remains, for a log of ``LONGEST_LOG`` pages.
 
 What is durable when does not change: a commit is on disk in the log, however much of that has been copied.
@@ -24,7 +24,7 @@ from syncd.store.sqlite.errors import DRIVER_ERRORS
 ROWS, COMMITS = 1_000, 4
 #: The thread goes over the log again while it copies more pages than this, but at most this many times.
 SHORT, ROUNDS = 64, 4
-#: Commits after which the writer tries to leave nothing uncopied; a reader who looks at the log may prevent it.
+#: Commits after which the writer tries to leave nothing uncopied; a reader that uses the log may prevent it.
 TRIES = 4
 
 
@@ -66,7 +66,7 @@ class SqliteCheckpoints:
                 session.close()
 
     def _copy_rest(self) -> None:
-        """Where the log is shorter than last time a write began it afresh, so nothing had been left."""
+        """Copy what was written meanwhile. If the log is shorter than last time, a write began it afresh: nothing was left."""
         before, self._tries = self._length, self._tries + 1
         with suppress(*DRIVER_ERRORS):
             self._length = _checkpoint(self._writer)

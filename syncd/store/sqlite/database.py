@@ -58,7 +58,7 @@ class SqliteDatabase(StoreFile):
         return SqliteSession(self._connect(_READER), "BEGIN")
 
     def _connect(self, settings: tuple[str, ...]) -> sqlite3.Connection:
-        """``settings`` are PRAGMAs. Raises StoreError."""
+        """Open a connection with these PRAGMAs. Raises StoreError."""
         with store_errors():
             driver = sqlite3.connect(
                 self.path,
@@ -86,7 +86,7 @@ class SqliteDatabase(StoreFile):
         return SqliteCheckpoints(writer, self.writer)
 
     def backup(self, target: Path) -> None:
-        """``target`` is replaced; the copy is consistent as of its end."""
+        """Replace ``target`` by a copy that is consistent as of its end. Raises StoreError."""
         with (
             store_errors(),
             closing(sqlite3.connect(self.path)) as source,

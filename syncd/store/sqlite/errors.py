@@ -34,7 +34,7 @@ def translated(error: BaseException) -> BaseException:
         return StoreBusy(f"the store cannot be used now: {_PASSING[code]} ({cause})")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreError(
-            f"the store is damaged or is no store ({cause}); stop syncd and put a backup in its place"
+            f"the store is damaged or is not a store ({cause}); stop syncd and put a backup in its place"
         )
     return error
 
@@ -46,7 +46,7 @@ def primary_code(error: BaseException) -> int:
 
 @contextmanager
 def store_errors() -> Iterator[None]:
-    """Errors of the driver leave as StoreErrors."""
+    """Raise errors of the driver as StoreErrors."""
     try:
         yield
     except DRIVER_ERRORS as error:

@@ -12,7 +12,7 @@ _PUT_BACK = "put it back, or stop syncd, put a backup in its place and start aga
 
 
 class StoreFile:
-    """The file at ``path``, and the lock beside it that says who owns the store."""
+    """The file at ``path``, and the lock beside it: its holder owns the store."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -47,7 +47,7 @@ class StoreFile:
             self._lock = None
 
     def ready(self) -> None:
-        """The file is there: from now on ``check`` knows it."""
+        """Note which file it is that is open: ``check`` compares with it."""
         found = self.path.stat()
         self._identity = found.st_dev, found.st_ino
 

@@ -139,7 +139,7 @@ def _with_index(question: Question, mark: int, page: int, size: int) -> tuple[in
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One search, and the ways to answer it."""
+    """One search, and the three ways to answer it. ``among``: how many jobs the employer has."""
 
     tx: Executes
     employer_id: int
@@ -193,7 +193,7 @@ class Question:
     def _listed(self) -> tuple[str, list[object]]:
         """Return what is asked of a job in the list's index."""
         status, values = self._status()
-        return f"employer_id = ? AND {_LIKE}{status}", [self.employer_id, self._pattern(), *values]
+        return f"employer_id = ? AND {_LIKE}{status}", [self.employer_id, _pattern(self.term), *values]
 
     def _ids_in(self, where: str, values: Sequence[object], window: Window) -> list[int]:
         """Return the ids of the jobs in ``window`` among those that ``where`` is true of."""
@@ -208,9 +208,16 @@ class Question:
     def count_by_index(self, mark: int) -> int:
         lacked, lacked_values = self._lacked(mark)
         if len(self.term) <= LONGEST:
-            places = self._places()
+            places = _places(self.employer_id, self.status)
             sql = f"{_COUNT} + (SELECT count(*) FROM ({lacked}))"
-            values = [self._phrase(), *places, self.employer_id, *places, self._pattern(), *lacked_values]
+            values = [
+                _phrase(self.term),
+                *places,
+                self.employer_id,
+                *places,
+                _pattern(self.term),
+                *lacked_values,
+            ]
         else:
             found, found_values = self._indexed()
             sql = f"SELECT count(*) FROM ({found} UNION ALL {lacked})"
@@ -227,30 +234,17 @@ class Question:
 
     def _indexed(self) -> tuple[str, list[object]]:
         """Return the query for what the index has and is still so."""
-        values = [self._phrase(), *self._places(), self.employer_id]
+        values = [_phrase(self.term), *_places(self.employer_id, self.status), self.employer_id]
         if len(self.term) <= LONGEST:
             return _INDEXED, values
-        return f"{_INDEXED} AND job.{_LIKE}", [*values, self._pattern()]
+        return f"{_INDEXED} AND job.{_LIKE}", [*values, _pattern(self.term)]
 
     def _lacked(self, mark: int) -> tuple[str, list[object]]:
         """Return the query for what the index lacks."""
         status, values = self._status()
-        employer, pattern = self.employer_id, self._pattern()
+        employer, pattern = self.employer_id, _pattern(self.term)
         new, changed = [mark, employer, pattern, *values], [employer, pattern, *values]
         return f"{_NEW}{status} UNION ALL {_CHANGED}{status}", [*new, *changed]
-
-    def _places(self) -> tuple[int, int]:
-        """Return the first and the last place that the employer's jobs can have."""
-        first, last = (0, 2) if self.status is None else (_STATUS[self.status], _STATUS[self.status])
-        return self.employer_id << 34 | first << 32, self.employer_id << 34 | last << 32 | 0xFFFFFFFF
-
-    def _phrase(self) -> str:
-        """Return what the index is asked for: all trigrams of the term, one after the other."""
-        return '"' + self.term[:LONGEST].replace('"', '""') + '"'
-
-    def _pattern(self) -> str:
-        """Return the pattern of LIKE for texts that contain the term."""
-        return f"%{self.term.translate(_LITERAL)}%"
 
     def _status(self) -> tuple[str, list[object]]:
         return ("", []) if self.status is None else (" AND status = ?", [self.status.value])
@@ -258,6 +252,22 @@ class Question:
     def _number(self, sql: str, values: Sequence[object]) -> int:
         (number,) = self.tx.execute(sql, values).fetchone()
         return int(number)
+
+
+def _places(employer_id: int, status: Status | None) -> tuple[int, int]:
+    """Return the first and the last place that an employer's jobs can have."""
+    first, last = (0, 2) if status is None else (_STATUS[status], _STATUS[status])
+    return employer_id << 34 | first << 32, employer_id << 34 | last << 32 | 0xFFFFFFFF
+
+
+def _phrase(term: str) -> str:
+    """Return what the index is asked for: all trigrams of the term, one after the other."""
+    return '"' + term[:LONGEST].replace('"', '""') + '"'
+
+
+def _pattern(term: str) -> str:
+    """Return the pattern of LIKE for texts that contain the term, every character literal."""
+    return f"%{term.translate(_LITERAL)}%"
 
 
 def _order(backwards: bool) -> str:

@@ -8,8 +8,8 @@ lacks, both kept by the writes themselves and so as durable as they are: the *ma
 (ids rise), and ``job_search_stale``, where triggers note which indexed jobs have changed or gone, with the place and
 the text that the index still has. A step moves both in the same transaction as the index.
 
-Where SQLite has no FTS5 there is no mark, and searches scan. So they do once the index is found damaged
-(``IndexSearch``); it holds nothing that the jobs do not, and is rebuilt.
+Where SQLite has no FTS5 there is no mark, and searches scan. They scan also after the index was found damaged
+(``IndexSearch``), until it is rebuilt: it holds nothing that the jobs do not.
 """
 
 # ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
@@ -60,8 +60,8 @@ _ADD = (
 
 
 class TrigramIndex:
-    """The index of one open store. ``search`` is replaced when the index is rebuilt, so that a search which still sees
-    the one before says nothing of the new one."""
+    """The index of one open store. ``search`` is replaced when the index is rebuilt, so that a search that still sees
+    the damaged one says nothing about the new one."""
 
     def __init__(self) -> None:
         self.search = IndexSearch()
@@ -127,7 +127,7 @@ def rebuild(to: Executes) -> None:
 
 
 def rebuild_beside(to: Executes) -> None:
-    """The same without a look at the pages of the one that is there: they stay, unused, until a VACUUM."""
+    """Rebuild without a look at the pages of the index that is there: they stay, unused, until a VACUUM."""
     give_up(to)
     _take_out(to, TABLES)
     _create(to)
@@ -170,7 +170,7 @@ def lacks(tx: Executes) -> bool:
 
 def step(tx: Executes, search: IndexSearch, limit: int = STEP) -> bool:
     """Bring at most ``limit`` changed and ``limit`` new jobs into the index; return whether there may be more. (While
-    others write there always are some more: to wait for the last would be a commit for each of them.)"""
+    others write there are always some more: to wait for the last would be a commit for each of them.)"""
     mark = tx.execute(MARK).fetchone()
     if mark is None:
         return False

@@ -1,350 +1,136 @@
-"""One feed's share of the worker: which of its files are run, in which order, and the way of one file through
-its run."""
+"""The queue of one feed: which of its files are run, and in which order (docs/reconciliation.md "When a file is taken")."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing, suppress
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Iterator
 
-import structlog
-
-from syncd.domain import Run, RunState
-from syncd.errors import FeedError, StoreClosed, StoreError
-from syncd.logs import Event
-from syncd.store import Store, Tx, runs
-from syncd.sync.arrival.filing import Filing
-from syncd.sync.arrival.inbox import Inbox
-from syncd.sync.arrival.retry import passing, patiently
+from syncd.domain import Run
+from syncd.sync.arrival.claims import Claimed, Claims
+from syncd.sync.arrival.context import ArrivalContext
+from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
+from syncd.sync.arrival.feed_folder import feed_lock, make_folders, tidy
+from syncd.sync.arrival.inbox import Candidate, Inbox, UnexpectedFile
+from syncd.sync.arrival.recovery import Delivery, fail_lost_runs, left_behind
+from syncd.sync.arrival.settling import Settling
 from syncd.sync.arrival.sweep import sweep
-from syncd.sync.files import Candidate, Claimed, Stray, shown
-from syncd.sync.report.files import refresh_reports, written_reports
-from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
+from syncd.sync.files import display_name
+from syncd.sync.run import Feed
 
-log = structlog.get_logger("syncd.sync")
-
-#: So many attempts in a row that die at the same place make a poison file.
-DEATHS = 3
-#: Seconds between two sweeps of a feed's old files.
-SWEEP = 60.0
+#: Seconds until the next visit to a feed that another process runs, and between two sweeps of a feed's old files.
+ELSEWHERE, SWEEP = 1.0, 60.0
+#: What the beginning of a file of corrected rows has.
+_MARK = b"syncd_errors"
 
 
-class Runs(Protocol):
-    """What is needed of the importer: drive a stored run to an ended state."""
+class FeedQueue:
+    """What is remembered of a feed from visit to visit, as long as it ``serves`` the feed.
 
-    def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None) -> Run: ...
+    ``due``: the time by the monotonic clock at which another visit may find more, None if time alone brings nothing.
+    ``unexpected``: what the last visit found that is never taken."""
 
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What all lanes share. ``monotonic`` and ``sleep`` are in seconds; ``stop`` is asked between two files;
-    ``at`` is called between any two steps with the name of the one just done (``claimed``,
-    ``begun``, ``run``, ``reported``,
-    ``filed``): tests let the process die there; ``ended`` is told of each run that came to its outcome."""
-
-    store: Store
-    importer: Runs
-    monotonic: Callable[[], float]
-    sleep: Callable[[float], None]
-    stop: Callable[[], bool]
-    at: Callable[[str], None]
-    ended: Callable[[Run], None]
-
-
-@dataclass(slots=True)
-class Delivery:
-    """A file that waits for its turn: still in the folder, or already claimed (with a run that never began,
-    or none)."""
-
-    file: Candidate | Claimed
-    run: Run | None = None
-    mended: bool = False
-
-    @property
-    def age(self) -> tuple[int, str]:
-        return self.file.mtime_ns, self.file.name
-
-
-class Lane:
-    """Lives from tick to tick. ``due`` is a moment of the monotonic clock; ``waiting`` says why the last
-    visit failed, ``alone`` that other feeds cannot be concerned.
-
-    All that writes to the feed's folder or runs its files is only for who holds ``inbox.lock()``.
-    """
-
-    def __init__(self, tools: Tools, feed: Feed) -> None:
-        self.feed = feed
-        self._store, self._importer = tools.store, tools.importer
-        self._ended = tools.ended
-        self._monotonic, self._sleep, self._stop, self._at = (
-            tools.monotonic,
-            tools.sleep,
-            tools.stop,
-            tools.at,
-        )
-        self.inbox = Inbox(feed.folder, feed.config.settle, feed.config.marker, tools.monotonic)
-        self.filing = Filing(feed.folder)
-        self.due: float | None = None
-        self.waiting: str | None = None
-        self.alone = False
-        self.failures = 0
-        self.stray: tuple[Stray, ...] = ()
-        self._rest_until = 0.0
-        self._excused: set[int] = set()
-        self._changed: set[str] = set()
+    def __init__(self, ctx: ArrivalContext, feed: Feed) -> None:
+        config = feed.config
+        self._ctx, self._folder, self._settle, self._marker = ctx, feed.folder, config.settle, config.marker
+        self._claims = Claims(feed.folder, config.marker)
+        self._inbox = Inbox(feed.folder, config.settle, config.marker, ctx.monotonic)
+        self._orphans = Settling(config.settle, ctx.monotonic)
+        self._given_up = GivenUp()
         self._sweep_at = 0.0
+        self.due: float | None = None
+        self.unexpected: list[UnexpectedFile] = []
 
-    def fits(self, feed: Feed) -> bool:
-        """Whether what this lane remembers holds for ``feed`` as it is now configured."""
-        inbox, config = self.inbox, feed.config
-        return (inbox.folder, inbox.settle, inbox.marker) == (feed.folder, config.settle, config.marker)
+    def serves(self, feed: Feed) -> bool:
+        """Return whether what this queue remembers is valid for ``feed`` as it is configured now."""
+        now = (feed.folder, feed.config.settle, feed.config.marker)
+        return now == (self._folder, self._settle, self._marker)
 
-    @property
-    def resting(self) -> bool:
-        return self._monotonic() < self._rest_until
+    def visit(self, feed: Feed) -> Iterator[Run]:
+        """Continue what a dead process left, then run what is complete; yield each run when its file is filed.
 
-    def rest(self, seconds: float) -> None:
-        """No visit for so long."""
-        self._rest_until = self._monotonic() + seconds
-        self.due = self._rest_until
+        Raises Stopped between two files when the service stops, and whatever the folder, the store or a run raises."""
+        self.due = None
+        make_folders(self._folder)
+        with feed_lock(self._folder) as mine:
+            if not mine:
+                self._look_again(ELSEWHERE)
+                return
+            tidy(self._folder)
+            yield from fail_lost_runs(self._ctx, feed, self._claims)
+            yield from self._run_all(feed)
+            if self._ctx.monotonic() >= self._sweep_at:
+                sweep(self._ctx.store, feed)
+                self._sweep_at = self._ctx.monotonic() + SWEEP
 
-    def look_again(self, seconds: float | None) -> None:
-        """A visit is worth it in so many seconds, or sooner for another reason."""
-        if seconds is not None:
-            due = self._monotonic() + seconds
-            self.due = due if self.due is None else min(self.due, due)
-
-    # -- a visit ----------------------------------------------------------------------------------
-
-    def visit(self, ended: list[Run]) -> None:
-        """Heals what a dead process left, then runs what is complete; adds the runs that ended."""
-        self.inbox.tidy()
-        waiting = self._heal(ended)
-        scan = self.inbox.scan()
-        self.stray = scan.stray
-        self.look_again(scan.due)
-        waiting += [Delivery(candidate) for candidate in scan.ready]
-        self._run_all(sorted(waiting, key=lambda delivery: delivery.age), ended)
-        if self._monotonic() >= self._sweep_at:
-            sweep(self._store, self.feed, self.filing)
-            self._sweep_at = self._monotonic() + SWEEP
-
-    def _run_all(self, deliveries: list[Delivery], ended: list[Run]) -> None:
-        """Oldest first. Of a snapshot feed's whole files only the newest is run."""
-        newest = self._newest(deliveries)
+    def _run_all(self, feed: Feed) -> Iterator[Run]:
+        runner = DeliveryRunner(self._ctx, feed, self._given_up)
+        orphans = self._claims.orphans()
         try:
-            while deliveries:
-                self._stop_here()
-                delivery = deliveries.pop(0)
-                claimed = self._claim(delivery)
-                if claimed is None:
-                    continue
-                by = newest if newest is not delivery and not delivery.mended else None
-                ended.append(self.deliver(claimed, delivery.run, by=shown(by.file.name) if by else None))
+            self._orphans.forget_all_but({claimed.claimed_name for claimed in orphans})
+            left = left_behind(self._ctx, feed, orphans, self._has_settled)
+            for claimed, run in left.ended:
+                self._ctx.check_stop()
+                runner.file(claimed, run)
+            for claimed, run in left.cut_off:
+                self._ctx.check_stop()
+                yield runner.deliver(claimed, run)
+            waiting = [*left.waiting, *map(Delivery, self._complete())]
+            yield from self._run_in_turn(feed, runner, waiting)
         finally:
-            for delivery in deliveries:
-                if isinstance(delivery.file, Claimed):
-                    delivery.file.close()
+            for claimed in orphans:
+                claimed.close()
 
-    def _newest(self, deliveries: list[Delivery]) -> Delivery | None:
-        """The delivery that makes the older ones superfluous. Files of mended rows neither do so nor are
-        superfluous."""
-        if self.feed.config.policy.mode != "snapshot" or len(deliveries) < 2:
-            return None
-        for delivery in deliveries:
-            delivery.mended = self.inbox.looks_mended(delivery.file)
-        return next((delivery for delivery in reversed(deliveries) if not delivery.mended), None)
+    def _run_in_turn(self, feed: Feed, runner: DeliveryRunner, waiting: list[Delivery]) -> Iterator[Run]:
+        for delivery, newer in self._turns(feed, sorted(waiting, key=lambda delivery: delivery.age)):
+            self._ctx.check_stop()
+            claimed = self._claimed(delivery.file)
+            if claimed is not None:
+                yield runner.deliver(claimed, delivery.run, newer=newer)
 
-    def _claim(self, delivery: Delivery) -> Claimed | None:
-        if isinstance(delivery.file, Claimed):
-            return delivery.file
-        candidate = delivery.file
-        claimed = patiently(lambda: self.inbox.claim(candidate), self._sleep)
+    def _turns(self, feed: Feed, waiting: list[Delivery]) -> list[tuple[Delivery, str | None]]:
+        """Return each delivery with the name of the newer file that takes its place, if there is one.
+
+        Of a snapshot feed's whole files only the newest is run. A file of corrected rows neither takes the place of
+        another file nor gives up its own."""
+        if feed.config.policy.mode != "snapshot" or len(waiting) < 2:
+            return [(delivery, None) for delivery in waiting]
+        whole = [delivery for delivery in waiting if not self._is_corrected(delivery.file)]
+        newest = display_name(whole[-1].file.name) if whole else None
+        older = {id(delivery) for delivery in whole[:-1]}
+        return [(delivery, newest if id(delivery) in older else None) for delivery in waiting]
+
+    def _is_corrected(self, file: Candidate | Claimed) -> bool:
+        """Return whether the file's beginning has the mark of corrected rows, in UTF-16 or any encoding with ASCII."""
+        head = file.head() if isinstance(file, Claimed) else self._inbox.head(file)
+        return _MARK in head.replace(b"\x00", b"")
+
+    def _claimed(self, file: Candidate | Claimed) -> Claimed | None:
+        if isinstance(file, Claimed):
+            return file
+        claimed = self._ctx.retried(lambda: self._claims.claim(file))
         if claimed is None:
-            self.look_again(self.inbox.settle)
+            self._look_again(self._settle)
         return claimed
 
-    def _stop_here(self) -> None:
-        if self._stop():
-            raise Stopped("stopped between two files")
+    # -- complete files -----------------------------------------------------------------------------------------
 
-    # -- what a dead process left -----------------------------------------------------------------
+    def _complete(self) -> tuple[Candidate, ...]:
+        """Look at the folder, and return its complete files."""
+        scan = self._inbox.scan()
+        self.unexpected = [*scan.unexpected, *self._claims.unexpected()]
+        self._look_again(scan.due)
+        return scan.ready
 
-    def _heal(self, ended: list[Run]) -> list[Delivery]:
-        """Files whose runs have ended are filed, runs that were cut off are continued; files without a run
-        that began wait for their turn."""
-        orphans = self.inbox.orphans()
-        ended += self._lose_runs()
-        fresh: list[Delivery] = []
-        try:
-            while orphans:
-                self._stop_here()
-                claimed = orphans.pop(0)
-                run = self._run_of(claimed)
-                if run is not None and run.state.ended:
-                    with closing(claimed):
-                        self._file(claimed, run)
-                elif (run is None or claimed.claimed_name in self._changed) and not self._still(claimed):
-                    continue
-                elif run is not None and (run.state is not RunState.CLAIMED or run.attempt > 1):
-                    ended.append(self.deliver(claimed, run))
-                else:
-                    fresh.append(Delivery(claimed, run))
-        except BaseException:
-            for file in (*orphans, *(d.file for d in fresh)):
-                if isinstance(file, Claimed):
-                    file.close()
-            raise
-        return fresh
-
-    def _run_of(self, claimed: Claimed) -> Run | None:
-        return self._store.read(lambda tx: runs.by_claimed(tx, self.feed.id, claimed.claimed_name))
-
-    def _still(self, claimed: Claimed) -> bool:
-        """Whether the file's bytes have settled; if not, it is left for a later visit."""
-        wait = self.inbox.settling(claimed)
-        if wait is None:
+    def _has_settled(self, claimed: Claimed, run: Run | None) -> bool:
+        """Return whether a claimed file can be run: one without a run, or that changed under its run, must be still."""
+        name = claimed.claimed_name
+        if run is not None and name not in self._given_up.changed:
             return True
-        self.look_again(wait.due)
-        claimed.close()
-        return False
+        wait = self._orphans.too_early(name, claimed.signature) or self._orphans.in_use(name, claimed.fd)
+        self._look_again(wait.due if wait else None)
+        return wait is None
 
-    def _lose_runs(self) -> list[Run]:
-        """A run whose file has gone from ``.claimed/`` cannot be continued: it must not stay unfinished for
-        ever."""
-        there = self.inbox.claimed_names()
-        why = "its file has gone from .claimed/ before the run ended"
-        lost = [
-            run for run, name in self._store.read(self._unfinished) if name is not None and name not in there
-        ]
-        ended = [self._end(run, RunState.FAILED, why) for run in lost]
-        for run in ended:
-            self._ended(run)
-        return ended
-
-    def _unfinished(self, tx: Tx) -> list[tuple[Run, str | None]]:
-        """This feed's unfinished runs and the names of their claimed files."""
-        feed = self.feed
-        mine = [
-            run for run in runs.unfinished(tx) if (run.feed, run.employer_id) == (feed.name, feed.employer.id)
-        ]
-        return [(run, runs.claimed_name(tx, run.id)) for run in mine]
-
-    # -- one file ---------------------------------------------------------------------------------
-
-    def deliver(self, claimed: Claimed, run: Run | None = None, *, by: str | None = None) -> Run:
-        """The way of a claimed file: its run row, the run, its reports, its place in ``done/`` or
-        ``failed/``.
-
-        ``run`` is the one that a dead process began. ``by`` names the newer file that takes this one's place.
-        The claim is given up in any case. Raises what the run raises; its file then stays claimed for the
-        next visit.
-        """
-        try:
-            self._at("claimed")
-            run, deaths = self._resume(run) if run is not None else (self._begin(claimed), 0)
-            self._at("begun")
-            if by is not None:
-                run = self._end(run, RunState.SUPERSEDED, f"a newer file was waiting: {by}")
-                log.info(Event.FEED_SUPERSEDED, run=run.id, feed=run.feed, file=run.file, reason=run.reason)
-            elif deaths >= DEATHS:
-                run = self._end(
-                    run,
-                    RunState.FAILED,
-                    f"{deaths} attempts in a row died at the same place; not tried again",
-                )
-            else:
-                run = self._run(claimed, run)
-            self._at("run")
-            self._ended(run)
-            self._file(claimed, run)
-            return run
-        finally:
-            claimed.close()
-
-    def _begin(self, claimed: Claimed) -> Run:
-        feed = self.feed
-        run = patiently(
-            lambda: self._store.write(
-                lambda tx: runs.begin(
-                    tx, feed.id, feed.employer.id, claimed.name, claimed.size, claimed.claimed_name
-                )
-            ),
-            self._sleep,
-        )
-        log.info(Event.FEED_CLAIMED, run=run.id, feed=feed.name, file=claimed.name, size=claimed.size)
-        return run
-
-    def _resume(self, run: Run) -> tuple[Run, int]:
-        """The next attempt, and how many before it died at one place. One that this process gave up by itself
-        did not die and goes on."""
-        number = run.id
-        if number in self._excused:
-            self._excused.discard(number)
-            return run, 0
-        run, deaths = patiently(lambda: self._store.write(lambda tx: runs.resume(tx, number)), self._sleep)
-        log.info(
-            Event.FEED_CLAIMED, run=run.id, feed=run.feed, file=run.file, size=run.size, attempt=run.attempt
-        )
-        return run, deaths
-
-    def _run(self, claimed: Claimed, run: Run) -> Run:
-        held = self._store.read(lambda tx: runs.last(tx, self.feed.id, [RunState.HELD]))
-        read = self.feed.config.read
-        rejects = RejectsWriter(
-            claimed.scratch, encoding=read.encoding, records=read.records, delimiter=read.delimiter
-        )
-        try:
-            ended = patiently(lambda: self._attempt(claimed, run, rejects), self._sleep)
-        except (Stopped, StoreClosed):
-            self._excuse(run)
-            raise
-        except FeedError as error:
-            if error.code == FILE_CHANGED:
-                self._changed.add(claimed.claimed_name)
-                self._excuse(run)
-            raise
-        except Exception as error:
-            if passing(error):
-                self._excused.add(run.id)
-            raise
-        finally:
-            rejects.close()
-        self._changed.discard(claimed.claimed_name)
-        if held is not None and held.id != run.id:
-            refresh_reports(self._store, self.inbox.folder, held.id)
-        return ended
-
-    def _attempt(self, claimed: Claimed, run: Run, rejects: RejectsWriter) -> Run:
-        """From the row as it is stored: an attempt that a full disk ended has left its marks in ``run``."""
-        run = self._store.read(lambda tx: runs.get(tx, run.id))
-        return self._importer.run(self.feed, SourceFile.of(claimed.path, claimed.name), run, rejects)
-
-    def _excuse(self, run: Run) -> None:
-        """This attempt was given up, it did not die. Remembered here, and by the store where that is
-        possible."""
-        self._excused.add(run.id)
-        with suppress(StoreError):
-            self._store.write(lambda tx: runs.stopped(tx, run.id))
-
-    def _end(self, run: Run, state: RunState, reason: str) -> Run:
-        """Ends a run without the importer."""
-        run = replace(run, state=state, reason=reason, ended_at=self._store.now().instant)
-        patiently(lambda: self._store.write(lambda tx: runs.save(tx, run)), self._sleep)
-        reconciled(run)
-        return run
-
-    def _file(self, claimed: Claimed, run: Run) -> None:
-        """Reports first, then the file itself: one that lies in ``done/`` has them."""
-
-        def file_away() -> None:
-            reports = written_reports(self._store, run.id)
-            failed = run.state is RunState.FAILED
-            self.filing.file_away(claimed, run.id, failed, reports, lambda: self._at("reported"))
-
-        try:
-            patiently(file_away, self._sleep)
-        except FileNotFoundError:
-            log.warning(Event.FEED_FILE_LOST, run=run.id, feed=run.feed, file=run.file)
-        self._at("filed")
+    def _look_again(self, seconds: float | None) -> None:
+        """Be due after this time, if not earlier for another reason."""
+        if seconds is not None:
+            due = self._ctx.monotonic() + seconds
+            self.due = due if self.due is None else min(self.due, due)

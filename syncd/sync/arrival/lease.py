@@ -1,5 +1,4 @@
-"""Asks the kernel whether anybody has a file open for writing (Linux read leases). Never waits, never
-reads."""
+"""Asks the kernel whether a process has a file open for writing (Linux read leases). Never waits, never reads."""
 
 from __future__ import annotations
 
@@ -12,18 +11,16 @@ from enum import StrEnum
 class Lease(StrEnum):
     """The kernel's answer for one open file."""
 
-    QUIET = "quiet"  # nobody has it open for writing
-    WRITING = "writing"  # somebody does
-    REFUSED = "refused"  # no answer: another owner's file, or a file system without leases
+    QUIET = "quiet"  # no process has it open for writing
+    WRITING = "writing"  # a process has
+    REFUSED = "refused"  # no answer: the file of another user, or a file system without leases
 
 
 def ask(fd: int) -> Lease:
-    """Takes a read lease on ``fd`` (a regular file, opened for reading only) and gives it back at once.
+    """Take a read lease on ``fd`` (a regular file, opened for reading only), give it back at once, and return the answer.
 
-    A writer that comes in between makes the kernel signal the holder; SIGIO, the default, would end the
-    process, so the lease is set up with SIGURG, which nobody hears. That needs no handler and works in any
-    thread.
-    """
+    The kernel signals the holder of a lease when a writer comes. Its default, SIGIO, would end the process, so the lease
+    is set up with SIGURG, which is ignored by default. That needs no handler and works in any thread."""
     try:
         fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)

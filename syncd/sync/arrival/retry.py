@@ -1,4 +1,4 @@
-"""Which faults are worth waiting for, and how: a few tries at once, then longer and longer pauses."""
+"""Which faults can pass, and how they are waited for: a few tries at once, then longer and longer pauses."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ LONGEST_PAUSE = 60.0
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
-def passing(error: BaseException) -> bool:
-    """Whether waiting may mend it: the store is locked or busy, the disk full or read-only, a file gone while
+def can_pass(error: BaseException) -> bool:
+    """Return whether waiting may help: the store is locked or busy, the disk is full or read-only, or a file is gone while
     it moved."""
     if isinstance(error, OSError):
         return error.errno in _DISK or isinstance(error, FileNotFoundError)
     return isinstance(error, StoreBusy | StoreOverloaded)
 
 
-def patiently(work: Callable[[], T], sleep: Callable[[float], None]) -> T:
-    """``work()``, tried again after a short pause while it fails in a way that passes. Raises what the last
-    try raised."""
+def retried(work: Callable[[], T], sleep: Callable[[float], None]) -> T:
+    """Return ``work()``, tried again after a short pause while it fails in a way that can pass. Raises what the last try
+    raised."""
     retrying = Retrying(
-        retry=retry_if_exception(passing),
+        retry=retry_if_exception(can_pass),
         stop=stop_after_attempt(TRIES),
         wait=wait_exponential_jitter(multiplier=0.1, max=2.0, jitter=0.05),
         sleep=sleep,
-        before_sleep=_tell,
+        before_sleep=_log_retry,
         reraise=True,
     )
     return retrying(work)
 
 
 def pause(failures: int) -> float:
-    """Seconds to leave a feed alone after so many failed visits in a row."""
+    """Return the seconds until the next turn of a feed whose last ``failures`` turns failed."""
     return min(2.0 ** (failures - 1), LONGEST_PAUSE)
 
 
-def _tell(state: RetryCallState) -> None:
+def _log_retry(state: RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
     log.info(Event.SYNC_RETRY, reason=str(error), attempt=state.attempt_number)

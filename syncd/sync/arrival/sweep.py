@@ -3,29 +3,45 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+import os
+import stat
+from collections import defaultdict
 from pathlib import Path
 
 from syncd.domain import Run, RunState
 from syncd.errors import NotFound
 from syncd.store import Store, Tx, runs
-from syncd.sync.arrival.filing import Filing
-from syncd.sync.files import cut
+from syncd.sync import files
 from syncd.sync.run import Feed
 
 
-def sweep(store: Store, feed: Feed, filing: Filing) -> int:
-    """Removes what ended more than ``keep_files`` ago, with its reports; how many files went. A held run
-    keeps its own, and so does what the store knows no run of this feed for: somebody else put it there."""
-    found = {number: [path for _, path in group] for number, group in groupby(filing.filed(), lambda f: f[0])}
-    old = [
-        path
-        for run in store.read(lambda tx: _old(tx, feed, list(found)))
-        for path in _own(run, found[run.id])
-    ]
-    for path in old:
-        filing.remove(path)
-    return len(old)
+def sweep(store: Store, feed: Feed) -> None:
+    """Remove the files of runs that ended more than ``keep_files`` ago, with their reports. The files of a held run stay,
+    and so does every file that no run of this feed left."""
+    found: dict[int, list[Path]] = defaultdict(list)
+    for number, path in filed_files(feed.folder):
+        found[number].append(path)
+    for run in store.read(lambda tx: _old(tx, feed, list(found))):
+        for path in found[run.id]:
+            if path.name.partition("-")[2].startswith(files.short_name(run.file)):
+                _remove(path)
+
+
+def filed_files(feed: Path) -> list[tuple[int, Path]]:
+    """Return (run number, path) of all files in ``done/`` and ``failed/`` with names that runs make, sorted."""
+    found = []
+    for place in (feed / files.DONE, feed / files.FAILED):
+        with files.open_subfolder(feed, place.name) as folder:
+            for name in os.listdir(folder):
+                number = files.parse_filed(name)
+                if number is not None and stat.S_ISREG(files.mode_of(name, folder)):
+                    found.append((number, place / name))
+    return sorted(found)
+
+
+def _remove(path: Path) -> None:
+    with files.open_subfolder(path.parent.parent, path.parent.name) as folder:
+        files.discard(folder, path.name)
 
 
 def _old(tx: Tx, feed: Feed, numbers: list[int]) -> list[Run]:
@@ -42,7 +58,3 @@ def _old(tx: Tx, feed: Feed, numbers: list[int]) -> list[Run]:
             break  # runs end in about the order of their numbers
         found.append(run)
     return found
-
-
-def _own(run: Run, paths: list[Path]) -> list[Path]:
-    return [path for path in paths if path.name.partition("-")[2].startswith(cut(run.file))]

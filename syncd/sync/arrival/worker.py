@@ -1,17 +1,10 @@
-"""Takes files from the feeds' folders to their runs and files them away afterwards
-(docs/reconciliation.md "When a file is taken").
-
-Feeds do not know of each other: what goes wrong with one is contained, logged and tried again later, and the
-next one gets its turn. A file is first claimed, then has its run row, is run, has its reports written, is
-filed: whatever instant the process dies at, the next tick finds out from ``.claimed/`` and the store how far
-it came. What a run does is the importer's business.
-"""
+"""Gives each feed its turn. Feeds do not concern each other: a fault of one is logged, and its next turn comes later."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,33 +14,77 @@ from syncd.domain import Run
 from syncd.errors import FeedError, StoreClosed, SyncdError, UnusableFolder
 from syncd.logs import Event
 from syncd.store import Store
-from syncd.sync.arrival.feed_queue import Lane, Runs, Tools
-from syncd.sync.arrival.inbox import strays
-from syncd.sync.arrival.retry import passing, pause
+from syncd.sync.arrival.claims import copy_in
+from syncd.sync.arrival.context import ArrivalContext, FileImporter
+from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
+from syncd.sync.arrival.feed_folder import feed_lock, make_folders
+from syncd.sync.arrival.feed_queue import ELSEWHERE, FeedQueue
+from syncd.sync.arrival.inbox import unexpected_in
+from syncd.sync.arrival.retry import can_pass, pause
 from syncd.sync.run import Feed, Progress, Stopped
 
 log = structlog.get_logger("syncd.sync")
 
-#: What a partner can bring about.
-_ALONE = (UnusableFolder, FeedError, FileNotFoundError)
-#: Seconds between two looks at a feed that another process runs.
-ELSEWHERE = 1.0
+#: Errors that a partner can cause: they concern one feed, not the service.
+_OF_ONE_FEED = (UnusableFolder, FeedError, FileNotFoundError)
+
+
+class FeedTurns:
+    """The turns of one feed. After a turn that failed there is a pause, and the reason is in ``waiting``; ``degraded``
+    says that only this feed is concerned."""
+
+    def __init__(self, ctx: ArrivalContext, feed: Feed) -> None:
+        self.queue = FeedQueue(ctx, feed)
+        self.waiting: str | None = None
+        self.degraded = False
+        self._monotonic = ctx.monotonic
+        self._failures = 0
+        self._paused_until: float | None = None
+
+    @property
+    def due(self) -> float | None:
+        """When the next turn may find more, by the monotonic clock; None if time alone brings nothing."""
+        return self.queue.due if self._paused_until is None else self._paused_until
+
+    def take(self, feed: Feed) -> Iterator[Run]:
+        """Visit the feed; yield each run that ended. Raises Stopped and StoreClosed; all other errors end in a pause."""
+        if self._paused_until is not None and self._monotonic() < self._paused_until:
+            return
+        self._paused_until = None
+        try:
+            yield from self.queue.visit(feed)
+        except (Stopped, StoreClosed):
+            raise
+        except Exception as error:
+            self._pause(feed, error)
+        else:
+            if self.waiting:
+                log.info(Event.FEED_RESUMED, feed=feed.name)
+            self.waiting, self._failures = None, 0
+
+    def _pause(self, feed: Feed, error: Exception) -> None:
+        self._failures += 1
+        seconds = pause(self._failures)
+        self._paused_until = self._monotonic() + seconds
+        self.waiting = _in_words(error, feed.folder)
+        self.degraded = isinstance(error, _OF_ONE_FEED)
+        if can_pass(error) or self.degraded or isinstance(error, OSError):
+            log.warning(Event.FEED_WAITING, feed=feed.name, reason=self.waiting, seconds=seconds)
+        else:
+            log.exception(Event.FEED_FAULT, feed=feed.name, reason=self.waiting)
 
 
 class Worker:
-    """One thread's work on all feeds.
+    """Takes files from the folders of all feeds and runs them, in one thread.
 
-    ``monotonic`` and ``sleep`` are in seconds; ``stop`` is asked between files and feeds; ``at`` is called
-    between any two steps with the name of the one just done (fault injection), ``ended`` with each run that came to
-    its outcome. ``drop`` is the folder whose
-    strays are reported.
-    """
+    ``unusable``: the names of feeds whose files are left alone. ``drop``: the drop folder, whose unexpected files are
+    reported. For the other arguments see ``ArrivalContext``."""
 
     def __init__(
         self,
         store: Store,
         feeds: Mapping[str, Feed],
-        importer: Runs,
+        importer: FileImporter,
         *,
         unusable: Collection[str] = (),
         drop: Path | None = None,
@@ -57,132 +94,92 @@ class Worker:
         at: Callable[[str], None] = lambda step: None,
         ended: Callable[[Run], None] = lambda run: None,
     ) -> None:
-        self.feeds = dict(feeds)
-        self.unusable = unusable
-        self._tools = Tools(store, importer, monotonic, sleep, stop, at, ended)
+        self._ctx = ArrivalContext(store, importer, monotonic, sleep, stop, at, ended)
         self._drop = drop
-        self._lanes: dict[str, Lane] = {}
-        self._told: set[tuple[str, str]] = set()
-
-    def change_feeds(self, feeds: Mapping[str, Feed], unusable: Collection[str] = ()) -> None:
-        """Work on these feeds from the next tick on. ``unusable``: the names of feeds whose files are left alone. Not
-        while a tick runs."""
-        self.feeds, self.unusable = dict(feeds), unusable
+        self._feeds, self._unusable = dict(feeds), unusable
+        self._turns: dict[str, FeedTurns] = {}
+        self._reported: set[tuple[str, str]] = set()
 
     @property
     def waiting(self) -> str | None:
-        """What keeps feeds from being worked on, one line, but for ``degraded``; None if nothing does."""
-        reasons = [
-            f"{name}: {lane.waiting}" for name, lane in self._lanes.items() if lane.waiting and not lane.alone
-        ]
-        return "; ".join(reasons) or None
+        """What keeps feeds from being worked on, in one line, without ``degraded``; None if nothing does."""
+        turns = self._turns.items()
+        return "; ".join(f"{name}: {t.waiting}" for name, t in turns if t.waiting and not t.degraded) or None
 
     @property
     def degraded(self) -> dict[str, str]:
         """Feed → what keeps its files, and no others, from being worked on."""
-        return {name: lane.waiting for name, lane in self._lanes.items() if lane.waiting and lane.alone}
+        return {
+            name: turns.waiting for name, turns in self._turns.items() if turns.waiting and turns.degraded
+        }
 
     @property
     def due(self) -> float | None:
-        """Seconds until another tick is worth it (a file that settles, a fault that may have passed), None:
-        not before the next rescan."""
-        dues = [lane.due for lane in self._lanes.values() if lane.due is not None]
-        return max(0.0, min(dues) - self._tools.monotonic()) if dues else None
+        """Seconds until another tick may find more (a file that settles, a fault that may have passed); None if it need
+        not come before the next rescan."""
+        dues = [turns.due for turns in self._turns.values() if turns.due is not None]
+        return max(0.0, min(dues) - self._ctx.monotonic()) if dues else None
+
+    def change_feeds(self, feeds: Mapping[str, Feed], unusable: Collection[str] = ()) -> None:
+        """Use these feeds from the next tick on. Not while a tick runs."""
+        self._feeds, self._unusable = dict(feeds), unusable
 
     def tick(self) -> list[Run]:
-        """One visit to each feed: everything complete is run. Gives the runs that ended, in order.
+        """Visit each feed once and run all that is complete. Return the runs that ended, in order.
 
-        Raises nothing of a feed's making. ``Stopped`` ends the tick early; the run at hand is continued by
-        the next start.
+        Raises no error that a feed causes. When the service stops, the tick ends early; the next start continues the run.
         """
-        self._lanes = {name: self._lane(feed) for name, feed in self.feeds.items()}
+        self._turns = {name: self._turns_of(feed) for name, feed in self._feeds.items()}
         ended: list[Run] = []
-        for lane in tuple(self._lanes.values()):
-            if self._tools.stop() or not self._visit(lane, ended):
-                break
-        self._report_strays()
+        with suppress(Stopped, StoreClosed):
+            for name, feed in self._feeds.items():
+                self._ctx.check_stop()
+                for run in self._turns[name].take(feed):
+                    ended.append(run)  # noqa: PERF402 - what ended counts, also if a later run raises
+        self._report_unexpected()
         return ended
 
     def import_file(self, feed: Feed, path: Path, progress: Progress | None = None) -> Run:
-        """Runs a copy of ``path`` now, as if it had been dropped and were complete; the file itself stays
-        where it is.
+        """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays.
 
-        Waits while another process runs the feed. Raises OSError, FeedError (no regular file, or it changes),
-        what the store raises, and whatever a visit would contain. A run that breaks off is continued by the
-        daemon's next tick.
-        """
-        lane = Lane(self._tools, feed)
-        lane.inbox.prepare()
+        Waits while another process runs the feed. Raises OSError, FeedError (not a regular file, or it changes), and what
+        the folder, the store or the run raises. The daemon's next tick continues a run that breaks off."""
+        copying = (lambda done, size: progress("copying", done, size)) if progress else None
+        make_folders(feed.folder)
         while True:
-            with lane.inbox.lock() as mine:
+            with feed_lock(feed.folder) as mine:
                 if mine:
-                    heard = (lambda done, size: progress("copying", done, size)) if progress else None
-                    claimed = lane.inbox.copy_in(path, heard)
-                    return lane.deliver(claimed)
-            if self._tools.stop():
-                raise Stopped("stopped while another process was running the feed")
-            self._tools.sleep(ELSEWHERE / 5)
+                    claimed = copy_in(feed.folder, path, copying)
+                    return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed)
+            self._ctx.check_stop("stopped while another process was running the feed")
+            self._ctx.sleep(ELSEWHERE / 5)
 
-    def _lane(self, feed: Feed) -> Lane:
-        """What is remembered of a feed between ticks, as long as its folder and its way of settling stay the
-        same."""
-        lane = self._lanes.get(feed.name)
-        if lane is None or not lane.fits(feed):
-            return Lane(self._tools, feed)
-        lane.feed = feed
-        return lane
+    def _turns_of(self, feed: Feed) -> FeedTurns:
+        turns = self._turns.get(feed.name)
+        return turns if turns is not None and turns.queue.serves(feed) else FeedTurns(self._ctx, feed)
 
-    def _visit(self, lane: Lane, ended: list[Run]) -> bool:
-        """False when the service is stopping."""
-        if lane.resting:
-            return True
-        lane.due = None
-        try:
-            self._work(lane, ended)
-        except (Stopped, StoreClosed):
-            return False
-        except Exception as error:
-            self._contain(lane, error)
-        else:
-            if lane.waiting:
-                log.info(Event.FEED_RESUMED, feed=lane.feed.name)
-            lane.waiting, lane.failures = None, 0
-        return True
-
-    def _work(self, lane: Lane, ended: list[Run]) -> None:
-        lane.inbox.prepare()
-        with lane.inbox.lock() as mine:
-            if not mine:
-                lane.look_again(ELSEWHERE)
-                return
-            lane.visit(ended)
-
-    def _contain(self, lane: Lane, error: Exception) -> None:
-        lane.failures += 1
-        lane.rest(pause(lane.failures))
-        reason = _in_words(error, lane.feed.folder)
-        lane.alone = isinstance(error, _ALONE)
-        if passing(error) or lane.alone or isinstance(error, OSError):
-            log.warning(Event.FEED_WAITING, feed=lane.feed.name, reason=reason, seconds=pause(lane.failures))
-        else:
-            log.exception(Event.FEED_FAULT, feed=lane.feed.name, reason=reason)
-        lane.waiting = reason
-
-    def _report_strays(self) -> None:
-        """Tells once of everything in the drop folder that is never taken."""
-        found = {(lane.feed.name, s.name): s.why for lane in self._lanes.values() for s in lane.stray}
+    def _report_unexpected(self) -> None:
+        """Log ``feed.stray`` once for everything in the drop folder that is never taken."""
+        found = {
+            (name, file.name): file.why
+            for name, turns in self._turns.items()
+            for file in turns.queue.unexpected
+        }
         if self._drop is not None:
             with suppress(OSError):
-                found |= {("", s.name): s.why for s in strays(self._drop, {*self.feeds, *self.unusable})}
+                found |= {
+                    ("", file.name): file.why
+                    for file in unexpected_in(self._drop, {*self._feeds, *self._unusable})
+                }
         for (feed, name), why in found.items():
-            if (feed, name) not in self._told:
+            if (feed, name) not in self._reported:
                 log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=why)
-        self._told = set(found)
+        self._reported = set(found)
 
 
 def _in_words(error: Exception, folder: Path) -> str:
-    """What an operator can act on; the name of its class only where nobody foresaw the error. The system
-    names files relative to the feed's ``folder``."""
+    """Return what an operator can act on, with the name of the error's class only if the error is unexpected. Errors of
+    the system name files relative to the feed's ``folder``."""
     if isinstance(error, OSError):
         name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
         return f"{folder / name}: {error.strerror or error}"

@@ -27,11 +27,11 @@ def copy_into(
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     copy = os.open(name, flags, 0o640, dir_fd=folder)
     try:
-        heard = progress or (lambda done, all: None)
+        report = progress or (lambda done, all: None)
         if _cloned(source, copy):
-            heard(size, size)
+            report(size, size)
         else:
-            _copy(source, copy, size, heard)
+            _copy(source, copy, size, report)
         os.fsync(copy)
     finally:
         os.close(copy)
@@ -47,7 +47,7 @@ def _cloned(source: int, copy: int) -> bool:
 
 def _copy(source: int, copy: int, size: int, progress: Callable[[int, int], None]) -> None:
     done = 0
-    with suppress(OSError):  # what stays is read and written: a fault of the disk comes again there
+    with suppress(OSError):  # the rest is read and written below, where a fault of the disk comes again
         while count := os.copy_file_range(source, copy, _IN_KERNEL):
             done += count
             progress(done, size)

@@ -1,8 +1,7 @@
-"""What syncd writes for partners is made in a folder that only syncd's user can enter and then moved to where they find it.
+"""Puts files where partners find them: each is written in a folder that only syncd's user can enter, and then moved.
 
-A partner may put anything under any name into ``done/`` and ``failed/``, at any moment, and may exchange these folders
-themselves. So nothing there is opened, followed, waited for or replaced, except earlier reports of syncd's own.
-"""
+A partner may put anything under any name into ``done/`` and ``failed/``, at any moment, and may replace these folders. So
+nothing there is opened, followed, waited for or overwritten, except earlier reports of syncd's own."""
 
 from __future__ import annotations
 
@@ -11,31 +10,16 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import suppress
 
-from syncd.errors import UnusableFolder
-from syncd.sync.files.descriptors import elsewhere, mode_of
+from syncd.sync.files.descriptors import mode_of
 
+#: What the names of files that are being written begin with.
 DRAFT = ".draft-"
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOREPLACE = 1
-#: Missing in a C library that is very old.
+#: None where the C library is too old to have it.
 _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-
-
-@contextmanager
-def moving_into(place: Path) -> Iterator[None]:
-    """Raises UnusableFolder where ``place`` is at fault that nothing can be moved there."""
-    try:
-        yield
-    except PermissionError as error:
-        why = f"cannot be written to: {error.strerror}; syncd's user needs to read, write and enter it"
-        raise UnusableFolder(place, why) from error
-    except OSError as error:
-        raise elsewhere(place) if error.errno == errno.EXDEV else error from None
 
 
 def write_draft(private: int, content: bytes) -> str:
@@ -62,52 +46,36 @@ def move(source: int, name: str, target: int, wanted: str) -> None:
         code = ctypes.get_errno()
         if code not in (errno.EINVAL, errno.ENOSYS):
             raise OSError(code, os.strerror(code), wanted)
-    # NFS cannot promise it. What appears between these two calls is the partner's own and is lost.
+    # NFS cannot do it in one step. A file of the partner that appears between these two calls is lost.
     if mode_of(wanted, target):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), wanted)
     os.rename(name, wanted, src_dir_fd=source, dst_dir_fd=target)
 
 
 def is_own_file(folder: int, name: str) -> bool:
-    """Whether a file that syncd's user made, and that has no other name, lies there."""
+    """Return whether ``name`` is a file that syncd's user made and that has no other name."""
     with suppress(FileNotFoundError):
-        look = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        return stat.S_ISREG(look.st_mode) and look.st_uid == os.geteuid() and look.st_nlink == 1
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1
     return False
 
 
-def replace_own(private: int, content: bytes, folder: int, name: str) -> None:
-    """Put ``content`` in place of an earlier report; what is no report of syncd's own stays. Raises OSError."""
+def replace_own_file(private: int, content: bytes, folder: int, name: str) -> None:
+    """Replace an earlier file of syncd's own; anything else under that name stays. Raises OSError."""
     if not is_own_file(folder, name):
         return
     draft = write_draft(private, content)
     try:
-        share(private, draft, folder)
-        with suppress(IsADirectoryError):  # exchanged since the look
+        inherit_group(private, draft, folder)
+        with suppress(IsADirectoryError):  # it became a folder since it was looked at
             os.rename(draft, name, src_dir_fd=private, dst_dir_fd=folder)
     finally:
         discard(private, draft)
 
 
-def share(private: int, name: str, folder: int) -> None:
-    """Give a file the group that it would have, had it been made in ``folder``."""
-    look = os.fstat(folder)
-    if look.st_mode & stat.S_ISGID:
+def inherit_group(private: int, name: str, folder: int) -> None:
+    """Give a file the group that it would have if it had been made in ``folder``."""
+    found = os.fstat(folder)
+    if found.st_mode & stat.S_ISGID:
         with suppress(PermissionError):  # a group that syncd's user is not in
-            os.chown(name, -1, look.st_gid, dir_fd=private, follow_symlinks=False)
-
-
-@dataclass(slots=True)
-class Part:
-    """A file on its way into a folder: where it lies now, and what its name there ends with."""
-
-    folder: int
-    name: str
-    suffix: str
-
-    def move_to(self, folder: int, stem: str) -> None:
-        """Raises FileExistsError, OSError."""
-        wanted = stem + self.suffix
-        if (self.folder, self.name) != (folder, wanted):
-            move(self.folder, self.name, folder, wanted)
-            self.folder, self.name = folder, wanted
+            os.chown(name, -1, found.st_gid, dir_fd=private, follow_symlinks=False)

@@ -1,12 +1,12 @@
 """Reports of runs as data. The files that are made of them are in ``syncd.sync.report.files``."""
 
 from syncd.sync.report.held_plan import ShownPlan
-from syncd.sync.report.reports import (
-    FORMAT,
+from syncd.sync.report.reports import FORMAT, report
+from syncd.sync.report.run_json import (
+    change_json,
     field_of,
     particulars,
     rejected_json,
-    report,
     run_json,
     unknown_json,
     warning_json,
@@ -16,6 +16,7 @@ from syncd.sync.report.reports import (
 __all__ = [
     "FORMAT",
     "ShownPlan",
+    "change_json",
     "field_of",
     "particulars",
     "rejected_json",

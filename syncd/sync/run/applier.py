@@ -25,6 +25,7 @@ from syncd.domain import (
     Hold,
     Job,
     JobInput,
+    NewJob,
     Ownership,
     Reject,
     RowAction,
@@ -32,7 +33,6 @@ from syncd.domain import (
     Status,
     decide_missing,
 )
-from syncd.domain.flat import NewJob
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, job_writer, jobs, runs
@@ -147,10 +147,11 @@ class Applier:
                 for row in rows:
                     self._end([row], self._begin([row]))
                 return
-            log.exception(Event.ROW_FAILED, run=self._this.run.id, record=rows[0][0].number)
+            ((failed, _),) = rows
+            log.exception(Event.ROW_FAILED, run=self._this.run.id, record=failed.number)
             self._failed(error)
             problem = Problem("", "write_failed", f"the row could not be written: {type(error).__name__}")
-            self._take(_Written(Counter({RowAction.REJECTED: 1}), [(rows[0][0].number, (problem,))]))
+            self._take(_Written(Counter({RowAction.REJECTED: 1}), [(failed.number, (problem,))]))
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1
@@ -168,7 +169,8 @@ class Applier:
         done = _Written()
         for wave in _waves(rows):
             self._apply_wave(tx, wave, done)
-        runs.set_checkpoint(tx, self._this.run.id, f"apply {rows[-1][0].number}")
+        last, _ = rows[-1]
+        runs.set_checkpoint(tx, self._this.run.id, f"apply {last.number}")
         return done
 
     def _apply_wave(self, tx: Tx, rows: Sequence[_Row], done: _Written) -> None:
@@ -246,11 +248,11 @@ def _waves(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     """Cut where a reference comes again: a later row of a job must see the result of the earlier one."""
     wave: list[_Row] = []
     seen: set[str] = set()
-    for row in rows:
-        if row[0].reference in seen:
+    for row, packed in rows:
+        if row.reference in seen:
             yield wave
             wave, seen = [], set()
-        wave.append(row)
-        seen.add(row[0].reference)
+        wave.append((row, packed))
+        seen.add(row.reference)
     if wave:
         yield wave

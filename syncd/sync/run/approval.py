@@ -15,7 +15,7 @@ from pathlib import Path
 from syncd.domain import Run, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Store, Tx, results, runs
-from syncd.sync.files import CLAIMED, DONE, OPEN_FILES, mode_of, open_regular, opened_within, parse_filed
+from syncd.sync.files import CLAIMED, DONE, OPEN_FILES, mode_of, open_regular, open_subfolder, parse_filed
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import events
 from syncd.sync.run.feed import Feed
@@ -76,7 +76,7 @@ def filed(store: Store, run: Run, feed: Feed) -> Iterator[SourceFile]:
 
 
 def _find(feed: Path, run: Run) -> int | None:
-    with suppress(FileNotFoundError), opened_within(feed, DONE) as folder:
+    with suppress(FileNotFoundError), open_subfolder(feed, DONE) as folder:
         for name in sorted(os.listdir(folder)):
             fd = open_regular(name, folder) if parse_filed(name) == run.id else None
             if fd is not None:
@@ -95,7 +95,7 @@ def _where(store: Store, run: Run, feed: Feed) -> str:
     """Return why the file is not in ``done/``, and what to do."""
     folder = feed.folder / DONE
     name = store.read(lambda tx: runs.claimed_name(tx, run.id))
-    with suppress(FileNotFoundError), opened_within(feed.folder, CLAIMED) as claims:
+    with suppress(FileNotFoundError), open_subfolder(feed.folder, CLAIMED) as claims:
         if name is not None and mode_of(name, claims):
             return f"it is just being moved to {folder}; try again in a moment"
     return f"it is no longer in {folder}; reject the run, or send the file again"

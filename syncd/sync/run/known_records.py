@@ -63,7 +63,7 @@ class KnownRecords:
             {digest: feed_jobs.KnownRow(job, reference) for job, digest, reference, known in rows if known}
         )
         if rows:
-            self._after = rows[-1][0]
+            self._after, *_ = rows[-1]
 
     def _look_up(self, digests: list[bytes]) -> dict[bytes, feed_jobs.KnownRow]:
         feed = self._feed

@@ -93,7 +93,7 @@ class _Reading:
     def read(self) -> Summary:
         try:
             reader = self._read_with(self._this.ctx.processes)
-        except NotOneRecord:  # its records can be told apart only by one reader of the whole file
+        except NotOneRecord:  # its records can be separated only by one reader of the whole file
             self._start_over()
             reader = self._read_with(0)
         self._this.source.check_unchanged()

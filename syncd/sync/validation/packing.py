@@ -4,14 +4,13 @@ within one run; they are never kept."""
 from __future__ import annotations
 
 import marshal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from syncd.domain import JobInput, Location, Place, Status
-from syncd.domain.flat import FLAT, NewJob
+from syncd.domain import FLAT, FieldKind, JobInput, Location, NewJob, Place, Status, fields_of
 from syncd.errors import Problem
 
 _DESCRIPTION = FLAT.index("description")
@@ -60,27 +59,17 @@ class PackedRow:
         fields, job_id = marshal.loads(self._sent)  # noqa: S302 - as above
         if self._values is not None and fields.get("description", "") is None:
             fields["description"] = self._values[_DESCRIPTION]
-        if isinstance(close := fields.get("closeDate"), int):
-            fields["closeDate"] = date.fromordinal(close)
-        if "status" in fields:
-            fields["status"] = Status(fields["status"])
-        if "locations" in fields:
-            fields["locations"] = _places(fields["locations"])
-        if (salary := fields.get("salary")) is not None:
-            fields["salary"] = {k: Decimal(v[0]) if isinstance(v, tuple) else v for k, v in salary.items()}
+        for name, (_, unpacked) in _FORMS:
+            if (value := fields.get(name)) is not None:
+                fields[name] = unpacked(value)
         return JobInput(fields, job_id)
 
 
 def _plain(sent: Mapping[str, Any]) -> dict[str, Any]:
     fields = dict(sent)
-    if isinstance(close := fields.get("closeDate"), date):
-        fields["closeDate"] = close.toordinal()
-    if (status := fields.get("status")) is not None:
-        fields["status"] = str(status)
-    if "locations" in fields:
-        fields["locations"] = tuple(_plain_place(place) for place in fields["locations"])
-    if (salary := fields.get("salary")) is not None:
-        fields["salary"] = {k: (str(v),) if isinstance(v, Decimal) else v for k, v in salary.items()}
+    for name, (packed, _) in _FORMS:
+        if (value := fields.get(name)) is not None:
+            fields[name] = packed(value)
     return fields
 
 
@@ -108,6 +97,25 @@ def _places(plain: tuple[tuple[Any, ...], ...]) -> tuple[Place | Location, ...]:
 
 def _place(values: tuple[Any, ...]) -> Place | Location:
     return Place(*values) if len(values) == 2 else Location(*values)
+
+
+def _plain_salary(salary: Mapping[str, Any]) -> dict[str, Any]:
+    """Amounts as tuples of their text, so that they differ from every other value."""
+    return {name: (str(value),) if isinstance(value, Decimal) else value for name, value in salary.items()}
+
+
+def _salary(plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: Decimal(value[0]) if isinstance(value, tuple) else value for name, value in plain.items()}
+
+
+#: Kinds whose values marshal has no type for → how a value that is not None is packed and unpacked.
+_BY_KIND: Mapping[FieldKind, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    FieldKind.DATE: (date.toordinal, date.fromordinal),
+    FieldKind.STATUS: (str, Status),
+    FieldKind.PLACES: (lambda places: tuple(map(_plain_place, places)), _places),
+    FieldKind.SALARY: (_plain_salary, _salary),
+}
+_FORMS = [(field.name, _BY_KIND[field.kind]) for field in fields_of(*_BY_KIND)]
 
 
 def _shown(value: object) -> object:

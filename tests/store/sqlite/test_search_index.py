@@ -1,4 +1,4 @@
-"""A damaged search index: searches go on, and it is made anew. The damage is done to real files."""
+"""A damaged search index: searches go on, and it is rebuilt. The damage is done to real files."""
 
 import sqlite3
 import threading

@@ -99,7 +99,7 @@ class Arrival:
     def feed(self, toml: str = "", name: str = "acme") -> Feed:
         """Add a feed to the worker, or replace it."""
         self.feeds[name] = self.board.feed(toml, name)
-        self.worker.feeds = dict(self.feeds)
+        self.worker.change_feeds(self.feeds)
         return self.feeds[name]
 
     def drop(self, feed: Feed, content: object, name: str = "jobs.json", mtime: float | None = None) -> Path:

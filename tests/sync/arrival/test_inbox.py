@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from syncd.errors import FeedError, UnusableFolder
-from syncd.sync.arrival import lease
-from syncd.sync.arrival.filing import Filing
-from syncd.sync.arrival.inbox import Inbox, strays
-from syncd.sync.files import Claimed, Scan, cut, never_taken, parse_filed, shown
-from syncd.sync.files.names import filed_name
+from syncd.sync.arrival import filing, lease
+from syncd.sync.arrival.claims import Claimed, Claims, copy_in
+from syncd.sync.arrival.feed_folder import feed_lock, make_folders, tidy
+from syncd.sync.arrival.inbox import Inbox, Scan, unexpected_in
+from syncd.sync.arrival.settling import Settling
+from syncd.sync.arrival.sweep import filed_files
+from syncd.sync.files import display_name, filed_name, never_taken, parse_filed, short_name
 from tests.sync.arrival.arrivals import MonotonicClock, names
 
 
@@ -29,7 +31,7 @@ def clock() -> MonotonicClock:
 def make_inbox(tmp_path: Path, clock: MonotonicClock) -> Callable[..., Inbox]:
     def make(settle: float = 2.0, marker: str | None = None) -> Inbox:
         inbox = Inbox(tmp_path / "drop" / "acme", settle, marker, clock)
-        inbox.prepare()
+        make_folders(inbox.folder)
         return inbox
 
     return make
@@ -70,11 +72,16 @@ def file_away(
     reports: dict[str, bytes] | None = None,
     placed: Callable[[], None] = lambda: None,
 ) -> Path:
-    return Filing(inbox.folder).file_away(claimed, run, failed, reports or {}, placed)
+    place = inbox.folder / ("failed" if failed else "done")
+    return filing.file_away(claimed, run, place, reports or {}, placed)
+
+
+def claims_of(inbox: Inbox, marker: str | None = None) -> Claims:
+    return Claims(inbox.folder, marker)
 
 
 def claim(inbox: Inbox, clock: MonotonicClock) -> Claimed:
-    claimed = inbox.claim(scan_after(inbox, clock, 60).ready[0])
+    claimed = claims_of(inbox).claim(scan_after(inbox, clock, 60).ready[0])
     assert claimed is not None
     return claimed
 
@@ -91,7 +98,7 @@ def test_a_file_with_the_name_of_an_unfinished_one_is_never_taken(
 ) -> None:
     drop(inbox, name)
     scan = scan_after(inbox, clock, 1000)
-    assert (scan.ready, scan.waiting, scan.stray) == ((), (), ())
+    assert (scan.ready, scan.waiting, scan.unexpected) == ((), (), ())
     assert never_taken(name)
 
 
@@ -107,7 +114,7 @@ def test_links_and_special_files_are_reported_and_never_opened(
         server.bind(str(inbox.folder / "socket.xml"))
         scan = scan_after(inbox, clock, 1000)
     assert scan.ready == ()
-    assert {s.name: s.why.split(":")[0] for s in scan.stray} == {
+    assert {s.name: s.why.split(":")[0] for s in scan.unexpected} == {
         "link.xml": "a symbolic link",
         "folder": "a folder",
         "fifo.xml": "a FIFO",
@@ -119,7 +126,7 @@ def test_a_device_is_never_opened(inbox: Inbox, clock: MonotonicClock) -> None:
     if os.getuid() != 0:
         pytest.skip("needs root to make a device")
     os.mknod(inbox.folder / "zero.xml", 0o600 | stat.S_IFCHR, os.makedev(1, 5))
-    assert scan_after(inbox, clock, 1000).stray[0].why.startswith("a device")
+    assert scan_after(inbox, clock, 1000).unexpected[0].why.startswith("a device")
 
 
 def test_a_folder_of_a_feed_that_is_a_link_is_not_followed(
@@ -151,7 +158,7 @@ def test_a_file_directly_in_the_drop_folder_is_unexpected(inbox: Inbox) -> None:
     for name in ("README.md", ".gitignore", "lost.xml"):
         (top / name).write_bytes(b"x")
     (top / "unknown").mkdir()
-    assert [s.name for s in strays(top, {"acme"})] == ["lost.xml", "unknown"]
+    assert [s.name for s in unexpected_in(top, {"acme"})] == ["lost.xml", "unknown"]
     assert (top / "lost.xml").read_bytes() == b"x"
 
 
@@ -294,7 +301,7 @@ def test_the_claim_removes_the_marker_so_that_the_next_file_needs_its_own(
     inbox = make_inbox(marker=".done")
     drop(inbox)
     drop(inbox, "jobs.xml.done", b"")
-    assert inbox.claim(inbox.scan().ready[0]) is not None
+    assert claims_of(inbox, ".done").claim(inbox.scan().ready[0]) is not None
     drop(inbox, content=b"<half")
     assert ready_names(inbox.scan()) == []
 
@@ -306,7 +313,7 @@ def test_a_marker_that_a_dead_process_left_is_removed_with_its_claimed_file(
     drop(inbox, "jobs.xml.done", b"")
     path = drop(inbox)
     path.rename(inbox.folder / ".claimed" / "0123abcd-jobs.xml")
-    assert len(inbox.orphans()) == 1
+    assert len(claims_of(inbox, ".done").orphans()) == 1
     drop(inbox, content=b"<half")
     assert ready_names(inbox.scan()) == []
 
@@ -327,18 +334,22 @@ def test_a_claim_moves_the_file_and_keeps_it_locked(inbox: Inbox, clock: Monoton
     claimed = claim(inbox, clock)
     assert [p.name for p in (inbox.folder / ".claimed").glob("*-*")] == [claimed.claimed_name]
     assert claimed.claimed_name[8:] == "-jobs.xml"
-    assert (claimed.name, claimed.size, claimed.path.read_bytes()) == ("jobs.xml", 14, b"<jobs>1</jobs>")
+    assert (claimed.name, claimed.signature.size, claimed.path.read_bytes()) == (
+        "jobs.xml",
+        14,
+        b"<jobs>1</jobs>",
+    )
     assert not (inbox.folder / "jobs.xml").exists()
-    assert inbox.orphans() == []
+    assert claims_of(inbox).orphans() == []
     claimed.close()
-    assert [orphan.name for orphan in inbox.orphans()] == ["jobs.xml"]
+    assert [orphan.name for orphan in claims_of(inbox).orphans()] == ["jobs.xml"]
 
 
 def test_a_file_can_be_claimed_only_once(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox)
     candidate = scan_after(inbox, clock).ready[0]
-    assert inbox.claim(candidate) is not None
-    assert inbox.claim(candidate) is None
+    assert claims_of(inbox).claim(candidate) is not None
+    assert claims_of(inbox).claim(candidate) is None
 
 
 def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(
@@ -347,12 +358,14 @@ def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(
     path = drop(inbox)
     candidate = scan_after(inbox, clock).ready[0]
     drop(inbox, ".new", b"<half").rename(path)
-    assert inbox.claim(candidate) is None
-    [orphan] = inbox.orphans()
+    assert claims_of(inbox).claim(candidate) is None
+    [orphan] = claims_of(inbox).orphans()
     assert orphan.path.read_bytes() == b"<half"
-    assert inbox.settling(orphan) is not None
+    settling = Settling(2.0, clock)
+    assert settling.too_early(orphan.claimed_name, orphan.signature) is not None
     clock.now += 2
-    assert inbox.settling(orphan) is None
+    assert settling.too_early(orphan.claimed_name, orphan.signature) is None
+    assert settling.in_use(orphan.claimed_name, orphan.fd) is None
 
 
 def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(
@@ -366,16 +379,16 @@ def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(
     place.symlink_to(tmp_path / "secret")
     assert claimed.path.read_bytes() == b"mine"
     claimed.close()
-    assert inbox.orphans() == []
+    assert claims_of(inbox).orphans() == []
 
 
 def test_only_one_process_at_a_time_has_the_lock_of_a_feed(inbox: Inbox) -> None:
     code = "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)"
     lock = [sys.executable, "-c", code, str(inbox.folder / ".claimed" / ".lock")]
-    with inbox.lock() as mine:
+    with feed_lock(inbox.folder) as mine:
         assert mine
         assert subprocess.run(lock, stderr=subprocess.DEVNULL, check=False).returncode != 0
-        with inbox.lock() as again:
+        with feed_lock(inbox.folder) as again:
             assert not again
     assert subprocess.run(lock, check=False).returncode == 0
 
@@ -385,18 +398,18 @@ def test_a_copy_of_an_imported_file_has_its_bytes_and_its_time(inbox: Inbox, tmp
     original.write_bytes(b"a,b\n" * 400_000)
     os.utime(original, (1_700_000_000, 1_700_000_000))
     reports: list[tuple[int, int]] = []
-    claimed = inbox.copy_in(original, lambda done, size: reports.append((done, size)))
+    claimed = copy_in(inbox.folder, original, lambda done, size: reports.append((done, size)))
     assert claimed.path.read_bytes() == original.read_bytes()
-    assert (claimed.name, claimed.mtime_ns) == ("mine.csv", 1_700_000_000 * 10**9)
+    assert (claimed.name, claimed.signature.mtime_ns) == ("mine.csv", 1_700_000_000 * 10**9)
     assert reports[-1] == (1_600_000, 1_600_000)
-    assert inbox.orphans() == []
+    assert claims_of(inbox).orphans() == []
 
 
 def test_only_a_regular_file_can_be_imported(inbox: Inbox, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", tmp_path):
         with pytest.raises((FeedError, IsADirectoryError)):
-            inbox.copy_in(path)
+            copy_in(inbox.folder, path)
 
 
 def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: MonotonicClock) -> None:
@@ -405,7 +418,7 @@ def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: Monoton
     claims = inbox.folder / ".claimed"
     for name in (".copy-00000000", ".00000000.rejected.csv.part", claimed.scratch.name + ".csv"):
         (claims / name).write_bytes(b"x")
-    inbox.tidy()
+    tidy(inbox.folder)
     left = {p.name for p in claims.iterdir()} - {".lock"}
     assert left == {claimed.claimed_name, claimed.scratch.name + ".csv"}
 
@@ -418,7 +431,7 @@ def test_a_file_whose_name_is_not_utf_8_is_claimed_and_filed(inbox: Inbox, clock
     claimed = claim(inbox, clock)
     assert claimed.name == "caf%E9 %41\n.xml"
     claimed.close()
-    [orphan] = inbox.orphans()
+    [orphan] = claims_of(inbox).orphans()
     filed = file_away(inbox, orphan, 7)
     assert os.fsencode(filed.name) == b"7-caf%E9 %41\n.xml"
     assert filed.read_bytes() == b"x"
@@ -434,7 +447,7 @@ def test_a_file_whose_name_is_not_utf_8_is_claimed_and_filed(inbox: Inbox, clock
     ],
 )
 def test_a_name_is_cut_to_180_bytes_between_characters(name: str, kept: str) -> None:
-    assert cut(name) == kept
+    assert short_name(name) == kept
 
 
 def test_a_file_with_the_longest_name_is_filed_with_its_reports(inbox: Inbox, clock: MonotonicClock) -> None:
@@ -453,7 +466,7 @@ def test_a_file_with_the_longest_name_is_filed_with_its_reports(inbox: Inbox, cl
 def test_the_name_of_a_filed_file_has_the_number_of_its_run(name: str, run: int | None) -> None:
     assert parse_filed(name) == run
     assert parse_filed(filed_name(9, "x")) == 9
-    assert shown("plain") == "plain"
+    assert display_name("plain") == "plain"
 
 
 # -- filing -----------------------------------------------------------------------------------------
@@ -467,7 +480,7 @@ def test_a_file_is_filed_under_the_number_of_its_run(
     filed = file_away(inbox, claim(inbox, clock), 42, failed=failed)
     assert filed == inbox.folder / folder / "42-jobs.xml"
     assert filed.read_bytes() == b"<jobs/>"
-    assert inbox.orphans() == []
+    assert claims_of(inbox).orphans() == []
 
 
 def test_filing_does_not_overwrite_anything(inbox: Inbox, clock: MonotonicClock) -> None:
@@ -489,7 +502,7 @@ def test_a_file_has_one_name_after_a_crash_during_the_filing(inbox: Inbox, clock
     with pytest.raises(KeyboardInterrupt):
         file_away(inbox, claimed, 42, reports={".report.json": b"1"}, placed=die)
     claimed.close()
-    [orphan] = inbox.orphans()
+    [orphan] = claims_of(inbox).orphans()
     file_away(inbox, orphan, 42, reports={".report.json": b"2"})
     assert names(inbox.folder / "done") == [
         "42-jobs.xml",
@@ -507,7 +520,7 @@ def test_the_reports_are_written_before_the_file_is_moved(inbox: Inbox, clock: M
         assert names(inbox.folder / "done") == ["42-jobs.xml.report.json"]
 
     file_away(inbox, claim(inbox, clock), 42, reports={".report.json": b"{}"}, placed=placed)
-    assert [(number, path.name) for number, path in Filing(inbox.folder).filed()] == [
+    assert [(number, path.name) for number, path in filed_files(inbox.folder)] == [
         (42, "42-jobs.xml"),
         (42, "42-jobs.xml.report.json"),
     ]

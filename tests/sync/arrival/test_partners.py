@@ -20,8 +20,10 @@ from structlog.testing import capture_logs
 
 from syncd.domain import Run, RunState
 from syncd.errors import NotFound
-from syncd.sync.arrival.inbox import Inbox
-from syncd.sync.files import Claimed, Scan
+from syncd.sync.arrival import claims as claims_module
+from syncd.sync.arrival.claims import Claimed
+from syncd.sync.arrival.inbox import Inbox, Scan
+from syncd.sync.files import placing
 from syncd.sync.run import Feed, SourceFile, approval
 from syncd.sync.run.source import sha256
 from tests.sync.arrival.arrivals import WORKER_PROGRAM, Arrival, Died, claims, names, partly_rejected
@@ -172,11 +174,9 @@ def test_what_has_the_name_of_a_file_of_a_run_stays_and_the_run_takes_another_na
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_replaced_where_the_file_system_cannot_promise_it(
+def test_nothing_is_replaced_on_a_file_system_that_cannot_exclude_it(
     arrival: Arrival, private_file: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from syncd.sync.files import placing
-
     monkeypatch.setattr(placing, "_renameat2", None)  # as on NFS
     feed = arrival.feed()
     arrival.worker.tick()
@@ -397,14 +397,14 @@ def test_a_marker_that_becomes_a_folder_during_the_claim_does_not_stop_the_feed(
     feed = arrival.feed('marker = ".done"')
     arrival.drop(feed, b"", "jobs.json.done")
     arrival.drop(feed, [arrival.row("a")])
-    take = Inbox._take
+    take = claims_module.take
 
-    def exchange(inbox: Inbox, *arguments: Any) -> Claimed | None:
+    def exchange(*arguments: Any) -> Claimed | None:
         (feed.folder / "jobs.json.done").unlink(missing_ok=True)
         (feed.folder / "jobs.json.done").mkdir(exist_ok=True)
-        return take(inbox, *arguments)
+        return take(*arguments)
 
-    monkeypatch.setattr(Inbox, "_take", exchange)
+    monkeypatch.setattr(claims_module, "take", exchange)
     [run] = arrival.run_files()
     assert run.state is RunState.SUCCEEDED
     assert arrival.worker.waiting is None
@@ -555,7 +555,7 @@ def test_a_folder_in_the_folder_of_a_feed_must_not_be_on_another_file_system(
     arrival.worker.tick()
     states, left, degraded, waiting = run_worker_on_mount(arrival, feed.folder / name, [arrival.row("a")])
     assert (states, waiting) == ([], None)
-    why = f"is on another file system than {feed.folder}: a feed needs one for all"
+    why = f"is on another file system than {feed.folder}; a feed's folders must be on the same one"
     assert degraded == {"acme": f"{feed.folder / name} {why}"}
     assert "jobs.json" in left, "no run began whose file could not be moved"
 

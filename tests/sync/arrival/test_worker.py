@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
-from syncd.sync.arrival import Worker, feed_queue
-from syncd.sync.arrival.inbox import Inbox
+from syncd.sync.arrival import Worker, delivery
+from syncd.sync.arrival.feed_folder import feed_lock
 from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
 from tests.clock import ZONE
 from tests.sync.arrival.arrivals import (
@@ -130,7 +130,7 @@ def test_both_reports_have_the_unknown_values_as_lines_for_a_lookup(arrival: Arr
     [run] = arrival.run_files()
     report = json.loads((done / "2-jobs.csv.report.json").read_text())
     assert (run.counts.rejected, report["unknownValues"], report["lookupToml"]) == (0, {}, "")
-    assert "Values that nothing knows" not in (done / "2-jobs.csv.report.html").read_text()
+    assert "Unknown values" not in (done / "2-jobs.csv.report.html").read_text()
 
 
 def test_a_file_whose_name_is_not_utf_8_is_run(arrival: Arrival) -> None:
@@ -307,7 +307,7 @@ def test_a_file_that_a_full_disk_keeps_from_moving_is_moved_later(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(feed_queue, "written_reports", full)
+        patch.setattr(delivery, "written_reports", full)
         arrival.run_files()
     assert arrival.states() == ["succeeded"]
     assert "No space left" in not_none(arrival.worker.waiting)
@@ -342,7 +342,7 @@ def test_a_run_whose_claimed_file_is_gone_fails(arrival: Arrival) -> None:
     arrival.monotonic.now += 60
     arrival.worker.tick()
     assert arrival.states() == ["failed"]
-    assert "has gone" in not_none(arrival.runs()[0].reason)
+    assert "was removed" in not_none(arrival.runs()[0].reason)
 
 
 # -- processes that die ----------------------------------------------------------------------------
@@ -523,7 +523,7 @@ def test_an_import_waits_while_another_process_runs_the_feed(arrival: Arrival) -
     arrival.worker.tick()
     slept: list[float] = []
     with ExitStack() as lock:
-        assert lock.enter_context(Inbox(feed.folder, 2.0, None, arrival.monotonic).lock())
+        assert lock.enter_context(feed_lock(feed.folder))
 
         def release_at_the_third(seconds: float) -> None:
             slept.append(seconds)
@@ -591,7 +591,7 @@ def test_feeds_can_be_replaced_between_ticks(arrival: Arrival) -> None:
     arrival.worker.tick()
     feed = arrival.feed('settle = "1s"', name="b")
     arrival.drop(feed, [arrival.row("b")])
-    arrival.worker.feeds = {"b": feed}
+    arrival.worker.change_feeds({"b": feed})
     assert [run.feed for run in arrival.run_files(wait=1)] == ["b"]
 
 

@@ -276,7 +276,7 @@ def test_one_tick_does_more_than_one_batch(board: Board) -> None:
     feed = board.feed()
     number = BATCH + 3
     rows = [board.row(f"r{n}", autoRefresh=True, closeDate="2026-12-01") for n in range(number)]
-    board.drop(feed, rows)
+    board.deliver(feed, rows)
     board.clock.forward(days=7)
     assert tick(board) == (number, 0)
     board.clock.forward(days=20)
@@ -286,7 +286,7 @@ def test_one_tick_does_more_than_one_batch(board: Board) -> None:
 def test_a_tick_stops_between_two_batches_and_the_next_one_goes_on(board: Board) -> None:
     feed = board.feed()
     number = BATCH + 3
-    board.drop(feed, [board.row(f"r{n}", autoRefresh=True) for n in range(number)])
+    board.deliver(feed, [board.row(f"r{n}", autoRefresh=True) for n in range(number)])
     board.clock.forward(days=7)
     calls: list[int] = []
 
@@ -300,10 +300,10 @@ def test_a_tick_stops_between_two_batches_and_the_next_one_goes_on(board: Board)
 
 def test_a_closed_job_is_active_again_when_its_feed_sends_a_new_close_date(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a", closeDate="2026-11-20"), board.row("b")])
+    board.deliver(feed, [board.row("a", closeDate="2026-11-20"), board.row("b")])
     board.clock.forward(days=5)
     assert tick(board) == (0, 1)
-    run = board.drop(feed, [board.row("a", closeDate="2026-12-20"), board.row("b")])
+    run = board.deliver(feed, [board.row("a", closeDate="2026-12-20"), board.row("b")])
     assert (run.counts.reactivated, board.job("a").status) == (1, "active")
     assert board.job("a").archived_by is None
     assert tick(board) == (0, 0)

@@ -142,11 +142,11 @@ def make_held(board: Board, name: str) -> Held:
     case = CASES[name]
     feed = board.feed()
     if case.first is not None:
-        board.drop(feed, case.first(board))
-    board.drop(feed, long_rows(board, 1, 12, autoRefresh=False))
+        board.deliver(feed, case.first(board))
+    board.deliver(feed, long_rows(board, 1, 12, autoRefresh=False))
     feed = board.feed(case.toml)
     before = jobs_by_reference(board)
-    run = board.drop(feed, case.file(board))
+    run = board.deliver(feed, case.file(board))
     assert (run.state, run.holds) == ("held", case.holds)
     assert case.reason in reason_of(run)
     return Held(name, case, feed, run, before)
@@ -248,7 +248,9 @@ def test_a_run_is_approved_only_once(board: Board, held: Held) -> None:
 
 def test_a_newer_run_supersedes_the_held_one(board: Board, held: Held) -> None:
     with structlog.testing.capture_logs() as logs:
-        newer = board.drop(held.feed, [*long_rows(board, 1, 12, positionType={"id": 2}), board.row("newer")])
+        newer = board.deliver(
+            held.feed, [*long_rows(board, 1, 12, positionType={"id": 2}), board.row("newer")]
+        )
     assert newer.counts.created == 1
     assert board.saved(held.run.id).state == "superseded"
     superseded = [entry for entry in logs if entry["event"] == "feed.superseded"]
@@ -261,7 +263,7 @@ def test_a_newer_run_supersedes_the_held_one(board: Board, held: Held) -> None:
 
 def test_the_rows_of_the_next_file_are_applied_and_only_its_run_is_held(board: Board) -> None:
     held = make_held(board, "share")
-    second = board.drop(held.feed, [*long_rows(board, 1, 3), board.row("second")])
+    second = board.deliver(held.feed, [*long_rows(board, 1, 3), board.row("second")])
     assert (second.state, board.saved(held.run.id).state) == ("held", "superseded")
     assert board.statuses()["second"] == "active"
     board.importer.approve(second.id, held.feed)
@@ -320,7 +322,7 @@ def test_an_edit_of_a_job_that_the_approval_does_not_change_is_not_a_reason_to_s
 def test_rows_that_have_become_invalid_are_listed_when_a_run_is_shown_again(board: Board) -> None:
     held = make_held(board, "shifted columns")
     taker = board.feed('take_over = true\nmode = "delta"', name="taker")
-    board.drop(taker, long_rows(board, 11, 11, title="Taken"))
+    board.deliver(taker, long_rows(board, 11, 11, title="Taken"))
     run = board.importer.approve(held.run.id, held.feed)
     assert (run.state, run.counts.rejected, len(board.rejected(run))) == ("held", 1, 1)
     run = board.importer.approve(run.id, held.feed)
@@ -359,8 +361,8 @@ def test_a_run_is_shown_again_after_a_change_of_the_mapping(board: Board) -> Non
             for row in long_rows(board, 1, 9, title=title)
         ]
 
-    board.drop(board.feed(MAPPING.format(title="title")), records("Cook"))
-    held_run = board.drop(board.feed(MAPPING.format(title="title")), records("Montréal"))
+    board.deliver(board.feed(MAPPING.format(title="title")), records("Cook"))
+    held_run = board.deliver(board.feed(MAPPING.format(title="title")), records("Montréal"))
     assert (held_run.state, held_run.holds) == ("held", "all")
     changed, before = board.feed(MAPPING.format(title="other")), board.jobs()
     run = board.importer.approve(held_run.id, changed)
@@ -459,7 +461,7 @@ def test_a_run_is_approved_during_a_run_of_another_feed(board: Board) -> None:
     importer = board.make_importer(
         progress=on_phase("applying", lambda: approved.append(board.importer.approve(held.run.id, held.feed)))
     )
-    run = board.drop(board.feed(name="other"), [board.row("o")], importer=importer)
+    run = board.deliver(board.feed(name="other"), [board.row("o")], importer=importer)
     assert (run.state, approved[0].state) == ("succeeded", "succeeded")
     assert board.statuses()["o"] == "active"
     board.delete("o")
@@ -469,7 +471,7 @@ def test_a_run_is_approved_during_a_run_of_another_feed(board: Board) -> None:
 def test_the_same_file_after_an_approval_changes_nothing(board: Board, held: Held) -> None:
     board.importer.approve(held.run.id, held.feed)
     before = board.jobs()
-    again = board.drop(held.feed, json.loads(kept_file(held).read_bytes()))
+    again = board.deliver(held.feed, json.loads(kept_file(held).read_bytes()))
     if held.name == "rejected rows":
         assert again.state == "held"
     else:

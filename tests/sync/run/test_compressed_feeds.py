@@ -50,19 +50,19 @@ def test_the_rows_of_a_compressed_file_are_created_rejected_known_again_and_arch
 ) -> None:
     feed = board.feed("max_rejected = 90")
 
-    def drop(*rows: Row, rejects: RejectsWriter | None = None) -> Run:
-        return board.drop(feed, pack(json.dumps(rows).encode()), rejects=rejects)
+    def deliver(*rows: Row, rejects: RejectsWriter | None = None) -> Run:
+        return board.deliver(feed, pack(json.dumps(rows).encode()), rejects=rejects)
 
     writer = RejectsWriter(tmp_path / "rejected")
-    first = drop(*map(board.row, "abc"), board.row("d", title=""), rejects=writer)
+    first = deliver(*map(board.row, "abc"), board.row("d", title=""), rejects=writer)
     assert (first.counts.created, first.counts.rejected) == (3, 1)
     path = not_none(writer.close())
     assert [row["referenceId"] for row in json.loads(path.read_text())] == ["d"]
-    again = drop(*map(board.row, "abc"), board.row("d"))
+    again = deliver(*map(board.row, "abc"), board.row("d"))
     assert (again.counts.unchanged, again.counts.created) == (3, 1)
-    same = drop(*map(board.row, "abc"), board.row("d"))
+    same = deliver(*map(board.row, "abc"), board.row("d"))
     assert same.state == "unchanged"
-    less = drop(*map(board.row, "bcd"))
+    less = deliver(*map(board.row, "bcd"))
     assert (less.counts.archived, board.statuses()["a"]) == (1, "archived")
 
 
@@ -73,7 +73,7 @@ def test_a_rejected_row_of_an_archive_has_the_name_of_its_file(board: Board, tmp
     content = archive_of({"east.jsonl": first, "west/\x1b[1m.jsonl": second})
     writer = RejectsWriter(tmp_path / "rejected")
     with structlog.testing.capture_logs() as logged:
-        run = board.drop(feed, content, rejects=writer)
+        run = board.deliver(feed, content, rejects=writer)
     assert [(e["record"], e["line"], e["member"]) for e in logged if e["event"] == "row.rejected"] == [
         (2, 2, "east.jsonl"),
         (4, 2, "west/?[1m.jsonl"),
@@ -88,9 +88,9 @@ def test_a_rejected_row_of_an_archive_has_the_name_of_its_file(board: Board, tmp
     path = not_none(writer.close())
     reasons = [json.loads(line)["syncd_errors"] for line in path.read_text().splitlines()]
     assert [reason.partition(": /title")[0] for reason in reasons] == ["east.jsonl", "west/?[1m.jsonl"]
-    alone = board.drop(feed, zipped_alone(json.dumps(rows[:1]).encode()))
+    alone = board.deliver(feed, zipped_alone(json.dumps(rows[:1]).encode()))
     assert alone.counts.rejected == 0
-    alone = board.drop(feed, zipped_alone(json.dumps(rows[1:2]).encode()))
+    alone = board.deliver(feed, zipped_alone(json.dumps(rows[1:2]).encode()))
     assert [row.member for row in board.rejected(alone)] == [None]
 
 
@@ -111,7 +111,7 @@ def test_a_warning_of_an_archive_has_the_name_of_its_file(board: Board) -> None:
         return json.dumps([{"id": id, "title": title, "text": "<h2>Cook</h2><p>We cook.</p>"} for id in ids])
 
     east, west = records("Cook", "a", "b"), records("Chef", "c", "a")
-    run = board.drop(board.feed(MAPPING), archive_of({"east.json": east, "west/<b>.json": west}))
+    run = board.deliver(board.feed(MAPPING), archive_of({"east.json": east, "west/<b>.json": west}))
     data = report(board.store, run.id)
     found = [(warning["code"], warning["record"], warning["member"]) for warning in data["warnings"]]
     assert found == [
@@ -130,16 +130,16 @@ def test_a_warning_of_an_archive_has_the_name_of_its_file(board: Board) -> None:
 def test_a_warning_of_a_single_file_has_no_name_of_a_file(board: Board) -> None:
     data = json.dumps([{"id": "a", "title": "Cook", "text": "<h2>Cook</h2>"}])
     for content in (data.encode(), zipped_alone(data.encode())):
-        run = board.drop(board.feed(MAPPING), content)
+        run = board.deliver(board.feed(MAPPING), content)
         assert {warning["member"] for warning in report(board.store, run.id)["warnings"]} <= {None}
 
 
 def test_a_decompression_bomb_and_a_truncated_file_fail_and_archive_nothing(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
     truncated = gzip.compress(json.dumps([board.row("a")] * 50).encode())[:-9]
     bomb = gzip.compress(b'[{"referenceId": "' + b"x" * 20_000_000)
-    assert (board.drop(feed, truncated).state, board.drop(feed, bomb).state) == ("failed", "failed")
+    assert (board.deliver(feed, truncated).state, board.deliver(feed, bomb).state) == ("failed", "failed")
     assert board.statuses() == {"a": "active", "b": "active"}
 
 
@@ -148,9 +148,9 @@ XML = "<jobs><job><referenceId>a</referenceId><title>Cook & chef</title></job></
 
 def test_xml_that_is_read_with_recover_updates_but_does_not_archive(board: Board) -> None:
     strict, feed = board.feed(), board.feed("[read]\nrecover = true")
-    board.drop(strict, [board.row("a"), board.row("b")])
-    assert board.drop(strict, XML.encode()).state == "failed"
-    run = board.drop(feed, XML.encode())
+    board.deliver(strict, [board.row("a"), board.row("b")])
+    assert board.deliver(strict, XML.encode()).state == "failed"
+    run = board.deliver(feed, XML.encode())
     assert (run.counts.updated, run.counts.archived) == (1, 0)
     assert board.statuses() == {"a": "active", "b": "active"}
     assert (run.state, "leniently" in not_none(run.withheld)) == ("partial", True)
@@ -158,11 +158,11 @@ def test_xml_that_is_read_with_recover_updates_but_does_not_archive(board: Board
 
 def test_with_recover_every_root_is_imported_and_the_lost_records_are_counted(board: Board) -> None:
     strict, feed = board.feed(), board.feed("[read]\nrecover = true")
-    board.drop(strict, [board.row("a"), board.row("b"), board.row("c")])
+    board.deliver(strict, [board.row("a"), board.row("b"), board.row("c")])
     roots = XML.replace("Cook", "Lead") + XML.replace(">a<", ">b<") + "<jobs><job><title>x</job></jobs>" * 2
-    failed = board.drop(strict, roots.replace("&", "and").encode())
+    failed = board.deliver(strict, roots.replace("&", "and").encode())
     assert (failed.state, "[read] recover" in not_none(failed.reason)) == ("failed", True)
-    run = board.drop(feed, roots.encode())
+    run = board.deliver(feed, roots.encode())
     assert (run.counts.read, run.counts.updated, run.counts.rejected, run.counts.archived) == (3, 2, 1, 0)
     assert "of 4 <job> 1 could not be read" in not_none(run.withheld)
     assert set(board.statuses().values()) == {"active"}

@@ -151,7 +151,7 @@ def test_importing_an_export_changes_nothing(board: Board, form: str, sent: dict
         board.put({"referenceId": reference, **fields})
     before = board.jobs()
     text = exported(board, form)
-    run = board.drop(new_feed(board), text)
+    run = board.deliver(new_feed(board), text)
     rejected = board.rejected(run)
     assert not rejected, (rejected, text)
     assert board.jobs() == before
@@ -180,7 +180,7 @@ def test_an_export_creates_the_same_jobs_for_another_employer(board: Board, form
     )
     first, text = board.jobs(), exported(board, form)
     copy = of_new_employer(board)
-    run = copy.drop(new_feed(copy), text)
+    run = copy.deliver(new_feed(copy), text)
     assert (run.state, run.counts.created) == (RunState.SUCCEEDED, 3)
     for old, new in zip(first, copy.jobs(), strict=True):
         same = {"id": 0, "employer_id": 0, "version": 0, "close_origin": old.close_origin, "locations": ()}
@@ -263,6 +263,6 @@ def test_importing_an_export_for_job_boards_with_its_preset_changes_nothing(
         )
     )
     [before], text = board.jobs(), exported(board, form)
-    run = board.drop(new_feed(board, f'preset = "{preset}"'), text)
+    run = board.deliver(new_feed(board, f'preset = "{preset}"'), text)
     assert (run.counts.unchanged, board.rejected(run)) == (1, [])
     assert board.jobs() == [before]

@@ -48,8 +48,8 @@ def test_a_file_that_cannot_be_used_fails_and_cannot_be_approved(
     board: Board, content: bytes, words: list[str]
 ) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 2))
-    run = board.drop(feed, content)
+    board.deliver(feed, board.rows(1, 2))
+    run = board.deliver(feed, content)
     assert outcome(run) == ("failed", None)
     for word in words:
         assert word in reason_of(run)
@@ -60,18 +60,18 @@ def test_a_file_that_cannot_be_used_fails_and_cannot_be_approved(
 
 def test_a_file_above_a_limit_fails_with_its_name_and_a_file_at_the_limit_is_applied(board: Board) -> None:
     feed, importer = board.feed(), board.make_importer(limits=FeedLimits(rows=3))
-    run = board.drop(feed, board.rows(1, 4), importer=importer)
+    run = board.deliver(feed, board.rows(1, 4), importer=importer)
     assert outcome(run) == ("failed", None)
     assert "rows" in reason_of(run)
     assert board.jobs() == []
-    assert outcome(board.drop(feed, board.rows(1, 3), importer=importer)) == ("succeeded", None)
+    assert outcome(board.deliver(feed, board.rows(1, 3), importer=importer)) == ("succeeded", None)
 
 
 def test_a_failed_file_does_not_supersede_a_held_run(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 4))
-    held = board.drop(feed, [])
-    assert board.drop(feed, b"[").state == "failed"
+    board.deliver(feed, board.rows(1, 4))
+    held = board.deliver(feed, [])
+    assert board.deliver(feed, b"[").state == "failed"
     assert board.saved(held.id).state == "held"
     board.importer.approve(held.id, feed)
     assert board.active() == set()
@@ -82,8 +82,8 @@ def test_a_failed_file_does_not_supersede_a_held_run(board: Board) -> None:
 
 def test_a_file_that_was_read_with_recover_only_adds_and_updates(board: Board) -> None:
     feed = board.feed("[read]\nrecover = true")
-    board.drop(feed, as_xml(board.rows(1, 3)))
-    run = board.drop(feed, as_xml(board.rows(2, 4)))
+    board.deliver(feed, as_xml(board.rows(1, 3)))
+    run = board.deliver(feed, as_xml(board.rows(2, 4)))
     assert outcome(run) == ("partial", None)
     assert "recover" in not_none(run.withheld)
     assert (run.counts.created, run.counts.archived) == (1, 0)
@@ -92,35 +92,35 @@ def test_a_file_that_was_read_with_recover_only_adds_and_updates(board: Board) -
 
 def test_a_file_with_fewer_records_than_it_declares_only_adds_and_updates(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, as_xml(board.rows(1, 3)))
+    board.deliver(feed, as_xml(board.rows(1, 3)))
     short = as_xml(board.rows(2, 4), "<expectedJobCount>4</expectedJobCount>")
-    run = board.drop(feed, short)
+    run = board.deliver(feed, short)
     assert outcome(run) == ("partial", None)
     assert run.withheld == "the file says that it has 4 records, but 3 were found"
     assert board.active() == references(1, 4)
     whole = as_xml(board.rows(2, 4), "<expectedJobCount>3</expectedJobCount>")
-    assert outcome(board.drop(feed, whole)) == ("succeeded", None)
+    assert outcome(board.deliver(feed, whole)) == ("succeeded", None)
     assert board.active() == references(2, 4)
 
 
 def test_a_file_whose_archiving_is_withheld_is_still_held_for_too_many_rejected_rows(board: Board) -> None:
     feed = board.feed('[read]\nrecords = "jobs"')
     bad = board.rows(1, 6, title="")
-    run = board.drop(feed, {"jobs": [*bad, *board.rows(7, 9)], "totalFound": 20})
+    run = board.deliver(feed, {"jobs": [*bad, *board.rows(7, 9)], "totalFound": 20})
     assert outcome(run) == ("held", "all")
     assert board.jobs() == []
 
 
 def test_a_delta_file_and_a_file_of_corrected_rows_archive_nothing(board: Board) -> None:
     delta = board.feed('mode = "delta"')
-    board.drop(delta, board.rows(1, 10))
-    assert outcome(board.drop(delta, board.rows(1, 1, title="Chef"))) == ("succeeded", None)
-    assert outcome(board.drop(delta, [])) == ("succeeded", None)
+    board.deliver(delta, board.rows(1, 10))
+    assert outcome(board.deliver(delta, board.rows(1, 1, title="Chef"))) == ("succeeded", None)
+    assert outcome(board.deliver(delta, [])) == ("succeeded", None)
     assert board.active() == references(1, 10)
     snapshot = board.feed(name="other")
-    board.drop(snapshot, [board.row(f"s{n}") for n in range(10)])
+    board.deliver(snapshot, [board.row(f"s{n}") for n in range(10)])
     corrected = [board.row("s1", title="Chef", syncd_errors="x"), board.row("t", title="", syncd_errors="x")]
-    assert outcome(board.drop(snapshot, corrected)) == ("partial", None)
+    assert outcome(board.deliver(snapshot, corrected)) == ("partial", None)
     assert len(board.active()) == 20
 
 
@@ -130,8 +130,8 @@ def test_a_delta_file_and_a_file_of_corrected_rows_archive_nothing(board: Board)
 @pytest.mark.parametrize("reference", [None, "", "   ", "x" * 51, 5.5, ["r1"]])
 def test_a_row_without_a_readable_reference_holds_the_archiving(board: Board, reference: Any) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 20))
-    run = board.drop(feed, [*board.rows(1, 19, confidential=True), board.row(None, referenceId=reference)])
+    board.deliver(feed, board.rows(1, 20))
+    run = board.deliver(feed, [*board.rows(1, 19, confidential=True), board.row(None, referenceId=reference)])
     assert outcome(run) == ("held", "archive")
     assert reason_of(run) == "1 row has no readable referenceId; 1 of 20 active jobs would be archived (5 %)"
     assert (run.counts.updated, run.counts.rejected, run.counts.missing, run.counts.archived) == (19, 1, 1, 0)
@@ -140,21 +140,21 @@ def test_a_row_without_a_readable_reference_holds_the_archiving(board: Board, re
 
 def test_a_row_without_a_reference_does_not_hold_a_run_without_missing_jobs(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 9))
-    assert outcome(board.drop(feed, [*board.rows(1, 9), board.row(None)])) == ("partial", None)
+    board.deliver(feed, board.rows(1, 9))
+    assert outcome(board.deliver(feed, [*board.rows(1, 9), board.row(None)])) == ("partial", None)
 
 
 def test_a_ragged_row_names_a_job_only_if_the_feed_owns_that_job(board: Board) -> None:
     feed = board.feed()
     table = as_csv(board.rows(1, 20)).splitlines(keepends=True)
-    assert outcome(board.drop(feed, "".join(table).encode())) == ("succeeded", None)
+    assert outcome(board.deliver(feed, "".join(table).encode())) == ("succeeded", None)
     # the row of r20 has too many cells: it names its job, which stays
     own = [*table[:-2], table[-1].rstrip("\n") + ",more,than,columns\n"]
-    run = board.drop(feed, "".join(own).encode())
+    run = board.deliver(feed, "".join(own).encode())
     assert (outcome(run), board.active()) == (("partial", None), references(1, 18) | {"r20"})
     # a ragged row whose first cell is not the id of a job: it may be the row of any job
     unknown = [*table[:-3], "Cook at large" + table[-1][3:].rstrip("\n") + ",more\n"]
-    run = board.drop(feed, "".join(unknown).encode())
+    run = board.deliver(feed, "".join(unknown).encode())
     assert outcome(run) == ("held", "archive")
     assert "1 row has no readable referenceId" in reason_of(run)
     assert board.active() == references(1, 18) | {"r20"}
@@ -164,9 +164,9 @@ def test_a_ragged_row_with_the_id_of_a_job_of_the_api_does_not_name_a_job(board:
     feed = board.feed()
     board.put(board.row("theirs", status="active"))
     table = as_csv(board.rows(1, 20)).splitlines(keepends=True)
-    board.drop(feed, "".join(table).encode())
+    board.deliver(feed, "".join(table).encode())
     ragged = [*table[:-1], "theirs" + table[-1][3:].rstrip("\n") + ",more\n"]
-    run = board.drop(feed, "".join(ragged).encode())
+    run = board.deliver(feed, "".join(ragged).encode())
     assert outcome(run) == ("held", "archive")
     assert reason_of(run) == "1 row has no readable referenceId; 1 of 20 active jobs would be archived (5 %)"
 
@@ -175,29 +175,29 @@ def test_a_ragged_row_with_the_id_of_a_job_of_the_api_does_not_name_a_job(board:
 
 
 def test_the_first_run_that_would_archive_after_changed_settings_is_held(board: Board) -> None:
-    board.drop(board.feed(), board.rows(1, 20))
+    board.deliver(board.feed(), board.rows(1, 20))
     commented = board.feed("# a comment is not a setting")
-    assert outcome(board.drop(commented, board.rows(1, 19))) == ("succeeded", None)
+    assert outcome(board.deliver(commented, board.rows(1, 19))) == ("succeeded", None)
     changed = board.feed("grace = 1")
-    assert outcome(board.drop(changed, board.rows(1, 19, confidential=True))) == ("succeeded", None)
-    run = board.drop(changed, board.rows(1, 18))
+    assert outcome(board.deliver(changed, board.rows(1, 19, confidential=True))) == ("succeeded", None)
+    run = board.deliver(changed, board.rows(1, 18))
     assert outcome(run) == ("held", "archive")
     assert reason_of(run) == "the feed's settings have changed; 1 of 19 active jobs would be archived (5.3 %)"
     assert board.active() == references(1, 19)
     board.importer.approve(run.id, changed)
     assert board.active() == references(1, 18)
-    assert outcome(board.drop(changed, board.rows(1, 17))) == ("succeeded", None)
+    assert outcome(board.deliver(changed, board.rows(1, 17))) == ("succeeded", None)
 
 
 def test_changed_settings_hold_each_run_that_would_archive_until_one_is_approved(board: Board) -> None:
-    board.drop(board.feed(), board.rows(1, 20))
+    board.deliver(board.feed(), board.rows(1, 20))
     changed = board.feed("grace = 1")
-    first = board.drop(changed, board.rows(1, 19))
+    first = board.deliver(changed, board.rows(1, 19))
     board.importer.reject(first.id)
-    second = board.drop(changed, board.rows(1, 18))
+    second = board.deliver(changed, board.rows(1, 18))
     assert (outcome(first), outcome(second)) == (("held", "archive"), ("held", "archive"))
     back = board.feed()
-    assert outcome(board.drop(back, board.rows(1, 18, confidential=True))) == ("succeeded", None)
+    assert outcome(board.deliver(back, board.rows(1, 18, confidential=True))) == ("succeeded", None)
 
 
 # -- share and count of what would be archived ---------------------------------------------------------------
@@ -220,8 +220,8 @@ def test_a_run_that_would_archive_more_than_a_quarter_and_at_least_five_or_all_i
     board: Board, before: int, after: int, held: bool
 ) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, before))
-    run = board.drop(feed, [*board.rows(1, after, confidential=True), board.row("new")])
+    board.deliver(feed, board.rows(1, before))
+    run = board.deliver(feed, [*board.rows(1, after, confidential=True), board.row("new")])
     assert outcome(run) == (("held", "archive") if held else ("succeeded", None))
     assert board.active() == references(1, before if held else after) | {"new"}
     assert run.counts.missing == before - after
@@ -236,11 +236,11 @@ def test_a_run_that_would_archive_more_than_a_quarter_and_at_least_five_or_all_i
 def test_ten_runs_at_nineteen_percent_do_not_empty_a_board(board: Board) -> None:
     feed, left = board.feed(), 100
     states: list[tuple[str, str | None]] = []
-    board.drop(feed, board.rows(1, left))
+    board.deliver(feed, board.rows(1, left))
     while len(states) < 10:
         board.clock.forward(hours=1)
         left -= left * 19 // 100
-        states.append(outcome(board.drop(feed, board.rows(1, left))))
+        states.append(outcome(board.deliver(feed, board.rows(1, left))))
     assert states[0] == ("succeeded", None)
     assert set(states[1:]) == {("held", "archive")}
     assert len(board.active()) == 81
@@ -249,10 +249,10 @@ def test_ten_runs_at_nineteen_percent_do_not_empty_a_board(board: Board) -> None
 @pytest.mark.parametrize(("seconds", "held"), [(0, True), (1, False)])
 def test_archived_jobs_count_for_twenty_four_hours(board: Board, seconds: int, held: bool) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 20))
-    assert outcome(board.drop(feed, board.rows(1, 15))) == ("succeeded", None)
+    board.deliver(feed, board.rows(1, 20))
+    assert outcome(board.deliver(feed, board.rows(1, 15))) == ("succeeded", None)
     board.clock.forward(hours=24, seconds=seconds)
-    run = board.drop(feed, board.rows(1, 14))
+    run = board.deliver(feed, board.rows(1, 14))
     assert outcome(run) == (("held", "archive") if held else ("succeeded", None))
     if held:
         expected = "6 of 20 active jobs would be archived, with the 5 archived in the last 24 hours"
@@ -261,23 +261,23 @@ def test_archived_jobs_count_for_twenty_four_hours(board: Board, seconds: int, h
 
 def test_jobs_that_are_active_again_or_archived_with_approval_do_not_count(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 20))
-    board.drop(feed, board.rows(1, 15))
-    board.drop(feed, board.rows(1, 20, confidential=True))  # all five are active again
-    assert outcome(board.drop(feed, board.rows(6, 20))) == ("succeeded", None)  # 5 of 20
+    board.deliver(feed, board.rows(1, 20))
+    board.deliver(feed, board.rows(1, 15))
+    board.deliver(feed, board.rows(1, 20, confidential=True))  # all five are active again
+    assert outcome(board.deliver(feed, board.rows(6, 20))) == ("succeeded", None)  # 5 of 20
     board.clock.forward(days=2)
-    board.drop(feed, board.rows(1, 20, autoRefresh=True))
-    held = board.drop(feed, board.rows(1, 10))
+    board.deliver(feed, board.rows(1, 20, autoRefresh=True))
+    held = board.deliver(feed, board.rows(1, 10))
     assert outcome(held) == ("held", "archive")
     board.importer.approve(held.id, feed)
-    assert outcome(board.drop(feed, board.rows(1, 8))) == ("succeeded", None)  # 2 of 10
+    assert outcome(board.deliver(feed, board.rows(1, 8))) == ("succeeded", None)  # 2 of 10
 
 
 def test_jobs_that_the_dates_of_their_rows_archive_count_and_wait_too(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 20))
+    board.deliver(feed, board.rows(1, 20))
     past = board.rows(1, 3, closeDate="2026-11-15", title="Late")
-    run = board.drop(feed, [*past, *board.rows(4, 17, confidential=True)])
+    run = board.deliver(feed, [*past, *board.rows(4, 17, confidential=True)])
     assert outcome(run) == ("held", "archive")
     assert "6 of 20 active jobs would be archived" in reason_of(run)
     assert (board.active(), board.job("r1").title) == (references(1, 20), "Cook r1")
@@ -289,8 +289,8 @@ def test_jobs_that_the_dates_of_their_rows_archive_count_and_wait_too(board: Boa
 
 def test_jobs_that_the_status_of_their_rows_archives_count_too(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 10))
-    run = board.drop(feed, [*board.rows(1, 5, status="archived"), *board.rows(6, 10)])
+    board.deliver(feed, board.rows(1, 10))
+    run = board.deliver(feed, [*board.rows(1, 5, status="archived"), *board.rows(6, 10)])
     assert outcome(run) == ("held", "archive")
     assert board.active() == references(1, 10)
     board.importer.approve(run.id, feed)
@@ -299,39 +299,39 @@ def test_jobs_that_the_status_of_their_rows_archives_count_too(board: Board) -> 
 
 def test_a_feed_may_set_its_own_limits(board: Board) -> None:
     feed = board.feed("max_archive = { percent = 50, jobs = 2 }")
-    board.drop(feed, board.rows(1, 4))
-    assert outcome(board.drop(feed, board.rows(1, 2))) == ("succeeded", None)
+    board.deliver(feed, board.rows(1, 4))
+    assert outcome(board.deliver(feed, board.rows(1, 2))) == ("succeeded", None)
     board.clock.forward(days=2)
-    board.drop(feed, board.rows(1, 4, confidential=True))
-    run = board.drop(feed, board.rows(1, 1))
+    board.deliver(feed, board.rows(1, 4, confidential=True))
+    run = board.deliver(feed, board.rows(1, 1))
     assert outcome(run) == ("held", "archive")
     assert "3 of 4 active jobs would be archived (75 %, the limit is 50 % and at least 2)" in reason_of(run)
 
 
 def test_jobs_that_grace_spares_do_not_count(board: Board) -> None:
     feed = board.feed("grace = 2")
-    board.drop(feed, board.rows(1, 10))
-    first = board.drop(feed, board.rows(1, 2))
+    board.deliver(feed, board.rows(1, 10))
+    first = board.deliver(feed, board.rows(1, 2))
     assert (outcome(first), first.counts.missing, first.counts.archived) == (("succeeded", None), 8, 0)
-    assert outcome(board.drop(feed, board.rows(1, 2, confidential=True))) == ("held", "archive")
+    assert outcome(board.deliver(feed, board.rows(1, 2, confidential=True))) == ("held", "archive")
     assert board.active() == references(1, 10)
 
 
 def test_a_file_that_is_not_applied_does_not_end_the_grace_of_a_job(board: Board) -> None:
     feed = board.feed("grace = 2")
-    board.drop(feed, [*board.rows(1, 12), board.row("c")])
-    board.drop(feed, board.rows(1, 12))
-    assert outcome(board.drop(feed, [*board.rows(1, 12, title="Chef"), board.row("c")])) == ("held", "all")
-    board.drop(feed, board.rows(1, 12, confidential=True))
+    board.deliver(feed, [*board.rows(1, 12), board.row("c")])
+    board.deliver(feed, board.rows(1, 12))
+    assert outcome(board.deliver(feed, [*board.rows(1, 12, title="Chef"), board.row("c")])) == ("held", "all")
+    board.deliver(feed, board.rows(1, 12, confidential=True))
     assert board.active() == references(1, 12)
 
 
 def test_a_rejected_row_ends_the_grace_of_its_job_although_the_run_is_held(board: Board) -> None:
     feed = board.feed("grace = 2")
-    board.drop(feed, [*board.rows(1, 12), board.row("c")])
-    board.drop(feed, board.rows(1, 4))
-    assert outcome(board.drop(feed, [*board.rows(1, 4), board.row("c", title="")])) == ("held", "archive")
-    assert outcome(board.drop(feed, board.rows(1, 12, confidential=True))) == ("succeeded", None)
+    board.deliver(feed, [*board.rows(1, 12), board.row("c")])
+    board.deliver(feed, board.rows(1, 4))
+    assert outcome(board.deliver(feed, [*board.rows(1, 4), board.row("c", title="")])) == ("held", "archive")
+    assert outcome(board.deliver(feed, board.rows(1, 12, confidential=True))) == ("succeeded", None)
     assert board.active() == references(1, 12) | {"c"}
 
 
@@ -342,15 +342,15 @@ def test_a_rejected_row_ends_the_grace_of_its_job_although_the_run_is_held(board
 def test_a_file_without_records_is_held_and_may_be_approved(board: Board, content: Any) -> None:
     feed = board.feed('[read]\nrecords = "jobs"' if isinstance(content, dict) else "")
     first = board.rows(1, 8)
-    board.drop(feed, {"jobs": first} if isinstance(content, dict) else first)
-    run = board.drop(feed, content)
+    board.deliver(feed, {"jobs": first} if isinstance(content, dict) else first)
+    run = board.deliver(feed, content)
     assert outcome(run) == ("held", "archive")
     assert reason_of(run).startswith("the file has no records; 8 of 8 active jobs would be archived (100 %)")
     assert board.active() == references(1, 8)
     assert board.importer.approve(run.id, feed).state == "succeeded"
     assert board.active() == set()
     # no job is left that could be archived
-    assert outcome(board.drop(feed, content))[0] in ("succeeded", "unchanged")
+    assert outcome(board.deliver(feed, content))[0] in ("succeeded", "unchanged")
 
 
 # -- rejected rows -------------------------------------------------------------------------------------------
@@ -364,8 +364,8 @@ def test_more_than_a_tenth_and_at_least_five_rejected_rows_hold_everything(
     board: Board, good: int, bad: int, held: bool
 ) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("old")])
-    run = board.drop(
+    board.deliver(feed, [board.row("old")])
+    run = board.deliver(
         feed, [*board.rows(1, good), *board.rows(101, 100 + bad, title=""), board.row("old", title="New")]
     )
     read = good + bad + 1
@@ -381,8 +381,8 @@ def test_more_than_a_tenth_and_at_least_five_rejected_rows_hold_everything(
 
 def test_rows_that_the_store_refuses_count_as_rejected(board: Board) -> None:
     north, south = board.feed(name="north"), board.feed(name="south")
-    board.drop(north, board.rows(1, 6))
-    run = board.drop(south, [*board.rows(1, 6), board.row("s")])
+    board.deliver(north, board.rows(1, 6))
+    run = board.deliver(south, [*board.rows(1, 6), board.row("s")])
     assert outcome(run) == ("held", "all")
     assert "6 of 7 rows were rejected" in reason_of(run)
     assert "s" not in board.active()
@@ -411,8 +411,8 @@ def test_a_file_that_gives_the_jobs_other_ids_holds_everything(
     board: Board, kept: int, renamed: int, holds: str
 ) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 12))
-    run = board.drop(feed, rekeyed_rows(board, kept, renamed, 3))
+    board.deliver(feed, board.rows(1, 12))
+    run = board.deliver(feed, rekeyed_rows(board, kept, renamed, 3))
     assert outcome(run) == ("held", holds)
     assert board.active() >= references(1, 12)
     assert ("new again under another referenceId" in reason_of(run)) == (holds == "all")
@@ -424,17 +424,17 @@ def test_a_file_that_gives_the_jobs_other_ids_holds_everything(
 
 def test_titles_are_compared_without_case_and_accents(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 8, title="Préposé à l'entretien"))
-    run = board.drop(feed, [board.row(f"x{n}", title="PREPOSE A L'ENTRETIEN") for n in range(1, 9)])
+    board.deliver(feed, board.rows(1, 8, title="Préposé à l'entretien"))
+    run = board.deliver(feed, [board.row(f"x{n}", title="PREPOSE A L'ENTRETIEN") for n in range(1, 9)])
     assert outcome(run) == ("held", "all")
     assert "8 of these are new again" in reason_of(run)
 
 
 def test_the_same_title_in_another_place_is_another_job(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 8))
+    board.deliver(feed, board.rows(1, 8))
     there = [{"description": "Calgary, AB"}]
-    run = board.drop(feed, [board.row(f"x{n}", title=f"Cook r{n}", locations=there) for n in range(1, 9)])
+    run = board.deliver(feed, [board.row(f"x{n}", title=f"Cook r{n}", locations=there) for n in range(1, 9)])
     assert outcome(run) == ("held", "archive")
 
 
@@ -446,10 +446,10 @@ def test_shifted_columns_and_shortened_texts_hold_everything(
     board: Board, accident: str, number: int, changed: int, held: bool
 ) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, number, description=LONG_TEXT))
+    board.deliver(feed, board.rows(1, number, description=LONG_TEXT))
     change = {"title": "Montréal, QC"} if accident == "retitled" else {"description": "<p>We look for</p>"}
     broken = board.rows(1, changed, **{"description": LONG_TEXT} | change)
-    run = board.drop(feed, [*broken, *board.rows(changed + 1, number, description=LONG_TEXT)])
+    run = board.deliver(feed, [*broken, *board.rows(changed + 1, number, description=LONG_TEXT)])
     assert outcome(run) == (("held", "all") if held else ("succeeded", None))
     assert (board.job("r1").title == "Cook r1" and board.job("r1").description == LONG_TEXT) == held
     if held:
@@ -461,27 +461,27 @@ def test_shifted_columns_and_shortened_texts_hold_everything(
 
 def test_a_description_that_keeps_half_of_its_text_is_not_shortened(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 8, description="<p>" + "x" * 100 + "</p>"))
+    board.deliver(feed, board.rows(1, 8, description="<p>" + "x" * 100 + "</p>"))
     half = board.rows(1, 8, description="<p>" + "x" * 50 + "</p>")
-    assert outcome(board.drop(feed, half)) == ("succeeded", None)
+    assert outcome(board.deliver(feed, half)) == ("succeeded", None)
     # markup does not count as text
     less = board.rows(1, 8, description="<div><p><b>" + "x" * 24 + "</b></p></div>")
-    assert outcome(board.drop(feed, less)) == ("held", "all")
+    assert outcome(board.deliver(feed, less)) == ("held", "all")
 
 
 def test_only_titles_of_active_jobs_count(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 10))
+    board.deliver(feed, board.rows(1, 10))
     for n in range(1, 6):
         board.put({"referenceId": f"r{n}", "status": "archived"})
-    run = board.drop(feed, board.rows(1, 10, title="Chef"))
+    run = board.deliver(feed, board.rows(1, 10, title="Chef"))
     assert "5 of 5 active jobs would get another title" in reason_of(run)
 
 
 @pytest.mark.parametrize("key", ["max_retitled", "max_shrunk", "max_rekeyed"])
 def test_a_feed_may_set_the_limit_of_each_accident(board: Board, key: str) -> None:
     feed = board.feed(f"{key} = 100\nmax_archive = {{ percent = 100, jobs = 100 }}")
-    board.drop(feed, board.rows(1, 12, description=LONG_TEXT))
+    board.deliver(feed, board.rows(1, 12, description=LONG_TEXT))
     match key:
         case "max_retitled":
             second = board.rows(1, 12, description=LONG_TEXT, title="Chef")
@@ -489,48 +489,48 @@ def test_a_feed_may_set_the_limit_of_each_accident(board: Board, key: str) -> No
             second = board.rows(1, 12, description="<p>x</p>")
         case _:
             second = rekeyed_rows(board, 1, 11, 0)
-    assert outcome(board.drop(feed, second)) == ("succeeded", None)
+    assert outcome(board.deliver(feed, second)) == ("succeeded", None)
 
 
 def test_the_bytes_of_an_older_applied_file_hold_everything(board: Board) -> None:
     feed = board.feed()
     first, second = (board.rows(1, 9, confidential=flag) for flag in (False, True))
-    board.drop(feed, first)
-    board.drop(feed, second)
-    assert board.drop(feed, second).state == "unchanged"  # the newest file again is not a step back
-    run = board.drop(feed, first)
+    board.deliver(feed, first)
+    board.deliver(feed, second)
+    assert board.deliver(feed, second).state == "unchanged"  # the newest file again is not a step back
+    run = board.deliver(feed, first)
     assert outcome(run) == ("held", "all")
     assert "a step back in time" in reason_of(run)
     assert board.job("r1").confidential
     board.importer.approve(run.id, feed)
     assert not board.job("r1").confidential
-    assert board.drop(feed, first).state == "unchanged"
-    assert outcome(board.drop(feed, second)) == ("held", "all")  # now the second file is the older one
+    assert board.deliver(feed, first).state == "unchanged"
+    assert outcome(board.deliver(feed, second)) == ("held", "all")  # now the second file is the older one
 
 
 def test_the_bytes_of_an_older_file_that_was_not_applied_are_not_a_step_back(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 9))
+    board.deliver(feed, board.rows(1, 9))
     held = board.rows(1, 9, title="")
-    assert outcome(board.drop(feed, held)) == ("held", "all")
-    board.drop(feed, board.rows(1, 9, confidential=True))
-    run = board.drop(feed, held)
+    assert outcome(board.deliver(feed, held)) == ("held", "all")
+    board.deliver(feed, board.rows(1, 9, confidential=True))
+    run = board.deliver(feed, held)
     assert outcome(run) == ("held", "all")
     assert "step back" not in reason_of(run)
 
 
 def test_a_held_run_does_not_hold_another_feed(board: Board) -> None:
     north, south = board.feed(name="north"), board.feed(name="south")
-    board.drop(north, board.rows(1, 9))
-    assert outcome(board.drop(north, [])) == ("held", "archive")
-    assert outcome(board.drop(south, [board.row("s")])) == ("succeeded", None)
+    board.deliver(north, board.rows(1, 9))
+    assert outcome(board.deliver(north, [])) == ("held", "archive")
+    assert outcome(board.deliver(south, [board.row("s")])) == ("succeeded", None)
     assert "s" in board.active()
 
 
 def test_a_hold_on_everything_gives_all_its_reasons_and_no_reason_of_the_archiving(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, board.rows(1, 20, description=LONG_TEXT))
-    run = board.drop(
+    board.deliver(feed, board.rows(1, 20, description=LONG_TEXT))
+    run = board.deliver(
         feed, [*board.rows(1, 9, title="Chef", description="<p>x</p>"), *board.rows(30, 40, title="")]
     )
     assert outcome(run) == ("held", "all")

@@ -16,14 +16,14 @@ import structlog
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
 from syncd.errors import FeedError, StoreBusy
-from syncd.store import Tx, employers, feed_jobs, feeds, jobs, runs, upsert
+from syncd.store import Tx, employers, feed_jobs, jobs, runs, upsert
 from syncd.sync.calendar import Refresher
 from syncd.sync.run import Progress, RejectsWriter, Stopped, known_records
 from tests.clock import Clock
 from tests.sync.board import Board, not_none, on_phase
 
 DAY = timedelta(days=1)
-OwnedRows = Sequence[tuple[feeds.Written, bool]]
+OwnedRows = Sequence[tuple[feed_jobs.Written, bool]]
 
 
 def nonzero_counts(run: Run) -> dict[str, int]:
@@ -46,8 +46,8 @@ def before_the_write(act: Callable[[], object]) -> Progress:
 
 def test_rows_become_active_jobs_and_missing_jobs_are_archived(board: Board) -> None:
     feed = board.feed()
-    first = board.drop(feed, [board.row("a"), board.row("b")])
-    second = board.drop(feed, [board.row("b", title="Chef"), board.row("c")])
+    first = board.deliver(feed, [board.row("a"), board.row("b")])
+    second = board.deliver(feed, [board.row("b", title="Chef"), board.row("c")])
     assert (first.state, nonzero_counts(first)) == ("succeeded", {"read": 2, "created": 2})
     assert (second.state, nonzero_counts(second)) == (
         "succeeded",
@@ -59,17 +59,17 @@ def test_rows_become_active_jobs_and_missing_jobs_are_archived(board: Board) -> 
 
 def test_a_missing_job_that_a_later_file_names_is_active_again(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
-    board.drop(feed, [board.row("b")])
-    run = board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("b")])
+    run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
     assert nonzero_counts(run) == {"read": 3, "created": 1, "reactivated": 1, "unchanged": 1}
     assert board.statuses()["a"] == "active"
 
 
 def test_a_file_with_the_bytes_of_the_last_run_is_not_read(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a")])
-    run = board.drop(feed, [board.row("a")])
+    board.deliver(feed, [board.row("a")])
+    run = board.deliver(feed, [board.row("a")])
     assert (run.state, nonzero_counts(run), set(run.phases)) == ("unchanged", {}, {"hash"})
 
 
@@ -80,10 +80,10 @@ def test_a_file_with_the_bytes_of_the_last_run_is_read_if_that_could_change_a_jo
     rows = [board.row("a"), board.row("b", closeDate="2026-11-20")]
     feed = board.feed("grace = 2" if since == "grace" else "")
     if since == "grace":
-        board.drop(feed, [*rows, board.row("c")])
+        board.deliver(feed, [*rows, board.row("c")])
     if since == "partial":
         rows.append(board.row("c", title=""))
-    board.drop(feed, rows)
+    board.deliver(feed, rows)
     match since:
         case "edit":
             board.put({"referenceId": "a", "title": "Edited"})
@@ -95,7 +95,7 @@ def test_a_file_with_the_bytes_of_the_last_run_is_read_if_that_could_change_a_jo
             feed = board.feed("expired = 'ignore'")
         case "new":
             board.put(board.row("new"))  # a job of the API does not concern the feed
-    run = board.drop(feed, rows)
+    run = board.deliver(feed, rows)
     if since in ("new", "partial"):
         assert run.state == ("unchanged" if since == "new" else "partial")
     assert run.counts.read == (0 if since == "new" else len(rows))
@@ -104,61 +104,61 @@ def test_a_file_with_the_bytes_of_the_last_run_is_read_if_that_could_change_a_jo
 def test_an_auto_refresh_is_not_a_touch(board: Board) -> None:
     feed = board.feed()
     rows = [board.row("a", autoRefresh=True)]
-    board.drop(feed, rows)
+    board.deliver(feed, rows)
     board.clock.forward(days=8)
     assert Refresher(board.store).tick().refreshed == 1
-    assert board.drop(feed, rows).state == "unchanged"
+    assert board.deliver(feed, rows).state == "unchanged"
 
 
 def test_a_known_record_is_neither_mapped_nor_written(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
     before = board.job("a")
-    run = board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
     assert nonzero_counts(run) == {"read": 3, "created": 1, "unchanged": 2}
     assert board.job("a") == before
 
 
 def test_the_feed_overwrites_an_edit_through_the_api(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
     board.put({"referenceId": "a", "title": "Edited"})
-    run = board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
     assert nonzero_counts(run) == {"read": 3, "created": 1, "updated": 1, "unchanged": 1}
     assert board.job("a").title == "Cook a"
 
 
 def test_keep_leaves_an_edit_until_the_feed_sends_another_value(board: Board) -> None:
     feed = board.feed('on_api_edit = "keep"')
-    board.drop(feed, [board.row("a")])
+    board.deliver(feed, [board.row("a")])
     board.put({"referenceId": "a", "title": "Edited", "confidential": True})
-    board.drop(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
     assert board.job("a").title == "Edited"
-    board.drop(feed, [board.row("a", title="Baker"), board.row("b")])
+    board.deliver(feed, [board.row("a", title="Baker"), board.row("b")])
     assert (board.job("a").title, board.job("a").confidential) == ("Baker", True)
 
 
 def test_keep_applies_to_edits_from_before_it_was_configured(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
     board.put({"referenceId": "a", "title": "Edited"})
     feed = board.feed('on_api_edit = "keep"')
-    board.drop(feed, [board.row("a", confidential=True), board.row("b", title="Baker")])
+    board.deliver(feed, [board.row("a", confidential=True), board.row("b", title="Baker")])
     assert (board.job("a").title, board.job("a").confidential) == ("Edited", True)
     assert board.job("b").title == "Baker"
-    board.drop(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
     assert board.job("a").title == "Edited"
-    board.drop(feed, [board.row("a", title="Chef"), board.row("b")])
+    board.deliver(feed, [board.row("a", title="Chef"), board.row("b")])
     assert board.job("a").title == "Chef"
 
 
 def test_a_job_that_a_person_archived_stays_archived(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
     board.put({"referenceId": "a", "status": "archived"})
-    run = board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
     assert nonzero_counts(run) == {"read": 3, "created": 1, "suppressed": 1, "unchanged": 1}
-    run = board.drop(feed, [board.row("a", title="Chef"), board.row("b")])
+    run = board.deliver(feed, [board.row("a", title="Chef"), board.row("b")])
     assert run.counts.suppressed == 1
     assert (board.job("a").title, board.job("a").status) == ("Chef", "archived")
 
@@ -171,7 +171,7 @@ def test_a_rejected_row_has_its_record_line_reference_and_every_problem(board: B
     text = json.dumps(
         [board.row("a"), board.row("b", title="", locations=[]), board.row("c", closeDate="x")], indent=0
     )
-    run = board.drop(feed, text.encode())
+    run = board.deliver(feed, text.encode())
     assert (run.state, nonzero_counts(run)) == ("partial", {"read": 3, "created": 1, "rejected": 2})
     assert problems(board, run) == [
         (2, "b", ["/title required", "/locations too_few"]),
@@ -185,8 +185,8 @@ def test_a_row_that_lacks_what_a_new_job_needs_is_rejected_but_updates_a_job_tha
     board: Board,
 ) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a")])
-    run = board.drop(feed, [{"referenceId": "a", "title": "Chef"}, {"referenceId": "b", "title": "Chef"}])
+    board.deliver(feed, [board.row("a")])
+    run = board.deliver(feed, [{"referenceId": "a", "title": "Chef"}, {"referenceId": "b", "title": "Chef"}])
     assert nonzero_counts(run) == {"read": 2, "updated": 1, "rejected": 1}
     assert problems(board, run)[0][:2] == (2, "b")
     assert "/locations required" in problems(board, run)[0][2]
@@ -194,24 +194,26 @@ def test_a_row_that_lacks_what_a_new_job_needs_is_rejected_but_updates_a_job_tha
 
 def test_the_job_of_a_rejected_row_stays_as_it_was(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
-    run = board.drop(feed, [board.row("a", description="<h1>no</h1>"), board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
+    run = board.deliver(feed, [board.row("a", description="<h1>no</h1>"), board.row("b")])
     assert nonzero_counts(run) == {"read": 2, "unchanged": 1, "rejected": 1}
     assert board.statuses() == {"a": "active", "b": "active"}
 
 
 def test_a_row_with_an_illegal_change_of_status_is_rejected(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a")])
-    run = board.drop(feed, [board.row("a", status="draft"), board.row("b")])
+    board.deliver(feed, [board.row("a")])
+    run = board.deliver(feed, [board.row("a", status="draft"), board.row("b")])
     assert problems(board, run) == [(1, "a", ["/status illegal_transition"])]
 
 
 def test_a_row_with_the_id_of_another_job_is_rejected(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
     a, b = board.job("a").id, board.job("b").id
-    run = board.drop(feed, [board.row("a", id=a, title="Chef"), board.row("b", id=a), board.row("c", id=b)])
+    run = board.deliver(
+        feed, [board.row("a", id=a, title="Chef"), board.row("b", id=a), board.row("c", id=b)]
+    )
     assert problems(board, run) == [
         (2, "b", ["/id read_only_mismatch"]),
         (3, "c", ["/id read_only_mismatch"]),
@@ -222,7 +224,7 @@ def test_a_row_with_the_id_of_another_job_is_rejected(board: Board) -> None:
 def test_the_file_of_rejected_records_has_those_that_the_store_refused(board: Board, tmp_path: Path) -> None:
     feed = board.feed()
     writer = RejectsWriter(tmp_path / "out")
-    board.drop(
+    board.deliver(
         feed,
         [board.row("a"), {"referenceId": "b", "title": "late"}, board.row("c", title="")],
         rejects=writer,
@@ -243,7 +245,7 @@ def test_the_last_valid_row_of_a_reference_wins_and_a_warning_names_both_records
         board.row("a", title="Two"),
         board.row("a", title=""),
     ]
-    run = board.drop(feed, rows)
+    run = board.deliver(feed, rows)
     assert board.job("a").title == "Two"
     assert nonzero_counts(run) == {"read": 4, "created": 2, "updated": 1, "rejected": 1, "warnings": 2}
     assert [(w.code, w.record, w.reference_id) for w in board.warnings(run)] == [
@@ -255,10 +257,10 @@ def test_the_last_valid_row_of_a_reference_wins_and_a_warning_names_both_records
 
 def test_identical_records_get_one_warning(board: Board) -> None:
     feed = board.feed()
-    run = board.drop(feed, [board.row("a")] * 3)
+    run = board.deliver(feed, [board.row("a")] * 3)
     assert nonzero_counts(run) == {"read": 3, "created": 1, "unchanged": 2, "warnings": 2}
     assert [(w.code, w.record) for w in board.warnings(run)] == [("identical_copies", None)]
-    run = board.drop(feed, [board.row("a")] * 3 + [board.row("b")])
+    run = board.deliver(feed, [board.row("a")] * 3 + [board.row("b")])
     assert nonzero_counts(run) == {"read": 4, "created": 1, "unchanged": 3, "warnings": 2}
 
 
@@ -270,30 +272,30 @@ def test_known_records_are_found_in_any_order(
     monkeypatch.setattr(known_records, "_PAGE", page)
     feed, other = board.feed(), board.feed(name="other")
     rows = [board.row(f"r{n}") for n in range(40)]
-    board.drop(feed, rows[:20])
-    board.drop(other, [board.row(f"o{n}") for n in range(30)])
-    board.drop(feed, rows)
+    board.deliver(feed, rows[:20])
+    board.deliver(other, [board.row(f"o{n}") for n in range(30)])
+    board.deliver(feed, rows)
     board.put({"referenceId": "r7", "title": "Edited"})
     if order == "reversed":
         rows.reverse()
     elif order == "shuffled":
         Random(5).shuffle(rows)
-    run = board.drop(feed, [*rows[:11], board.row("new"), *rows[11:30], rows[3], *rows[30:]])
+    run = board.deliver(feed, [*rows[:11], board.row("new"), *rows[11:30], rows[3], *rows[30:]])
     assert nonzero_counts(run) == {"read": 42, "created": 1, "updated": 1, "unchanged": 40, "warnings": 1}
     assert board.job("r7").title == "Cook r7"
 
 
 def test_a_known_record_behind_another_row_of_its_reference_is_applied_again(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
-    run = board.drop(feed, [board.row("a", title="Other"), board.row("b"), board.row("a")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
+    run = board.deliver(feed, [board.row("a", title="Other"), board.row("b"), board.row("a")])
     assert board.job("a").title == "Cook a"
     assert nonzero_counts(run) == {"read": 3, "updated": 2, "unchanged": 1, "warnings": 1}
 
 
 def test_the_last_of_many_rows_of_each_reference_wins(board: Board) -> None:
     feed = board.feed()
-    run = board.drop(feed, [board.row(f"r{n % 40}", title=f"Title {n}") for n in range(1200)])
+    run = board.deliver(feed, [board.row(f"r{n % 40}", title=f"Title {n}") for n in range(1200)])
     assert (run.counts.created, run.counts.updated, len(board.jobs())) == (40, 1160, 40)
     assert board.job("r7").title == "Title 1167"
 
@@ -304,9 +306,9 @@ def test_the_last_of_many_rows_of_each_reference_wins(board: Board) -> None:
 def test_a_feed_archives_only_what_it_owns(board: Board) -> None:
     north, south = board.feed(name="north"), board.feed(name="south")
     board.put(board.row("api", status="active"))
-    board.drop(north, [board.row("n1"), board.row("n2")])
-    board.drop(south, [board.row("s1"), board.row("s2")])
-    run = board.drop(north, [board.row("n1")])
+    board.deliver(north, [board.row("n1"), board.row("n2")])
+    board.deliver(south, [board.row("s1"), board.row("s2")])
+    run = board.deliver(north, [board.row("n1")])
     assert run.counts.archived == 1
     assert board.statuses() == {
         "api": "active",
@@ -320,7 +322,7 @@ def test_a_feed_archives_only_what_it_owns(board: Board) -> None:
 def test_a_feed_that_owns_the_jobs_of_its_employer_archives_jobs_of_the_api(board: Board) -> None:
     feed = board.feed('owns = "employer"')
     board.put(board.row("api", status="active"))
-    run = board.drop(feed, [board.row("a")])
+    run = board.deliver(feed, [board.row("a")])
     assert run.state == "held"  # it would archive all jobs that were active
     board.importer.approve(run.id, feed)
     assert board.statuses() == {"api": "archived", "a": "active"}
@@ -329,62 +331,62 @@ def test_a_feed_that_owns_the_jobs_of_its_employer_archives_jobs_of_the_api(boar
 def test_a_feed_that_owns_the_jobs_of_its_employer_reads_the_same_bytes_again(board: Board) -> None:
     feed = board.feed('owns = "employer"')
     rows = [board.row(f"r{n}") for n in range(8)]
-    board.drop(feed, rows)
+    board.deliver(feed, rows)
     board.put(board.row("api", status="active"))
-    assert board.drop(feed, rows).counts.archived == 1
+    assert board.deliver(feed, rows).counts.archived == 1
     assert board.statuses()["api"] == "archived"
 
 
 def test_a_row_for_a_job_of_another_feed_is_rejected_unless_the_feed_may_take_over(board: Board) -> None:
     north, south = board.feed(name="north"), board.feed(name="south")
-    board.drop(north, [board.row("a"), board.row("b")])
-    run = board.drop(south, [board.row("a", title="Taken"), board.row("c")])
+    board.deliver(north, [board.row("a"), board.row("b")])
+    run = board.deliver(south, [board.row("a", title="Taken"), board.row("c")])
     assert problems(board, run) == [(1, "a", ["/referenceId owned_by_other_feed"])]
     taker = board.feed("take_over = true", name="south")
-    board.drop(taker, [board.row("a", title="Taken"), board.row("c"), board.row("d")])
+    board.deliver(taker, [board.row("a", title="Taken"), board.row("c"), board.row("d")])
     assert board.job("a").title == "Taken"
-    board.drop(north, [board.row("b")])
+    board.deliver(north, [board.row("b")])
     assert board.statuses()["a"] == "active"  # north does not own it any more
 
 
 def test_a_row_that_changes_nothing_still_takes_over_a_job_of_the_api(board: Board) -> None:
     feed = board.feed()
     board.put(board.row("a", status="active"))
-    run = board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    run = board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
     assert nonzero_counts(run) == {"read": 3, "created": 2, "unchanged": 1}
-    board.drop(feed, [board.row("b"), board.row("c")])
+    board.deliver(feed, [board.row("b"), board.row("c")])
     assert board.statuses()["a"] == "archived"
 
 
 def test_a_feed_does_not_own_a_job_that_it_archived_as_missing(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
-    board.drop(feed, [board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("b")])
     board.put({"referenceId": "a", "status": "active"})
-    board.drop(feed, [board.row("b"), board.row("c")])
+    board.deliver(feed, [board.row("b"), board.row("c")])
     assert board.statuses()["a"] == "active"
 
 
 def test_a_delta_feed_archives_nothing(board: Board) -> None:
     feed = board.feed('mode = "delta"')
-    board.drop(feed, [board.row("a"), board.row("b")])
-    run = board.drop(feed, [board.row("c")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
+    run = board.deliver(feed, [board.row("c")])
     assert (run.state, nonzero_counts(run)) == ("succeeded", {"read": 1, "created": 1})
     assert set(board.statuses().values()) == {"active"}
 
 
 def test_a_file_of_corrected_rows_archives_nothing(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
-    run = board.drop(feed, [board.row("c", title="Corrected", syncd_errors="/title required")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
+    run = board.deliver(feed, [board.row("c", title="Corrected", syncd_errors="/title required")])
     assert (run.state, run.counts.created, run.counts.archived) == ("succeeded", 1, 0)
     assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
 
 
 def test_fewer_records_than_declared_withhold_the_archiving(board: Board) -> None:
     feed = board.feed('[read]\nrecords = "jobs"')
-    board.drop(feed, {"jobs": [board.row("a"), board.row("b")]})
-    run = board.drop(feed, {"jobs": [board.row("a")], "totalFound": 2})
+    board.deliver(feed, {"jobs": [board.row("a"), board.row("b")]})
+    run = board.deliver(feed, {"jobs": [board.row("a")], "totalFound": 2})
     assert (run.state, run.counts.archived, run.holds) == ("partial", 0, None)
     assert run.withheld == "the file says that it has 2 records, but 1 were found"
     assert board.statuses()["b"] == "active"
@@ -393,14 +395,14 @@ def test_fewer_records_than_declared_withhold_the_archiving(board: Board) -> Non
 def test_grace_spares_a_job_until_that_many_files_in_a_row_lack_it(board: Board) -> None:
     feed = board.feed("grace = 3")
     keep = [board.row("k"), board.row("l")]
-    board.drop(feed, [*keep, board.row("a")])
+    board.deliver(feed, [*keep, board.row("a")])
 
     def status_after_a_file_without_a(n: int) -> str:
-        board.drop(feed, [*keep, board.row("m", title=f"Snapshot {n}")])
+        board.deliver(feed, [*keep, board.row("m", title=f"Snapshot {n}")])
         return board.statuses()["a"]
 
     assert [status_after_a_file_without_a(n) for n in (1, 2)] == ["active", "active"]
-    board.drop(feed, [*keep, board.row("a", title="")])  # rejected, but named: the grace begins again
+    board.deliver(feed, [*keep, board.row("a", title="")])  # rejected, but named: the grace begins again
     assert [status_after_a_file_without_a(n) for n in (3, 4, 5)] == ["active", "active", "archived"]
 
 
@@ -409,8 +411,8 @@ def test_grace_spares_a_job_until_that_many_files_in_a_row_lack_it(board: Board)
 
 def test_a_row_whose_close_date_has_passed_archives_its_job_and_creates_none(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
-    run = board.drop(
+    board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
+    run = board.deliver(
         feed,
         [
             board.row("a", closeDate="2026-11-15"),
@@ -427,29 +429,29 @@ def test_a_row_whose_close_date_has_passed_archives_its_job_and_creates_none(boa
 def test_an_unchanged_row_archives_its_job_on_the_day_after_its_close_date(board: Board) -> None:
     feed = board.feed()
     rows = [board.row("a", closeDate="2026-11-20"), board.row("b"), board.row("c")]
-    board.drop(feed, rows)
+    board.deliver(feed, rows)
     board.clock.forward(days=5)
-    run = board.drop(feed, rows)
+    run = board.deliver(feed, rows)
     assert nonzero_counts(run) == {"read": 3, "unchanged": 2, "expired": 1}
 
 
 def test_an_unchanged_row_renews_a_close_date_that_nobody_chose(board: Board) -> None:
     feed = board.feed()
     rows = [board.row("a"), board.row("b", closeDate="2027-06-01")]
-    board.drop(feed, rows)
+    board.deliver(feed, rows)
     board.clock.forward(days=31)
-    assert board.drop(feed, rows).counts.updated == 1
+    assert board.deliver(feed, rows).counts.updated == 1
     assert board.job("a").close_date == date(2027, 2, 15)
     board.clock.forward(days=1)
-    assert board.drop(feed, rows).state == "unchanged"
+    assert board.deliver(feed, rows).state == "unchanged"
 
 
 def test_a_row_whose_close_date_is_ignored_renews_the_date_of_its_job(board: Board) -> None:
     feed = board.feed('expired = "ignore"')
     rows = [board.row("a", closeDate="2026-01-01")]
-    board.drop(feed, rows)
+    board.deliver(feed, rows)
     board.clock.forward(days=31)
-    run = board.drop(feed, rows)
+    run = board.deliver(feed, rows)
     assert (run.counts.updated, board.job("a").close_date) == (1, date(2027, 2, 15))
 
 
@@ -469,8 +471,8 @@ def test_a_file_that_cannot_be_used_fails_and_changes_nothing(
     board: Board, content: bytes, code: str
 ) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a")])
-    run = board.drop(feed, content)
+    board.deliver(feed, [board.row("a")])
+    run = board.deliver(feed, content)
     assert (run.state, run.counts.created, board.statuses()) == ("failed", 0, {"a": "active"})
     assert code in not_none(run.reason)
 
@@ -478,7 +480,7 @@ def test_a_file_that_cannot_be_used_fails_and_changes_nothing(
 def test_the_valid_rows_of_a_truncated_file_are_not_applied(board: Board) -> None:
     feed = board.feed()
     text = json.dumps([board.row(f"r{n}") for n in range(50)])
-    assert board.drop(feed, text[:-40].encode()).state == "failed"
+    assert board.deliver(feed, text[:-40].encode()).state == "failed"
     assert board.jobs() == []
 
 
@@ -513,7 +515,7 @@ def test_the_reason_of_a_truncated_file_names_the_last_valid_row(board: Board) -
 @pytest.mark.parametrize("phase", ["hashing", "reading", "planning", "applying", "archiving"])
 def test_a_run_that_was_stopped_leads_to_the_same_end_when_it_is_continued(board: Board, phase: str) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row(f"r{n}") for n in range(2500)])
+    board.deliver(feed, [board.row(f"r{n}") for n in range(2500)])
     source = board.file([board.row(f"r{n}", confidential=True) for n in range(600, 3100)])
     run = board.begin(feed, source)
     with pytest.raises(Stopped):
@@ -528,14 +530,14 @@ def test_a_run_that_was_stopped_leads_to_the_same_end_when_it_is_continued(board
 
 def test_jobs_that_were_edited_after_the_plan_are_decided_again(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
 
     def edit() -> None:
         board.put({"referenceId": "a", "confidential": True, "title": "Person"})
         board.put({"referenceId": "c", "status": "archived"})
 
     importer = board.make_importer(progress=before_the_write(edit))
-    run = board.drop(feed, [board.row("a", title="Chef"), board.row("b")], importer=importer)
+    run = board.deliver(feed, [board.row("a", title="Chef"), board.row("b")], importer=importer)
     assert (run.state, run.counts.updated, run.counts.archived) == ("succeeded", 1, 0)
     assert (board.job("a").title, board.job("a").confidential) == ("Chef", True)
     assert board.job("c").archived_by is ArchivedBy.PERSON
@@ -543,8 +545,8 @@ def test_jobs_that_were_edited_after_the_plan_are_decided_again(board: Board) ->
 
 def test_a_missing_job_that_another_feed_takes_over_after_the_plan_stays(board: Board) -> None:
     feed, taker = board.feed(), board.feed("take_over = true", name="taker")
-    board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
-    importer = board.make_importer(progress=before_the_write(lambda: board.drop(taker, [board.row("c")])))
+    board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
+    importer = board.make_importer(progress=before_the_write(lambda: board.deliver(taker, [board.row("c")])))
     source = board.file([board.row("a"), board.row("b")], "other.json")
     run = importer.run(feed, source, board.begin(feed, source))
     assert (run.state, run.counts.missing, run.counts.archived) == ("succeeded", 1, 0)
@@ -553,7 +555,7 @@ def test_a_missing_job_that_another_feed_takes_over_after_the_plan_stays(board: 
 
 def test_a_missing_job_that_gets_the_reference_of_a_row_after_the_plan_stays(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("old")])
+    board.deliver(feed, [board.row("a"), board.row("old")])
     old = board.job("old").id
 
     def rename() -> None:
@@ -563,7 +565,7 @@ def test_a_missing_job_that_gets_the_reference_of_a_row_after_the_plan_stays(boa
         )
 
     importer = board.make_importer(progress=on_phase("planning", rename, nth=2))  # rows, then missing jobs
-    run = board.drop(feed, [board.row("a"), board.row("new")], importer=importer)
+    run = board.deliver(feed, [board.row("a"), board.row("new")], importer=importer)
     assert (run.counts.missing, run.counts.archived) == (1, 0)
     assert [(job.id, job.reference_id, job.title, job.status) for job in board.jobs()][1:] == [
         (old, "new", "Cook new", "active")
@@ -572,7 +574,7 @@ def test_a_missing_job_that_gets_the_reference_of_a_row_after_the_plan_stays(boa
 
 def test_a_job_that_was_created_after_the_plan_is_updated(board: Board) -> None:
     progress = before_the_write(lambda: board.put(board.row("a", title="Mine", confidential=True)))
-    run = board.drop(
+    run = board.deliver(
         board.feed(), [board.row("a"), board.row("b")], importer=board.make_importer(progress=progress)
     )
     assert (run.state, run.counts.created, run.counts.updated, run.counts.rejected) == ("succeeded", 1, 1, 0)
@@ -591,7 +593,7 @@ def test_a_job_that_is_created_after_midnight_is_published_on_the_new_day(board:
     ]
     board.put(board.row("c"))
     progress = before_the_write(lambda: clock.forward(hours=12))
-    run = board.drop(board.feed(), rows, importer=board.make_importer(progress=progress))
+    run = board.deliver(board.feed(), rows, importer=board.make_importer(progress=progress))
     today = yesterday + DAY
     assert clock.today == today
     assert (run.counts.created, run.counts.expired) == (1, 2)
@@ -605,7 +607,7 @@ def test_a_job_that_is_created_after_midnight_is_published_on_the_new_day(board:
 def test_two_new_jobs_share_a_place_that_the_catalogue_does_not_have(board: Board) -> None:
     here = [{"description": "Nowhere Landing, ON"}]
     both = [{"description": "Nowhere Landing, ON"}, {"description": "nowhere landing, ON"}]
-    run = board.drop(board.feed(), [board.row("a", locations=here), board.row("b", locations=both)])
+    run = board.deliver(board.feed(), [board.row("a", locations=here), board.row("b", locations=both)])
     assert run.counts.created == 2
     a, b = board.jobs()
     assert [place.description for place in a.locations] == ["Nowhere Landing, ON"]
@@ -617,7 +619,7 @@ def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b")])
+    board.deliver(feed, [board.row("a"), board.row("b")])
     own = feed_jobs.own_new
 
     def fail(tx: Tx, feed_id: int, rows: OwnedRows) -> None:
@@ -626,7 +628,7 @@ def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
         own(tx, feed_id, rows)
 
     monkeypatch.setattr(feed_jobs, "own_new", fail)
-    run = board.drop(feed, [board.row("a"), board.row("x"), board.row("c")])
+    run = board.deliver(feed, [board.row("a"), board.row("x"), board.row("c")])
     assert (run.state, run.holds, run.counts.created, run.counts.rejected) == ("held", "archive", 1, 1)
     assert "1 write failed" in not_none(run.reason)
     assert problems(board, run) == [(2, "x", [" write_failed"])]
@@ -657,7 +659,7 @@ def test_a_run_that_was_ended_by_a_busy_store_can_be_continued(
 
 def test_a_dry_run_reports_what_a_run_would_do_and_changes_nothing(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a"), board.row("b"), board.row("c")])
+    board.deliver(feed, [board.row("a"), board.row("b"), board.row("c")])
     source = board.file(
         [board.row("a", title="Chef"), board.row("b", title=""), board.row("b"), board.row("d")]
     )
@@ -672,14 +674,14 @@ def test_a_dry_run_reports_what_a_run_would_do_and_changes_nothing(board: Board)
     ]
     assert (planned.run.holds, planned.run.counts.missing, planned.run.counts.archived) == (None, 1, 0)
     assert [row.record for row in planned.rejected] == [2]
-    run = board.drop(feed, source.path.read_bytes())
+    run = board.deliver(feed, source.path.read_bytes())
     for name in ("read", "created", "updated", "unchanged", "rejected", "missing", "warnings"):
         assert getattr(run.counts, name) == getattr(planned.run.counts, name)
 
 
 def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_fails(board: Board) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a")])
+    board.deliver(feed, [board.row("a")])
     planned = board.importer.plan(feed, board.file([board.row("a")]).path)
     assert (planned.unchanged, planned.changing) == (True, False)
     with pytest.raises(FeedError, match="ends before"):
@@ -697,9 +699,9 @@ def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_
 )
 def test_every_run_has_exactly_one_event_with_all_figures(board: Board, content: Any, state: str) -> None:
     feed = board.feed()
-    board.drop(feed, [board.row("a")])
+    board.deliver(feed, [board.row("a")])
     with structlog.testing.capture_logs() as logs:
-        run = board.drop(feed, [board.row("a")] if content is None else content)
+        run = board.deliver(feed, [board.row("a")] if content is None else content)
     events = [entry for entry in logs if entry["event"] == "feed.reconciled"]
     assert run.state == state
     assert len(events) == 1
@@ -724,7 +726,7 @@ def test_each_batch_stores_a_checkpoint(board: Board, monkeypatch: pytest.Monkey
         set_checkpoint(tx, run_id, place)
 
     monkeypatch.setattr(runs, "set_checkpoint", set_and_list)
-    board.drop(board.feed(), [board.row(f"r{n}") for n in range(2100)])
+    board.deliver(board.feed(), [board.row(f"r{n}") for n in range(2100)])
     assert places == ["read 2000", *(f"apply {n}" for n in (100, 1000, 2000, 2100))]
 
 
@@ -758,5 +760,5 @@ def test_progress_is_reported_to_the_end_of_every_phase(board: Board) -> None:
 def test_a_job_of_another_employer_may_have_the_same_reference(board: Board) -> None:
     other = board.store.write(lambda tx: employers.add(tx, "Other Ltd."))
     feed = board.feed()
-    board.drop(feed, [board.row("a")])
+    board.deliver(feed, [board.row("a")])
     assert board.store.read(lambda tx: jobs.by_reference(tx, other.id, "a")) is None

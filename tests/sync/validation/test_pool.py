@@ -74,7 +74,7 @@ def run_file(board: Board, content: bytes, processes: int, toml: str = "") -> tu
     """Run the file. Return the run, and the content of its file of rejected records."""
     feed = board.feed(toml)
     rejects = RejectsWriter(board.folder / "rejected", records=feed.config.read.records)
-    run = board.drop(feed, content, importer=board.make_importer(helpers=processes), rejects=rejects)
+    run = board.deliver(feed, content, importer=board.make_importer(helpers=processes), rejects=rejects)
     return run, rejects.path.read_bytes() if rejects.path else b""
 
 

@@ -18,10 +18,10 @@ _BLANK = b" \t\r\n"
 class JsonBuffer:
     """``data`` begins in ``line``, at ``offset`` bytes of the text in UTF-8. ``chunks`` is the rest of the file.
 
-    Data is tried again with more behind it; beyond ``patience`` bytes it is first checked that it can be JSON."""
+    Data is tried again with more behind it; beyond ``check_from`` bytes it is first checked that it can be JSON."""
 
-    def __init__(self, chunks: Iterator[bytes], limits: FeedLimits, patience: int) -> None:
-        self._chunks, self._limits, self._patience = chunks, limits, patience
+    def __init__(self, chunks: Iterator[bytes], limits: FeedLimits, check_from: int) -> None:
+        self._chunks, self._limits, self._check_from = chunks, limits, check_from
         self.data = b""
         self.line, self.offset = 1, 0
 
@@ -37,7 +37,7 @@ class JsonBuffer:
         """Add at least as much again to data that has no whole record, so that a long one is not tried over and over.
 
         Raise FeedError where the data is wrong, or too long, or the file ends."""
-        if len(self.data) > self._patience:
+        if len(self.data) > self._check_from:
             self._check(container)
         if len(self.data) > self._limits.text:
             detail = f"a record of more than {self._limits.text} bytes ([limits] text)"

@@ -172,7 +172,7 @@ class Texts:
         self._ends.append(self._file.tell())
 
     def __getitem__(self, number: int) -> str:
-        """Raises IndexError."""
+        """Raise IndexError for a number beyond the last."""
         return self._get(number)
 
     def _load(self, number: int) -> str:

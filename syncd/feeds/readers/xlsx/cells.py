@@ -84,7 +84,7 @@ def number(text: str) -> str:
 
 @cache
 def _column(letters: str) -> int:
-    """``A`` is 1. Raises ValueError."""
+    """``A`` is 1. Raise ValueError."""
     if not letters.isalpha() or not letters.isascii() or len(letters) > 3:
         raise ValueError(f"no column {letters[:9]!r}")
     found = 0

@@ -1,5 +1,6 @@
 """Which file of an archive a warning is about."""
 
+import sqlalchemy as sa
 from alembic import op
 
 revision = "0003"
@@ -9,8 +10,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.execute("ALTER TABLE run_warning ADD COLUMN member VARCHAR")
+    op.add_column("run_warning", sa.Column("member", sa.String()))
 
 
 def downgrade() -> None:
-    op.execute("ALTER TABLE run_warning DROP COLUMN member")
+    op.drop_column("run_warning", "member")

@@ -5,7 +5,7 @@ The page shows the data of ``reports.report``; ``templates/report.html.j2`` has 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,12 +41,12 @@ _ENV = Environment(
 _STATES = {
     "claimed": ("wait", "The file is about to be read"),
     "reading": ("wait", "The file is being read"),
-    "applying": ("wait", "The rows are going in"),
+    "applying": ("wait", "The rows are being written"),
     "archiving": ("wait", "Jobs that are no longer in the file are being archived"),
     "succeeded": ("good", "Every row went in"),
-    "partial": ("warn", "Some rows were not taken, all others went in"),
+    "partial": ("warn", "Some rows were rejected; all others went in"),
     "failed": ("bad", "Nothing of this file could be used"),
-    "unchanged": ("good", "The same as last time: there was nothing to do"),
+    "unchanged": ("good", "The same file as last time: there was nothing to do"),
     "superseded": ("calm", "Not run: a newer file took its place"),
     "rejected": ("calm", "Declined by a person"),
 }
@@ -83,10 +83,12 @@ def render_html(report: Mapping[str, Any]) -> str:
         run=report,
         tone=tone,
         headline=headline,
-        errors=_errors(report["rejectedRows"]),
+        errors=_most_frequent_first(_errors(report["rejectedRows"])),
         going=_going(report["wouldArchive"]),
-        warnings=_warnings(report["warnings"]),
-        changes=_changes(report["changes"]),
+        warnings=_most_frequent_first(
+            _grouped(report["warnings"], lambda row: (row["code"], row["code"], row["detail"]))
+        ),
+        changes=_grouped(report["changes"], lambda row: (row["action"], row["action"], "")),
         counts={name: number for name, number in report["counts"].items() if number or name == "read"},
         changed=sum(report["counts"][name] for name in ("created", "updated", "reactivated", "archived")),
     )
@@ -108,31 +110,27 @@ def _going(would_archive: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _errors(rows: list[dict[str, Any]]) -> list[Group]:
-    """Return the rejected rows by field and code, the most frequent kind first. A row with several problems is in several
-    groups."""
+    """Return the rejected rows by field and code of a problem. A row with several problems is in several groups."""
+    found = ({**row, "error": error} for row in rows for error in row["errors"])
+    return _grouped(
+        found, lambda row: (_field(row["error"]["pointer"]), row["error"]["code"], row["error"]["detail"])
+    )
+
+
+def _grouped(
+    rows: Iterable[dict[str, Any]], kind: Callable[[dict[str, Any]], tuple[str, str, str]]
+) -> list[Group]:
+    """Return the rows by title and code, which ``kind`` gives with an example. Groups are in the order of their first
+    rows."""
     groups: dict[tuple[str, str], Group] = {}
     for row in rows:
-        for error in row["errors"]:
-            key = (_field(error["pointer"]), error["code"])
-            group = groups.setdefault(key, Group(key[0], key[1], error["detail"]))
-            group.add({**row, "error": error})
-    return sorted(groups.values(), key=lambda group: -group.count)
-
-
-def _warnings(warnings: list[dict[str, Any]]) -> list[Group]:
-    groups: dict[str, Group] = {}
-    for warning in warnings:
-        code = warning["code"]
-        groups.setdefault(code, Group(code, code, warning["detail"])).add(warning)
-    return sorted(groups.values(), key=lambda group: -group.count)
-
-
-def _changes(changes: list[dict[str, Any]]) -> list[Group]:
-    groups: dict[str, Group] = {}
-    for change in changes:
-        action = change["action"]
-        groups.setdefault(action, Group(action, action, "")).add(change)
+        title, code, example = kind(row)
+        groups.setdefault((title, code), Group(title, code, example)).add(row)
     return list(groups.values())
+
+
+def _most_frequent_first(groups: list[Group]) -> list[Group]:
+    return sorted(groups, key=lambda group: -group.count)
 
 
 def _field(pointer: str) -> str:

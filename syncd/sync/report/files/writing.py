@@ -1,4 +1,4 @@
-"""Makes the files of a report, and replaces them after a decision."""
+"""Makes the two reports beside a run's file, as JSON and as a page (docs/reconciliation.md "After a run")."""
 
 from __future__ import annotations
 
@@ -9,22 +9,13 @@ from pathlib import Path
 
 from syncd.errors import UnusableFolder
 from syncd.store import Store, runs
-from syncd.sync.files import (
-    CLAIMED,
-    DONE,
-    FAILED,
-    is_filed_as,
-    made_within,
-    moving_into,
-    opened_within,
-    replace_own,
-)
+from syncd.sync import files
 from syncd.sync.report.files.html import render_html
 from syncd.sync.report.reports import report
 
 
 def written_reports(store: Store, run_id: int) -> dict[str, bytes]:
-    """Return the reports that lie beside a run's file: the suffix of their names → content. Raises NotFound."""
+    """Return the content of each report, by what its name adds to the file's name. Raises NotFound."""
     data = report(store, run_id)
     text = json.dumps(data, indent=2, ensure_ascii=False, default=str)
     return {
@@ -34,19 +25,19 @@ def written_reports(store: Store, run_id: int) -> dict[str, bytes]:
 
 
 def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
-    """Write the reports of a filed run again: a decision or a later file has changed its state. ``folder`` is the feed's
-    (DROP/FEED). Reports that were removed or that are not syncd's own are left alone, and so are all in folders that
-    cannot be used. Raises NotFound, OSError."""
+    """Write the reports of a filed run again, after a decision or a later file changed its state. ``folder`` is the
+    feed's (DROP/FEED). Reports that are gone or are not syncd's own are left alone, and so are all in a folder that cannot
+    be used. Raises NotFound, OSError."""
     file = store.read(lambda tx: runs.get(tx, run_id)).file
     reports = written_reports(store, run_id)
-    for sub in (DONE, FAILED):
+    for sub in (files.DONE, files.FAILED):
         with (
             suppress(FileNotFoundError, UnusableFolder),
-            opened_within(folder, sub) as target,
-            made_within(folder, CLAIMED) as private,
-            moving_into(folder / sub),
+            files.open_subfolder(folder, sub) as target,
+            files.ensure_subfolder(folder, files.CLAIMED) as private,
+            files.moving_to(folder / sub),
         ):
             for name in os.listdir(target):
-                if is_filed_as(name, run_id, file):
+                if files.is_filed_as(name, run_id, file):
                     for suffix, content in reports.items():
-                        replace_own(private, content, target, name + suffix)
+                        files.replace_own_file(private, content, target, name + suffix)

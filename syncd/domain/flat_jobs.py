@@ -1,0 +1,121 @@
+"""A job as plain values, the way the store keeps it: text, numbers and booleans, dates in ISO form, exact amounts as
+text. Without what only a transaction knows: id, version, instant of publication, places.
+
+This is part of the domain because worker processes make these values, and they do not import the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, cast
+
+from msgspec import Struct
+
+from syncd.domain.job import ArchivedBy, Job, Place, Salary, Status
+from syncd.domain.job_fields import FIELDS, SALARY_MEMBERS, FieldKind, JobField
+from syncd.domain.text import fold
+
+Flat = tuple[str | int | None, ...]
+Flatten = Callable[[Any], Any]
+
+
+def search_text(job: Job) -> str:
+    """What ``q`` looks in: folded title and referenceId, on two lines so that no term matches across."""
+    return f"{fold(job.title)}\n{fold(job.reference_id or '')}"
+
+
+def decimal_text(amount: Decimal | None) -> str | None:
+    return None if amount is None else f"{amount:f}"
+
+
+@lru_cache(maxsize=4096)
+def _ids(ids: tuple[int, ...]) -> str:
+    """As JSON."""
+    return f"[{','.join(map(str, ids))}]"
+
+
+def _optional(flatten: Flatten) -> Flatten:
+    return lambda value: None if value is None else flatten(value)
+
+
+#: The kinds whose values are not flat. (A salary has a flat value for each of its members.)
+_BY_KIND: Mapping[FieldKind, Flatten] = {
+    FieldKind.AMOUNT: decimal_text,
+    FieldKind.DATE: date.isoformat,
+    FieldKind.STATUS: str,
+    FieldKind.CHOICES: _ids,
+}
+
+
+def _flatten(field: JobField) -> Flatten | None:
+    flatten = _BY_KIND.get(field.kind)
+    return _optional(flatten) if flatten and field.nullable else flatten
+
+
+_ARCHIVED_BY: Mapping[ArchivedBy | None, str | None] = {None: None, **{by: by.value for by in ArchivedBy}}
+#: Attributes of Job with one flat value → the function that makes it; None: the value is flat.
+_SINGLE: Mapping[str, Flatten | None] = {
+    "employer_id": None,
+    "publish_date": date.isoformat,
+    "close_origin": str,
+    "archived_by": _ARCHIVED_BY.__getitem__,
+    **{
+        field.attribute: _flatten(field)
+        for field in FIELDS
+        if field.kind not in (FieldKind.PLACES, FieldKind.SALARY)
+    },
+}
+#: The attributes of Job whose values are in ``flat``, in its order. Each has one value, but the salary, the last, has
+#: one for each of SALARY_MEMBERS.
+FLAT = (*_SINGLE, "salary")
+_values = attrgetter(*_SINGLE)
+_FLATTEN = [(place, flatten) for place, flatten in enumerate(_SINGLE.values()) if flatten]
+_members = attrgetter(*(member.attribute for member in SALARY_MEMBERS))
+_FLATTEN_MEMBERS = [
+    (at, made) for at, member in enumerate(SALARY_MEMBERS) if (made := _BY_KIND.get(member.kind))
+]
+_NO_SALARY = (None,) * len(SALARY_MEMBERS)
+
+
+def flat(job: Job) -> Flat:
+    """Return the values of FLAT, then the text for searches."""
+    values = [*_values(job)]
+    for place, flatten in _FLATTEN:
+        values[place] = flatten(values[place])
+    return (*values, *_salary(job.salary), search_text(job))
+
+
+def _salary(salary: Salary | None) -> Flat:
+    if salary is None:
+        return _NO_SALARY
+    values = [*_members(salary)]
+    for place, flatten in _FLATTEN_MEMBERS:
+        values[place] = flatten(values[place])
+    return tuple(values)
+
+
+class NewJob(Struct, frozen=True):
+    """A job to be inserted, worked out before it is known what is in the store: its flat ``values``, and its
+    ``places`` as they were written."""
+
+    values: Flat
+    places: tuple[Place, ...]
+
+    @property
+    def employer_id(self) -> int:
+        return cast("int", self.values[_EMPLOYER])
+
+    @property
+    def reference_id(self) -> str | None:
+        return cast("str | None", self.values[_REFERENCE])
+
+    @property
+    def status(self) -> Status:
+        return _STATUSES[cast("str", self.values[_STATUS])]
+
+
+_EMPLOYER, _REFERENCE, _STATUS = (FLAT.index(name) for name in ("employer_id", "reference_id", "status"))
+_STATUSES = {status.value: status for status in Status}

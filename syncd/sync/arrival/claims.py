@@ -1,0 +1,177 @@
+"""The claimed files of a feed. A complete file is renamed into ``.claimed/``, so that one run alone has it; a file that is
+imported from elsewhere is copied there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from syncd.errors import FeedError
+from syncd.sync import files
+from syncd.sync.arrival.inbox import HEAD, Candidate, UnexpectedFile
+from syncd.sync.run import FILE_CHANGED
+
+#: What the name of a copy begins with while it is made.
+COPY = ".copy-"
+
+
+@dataclass(slots=True)
+class Claimed:
+    """A claimed file, open and locked until ``close``. ``name`` is its name as displayed, ``folder`` the path of
+    ``.claimed/``. ``path`` and ``scratch`` lead through open descriptors, wherever the folders are moved."""
+
+    fd: int
+    folder_fd: int
+    folder: Path
+    claimed_name: str
+    name: str
+    signature: files.Signature
+
+    @property
+    def path(self) -> Path:
+        """The path for reading: that of the locked file, whatever lies under its name by now."""
+        return files.descriptor_path(self.fd, self.folder / self.claimed_name)
+
+    @property
+    def scratch(self) -> Path:
+        """The beginning of the names of its run's scratch files; ``tidy`` removes what a dead run left of them."""
+        return files.descriptor_path(self.folder_fd, self.folder) / f".{self.claimed_name[:8]}.rejected"
+
+    def head(self) -> bytes:
+        """Return the beginning of the file, nothing if it cannot be read."""
+        try:
+            return os.pread(self.fd, HEAD, 0)
+        except OSError:
+            return b""
+
+    def close(self) -> None:
+        """Give up the lock. The file stays where it is."""
+        for fd in (self.fd, self.folder_fd):
+            if fd >= 0:
+                os.close(fd)
+        self.fd = self.folder_fd = -1
+
+
+class Claims:
+    """``folder`` is DROP/FEED, ``marker`` the ending of marker files or None. Raises OSError, UnusableFolder."""
+
+    def __init__(self, folder: Path, marker: str | None) -> None:
+        self.folder, self._marker = folder, marker
+
+    def claim(self, candidate: Candidate) -> Claimed | None:
+        """Rename the file into ``.claimed/`` and lock it. Return None if it is gone (another process was faster), and if
+        another file lay there by then: that stays in ``.claimed/`` and has to settle there."""
+        place = self.folder / files.CLAIMED
+        with files.open_folder(self.folder) as folder, files.open_folder_in(folder, place) as claims:
+            name = files.claim_name(_unused_token(claims), candidate.name)
+            try:
+                os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
+            except FileNotFoundError:
+                return None
+            except OSError as error:
+                raise files.other_file_system(place) if error.errno == errno.EXDEV else error from None
+            claimed = take(claims, self.folder, name, files.display_name(candidate.name))
+            self._drop_marker(folder, candidate.name)
+            for fd in (*((claimed.fd,) if claimed else ()), claims, folder):
+                os.fsync(fd)
+        if claimed is not None and claimed.signature != candidate.signature:
+            claimed.close()
+            return None
+        return claimed
+
+    def orphans(self) -> list[Claimed]:
+        """Lock and return the files that a process left when it died, the oldest first."""
+        found = []
+        with (
+            files.open_folder(self.folder) as folder,
+            files.open_folder_in(folder, self.folder / files.CLAIMED) as claims,
+        ):
+            for name in os.listdir(claims):
+                parsed = files.parse_claim(name)
+                claimed = take(claims, self.folder, name, parsed[1]) if parsed else None
+                if claimed is not None:
+                    self._drop_marker(folder, claimed.name, before=os.fstat(claimed.fd).st_ctime_ns)
+                    found.append(claimed)
+        return sorted(found, key=lambda file: (file.signature.mtime_ns, file.name))
+
+    def modes(self) -> dict[str, int]:
+        """Return the types and rights of all that has the name of a claimed file, by name."""
+        with files.open_subfolder(self.folder, files.CLAIMED) as claims:
+            names = filter(files.parse_claim, sorted(os.listdir(claims)))
+            return {name: files.mode_of(name, claims) for name in names}
+
+    def unexpected(self) -> list[UnexpectedFile]:
+        """Return what replaced a file in the moment of its claim and is not a file."""
+        return [
+            UnexpectedFile(
+                f"{files.CLAIMED}/{files.display_name(name)}",
+                f"{files.kind_of(mode)}: only regular files are taken",
+            )
+            for name, mode in self.modes().items()
+            if mode and not stat.S_ISREG(mode)
+        ]
+
+    def _drop_marker(self, folder: int, name: str, before: int | None = None) -> None:
+        """Remove the marker of a file that was claimed, or it would mark the next file of that name as complete."""
+        if self._marker:
+            with suppress(FileNotFoundError):
+                found = os.stat(name + self._marker, dir_fd=folder, follow_symlinks=False)
+                if before is None or found.st_ctime_ns <= before:
+                    files.discard(folder, name + self._marker)
+
+
+def copy_in(feed: Path, path: Path, progress: Callable[[int, int], None] | None = None) -> Claimed:
+    """Return a claimed copy of the regular file ``path``, which is durable before it gets its name. Call it under the
+    feed's lock. ``feed`` is the feed's folder; ``progress`` is called with the bytes done and all bytes.
+
+    Raises OSError, and FeedError ``not_a_feed`` (not a regular file) or ``file_changed`` (it changed meanwhile)."""
+    with (
+        open(path, "rb", opener=_open_nonblocking) as source,
+        files.open_subfolder(feed, files.CLAIMED) as claims,
+    ):
+        found = os.fstat(source.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise FeedError("not_a_feed", f"{path} is {files.kind_of(found.st_mode)}")
+        token = _unused_token(claims)
+        copy, name = f"{COPY}{token}", files.claim_name(token, path.name)
+        files.copy_into(source.fileno(), copy, claims, found.st_size, progress)
+        if files.Signature.of(os.fstat(source.fileno())) != files.Signature.of(found):
+            os.unlink(copy, dir_fd=claims)
+            raise FeedError(FILE_CHANGED, f"{path} changed while it was copied")
+        os.utime(copy, ns=(found.st_mtime_ns, found.st_mtime_ns), dir_fd=claims)
+        os.rename(copy, name, src_dir_fd=claims, dst_dir_fd=claims)
+        os.fsync(claims)
+        claimed = take(claims, feed, name, files.display_name(path.name))
+    assert claimed is not None, "the lock of the feed keeps other processes away"
+    return claimed
+
+
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a FIFO."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _unused_token(claims: int) -> str:
+    """Return 8 random hex digits with which no name in the open folder begins."""
+    taken = {name[:8] for name in os.listdir(claims)}
+    return next(token for token in iter(lambda: secrets.token_hex(4), None) if token not in taken)
+
+
+def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
+    """Open and lock a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file,
+    is gone, cannot be read, or is locked by another process."""
+    try:
+        fd = files.open_regular(name, claims)
+    except OSError:
+        return None
+    if fd is None or not files.try_lock(fd):
+        if fd is not None:
+            os.close(fd)
+        return None
+    return Claimed(fd, os.dup(claims), feed / files.CLAIMED, name, shown, files.Signature.of(os.fstat(fd)))

@@ -1,0 +1,147 @@
+"""The way of one delivery: its run is begun, taken to its end and reported, and its file is filed.
+
+Each step is stored before the next one. So wherever the process dies, the next visit finds out from ``.claimed/`` and the
+store how far the delivery came (``recovery``)."""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from syncd.domain import Run, RunState
+from syncd.errors import FeedError, StoreClosed, StoreError
+from syncd.logs import Event
+from syncd.store import runs
+from syncd.sync import files
+from syncd.sync.arrival.claims import Claimed
+from syncd.sync.arrival.context import ArrivalContext
+from syncd.sync.arrival.filing import file_away
+from syncd.sync.arrival.retry import can_pass
+from syncd.sync.report.files import refresh_reports, written_reports
+from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
+
+log = structlog.get_logger("syncd.sync")
+
+#: The number of attempts in a row that die at the same place, after which a file is not tried again.
+DEATHS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """The attempts that this process gave up and will continue: they did not die. ``runs`` has their numbers, ``changed``
+    the claimed names of the files that were written to while they were read."""
+
+    runs: set[int] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+
+
+class DeliveryRunner:
+    """Takes deliveries of one feed through their steps."""
+
+    def __init__(self, ctx: ArrivalContext, feed: Feed, given_up: GivenUp) -> None:
+        self._ctx, self._feed, self._given_up = ctx, feed, given_up
+
+    def deliver(self, claimed: Claimed, run: Run | None = None, *, newer: str | None = None) -> Run:
+        """Take a claimed file to the end of its run, and file it.
+
+        ``run`` is the run that a dead process began, ``newer`` the name of a newer file that takes this one's place. The
+        claim is given up in any case. Raises what the run raises; the file then stays claimed for the next visit."""
+        with closing(claimed):
+            self._ctx.at("claimed")
+            run, deaths = self._resumed(run) if run is not None else (self._begun(claimed), 0)
+            self._ctx.at("begun")
+            if newer is not None:
+                why = f"a newer file was waiting: {newer}"
+                run = ended_without_importer(self._ctx, run, RunState.SUPERSEDED, why)
+                log.info(Event.FEED_SUPERSEDED, run=run.id, feed=run.feed, file=run.file, reason=why)
+            elif deaths >= DEATHS:
+                why = f"{deaths} attempts in a row died at the same place; not tried again"
+                run = ended_without_importer(self._ctx, run, RunState.FAILED, why)
+            else:
+                run = self._run(claimed, run)
+            self._ctx.at("run")
+            self._ctx.ended(run)
+            self.file(claimed, run)
+            return run
+
+    def file(self, claimed: Claimed, run: Run) -> None:
+        """Write the reports of a run that ended, and then move its file."""
+
+        place = self._feed.folder / (files.FAILED if run.state is RunState.FAILED else files.DONE)
+
+        def attempt() -> None:
+            reports = written_reports(self._ctx.store, run.id)
+            file_away(claimed, run.id, place, reports, lambda: self._ctx.at("reported"))
+
+        try:
+            self._ctx.retried(attempt)
+        except FileNotFoundError:
+            log.warning(Event.FEED_FILE_LOST, run=run.id, feed=run.feed, file=run.file)
+        self._ctx.at("filed")
+
+    # -- the run ----------------------------------------------------------------------------------------------
+
+    def _begun(self, claimed: Claimed) -> Run:
+        feed, size = self._feed, claimed.signature.size
+        run = self._ctx.write(
+            lambda tx: runs.begin(tx, feed.id, feed.employer.id, claimed.name, size, claimed.claimed_name)
+        )
+        log.info(Event.FEED_CLAIMED, run=run.id, feed=feed.name, file=claimed.name, size=size)
+        return run
+
+    def _resumed(self, run: Run) -> tuple[Run, int]:
+        """Return the next attempt of a run, and how many before it died at one place. An attempt that this process gave
+        up goes on."""
+        number = run.id
+        if number in self._given_up.runs:
+            self._given_up.runs.discard(number)
+            return run, 0
+        run, deaths = self._ctx.write(lambda tx: runs.resume(tx, number))
+        log.info(
+            Event.FEED_CLAIMED, run=run.id, feed=run.feed, file=run.file, size=run.size, attempt=run.attempt
+        )
+        return run, deaths
+
+    def _run(self, claimed: Claimed, run: Run) -> Run:
+        store, read = self._ctx.store, self._feed.config.read
+        held = store.read(lambda tx: runs.last(tx, self._feed.id, [RunState.HELD]))
+        rejects = RejectsWriter(
+            claimed.scratch, encoding=read.encoding, records=read.records, delimiter=read.delimiter
+        )
+        with closing(rejects):
+            try:
+                ended = self._ctx.retried(lambda: self._attempt(claimed, run, rejects))
+            except Exception as error:
+                self._note_end_of_attempt(claimed, run, error)
+                raise
+        self._given_up.changed.discard(claimed.claimed_name)
+        if held is not None and held.id != run.id:
+            refresh_reports(store, self._feed.folder, held.id)
+        return ended
+
+    def _attempt(self, claimed: Claimed, run: Run, rejects: RejectsWriter) -> Run:
+        """Run the file, from the run as it is stored: a try that a full disk ended may have changed it."""
+        run = self._ctx.store.read(lambda tx: runs.get(tx, run.id))
+        return self._ctx.importer.run(self._feed, SourceFile.of(claimed.path, claimed.name), run, rejects)
+
+    def _note_end_of_attempt(self, claimed: Claimed, run: Run, error: Exception) -> None:
+        """Remember an attempt that was given up. The store remembers it too, unless the store is at fault."""
+        changed = isinstance(error, FeedError) and error.code == FILE_CHANGED
+        if changed:
+            self._given_up.changed.add(claimed.claimed_name)
+        if changed or isinstance(error, Stopped | StoreClosed):
+            self._given_up.runs.add(run.id)
+            with suppress(StoreError):
+                self._ctx.store.write(lambda tx: runs.stopped(tx, run.id))
+        elif can_pass(error):
+            self._given_up.runs.add(run.id)
+
+
+def ended_without_importer(ctx: ArrivalContext, run: Run, state: RunState, reason: str) -> Run:
+    """Store the end of a run that the importer does not take to its end; return the run."""
+    run = replace(run, state=state, reason=reason, ended_at=ctx.store.now().instant)
+    ctx.write(lambda tx: runs.save(tx, run))
+    reconciled(run)
+    return run

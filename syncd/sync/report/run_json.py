@@ -1,0 +1,120 @@
+"""A run and its rows as JSON, the same in reports and in ``--json`` (docs/operations.md "JSON output").
+
+Names are in camelCase, instants in UTC with ``Z``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from syncd.domain import FeedWarning, RejectedRow, Run, UnknownValues
+from syncd.errors import Problem
+
+#: The most characters of a value at fault.
+VALUE = 300
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        **particulars(run),
+        "claimedAt": _instant(run.claimed_at),
+        "endedAt": _instant(run.ended_at),
+        "counts": asdict(run.counts),
+    }
+
+
+def particulars(run: Run) -> dict[str, object]:
+    """Return what the run is about, its state and its file as plain values."""
+    return {
+        "feed": run.feed,
+        "employer": run.employer,
+        "kind": run.kind.value,
+        "state": run.state.value,
+        "holds": run.holds.value if run.holds else None,
+        "withheld": run.withheld,
+        "reason": run.reason,
+        "attempt": run.attempt,
+        "file": run.file,
+        "size": run.size,
+        "sha256": run.sha256,
+    }
+
+
+def would_archive_json(
+    total: int, listed: Iterable[tuple[int, str | None, str | None, str]]
+) -> dict[str, Any]:
+    """Return the jobs that would be archived. Each of ``listed`` is (id, referenceId, title, why); ``why`` is ``missing``
+    (from the file) or ``row`` (by the date of its own row)."""
+    return {
+        "total": total,
+        "jobs": [
+            {"referenceId": reference, "title": title, "jobId": job_id, "why": why}
+            for job_id, reference, title, why in listed
+        ],
+    }
+
+
+def unknown_json(unknown: UnknownValues) -> dict[str, Any]:
+    """Return the values that no catalogue and no lookup has, and the lines of a feed file that would map them."""
+    return {
+        "unknownValues": {
+            field: [{"value": value, "rows": rows} for value, rows in values]
+            for field, values in unknown.found.items()
+        },
+        "lookupToml": unknown.toml,
+    }
+
+
+def rejected_json(row: RejectedRow) -> dict[str, Any]:
+    return {
+        "record": row.record,
+        "line": row.line,
+        "member": row.member,
+        "referenceId": row.reference_id,
+        "errors": [_problem(problem) for problem in row.errors],
+    }
+
+
+def warning_json(warning: FeedWarning) -> dict[str, Any]:
+    return {
+        "code": warning.code,
+        "detail": warning.detail,
+        "record": warning.record,
+        "member": warning.member,
+        "referenceId": warning.reference_id,
+    }
+
+
+def change_json(
+    action: str, reference: str | None, job_id: int | None, fields: Iterable[str]
+) -> dict[str, Any]:
+    return {"action": action, "referenceId": reference, "jobId": job_id, "fields": sorted(fields)}
+
+
+def field_of(pointer: str) -> str:
+    """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
+    return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {
+        "pointer": _shortened(problem.pointer),
+        "code": problem.code,
+        "detail": _shortened(problem.detail, 2 * VALUE),
+        "value": _shortened(problem.value),
+    }
+
+
+def _shortened(value: object, most: int = VALUE) -> object:
+    """Return the value itself if it is short and plain, else the beginning of its text."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    text = value if isinstance(value, str) else str(value)
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
+
+
+def _instant(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
