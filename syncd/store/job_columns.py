@@ -218,23 +218,28 @@ PRIVATE: Mapping[str, str] = {
     "archivedBy": "archived_by",
 }
 _KEPT = {**CHANGEABLE, **PRIVATE}
-_OLD = {name: (attrgetter(attribute), _CODECS[attribute].old) for name, attribute in _KEPT.items()}
+_private = attrgetter(*PRIVATE.values())
+
+
+def _old_of(attribute: str) -> Callable[[Job], object]:
+    """Return the function of a job for what the history keeps of one attribute."""
+    value_of, old = attrgetter(attribute), _CODECS[attribute].old
+    return value_of if old is _same else lambda job: old(value_of(job))
+
+
+_OLD = {name: _old_of(attribute) for name, attribute in _KEPT.items()}
 _RESTORE = {name: (attribute, _CODECS[attribute].restore) for name, attribute in _KEPT.items()}
 
 
 def old_values(before: Job, names: Iterable[str], after: Job | None) -> str:
     """Return the history's ``before``: of each wire name in ``names`` the value in ``before``, and what of PRIVATE
     differs. ``after`` None: everything."""
-    private = [
-        name
-        for name, attribute in PRIVATE.items()
-        if after is None or getattr(before, attribute) != getattr(after, attribute)
-    ]
-    values = {}
-    for name in (*names, *private):
-        value_of, old = _OLD[name]
-        values[name] = old(value_of(before))
-    return to_json(values)
+    if after is None:
+        names = (*names, *PRIVATE)
+    elif (old := _private(before)) != (new := _private(after)):
+        pairs = zip(PRIVATE, old, new, strict=True)
+        names = (*names, *(name for name, was, now in pairs if was != now))
+    return to_json({name: _OLD[name](before) for name in names})
 
 
 def attributes_of(before: Mapping[str, Any]) -> dict[str, Any]:

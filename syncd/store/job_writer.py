@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
@@ -134,17 +133,19 @@ _Pairs = list[tuple[Any, Any]]
 
 
 def _insert(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
+    tx.many(job_columns.INSERT, [job_columns.row_of(job) for _, job in pairs])
+
+
+def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
     at = micros(tx.now.instant)
+    located: dict[tuple[int, tuple[Place, ...]], str] = {}  # the places of a batch are few
 
-    @cache  # the places of a batch are few
-    def located(employer_id: int, sent: tuple[Place, ...]) -> str:
-        return job_columns.locations_json(_located(tx, employer_id, sent))
-
-    def row(change: Create | NewJob, job: Any) -> job_columns.Row:
-        if isinstance(change, Create):
-            return job_columns.row_of(job)
-        places = located(job.employer_id, change.places)
-        return job_columns.inserted(job.id, job.version, at, places, change.values)
+    def row(new: NewJob, job: Inserted) -> job_columns.Row:
+        key = job.employer_id, new.places
+        where = located.get(key)
+        if where is None:
+            where = located[key] = job_columns.locations_json(_located(tx, *key))
+        return job_columns.inserted(job.id, job.version, at, where, new.values)
 
     tx.many(job_columns.INSERT, [row(*pair) for pair in pairs])
 
@@ -177,7 +178,7 @@ def _nothing(_tx: Tx, _pairs: _Pairs, _actor: Actor) -> None:
 
 
 _WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
-    NewJob: _insert,
+    NewJob: _insert_flat,
     Create: _insert,
     Update: _update,
     Delete: _delete,

@@ -23,7 +23,7 @@ BASE = "/api/v1.1"
 
 @dataclass
 class ApiClient:
-    """A client that sends ``key`` and speaks in paths under the base."""
+    """A client that sends ``key``. Its paths are under the base path."""
 
     client: Any
     store: Store
@@ -73,7 +73,7 @@ class ApiClient:
         return self("DELETE", path, body, **kwargs)
 
     async def create(self, **fields: object) -> Any:
-        """A new job made of ``job_body(**fields)``, as answered."""
+        """Create a job from ``job_body(**fields)`` and return it as answered."""
         answer = await self.post(job_body(**fields))
         assert answer.status == 201, answer.raw
         return answer.json
@@ -87,7 +87,7 @@ class ApiClient:
         return job_body(**fields)
 
     async def wire(self, source: str = "127.0.0.1") -> Wire:
-        """A raw connection, from another address of this machine if need be."""
+        """Open a raw connection from the address ``source`` of this machine."""
         self.wires.append(
             Wire(
                 *await asyncio.open_connection("127.0.0.1", self.port, local_addr=(source, 0)), self.contract
@@ -97,7 +97,7 @@ class ApiClient:
 
     @asynccontextmanager
     async def writer_held(self) -> AsyncIterator[None]:
-        """Writes wait until the end of the block."""
+        """Let writes wait until the end of the block."""
         held, let_go = threading.Event(), threading.Event()
 
         def hold(_tx: object) -> None:
@@ -118,7 +118,7 @@ class ApiClient:
 
 
 def job_body(**fields: object) -> dict[str, object]:
-    """An active, whole job; ``fields`` replace or add, ``...`` takes away."""
+    """Return the body of a whole active job. ``fields`` replace or add members; ``...`` removes one."""
     body: dict[str, object] = {
         "title": "Line Cook",
         "status": "active",

@@ -61,7 +61,7 @@ Start = Callable[..., Any]
 
 @pytest.fixture
 def serve(store: Store, clock: Clock, aiohttp_client: AiohttpClient) -> Start:
-    """``async with serve(read_timeout=1) as api``: the API with these settings, to the end of the block."""
+    """``async with serve(read_timeout=1) as api``: the API with these settings until the end of the block."""
     employer, key = new_employer(store, "Maple Kitchens")
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""The served OpenAPI document, held against answers."""
+"""The check of answers against the served OpenAPI document."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Answer:
 
     @property
     def code(self) -> str:
-        """The code of a problem, after a look at whether it is one."""
+        """The code of a problem, after a check of its members."""
         assert self.headers["Content-Type"] == "application/problem+json", self.raw
         problem = self.json
         assert problem["status"] == self.status
@@ -47,8 +47,8 @@ class Answer:
 
 
 class Contract:
-    """The served OpenAPI document, held against answers: a status, body, type or header that it does not tell of is
-    a failure, and so is a member of an object that it does not name."""
+    """Checks answers against the served OpenAPI document. A status, body, type, header or member that is not documented is a
+    failure."""
 
     def __init__(self, document: Any) -> None:
         self._paths = document["paths"]
@@ -85,7 +85,7 @@ class Contract:
         self._body(method, f"{pointer}/responses/{answer.status}", response.get("content"), where, answer)
 
     def _elsewhere(self, method: str, template: str, where: str, answer: Answer) -> None:
-        """What is no operation: OPTIONS, a 405, an address that is not there."""
+        """Check an answer that belongs to no operation: OPTIONS, a 405, an unknown address."""
         if method == "OPTIONS" and answer.status == 204:
             assert "Allow" in answer.headers or "Access-Control-Allow-Methods" in answer.headers, where
             return
@@ -93,9 +93,9 @@ class Contract:
         assert answer.status in expected, where
         self.check_problem(answer.json, where)
 
-    def check_problem(self, told: Any, where: str = "") -> None:
-        """The body of an answer that is nobody's: to what is no request, or at an address that is not there."""
-        self._validate("/components/schemas/Problem", told, where)
+    def check_problem(self, problem: Any, where: str = "") -> None:
+        """Check the body of an answer that belongs to no operation."""
+        self._validate("/components/schemas/Problem", problem, where)
 
     def _body(self, method: str, pointer: str, content: Any, where: str, answer: Answer) -> None:
         if not content or method == "HEAD":
@@ -105,19 +105,19 @@ class Contract:
         assert media in content, f"{where}: {media} is not documented"
         self._validate(f"{pointer}/content/{media.replace('/', '~1')}/schema", answer.json, where)
 
-    def _validate(self, pointer: str, told: Any, where: str) -> None:
+    def _validate(self, pointer: str, problem: Any, where: str) -> None:
         validator = self._known.get(pointer)
         if validator is None:
             schema = {"$ref": f"urn:document#{quote(pointer, safe='/~')}"}
             checker = Draft202012Validator.FORMAT_CHECKER
             validator = Draft202012Validator(schema, registry=self._registry, format_checker=checker)
             self._known[pointer] = validator
-        fault = best_match(validator.iter_errors(told))
-        assert fault is None, f"{where}: {fault.message} at {list(fault.absolute_path)}: {told!r}"
+        fault = best_match(validator.iter_errors(problem))
+        assert fault is None, f"{where}: {fault.message} at {list(fault.absolute_path)}: {problem!r}"
 
 
 def closed(schema: Any) -> Any:
-    """A copy in which an object has no members but those that it names."""
+    """Return a copy that allows only the documented members of an object."""
     if isinstance(schema, list):
         return [closed(item) for item in schema]
     if not isinstance(schema, dict):

@@ -36,9 +36,9 @@ async def test_what_is_beside_the_api_needs_no_key_and_is_only_read(api: ApiClie
     status, headers, _ = await ask("OPTIONS")
     assert (status, headers["Allow"]) == (204, "GET, HEAD, OPTIONS")
     for method in ("POST", "PUT", "DELETE", "PATCH"):
-        status, headers, told = await ask(method)
+        status, headers, refused = await ask(method)
         assert (status, headers["Allow"]) == (405, "GET, HEAD, OPTIONS")
-        assert b'"method_not_allowed"' in told
+        assert b'"method_not_allowed"' in refused
 
 
 async def test_more_can_be_served_beside_the_api(store: Store, aiohttp_client: AiohttpClient) -> None:
@@ -52,7 +52,7 @@ async def test_more_can_be_served_beside_the_api(store: Store, aiohttp_client: A
     assert (await client.get("/pages")).status == 404
 
 
-async def test_whoever_has_only_the_base_address_is_told_where_the_rest_is(api: ApiClient) -> None:
+async def test_the_base_address_says_where_the_documentation_is(api: ApiClient) -> None:
     for path in ("", "/", "/nothing"):
         answer = await api.get(path)
         assert answer.status == 404

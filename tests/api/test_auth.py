@@ -91,7 +91,7 @@ async def test_a_new_key_works_at_once_beside_the_old_one(api: ApiClient) -> Non
     assert (await api.get("/jobs")).status == 200
 
 
-async def test_an_expired_key_is_as_good_as_none(api: ApiClient) -> None:
+async def test_an_expired_key_is_refused(api: ApiClient) -> None:
     _, plain = other_key(api.store, api, expires=api.clock.now + timedelta(days=1))
     assert (await api.get("/jobs", headers={"API-Key": plain})).status == 200
     api.clock.forward(days=2)
@@ -113,12 +113,12 @@ async def test_every_key_that_is_not_good_gets_the_same_answer(api: ApiClient) -
     api.store.write(lambda tx: keys.revoke(tx, revoked))
     _, late = other_key(api.store, api, expires=api.clock.now + timedelta(hours=1))
     api.clock.forward(hours=1)
-    told = []
+    seen = []
     for sent in ("", "syncd_" + "A" * 43, gone, late):
         answer = await api.get("/jobs", headers={"API-Key": sent, "X-Request-Id": "one"})
-        told.append((answer.status, answer.raw, {**answer.headers, "Date": ""}))
-    assert (told[0][0], told[0][2]["WWW-Authenticate"]) == (401, 'API-Key realm="jobs"')
-    assert told == [told[0]] * 4
+        seen.append((answer.status, answer.raw, {**answer.headers, "Date": ""}))
+    assert (seen[0][0], seen[0][2]["WWW-Authenticate"]) == (401, 'API-Key realm="jobs"')
+    assert seen == [seen[0]] * 4
 
 
 def test_a_key_is_looked_up_once_while_it_is_believed(
@@ -143,7 +143,7 @@ def test_a_key_is_looked_up_once_while_it_is_believed(
     for _ in range(2):
         with pytest.raises(Refusal):
             ring.principal(["unknown"])
-    assert len(looked_up) == 4  # what is refused is not remembered
+    assert len(looked_up) == 4  # a refused key is not remembered
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every code of a problem is brought about over HTTP (docs/api.md "Every code")."""
+"""Every code of a problem can be caused over HTTP (docs/api.md "Every code")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 async def producers(api: ApiClient, serve: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Code → what brings it about. The last ones leave the service of no more use."""
+    """Return what causes each code. The service cannot be used after the last ones."""
     job = await api.create(referenceId="R")
     path = f"/jobs/{job['id']}"
     named = {"Idempotency-Key": "k"}
@@ -35,8 +35,8 @@ async def producers(api: ApiClient, serve: Any, monkeypatch: pytest.MonkeyPatch)
         return second
 
     async def too_slow() -> Any:
-        async with serve(read_timeout=0.2) as impatient:
-            return await half_a_request(impatient)
+        async with serve(read_timeout=0.2) as hurried:
+            return await half_a_request(hurried)
 
     async def too_large() -> Any:
         async with serve(max_body=100) as narrow:
@@ -90,7 +90,7 @@ async def producers(api: ApiClient, serve: Any, monkeypatch: pytest.MonkeyPatch)
 
 
 async def half_a_request(api: ApiClient) -> Any:
-    """A body that never comes: the answer, read from the wire."""
+    """Send a head without its body, and return the answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", api.port)
     head = (
         f"PUT /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\nContent-Type: application/json\r\n"
@@ -131,8 +131,8 @@ async def test_every_code_is_brought_about_over_http(
 
 
 async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api: ApiClient) -> None:
-    """64 requests that each break off at another byte: of every job there is all or nothing, and the totals, the
-    history and the list agree on which."""
+    """64 requests each break off at another byte. Each job is there whole or not at all, and the totals, the history and
+    the list agree."""
     dice = random.Random(64)
     for number in range(64):
         raw = one_request(api, f"R-{number}")
@@ -140,7 +140,7 @@ async def test_a_client_that_is_lost_midway_leaves_all_or_nothing(api: ApiClient
         answered = number % 8 == 0
         writer.write(raw if answered else raw[: dice.randrange(1, len(raw) + 1)])
         await writer.drain()
-        if answered:  # lost in the midst of the answer: what it was told of is there
+        if answered:  # lost during the answer: the answer that came is true
             await reader.read(1)
         writer.transport.abort()
         if answered:

@@ -52,7 +52,7 @@ async def test_another_body_under_the_same_key_is_refused(api: ApiClient, other:
     assert await total(api) == 1
 
 
-async def test_while_the_first_is_served_a_repeat_is_told_so(api: ApiClient) -> None:
+async def test_while_the_first_is_served_a_repeat_gets_a_409(api: ApiClient) -> None:
     async with api.writer_held():
         first = asyncio.ensure_future(api.post(api.body(), headers=KEY))
         while not api.store.waiting_writes:
@@ -123,7 +123,7 @@ async def test_a_key_is_1_to_255_printable_characters(api: ApiClient, sent: str,
         assert (await answer.json(content_type=None))["code"] == "invalid_parameter"
 
 
-async def test_two_keys_are_none(api: ApiClient) -> None:
+async def test_two_keys_are_refused(api: ApiClient) -> None:
     headers: Any = [("API-Key", api.key), ("Idempotency-Key", "a"), ("Idempotency-Key", "b")]
     answer = await api.client.session.post(
         api.client.make_url("/api/v1.1/jobs"), json=api.body(), headers=headers
@@ -139,7 +139,7 @@ async def test_elsewhere_it_means_nothing(api: ApiClient) -> None:
 
 
 async def test_a_client_that_left_finds_the_answer_when_it_comes_back(api: ApiClient) -> None:
-    """The write and the kept answer are one: never a job without the answer, nor the answer without the job."""
+    """The job and the kept answer are written together."""
     raw = json.dumps(api.body()).encode()
     head = (
         f"POST /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\nContent-Type: application/json\r\n"

@@ -1,4 +1,4 @@
-"""JobPosting in JSON-LD by content negotiation, for search engines and back into syncd."""
+"""JobPosting in JSON-LD by content negotiation, for search engines and for the preset that reads it."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def test_a_posting_has_what_search_engines_ask_for(api: ApiClient) -> None
     }
 
 
-async def test_a_confidential_posting_gives_nobody_away(api: ApiClient) -> None:
+async def test_a_confidential_posting_does_not_name_the_employer(api: ApiClient) -> None:
     job = await api.create(confidential=True)
     answer = await api.get(f"/jobs/{job['id']}", headers=LD)
     assert answer.json["hiringOrganization"] == "confidential"
@@ -134,12 +134,12 @@ async def test_each_representation_has_a_tag_of_its_own(api: ApiClient) -> None:
     assert other.status == 200
 
 
-async def test_an_error_is_a_problem_whatever_is_accepted(api: ApiClient) -> None:
+async def test_an_error_is_a_problem_for_any_accept_header(api: ApiClient) -> None:
     assert (await api.get("/jobs/1", headers=LD)).code == "not_found"
 
 
 async def test_the_schemaorg_preset_reads_it_back(api: ApiClient, tmp_path: Path) -> None:
-    """What one syncd says another understands."""
+    """The preset reads the JSON-LD that the API writes."""
     sent: dict[str, Any] = {
         "referenceId": "R-1",
         "closeDate": "2026-12-24",
@@ -171,7 +171,7 @@ async def test_the_schemaorg_preset_reads_it_back(api: ApiClient, tmp_path: Path
 
 
 def stripped(value: Any) -> Any:
-    """Catalogue objects as a body has them: by id."""
+    """Return catalogue objects as a body has them: by id."""
     if isinstance(value, list):
         return [stripped(item) for item in value]
     return {"id": value["id"]} if isinstance(value, dict) else value

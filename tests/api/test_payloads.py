@@ -1,4 +1,4 @@
-"""A read shows a job from its row, without making a Job of it: the answer is that of a write, byte for byte."""
+"""The answer of a read, which is made without a Job, is that of a write, byte for byte."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta

@@ -42,7 +42,7 @@ def url(length: int, letter: str = "p") -> str:
 
 
 def place(length: int, letter: str = "C") -> list[dict[str, str]]:
-    """A location description of so many characters: spaces inside count, and are dropped after."""
+    """Return a location description of ``length`` characters. Spaces inside count, and are dropped later."""
     city = letter * 100
     return [{"description": f"{city},{' ' * (length - len(city) - 1 - len(LONG_NAME))}{LONG_NAME}"}]
 

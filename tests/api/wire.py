@@ -41,16 +41,16 @@ class Wire:
 
     async def problem(self) -> tuple[int, str]:
         """Status and code of an answer that has to be a whole problem."""
-        status, headers, told = await self.answer()
+        status, headers, problem = await self.answer()
         assert headers["content-type"] == "application/problem+json"
-        assert headers["x-request-id"] == told["requestId"]
+        assert headers["x-request-id"] == problem["requestId"]
         assert headers["server"] == "syncd"
-        assert told["status"] == status
-        self.contract.check_problem(told)
-        return status, told["code"]
+        assert problem["status"] == status
+        self.contract.check_problem(problem)
+        return status, problem["code"]
 
     async def closed(self) -> bool:
-        """Whether the other side hangs up."""
+        """Return whether the server closes the connection."""
         async with asyncio.timeout(WAIT):
             with suppress(ConnectionError):
                 while await self.reader.read(65_536):

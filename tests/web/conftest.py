@@ -1,4 +1,4 @@
-"""What is in front of the API is tested with the API behind it."""
+"""The package is tested with the API as its application."""
 
 from tests.api.conftest import api, clock, serve, store, template
 

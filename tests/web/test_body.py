@@ -63,7 +63,7 @@ MALFORMED: dict[str, bytes] = {
 
 @pytest.mark.parametrize("what", MALFORMED)
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-async def test_a_body_that_is_no_strict_json_object_is_malformed(
+async def test_a_body_that_is_not_a_strict_json_object_is_malformed(
     api: ApiClient, method: str, what: str
 ) -> None:
     answer = await api(method, "/jobs", raw=MALFORMED[what])
@@ -94,7 +94,7 @@ ACCEPTED: dict[str, tuple[bytes, list[tuple[str, str]] | None]] = {
 
 
 @pytest.mark.parametrize("what", ACCEPTED)
-async def test_a_body_that_is_odd_but_json_is_judged_by_the_rules(api: ApiClient, what: str) -> None:
+async def test_an_odd_body_that_is_json_is_checked_by_the_rules(api: ApiClient, what: str) -> None:
     raw, faults = ACCEPTED[what]
     job = await api.create()
     answer = await api("PUT", f"/jobs/{job['id']}", raw=raw)
@@ -153,7 +153,7 @@ async def test_no_salary_makes_a_500(api: ApiClient, salary: object) -> None:
         ("application/json", 200),
         ("application/json; charset=UTF-8", 200),
         ("APPLICATION/JSON", 200),
-        ("application/json-patch+json", 200),  # it does start so
+        ("application/json-patch+json", 200),  # it starts with application/json
         ("text/json", 415),
         ("application/x-www-form-urlencoded", 415),
         ("multipart/form-data; boundary=x", 415),
@@ -173,7 +173,7 @@ async def test_a_content_type_has_to_start_with_application_json(
 @pytest.mark.parametrize(
     ("method", "path"), [("POST", "/jobs"), ("PUT", "/jobs"), ("PUT", "/jobs/1"), ("DELETE", "/jobs")]
 )
-async def test_a_missing_body_is_malformed_whatever_the_content_type(
+async def test_a_missing_body_is_malformed_with_any_content_type(
     api: ApiClient, method: str, path: str
 ) -> None:
     for type in ("application/json", "text/plain", ""):
@@ -197,7 +197,7 @@ async def test_a_body_may_be_compressed(api: ApiClient) -> None:
 @pytest.mark.parametrize(
     ("encoding", "raw", "status", "code"),
     [
-        ("gzip", b"this is no gzip", 400, "malformed_json"),
+        ("gzip", b"this is not gzip", 400, "malformed_json"),
         ("gzip", gzip.compress(b'{"title": "x"}', mtime=0)[:-9], 400, "malformed_json"),
         ("gzip", gzip.compress(b'{"title": "x"}', mtime=0) + b"more", 400, "malformed_json"),
         ("deflate", b"\x07\x01\x02", 400, "malformed_json"),

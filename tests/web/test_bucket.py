@@ -1,4 +1,4 @@
-"""The laws of a token bucket, and what it costs to remember many."""
+"""The laws of a token bucket, and the limit on the number of buckets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from syncd.web.bucket import SECOND, Buckets, Quota, Verdict
 from syncd.web.rate_limits import limit_field, policy_field
 
-#: Of fewer nanoseconds than requests several would come back at once; a window is a second at least.
+#: With fewer nanoseconds than requests several requests would come back at once. A window has at least a second.
 quotas = st.builds(Quota, st.integers(1, 50), st.integers(50, 100 * SECOND))
 pauses = st.lists(st.integers(0, 20 * SECOND), min_size=1, max_size=80)
 
@@ -34,9 +34,7 @@ def test_no_span_of_time_lets_through_more_than_the_quota_and_what_came_back_in_
 
 
 @given(quotas, pauses)
-def test_what_is_promised_as_remaining_passes_at_once_and_not_one_more(
-    quota: Quota, pauses: list[int]
-) -> None:
+def test_the_remaining_requests_pass_at_once_and_no_more(quota: Quota, pauses: list[int]) -> None:
     buckets = Buckets(quota)
     now, verdict = spend(buckets, pauses)[-1]
     for left in range(verdict.remaining - 1, -1, -1):
@@ -81,7 +79,7 @@ def test_a_clock_that_goes_back_gives_nothing_away() -> None:
     assert not buckets.take("a", 5 * SECOND).allowed
 
 
-def test_only_so_many_are_remembered_and_the_longest_unused_goes_first() -> None:
+def test_the_buckets_are_limited_and_the_longest_unused_goes_first() -> None:
     buckets = Buckets(Quota.per(2, 60), capacity=3)
     for key in "abc":
         buckets.take(key, 0)

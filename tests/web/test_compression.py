@@ -1,4 +1,4 @@
-"""gzip both ways: answers for who prefers them so, requests within their bounds."""
+"""gzip in answers, for clients that prefer it, and in requests, within limits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_who_prefers_gzip(accept: str, wanted: bool) -> None:
 
 
 @given(st.text())
-def test_no_accept_encoding_is_too_odd_to_read(accept: str) -> None:
+def test_every_accept_encoding_can_be_read(accept: str) -> None:
     assert prefers_gzip(accept) in (True, False)
 
 
@@ -52,7 +52,7 @@ def vary(answer: Answer) -> set[str]:
 
 
 async def fetch(api: ApiClient, path: str, **headers: str) -> Answer:
-    """Over a raw connection, because aiohttp's client expands what it gets."""
+    """Send a request over a raw connection, because aiohttp's client decompresses answers."""
     wire = await api.wire()
     lines = [f"GET /api/v1.1{path} HTTP/1.1", "Host: x", f"API-Key: {api.key}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
@@ -63,7 +63,7 @@ async def fetch(api: ApiClient, path: str, **headers: str) -> Answer:
     return type(await api.get("/jobs"))(status, {name.title(): value for name, value in found.items()}, raw)
 
 
-async def test_a_long_answer_comes_compressed_to_who_wants_it_so(api: ApiClient) -> None:
+async def test_a_long_answer_is_compressed_for_a_client_that_prefers_it(api: ApiClient) -> None:
     job = await api.create(description=LONG)
     path = f"/jobs/{job['id']}"
     plain, packed = await fetch(api, path), await fetch(api, path, Accept_Encoding="br, gzip;q=0.8")
@@ -170,19 +170,19 @@ async def test_not_modified_names_the_variant_that_the_client_has(
 
 
 async def test_the_tag_of_a_compressed_job_names_its_version_in_every_condition(api: ApiClient) -> None:
-    """RFC 9110, 8.8.3.3: the variants have tags of their own; a client sends back the one that it was given."""
+    """The variants have tags of their own (RFC 9110, section 8.8.3.3). A client sends back the one that it got."""
     job = await api.create(description=LONG)
     path = f"/jobs/{job['id']}"
     packed = (await fetch(api, path, Accept_Encoding="gzip")).headers["Etag"]
     plain = (await fetch(api, path)).headers["Etag"]
     assert packed != plain
-    for known, accept, told in (
+    for known, accept, named in (
         (packed, "gzip", packed),
         (packed, "identity", plain),
         (plain, "gzip", plain),
     ):
         kept = await fetch(api, path, If_None_Match=known, Accept_Encoding=accept)
-        assert (kept.status, kept.headers["Etag"], kept.raw) == (304, told, b"")
+        assert (kept.status, kept.headers["Etag"], kept.raw) == (304, named, b"")
     changed = await api.put(path, {"title": "Changed"}, headers={"If-Match": packed, **GZIP})
     assert (changed.status, changed.json["title"]) == (200, "Changed")
     assert (await api.put(path, {"title": "Lost"}, headers={"If-Match": packed})).status == 412
@@ -219,7 +219,7 @@ async def test_an_unknown_encoding_is_refused_with_those_that_are_known(
     assert answer.headers["Accept-Encoding"] == "gzip, deflate"
 
 
-GOOD = gzip.compress(b'{"title": "x"}', mtime=0)  # names of tests are the same in every process
+GOOD = gzip.compress(b'{"title": "x"}', mtime=0)  # so that the names of tests are the same in every process
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ async def test_a_bomb_is_given_up_at_the_size_or_the_ratio_that_is_reached_first
             )
             return answer
 
-        assert (await send(60_000)).status == 201  # more than twenty times, but no harm
+        assert (await send(60_000)).status == 201  # more than twenty times, but small
         dense = await send(70_000)
         assert (dense.status, dense.code) == (413, "body_too_large")
         assert "20 times" in dense.json["detail"]

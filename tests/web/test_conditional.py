@@ -16,7 +16,7 @@ OTHER = '"0123456789abcdef01234567"'
 
 
 async def tagged(api: ApiClient, **fields: object) -> tuple[str, str]:
-    """The path of a new job and its tag."""
+    """Return the path of a new job and its tag."""
     answer = await api.post(api.body(**fields))
     assert answer.status == 201, answer.raw
     return f"/jobs/{answer.json['id']}", answer.headers["ETag"]
@@ -65,7 +65,7 @@ async def test_a_tag_stays_while_nothing_that_is_shown_changes(api: ApiClient) -
         ("{gzip}", 304),
     ],
 )
-async def test_a_read_answers_304_to_whoever_has_it(api: ApiClient, named: str, status: int) -> None:
+async def test_a_read_answers_304_to_a_client_that_has_it(api: ApiClient, named: str, status: int) -> None:
     path, tag = await tagged(api)
     header = named.format(tag=tag, gzip=tag[:-1] + '-gzip"')
     for method in ("GET", "HEAD"):
@@ -121,7 +121,7 @@ async def test_if_none_match_any_makes_a_put_create_only(api: ApiClient) -> None
     assert (await api.post(api.body(), headers=create_only)).status == 201
 
 
-async def test_if_none_match_refuses_the_write_of_whoever_has_the_version(api: ApiClient) -> None:
+async def test_if_none_match_refuses_the_write_of_a_client_that_has_the_version(api: ApiClient) -> None:
     path, tag = await tagged(api)
     assert (await api.put(path, {"title": "New"}, headers={"If-None-Match": f"W/{tag}"})).status == 412
     assert (await api.put(path, {"title": "New"}, headers={"If-None-Match": OTHER})).status == 200
@@ -138,9 +138,7 @@ async def test_if_match_never_creates(api: ApiClient, named: str) -> None:
 
 @pytest.mark.parametrize("header", ["If-Match", "If-None-Match"])
 @pytest.mark.parametrize("sent", ["abc", '"abc', '"a" "b"', "W/", 'w/"a"', '*, "a"', "", ",", '"a b"'])
-async def test_a_precondition_that_cannot_be_read_is_not_taken_for_none(
-    api: ApiClient, header: str, sent: str
-) -> None:
+async def test_an_invalid_precondition_is_not_ignored(api: ApiClient, header: str, sent: str) -> None:
     path, tag = await tagged(api)
     answer = await api.client.session.put(
         api.client.make_url("/api/v1.1" + path),
@@ -151,7 +149,7 @@ async def test_a_precondition_that_cannot_be_read_is_not_taken_for_none(
     assert (await api.get(path)).headers["ETag"] == tag
 
 
-async def test_preconditions_may_stand_on_several_lines(api: ApiClient) -> None:
+async def test_preconditions_may_be_on_several_lines(api: ApiClient) -> None:
     path, tag = await tagged(api)
     headers = [("API-Key", api.key), ("If-Match", OTHER), ("If-Match", tag)]
     answer = await api.client.session.put(

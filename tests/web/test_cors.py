@@ -1,4 +1,4 @@
-"""Pages of other origins: what browsers ask and are told."""
+"""Pages of other origins: what browsers ask, and the answers."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ async def test_another_origin_gets_no_permission(open_api: ApiClient, origin: st
     assert preflight.code == "unauthenticated"
     answer = await open_api.get("/jobs", headers={"Origin": origin})
     assert answer.status == 200
-    for told in (preflight, answer):
-        assert not [name for name in told.headers if name.startswith("Access-Control")]
-        assert "origin" in names(told, "Vary")
+    for reply in (preflight, answer):
+        assert not [name for name in reply.headers if name.startswith("Access-Control")]
+        assert "origin" in names(reply, "Vary")
 
 
 async def test_every_answer_can_be_read_by_the_page_errors_too(open_api: ApiClient) -> None:
@@ -95,7 +95,7 @@ async def test_every_answer_can_be_read_by_the_page_errors_too(open_api: ApiClie
         assert exposed >= {"etag", "link", "location", "x-request-id", "retry-after", "ratelimit"}, status
 
 
-async def test_without_an_origin_nothing_is_allowed_but_caches_are_told(open_api: ApiClient) -> None:
+async def test_without_an_origin_nothing_is_allowed_but_vary_is_sent(open_api: ApiClient) -> None:
     answer = await open_api.get("/jobs")
     assert "Access-Control-Allow-Origin" not in answer.headers
     assert "origin" in names(answer, "Vary")

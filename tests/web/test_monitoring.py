@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("state", "status", "told"),
+    ("state", "status", "shown"),
     [
         ({"ready": True, "lag": 3}, 200, {"ready": True, "lag": 3}),
         ({"ready": False, "store": "locked"}, 503, {"ready": False, "store": "locked"}),
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
         (OSError("a secret"), 503, {"ready": False, "error": "OSError"}),
     ],
 )
-async def test_readyz_says_whether_and_healthz_that(
-    store: Store, state: Any, status: int, told: dict[str, object], aiohttp_client: AiohttpClient
+async def test_readyz_says_whether_the_service_can_serve_and_healthz_that_it_answers(
+    store: Store, state: Any, status: int, shown: dict[str, object], aiohttp_client: AiohttpClient
 ) -> None:
     async def readiness() -> dict[str, Any]:
         if isinstance(state, Exception):
@@ -40,7 +40,7 @@ async def test_readyz_says_whether_and_healthz_that(
     client = await aiohttp_client(app)
     with structlog.testing.capture_logs() as lines:
         ready = await client.get("/readyz")
-        assert (ready.status, await ready.json()) == (status, told)
+        assert (ready.status, await ready.json()) == (status, shown)
         alive = await client.get("/healthz")
         assert (alive.status, await alive.json()) == (200, {"alive": True})
         assert (await client.head("/readyz")).status == status

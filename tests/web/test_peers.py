@@ -1,4 +1,4 @@
-"""For whom a connection or a request counts."""
+"""The address that a connection or a request counts for."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PROXIES = Proxies(["10.0.0.0/8", "192.0.2.1", "fd00::/8"])
             "203.0.113.9",
             ["198.51.100.1"],
             "203.0.113.9",
-        ),  # no proxy of ours: what it says is its own business
+        ),  # not a trusted proxy: its header does not count
         ("10.1.1.1", [], "10.1.1.1"),
         ("10.1.1.1", ["198.51.100.1"], "198.51.100.1"),
-        ("10.1.1.1", ["1.1.1.1, 198.51.100.1"], "198.51.100.1"),  # the first is what the client made up
+        ("10.1.1.1", ["1.1.1.1, 198.51.100.1"], "198.51.100.1"),  # the client wrote the first one
         ("10.1.1.1", ["1.1.1.1", "198.51.100.1, 192.0.2.1"], "198.51.100.1"),
         ("10.1.1.1", ["10.2.2.2, 10.3.3.3"], "10.2.2.2"),
         ("10.1.1.1", ["198.51.100.1, unknown"], "10.1.1.1"),
@@ -53,7 +53,7 @@ def test_a_chain_without_end_is_not_followed_to_its_end() -> None:
     assert PROXIES.client("10.1.1.1", ["198.51.100.1" + ", 10.2.2.2" * 1_000]) == "10.2.2.2"
 
 
-def test_without_proxies_nobody_is_trusted() -> None:
+def test_without_proxies_no_address_is_trusted() -> None:
     assert not Proxies([]).trusts("127.0.0.1")
     assert Proxies([]).client("127.0.0.1", ["1.1.1.1"]) == "127.0.0.1"
     assert not Proxies(["0.0.0.0/0"]).trusts(None)

@@ -58,21 +58,21 @@ TABLE: list[tuple[BaseException, int, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("error", "status", "code", "members"), TABLE, ids=lambda v: str(v)[:40])
-def test_an_exception_has_one_status_one_code_and_tells_no_secret(
+def test_an_exception_has_one_status_and_one_code_and_shows_no_secret(
     error: BaseException, status: int, code: str, members: dict[str, Any]
 ) -> None:
     answer = problems.render(error, "id-1")
-    told = json.loads(answer.body)  # type: ignore[arg-type]
-    assert (answer.status, told["status"], told["code"]) == (status, status, code)
+    problem = json.loads(answer.body)  # type: ignore[arg-type]
+    assert (answer.status, problem["status"], problem["code"]) == (status, status, code)
     assert answer.headers["Content-Type"] == "application/problem+json"
-    assert told["requestId"] == "id-1"
-    assert {name: told[name] for name in members} == members
-    assert set(told) == {"type", "title", "status", "detail", "code", "requestId", *members}
+    assert problem["requestId"] == "id-1"
+    assert {name: problem[name] for name in members} == members
+    assert set(problem) == {"type", "title", "status", "detail", "code", "requestId", *members}
     assert "secret" not in answer.body.decode()  # type: ignore[union-attr]
     assert ("Retry-After" in answer.headers) is (status == 503)
 
 
-def test_a_client_is_told_when_to_come_back() -> None:
+def test_a_503_says_when_to_come_back() -> None:
     assert problems.render(StoreOverloaded(3), "x").headers["Retry-After"] == "3"
 
 
@@ -93,7 +93,7 @@ async def test_checks_come_in_the_documented_order(serve: Any) -> None:
         assert (await api("PUT", "/jobs/999", raw=b'{"title": "x"}')).code == "not_found"
 
 
-async def test_the_merged_job_is_judged_before_conflicts(api: ApiClient) -> None:
+async def test_the_merged_job_is_checked_before_conflicts(api: ApiClient) -> None:
     await api.create(referenceId="A-1")
     job = await api.create(status="draft", description=None)
     path = f"/jobs/{job['id']}"
@@ -108,7 +108,7 @@ async def test_the_merged_job_is_judged_before_conflicts(api: ApiClient) -> None
         assert (await api.put(path, {**sent, "salary": None})).code == "illegal_transition"
 
 
-async def test_the_wrong_id_in_a_body_is_told_with_all_else_that_is_wrong_with_it(api: ApiClient) -> None:
+async def test_a_wrong_id_in_a_body_is_listed_with_its_other_faults(api: ApiClient) -> None:
     job = await api.create()
     for path in (f"/jobs/{job['id']}", "/jobs/999"):
         answer = await api.put(path, {"title": 5, "id": 998, "titel": "x"})
@@ -119,7 +119,7 @@ async def test_the_wrong_id_in_a_body_is_told_with_all_else_that_is_wrong_with_i
 # --- conflicts, overload, failure -------------------------------------------------------------------------
 
 
-async def test_a_second_post_with_a_reference_is_told_which_job_has_it(api: ApiClient) -> None:
+async def test_a_second_post_with_a_reference_learns_which_job_has_it(api: ApiClient) -> None:
     job = await api.create(referenceId="A-1")
     answer = await api.post(api.body(referenceId=" A-1 "))
     assert (answer.status, answer.code) == (409, "duplicate_reference")
@@ -144,7 +144,7 @@ async def test_a_closed_store_answers_503(api: ApiClient) -> None:
         assert "Retry-After" in answer.headers
 
 
-async def test_what_nobody_foresaw_is_a_500_in_json_that_tells_nothing(
+async def test_an_unexpected_error_is_a_500_without_details(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await api.get("/jobs")
@@ -184,7 +184,7 @@ async def test_of_64_clients_that_want_one_reference_for_their_jobs_exactly_one_
     answers = await asyncio.gather(*(api.put(f"/jobs/{job['id']}", {"referenceId": "A-1"}) for job in made))
     assert sorted(answer.status for answer in answers) == [200] + [409] * 63
     (winner,) = [answer.json["id"] for answer in answers if answer.status == 200]
-    assert {answer.json["id"] for answer in answers} == {winner}  # a 409 tells who has it
+    assert {answer.json["id"] for answer in answers} == {winner}  # a 409 says which job has it
     assert [job["id"] for job in (await api.get("/jobs?q=A-1")).json["data"]] == [winner]
 
 
@@ -211,7 +211,7 @@ async def test_64_clients_that_make_change_and_delete_one_reference_leave_at_mos
     assert (await api.delete("/jobs", reference)).status == (204 if left else 404)
 
 
-async def test_a_write_goes_through_although_its_client_has_left(api: ApiClient) -> None:
+async def test_a_write_is_finished_although_its_client_has_left(api: ApiClient) -> None:
     await api.get("/jobs")
     held, let_go = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""Limits on how often and how many: requests of a key, wrong keys, connections, waiting writes."""
+"""Limits on the requests of a key, on wrong keys, on connections and on waiting writes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def left(answer: Answer) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-async def test_without_a_limit_nothing_is_counted_or_told(api: ApiClient) -> None:
+async def test_without_a_limit_nothing_is_counted_and_no_header_is_sent(api: ApiClient) -> None:
     answer = await api.get("/jobs")
     assert "RateLimit" not in answer.headers
     assert "RateLimit-Policy" not in answer.headers
 
 
-async def test_a_key_that_asks_too_often_is_told_when_to_come_back(serve: Any) -> None:
+async def test_a_key_over_its_limit_learns_when_to_come_back(serve: Any) -> None:
     async with serve(rate_limit=3, rate_window=60.0) as api:
         answers = [await api.get("/jobs") for _ in range(3)]
         assert [answer.status for answer in answers] == [200] * 3
@@ -47,13 +47,11 @@ async def test_a_key_that_asks_too_often_is_told_when_to_come_back(serve: Any) -
         assert {answer.headers["RateLimit-Policy"] for answer in (*answers, refused)} == {'"key";q=3;w=60'}
 
 
-async def test_who_comes_back_when_told_is_served(serve: Any) -> None:
+async def test_a_client_that_waits_as_long_as_it_should_is_served(serve: Any) -> None:
     async with serve(rate_limit=2, rate_window=1.0) as api:
         while (answer := await api.get("/jobs")).status == 200:
             pass
-        await asyncio.sleep(
-            float(answer.headers["Retry-After"]) / 2 + 0.05
-        )  # half of a second for one of two
+        await asyncio.sleep(float(answer.headers["Retry-After"]) / 2 + 0.05)  # half a second for one of two
         assert (await api.get("/jobs")).status == 200
 
 
@@ -120,7 +118,7 @@ async def test_a_key_that_was_good_goes_on_and_a_new_one_has_to_wait(serve: Any)
         assert (await newcomer.get("/jobs")).status == 429
 
 
-async def test_a_request_without_a_key_is_no_wrong_key(serve: Any) -> None:
+async def test_a_request_without_a_key_does_not_count_as_a_wrong_key(serve: Any) -> None:
     async with serve(failed_keys=1) as api:
         for _ in range(3):
             assert (await api.get("/jobs", headers={"API-Key": ""})).status == 401
@@ -145,7 +143,7 @@ async def test_behind_a_proxy_the_clients_address_counts_and_only_then(serve: An
 
         assert [await status("198.51.100.1") for _ in range(2)] == [401, 429]
         assert await status("198.51.100.2") == 401
-        assert await status("203.0.113.77, 198.51.100.1") == 429  # the part in front is the client's own word
+        assert await status("203.0.113.77, 198.51.100.1") == 429  # the client wrote the first part
         assert [await status(f"2001:db8::{n}") for n in (1, 2)] == [401, 429]
     async with serve(failed_keys=1) as api:
         statuses = [
@@ -175,8 +173,8 @@ async def test_one_address_cannot_take_all_connections(serve: Any) -> None:
         assert all([await ok(api, wire) for wire in wires])
         with structlog.testing.capture_logs() as lines:
             extra = await api.wire("127.0.0.2")
-            status, headers, told = await extra.answer()
-        assert (status, told["code"], headers["retry-after"]) == (503, "overloaded", "1")
+            status, headers, problem = await extra.answer()
+        assert (status, problem["code"], headers["retry-after"]) == (503, "overloaded", "1")
         assert [line["status"] for line in lines] == [503]
         assert await extra.closed()
         other = await api.wire("127.0.0.3")
@@ -202,7 +200,7 @@ async def test_the_connections_of_a_proxy_are_those_of_many(serve: Any) -> None:
 
 @pytest.fixture
 def blocked(api: ApiClient) -> Any:
-    """The writer held up until the end of the block, with a queue for two more writes."""
+    """The writer waits until the end of the block; two more writes fit into its queue."""
     release, begun = threading.Event(), threading.Event()
 
     def hold(_tx: object) -> None:

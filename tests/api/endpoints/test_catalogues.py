@@ -1,4 +1,4 @@
-"""The catalogues: what a job may have, for whom, in which order, and what becomes of what is retired."""
+"""The catalogues: their entries, order, and retired entries; and locations."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ async def test_an_added_place_is_listed_for_its_employer_alone(api: ApiClient) -
 
 
 async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> None:
-    """Served with another configuration, as after a restart."""
+    """Serve the API with another configuration, as after a restart."""
     names: Any = {"position_types": {6: "Seasonal"}, "categories": {33: "Film"}}
     extended = Catalogue.default().extended(**names)
     retired = extended.extended(retired_position_types=[6], retired_categories=[33])
@@ -187,7 +187,7 @@ async def test_what_is_retired_is_not_offered_but_still_known(serve: Any) -> Non
 
 
 async def test_what_is_renamed_has_its_new_name_everywhere_at_once(serve: Any) -> None:
-    """Served with another configuration, as after a restart."""
+    """Serve the API with another configuration, as after a restart."""
     names: Any = {"position_types": {1: "Full-time"}, "categories": {1: "Ledgers"}}
     async with serve() as before:
         job = await before.create(positionType={"id": 1}, categories=[{"id": 1}])

@@ -1,4 +1,4 @@
-"""/docs in a real browser: it shows the operations, calls them, and asks nobody but this service."""
+"""/docs in a real browser: it shows the operations, calls them, and connects to this service only."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ OPTIONS = (
 
 
 class Page:
-    """One tab, spoken to in the DevTools protocol. ``requests`` and ``complaints`` are what it asked for and what
-    its console said."""
+    """One tab, driven by the DevTools protocol. ``requests`` are its requests, ``complaints`` the lines of its console."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -62,13 +61,13 @@ class Page:
         return found["result"]
 
     async def run(self, script: str) -> Any:
-        """The value of an expression in the page."""
+        """Return the value of an expression in the page."""
         found = await self("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
 
     async def until(self, script: str) -> Any:
-        """The value of the expression once it is true."""
+        """Wait until the expression is true, and return its value."""
         async with asyncio.timeout(PATIENCE):
             while not (value := await self.run(script)):
                 await asyncio.sleep(0.05)
@@ -101,7 +100,7 @@ async def browser(chromium: str, profile: Path) -> AsyncIterator[Page]:
 
 
 async def debugging_port(profile: Path) -> int:
-    """The browser writes it there when it is ready."""
+    """Return the port, which the browser writes when it is ready."""
     async with asyncio.timeout(PATIENCE):
         while True:
             lines = (
@@ -165,7 +164,7 @@ FILL_ID = """
 """
 
 
-#: The field takes a moment to tell the page, so that the first press may find it empty.
+#: The page learns of the field a moment later, so it may be empty at the first press.
 EXECUTE = """
 (() => {
   const operation = document.querySelector("#operations-jobs-getJob");
@@ -211,12 +210,12 @@ async def test_the_page_finds_the_document_wherever_the_base_is(serve: Any, base
 
 @pytest.mark.parametrize("code", problems.CODES)
 async def test_the_type_of_a_problem_leads_to_a_page_about_it(api: ApiClient, code: str) -> None:
-    told = json.loads(problems.body(Refusal(code, "so"), "id-1"))
-    status, headers, body = await fetched(api, told["type"])
+    problem = json.loads(problems.body(Refusal(code, "so"), "id-1"))
+    status, headers, body = await fetched(api, problem["type"])
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-    assert f"<h1>{escape(told['title'])}</h1>" in body.decode()
+    assert f"<h1>{escape(problem['title'])}</h1>" in body.decode()
     assert "default-src 'none'" in headers["Content-Security-Policy"]
-    assert (await fetched(api, told["type"], "POST"))[0] == 405
+    assert (await fetched(api, problem["type"], "POST"))[0] == 405
 
 
 async def test_the_page_about_a_refused_body_has_every_code_of_a_field(api: ApiClient) -> None:

@@ -1,5 +1,5 @@
-"""What is read of a body (docs/api.md "Reading a body"): what an update changes and clears, what is not the
-client's to say, what is unknown, and as which media type it comes."""
+"""Reading a body (docs/api.md "Reading a body"): what an update changes and clears, read-only and unknown members, and
+media types."""
 
 from __future__ import annotations
 
@@ -107,8 +107,8 @@ async def test_a_draft_may_be_cleared_of_what_only_an_active_job_needs(api: ApiC
         assert answer.faults == [("/applicationEmail", "required")]
         answer = await api.put(f"/jobs/{job['id']}", {name: None, "applicantRoutingType": None})
     assert answer.json[name] is None
-    told = (await api.put(f"/jobs/{job['id']}", {"status": "active"})).faults
-    assert told == [("/applicantRoutingType" if name == "applicationEmail" else f"/{name}", "required")]
+    faults = (await api.put(f"/jobs/{job['id']}", {"status": "active"})).faults
+    assert faults == [("/applicantRoutingType" if name == "applicationEmail" else f"/{name}", "required")]
 
 
 @pytest.mark.parametrize("nothing", ["", "  ", None])
@@ -137,7 +137,7 @@ async def test_the_address_of_no_routing_type_is_kept_unseen(api: ApiClient) -> 
 
 @pytest.mark.parametrize("status", ["draft", "active", "archived"])
 @pytest.mark.parametrize(("routing", "name"), [(1, "applicationEmail"), (2, "applicationUrl")])
-async def test_a_routing_type_needs_its_address_whatever_the_status(
+async def test_a_routing_type_needs_its_address_in_any_status(
     api: ApiClient, status: str, routing: int, name: str
 ) -> None:
     answer = await api.post(
@@ -164,7 +164,7 @@ def with_read_only(body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-async def test_read_only_members_are_accepted_and_ignored_whatever_they_say(api: ApiClient) -> None:
+async def test_read_only_members_are_accepted_and_ignored(api: ApiClient) -> None:
     plain = await api.create(referenceId="A-1")
     api.clock.forward(days=1)
     for path in (f"/jobs/{plain['id']}", "/jobs"):

@@ -1,4 +1,4 @@
-"""GET /jobs/{id}/history: what became of a job, when, through whom."""
+"""GET /jobs/{id}/history: the changes of a job, with time and author."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def changes(entry: Any) -> dict[str, tuple[Any, Any]]:
     return {change["field"]: (change["before"], change["after"]) for change in entry["changes"]}
 
 
-async def test_each_change_is_told_with_who_when_and_both_values(api: ApiClient) -> None:
+async def test_each_change_has_its_author_time_and_both_values(api: ApiClient) -> None:
     job = await api.create(referenceId="R")
     path = f"/jobs/{job['id']}"
     api.clock.forward(hours=1)
@@ -59,7 +59,7 @@ async def test_all_that_changes_a_job_is_named(api: ApiClient) -> None:
     assert data[0]["changedBy"] == {"kind": "operator", "id": None, "label": None}
 
 
-async def test_it_outlives_the_job_and_stays_its_employers(api: ApiClient) -> None:
+async def test_it_outlives_the_job_and_stays_with_its_employer(api: ApiClient) -> None:
     job = await api.create()
     other = api.as_employer("Other Ltd.")
     path = f"/jobs/{job['id']}/history"
@@ -92,7 +92,7 @@ async def test_an_update_that_changes_nothing_leaves_no_trace(api: ApiClient) ->
     assert (await api.get(f"/jobs/{job['id']}/history")).json["paging"]["total"] == 1
 
 
-async def test_the_address_not_in_force_is_told_too(api: ApiClient) -> None:
+async def test_the_history_shows_both_addresses(api: ApiClient) -> None:
     job = await api.create()
     await api.put(f"/jobs/{job['id']}", {"applicationUrl": "https://x.example/apply"})
     entry = (await api.get(f"/jobs/{job['id']}/history")).json["data"][0]

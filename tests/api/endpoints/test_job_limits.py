@@ -16,7 +16,7 @@ PLACE = {"description": "Calgary, AB"}
 PLACES = [{"description": d} for d in ("Calgary, AB", "Ottawa, ON", "Halifax, NS", "Toronto, ON")]
 CATEGORIES = [{"id": n} for n in (1, 2, 3, 4)]
 
-#: What is sent → the (pointer, code) of each fault, none: accepted.
+#: (fields that are sent, (pointer, code) of each fault); no fault: accepted.
 LIMITS: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
     ({"locations": []}, [("/locations", "too_few")]),
     ({"locations": PLACES[:1]}, []),
@@ -54,7 +54,7 @@ async def test_every_limit_holds_at_its_edge(
             assert answer.json[name] == fields[name]
 
 
-async def test_a_list_has_10_on_a_page_unless_told_and_never_more_than_100(api: ApiClient) -> None:
+async def test_a_page_has_10_by_default_and_100_at_most(api: ApiClient) -> None:
     for n in range(101):
         await api.create(status="draft", title=f"Job {n}", referenceId=f"R-{n}")
     sizes = {
@@ -66,7 +66,7 @@ async def test_a_list_has_10_on_a_page_unless_told_and_never_more_than_100(api: 
     assert (paging["pageSize"], paging["pages"]) == (100, 2)
 
 
-async def test_a_job_lives_60_days_unless_told(api: ApiClient) -> None:
+async def test_a_job_is_live_for_60_days_by_default(api: ApiClient) -> None:
     assert (await api.create(closeDate=...))["closeDate"] == "2027-01-15"
 
 
@@ -116,13 +116,13 @@ async def test_a_fault_is_named_by_pointer_and_code(
     assert {pointer.split("/")[1] for pointer, _ in named} == {p.split("/")[1] for p, _ in faults}
 
 
-async def test_all_faults_are_told_at_once(api: ApiClient) -> None:
+async def test_one_answer_lists_all_faults(api: ApiClient) -> None:
     answer = await api.post(api.body(title="t" * 300, status="gone", categories=[], extra=1, closeDate="x"))
     pointers = {pointer for pointer, _ in answer.faults}
     assert pointers == {"/title", "/status", "/categories", "/extra", "/closeDate"}
 
 
-async def test_what_a_new_job_lacks_is_told_with_what_is_wrong_in_the_order_of_the_body(
+async def test_the_fields_that_a_new_job_lacks_are_listed_with_its_other_faults(
     api: ApiClient,
 ) -> None:
     sent = {"titel": "x", "title": 5, "status": "active", "salary": {"amount": 1}}
@@ -141,6 +141,6 @@ async def test_what_a_new_job_lacks_is_told_with_what_is_wrong_in_the_order_of_t
     assert named.faults == wrong
 
 
-async def test_what_is_sent_is_judged_before_whether_the_job_exists(api: ApiClient) -> None:
+async def test_a_body_is_checked_before_the_job_is_looked_up(api: ApiClient) -> None:
     assert (await api.put("/jobs/999", {"title": 5})).status == 422
     assert (await api.put("/jobs/999", {"title": "x"})).status == 404

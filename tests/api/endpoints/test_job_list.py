@@ -56,7 +56,7 @@ async def test_what_was_acknowledged_is_read_at_once(api: ApiClient) -> None:
 
 
 @pytest.mark.parametrize("query", ["?q=cook", "?page=2000"])
-async def test_a_long_search_holds_nobody_up(
+async def test_a_long_search_delays_no_other_request(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     job = await api.create()
@@ -290,14 +290,14 @@ async def test_absolute_addresses_are_those_of_the_outside(
 
 
 @pytest.mark.parametrize("host", ["a b", 'x"><script>', "x/../y", "a@b", "[::1", "a:b:c"])
-async def test_a_host_that_is_none_is_not_repeated(api: ApiClient, host: str) -> None:
+async def test_an_invalid_host_is_not_repeated(api: ApiClient, host: str) -> None:
     answer = await api.post(api.body(), headers={"Host": host})
     assert (answer.status, answer.code) == (400, "malformed_request")
     assert answer.json["detail"] == "the Host header names no host"
     assert (await api.get("/jobs")).json["paging"]["total"] == 0
 
 
-async def test_a_host_that_a_proxy_names_wrongly_is_blamed_on_the_proxy(serve: Any) -> None:
+async def test_a_wrong_host_of_a_proxy_is_reported_as_such(serve: Any) -> None:
     async with serve(trusted_proxies=("127.0.0.1",)) as api:
         answer = await api.get("/jobs", headers={"X-Forwarded-Host": "a b"})
         assert answer.json["detail"] == "the X-Forwarded-Host header names no host"

@@ -1,5 +1,5 @@
-"""Statuses as a client sees them (docs/specification.md 3; docs/api.md "Statuses"): created, archived,
-brought back, closed, refreshed, by either way of saying which job is meant."""
+"""Statuses (docs/specification.md 3; docs/api.md "Statuses"): created, archived, brought back, closed, refreshed; addressed by
+id or by referenceId."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BY_ID_AND_REFERENCE = pytest.mark.parametrize("way", ["id", "reference"])
 
 
 async def put(api: ApiClient, way: str, job: Any, sent: dict[str, Any]) -> Answer:
-    """Update ``job``, said by its id in the path or by its referenceId in the body."""
+    """Update ``job``, by its id in the path or by its referenceId in the body."""
     if way == "id":
         return await api.put(f"/jobs/{job['id']}", sent)
     return await api.put("/jobs", {"referenceId": job["referenceId"], **sent})
@@ -34,7 +34,7 @@ def tick(api: ApiClient) -> None:
     ("sent", "status"),
     [(..., "draft"), ("draft", "draft"), ("active", "active"), ("archived", "archived")],
 )
-async def test_a_new_job_is_a_draft_unless_told_and_is_published_today(
+async def test_a_new_job_is_a_draft_by_default_and_is_published_today(
     api: ApiClient, method: str, sent: object, status: str
 ) -> None:
     answer = await api(method, "/jobs", api.body(referenceId="A-1", status=sent))
@@ -72,7 +72,7 @@ async def test_nothing_becomes_a_draft_again(api: ApiClient, way: str, status: s
         ({}, {"closeDate": "2027-01-15"}, "2027-01-15"),
     ],
 )
-async def test_publishing_a_draft_moves_a_close_date_that_nobody_chose(
+async def test_publishing_a_draft_moves_a_default_close_date(
     api: ApiClient, way: str, made: dict[str, Any], sent: dict[str, Any], close: str
 ) -> None:
     job = await api.create(referenceId="A-1", status="draft", **made)
@@ -109,8 +109,8 @@ async def test_a_closed_job_comes_back_with_a_new_close_date_only(api: ApiClient
     assert (await put(api, way, job, {"status": "active"})).json == {**job, "closeDate": "2027-04-01"}
 
 
-async def test_a_past_close_date_is_no_hindrance_to_other_changes(api: ApiClient) -> None:
-    """The day after, before the service came to archive it."""
+async def test_a_past_close_date_does_not_prevent_other_changes(api: ApiClient) -> None:
+    """It is the day after the close date, and the service has not archived the job yet."""
     job = await api.create(closeDate="2026-11-20")
     api.clock.forward(days=10)
     path = f"/jobs/{job['id']}"

@@ -167,14 +167,14 @@ async def test_each_offence_of_a_description_is_named_with_its_offset(api: ApiCl
         api.body(description='<p>ok</p><h1 id="x">\U0001f680<a onclick=x>y</a></p style=x>')
     )
     assert set(answer.faults) == {("/description", "disallowed_html")}
-    told = [fault["detail"] for fault in answer.json["errors"]]
-    assert [detail.partition(":")[0] for detail in told] == [
+    details = [fault["detail"] for fault in answer.json["errors"]]
+    assert [detail.partition(":")[0] for detail in details] == [
         "offset 9",
         "offset 21",
         "offset 24",
         "offset 43",
     ]
-    for detail, word in zip(told, ("<h1>", "href", "onclick", "style"), strict=True):
+    for detail, word in zip(details, ("<h1>", "href", "onclick", "style"), strict=True):
         assert word in detail
 
 
@@ -217,7 +217,7 @@ async def test_a_place_is_understood_and_shown_in_the_catalogues_way_and_always_
         ("123", "invalid_characters"),
     ],
 )
-async def test_what_is_no_place_is_refused(api: ApiClient, text: str, code: str) -> None:
+async def test_a_text_that_is_not_a_place_is_refused(api: ApiClient, text: str, code: str) -> None:
     answer = await api.post(api.body(locations=[{"description": "Calgary"}, {"description": text}]))
     assert answer.faults == [("/locations/1/description", code)]
 

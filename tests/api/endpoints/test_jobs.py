@@ -139,7 +139,7 @@ async def test_a_reference_can_be_changed_and_the_old_one_is_free_again(api: Api
         ({"referenceId": "A\u0000"}, "invalid_characters"),
     ],
 )
-async def test_without_a_usable_reference_nobody_knows_which_job_is_meant(
+async def test_without_a_usable_reference_no_job_is_named(
     api: ApiClient, body: dict[str, Any], fault: str
 ) -> None:
     job = await api.create(referenceId="A-1")
@@ -163,7 +163,7 @@ async def test_without_a_usable_reference_nobody_knows_which_job_is_meant(
         ("archived", "draft", 409),
     ],
 )
-async def test_a_status_changes_only_along_the_arrows(
+async def test_a_status_changes_only_as_the_specification_allows(
     api: ApiClient, before: str, after: str, status: int
 ) -> None:
     job = await api.create(status=before)
@@ -207,7 +207,7 @@ async def test_publishing_a_draft_makes_it_of_today(api: ApiClient) -> None:
         ("PUT", "POST", "/jobs", 200),
         ("PATCH", "POST", "/jobs/{id}", 405),
         ("GET", "POST", "/jobs/{id}", 405),
-        ("PATCH", "POST", "/jobs", 409),  # a POST it is, and the referenceId is taken
+        ("PATCH", "POST", "/jobs", 409),  # it is a POST, and the referenceId is in use
         ("DELETE", "GET", "/jobs/{id}", 200),
         ("DELETE", "PUT", "/jobs/{id}", 200),
         ("PUT", "DELETE", "/jobs/{id}", 204),
@@ -248,7 +248,7 @@ async def test_a_method_that_is_not_served_is_answered_with_those_that_are(
     assert answer.headers["Allow"] == allow
 
 
-async def test_options_tells_the_methods(api: ApiClient) -> None:
+async def test_options_answers_the_methods(api: ApiClient) -> None:
     answer = await api("OPTIONS", "/jobs/1")
     assert (answer.status, answer.raw) == (204, b"")
     assert answer.headers["Allow"] == "DELETE, GET, HEAD, OPTIONS, PUT"
@@ -281,7 +281,7 @@ async def test_head_is_get_without_the_body(api: ApiClient, path: str) -> None:
         "1%20",
     ],
 )
-async def test_an_id_that_is_no_plain_int32_names_no_job(api: ApiClient, id: str) -> None:
+async def test_an_id_that_is_not_a_plain_int32_names_no_job(api: ApiClient, id: str) -> None:
     await api.create()
     for method in ("GET", "PUT", "DELETE"):
         answer = await api(method, f"/jobs/{id}", {"title": "x"} if method == "PUT" else None)

@@ -1,4 +1,4 @@
-"""What schemathesis cannot make up from a schema: texts that a rule in words lets through."""
+"""Texts that schemathesis cannot make from a schema, because a rule in words restricts them."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, whole, in step with what runs; and the check that holds answers against it."""
+"""The OpenAPI document is valid and complete; and the check of answers against it works."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DOMAIN = Path(syncd.domain.__file__).parent
 
 
 def validator(name: str) -> Draft202012Validator:
-    """Of a schema that refers to others as the document does."""
+    """Return the validator of a schema that refers to others as the document does."""
     return Draft202012Validator(
         {"$ref": f"#/components/schemas/{name}", "components": DOCUMENT["components"]}
     )
@@ -77,7 +77,7 @@ def test_every_operation_has_a_name_of_its_own_a_summary_and_a_tag() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_error_code_is_told_with_an_example(code: str) -> None:
+def test_every_error_code_is_documented_with_an_example(code: str) -> None:
     status = CODES[code][0]
     examples = DOCUMENT["components"]["responses"][str(status)]["content"]["application/problem+json"][
         "examples"
@@ -88,8 +88,8 @@ def test_every_error_code_is_told_with_an_example(code: str) -> None:
     assert not list(validator("Problem").iter_errors(example))
 
 
-def test_every_field_code_of_the_rules_is_told() -> None:
-    """Found in the source: the second argument of each Problem, what is given as ``code``, and the faults of places."""
+def test_every_field_code_of_the_rules_is_documented() -> None:
+    """Return the codes in the source: the second argument of each Problem, each ``code=``, and the faults of places."""
     found = set()
     for path in DOMAIN.glob("*.py"):
         if path.name in ("feed_rows.py", "run.py", "problem_codes.py"):  # faults of feeds, not of bodies
@@ -110,9 +110,7 @@ def test_every_field_code_of_the_rules_is_told() -> None:
 
 
 @pytest.mark.parametrize(("method", "path", "operation"), operations())
-def test_every_operation_tells_its_answers_errors_and_examples(
-    method: str, path: str, operation: Any
-) -> None:
+def test_every_operation_has_its_answers_errors_and_examples(method: str, path: str, operation: Any) -> None:
     statuses = {int(status) for status in operation["responses"]}
     assert any(status < 300 for status in statuses)
     open_to_all = operation.get("security") == []
@@ -139,9 +137,9 @@ def test_every_error_of_an_operation_has_its_example(method: str, path: str, ope
             continue
         content = response["content"]["application/problem+json"]
         codes = content["schema"]["allOf"][1]["properties"]["code"]["enum"]
-        told = {code: example["value"]["code"] for code, example in content["examples"].items()}
+        shown = {code: example["value"]["code"] for code, example in content["examples"].items()}
         assert codes
-        assert told == {code: code for code in codes}, status
+        assert shown == {code: code for code in codes}, status
 
 
 def test_the_version_is_that_of_the_address_and_the_example_of_the_document_is_one() -> None:
@@ -179,7 +177,7 @@ def test_shapes_follow_the_fields_and_limits_of_the_domain() -> None:
         assert SCHEMAS["Job"]["properties"][name]["maxLength"] == limit
 
 
-def test_the_catalogue_that_is_configured_is_the_one_that_is_told() -> None:
+def test_the_configured_catalogue_is_documented() -> None:
     catalogue = Catalogue.default().extended(position_types={6: "Seasonal"})
     made = document(Api(base_path="/x", public_url="https://jobs.example.ca"), catalogue, ROUTES)
     assert '"Seasonal"' in json.dumps(made["paths"]["/positiontypes"])
@@ -192,7 +190,7 @@ def test_the_catalogue_that_is_configured_is_the_one_that_is_told() -> None:
     assert made["servers"] == [{"url": "https://jobs.example.ca/x"}]
 
 
-#: What a body lacks or has too much of, judged by the document and by the service alike.
+#: Bodies with members missing or wrong, which the document and the service have to refuse alike.
 BODIES: list[dict[str, Any]] = [
     {},
     {"title": ...},
@@ -251,7 +249,7 @@ BODIES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("change", BODIES, ids=str)
-async def test_the_document_and_the_service_judge_a_body_alike(
+async def test_the_document_and_the_service_accept_the_same_bodies(
     api: ApiClient, change: dict[str, Any]
 ) -> None:
     body = api.body(**change)
@@ -259,7 +257,7 @@ async def test_the_document_and_the_service_judge_a_body_alike(
     assert ((await api.post(body)).status == 201) == said
 
 
-def test_what_only_the_service_writes_has_the_limits_of_section_8() -> None:
+def test_what_only_the_service_writes_has_its_limits() -> None:
     assert SCHEMAS["Employer"]["properties"]["name"]["maxLength"] == 128
     assert {name: schema.get("maxLength") for name, schema in SCHEMAS["Location"]["properties"].items()} == {
         "id": None,

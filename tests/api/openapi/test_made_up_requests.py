@@ -1,4 +1,4 @@
-"""Requests that schemathesis makes up from the served document: every check, every phase, within bounds."""
+"""Requests that schemathesis makes from the served document, with every check and every phase."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ async def test_no_made_up_request_surprises_the_service(api: ApiClient, tmp_path
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd=tmp_path,
         env={**os.environ, "SCHEMATHESIS_HOOKS": str(FORMATS)},
     )  # fmt: skip
-    told, _ = await process.communicate()
-    said = told.decode()
+    output, _ = await process.communicate()
+    said = output.decode()
     assert process.returncode == 0, said
     for phase in ("Examples", "Coverage", "Fuzzing", "Stateful"):
         assert re.search(rf"✅\s+{phase}", said), said

@@ -1,4 +1,4 @@
-"""Requests written by hand, and what comes back."""
+"""Requests as bytes, and the answers to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 BASE = "/api/v1.1"
 JSON = "Content-Type: application/json"
-#: A body that is a request: answered, it was smuggled. Its name is as long as the lengths below say.
+#: A body that is a request: if it is answered, it was smuggled.
 SMUGGLED = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: smuggled\r\n\r\n"
 END = b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: end\r\n\r\n"
 CHUNKED = "Transfer-Encoding: chunked"
@@ -23,7 +23,7 @@ CHUNKS = f"{len(SMUGGLED):x}\r\n".encode() + SMUGGLED + b"\r\n0\r\n\r\n"
 
 
 def ask(method: str = "POST", *lines: str | bytes, path: str = "/jobs", version: str = "HTTP/1.1") -> bytes:
-    """The head of a request; KEY stands for a good key."""
+    """Return the head of a request. KEY is replaced by a good key."""
     head = [f"{method} {BASE}{path} {version}", "Host: x", "API-Key: KEY", *lines]
     return b"\r\n".join(line if isinstance(line, bytes) else line.encode() for line in head) + b"\r\n\r\n"
 
@@ -53,8 +53,8 @@ async def answer(wire: Any, bodiless: bool) -> int | str:
     if not bodiless or name == "end":
         raw = await wire.reader.readexactly(int(headers.get("content-length", 0)))
         if status >= 300:
-            told = json.loads(raw)
-            assert (headers["content-type"], told["status"]) == ("application/problem+json", status)
-            wire.contract.check_problem(told)
+            problem = json.loads(raw)
+            assert (headers["content-type"], problem["status"]) == ("application/problem+json", status)
+            wire.contract.check_problem(problem)
             assert "Traceback" not in raw.decode()
     return "end" if name == "end" else status

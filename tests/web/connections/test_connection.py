@@ -1,4 +1,4 @@
-"""What only a raw socket can send: broken heads, half-sent requests, endless bodies; limits on connections."""
+"""What only a raw socket can send: broken heads, half of a request, endless bodies; and limits on connections."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BROKEN: dict[str, bytes] = {
     "a NUL in a header": b"GET / HTTP/1.1\r\nHost: x\r\nA: b\x00c\r\n\r\n",
     "a folded header": b"GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n",
     "two lengths": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-    "a length that is none": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+    "an invalid length": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
     "a negative length": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
     "a length beyond all": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 60 + b"\r\n\r\n",
     "length and chunks": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n" + b"Transfer-Encoding: chunked\r\n\r\n",
@@ -53,11 +53,11 @@ async def test_a_request_that_cannot_be_parsed_is_answered_with_a_problem(api: A
     wire = await api.wire()
     with structlog.testing.capture_logs() as lines:
         await wire.send(BROKEN[what])
-        status, headers, told = await wire.answer()
-        assert (status, told["code"]) == (400, "malformed_request")
+        status, headers, problem = await wire.answer()
+        assert (status, problem["code"]) == (400, "malformed_request")
         assert await wire.closed()
-    assert headers["x-request-id"] == told["requestId"]
-    expected = ("api.request", 400, told["requestId"])
+    assert headers["x-request-id"] == problem["requestId"]
+    expected = ("api.request", 400, problem["requestId"])
     assert [(line["event"], line["status"], line["request_id"]) for line in lines] == [expected]
     await wire.close()
 
@@ -98,7 +98,7 @@ async def test_http_1_0_without_a_host_gets_the_address_that_it_reached(api: Api
     await wire.close()
 
 
-async def test_a_repeated_key_header_is_no_key(api: ApiClient) -> None:
+async def test_a_repeated_key_header_is_refused(api: ApiClient) -> None:
     for second in (api.key, "x"):
         wire = await api.wire()
         await wire.send(request(api, "GET", f"API-Key: {second}"))
@@ -106,7 +106,7 @@ async def test_a_repeated_key_header_is_no_key(api: ApiClient) -> None:
         await wire.close()
 
 
-async def test_a_key_that_is_no_text_is_no_key(api: ApiClient) -> None:
+async def test_a_key_that_is_not_ascii_is_refused(api: ApiClient) -> None:
     wire = await api.wire()
     await wire.send(b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: \xff\xfe\r\n\r\n")
     assert await wire.problem() == (401, "unauthenticated")
@@ -163,7 +163,7 @@ async def test_broken_chunks_are_malformed(api: ApiClient, chunk: bytes, late: b
     await wire.close()
 
 
-async def test_broken_chunks_that_nobody_reads_end_the_connection_without_a_trace(api: ApiClient) -> None:
+async def test_broken_chunks_that_no_handler_reads_end_the_connection(api: ApiClient) -> None:
     wire = await api.wire()
     with structlog.testing.capture_logs() as lines:
         await wire.send(request(api, "GET", "Transfer-Encoding: chunked"))
@@ -197,7 +197,7 @@ async def test_a_request_line_is_refused_in_words_that_say_what_is_wrong(
     assert (status, body["detail"]) == (400, detail)
 
 
-async def test_http_1_0_is_not_told_to_continue(api: ApiClient) -> None:
+async def test_http_1_0_gets_no_100_continue(api: ApiClient) -> None:
     body = json.dumps(api.body()).encode()
     wire = await api.wire()
     whole = request(api, "POST", JSON_TYPE, EXPECT, f"Content-Length: {len(body)}", body=body)
@@ -248,7 +248,7 @@ async def test_a_body_that_does_not_end_is_answered_in_time(serve: Any, framing:
         await wire.close()
 
 
-async def test_a_client_that_leaves_amid_its_body_leaves_no_trace_but_a_line(api: ApiClient) -> None:
+async def test_a_client_that_leaves_during_its_body_leaves_only_a_line_in_the_log(api: ApiClient) -> None:
     with structlog.testing.capture_logs() as lines:
         wire = await api.wire()
         await wire.send(request(api, "POST", JSON_TYPE, "Content-Length: 100", body=b'{"title":'))
@@ -288,7 +288,7 @@ async def test_pipelined_requests_are_answered_in_order(api: ApiClient) -> None:
     await wire.close()
 
 
-async def test_one_connection_too_many_is_told_so(serve: Any) -> None:
+async def test_one_connection_too_many_gets_a_503(serve: Any) -> None:
     async with serve(max_connections=2) as api:
         wires = [await api.wire() for _ in range(2)]
         for wire in wires:

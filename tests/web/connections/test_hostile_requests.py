@@ -1,7 +1,7 @@
-"""Requests that are made to be misread: what two servers could read in two ways, what is endless, what is absurd.
+"""Requests that are made to be misread: two servers could read them in two ways, or they are endless or absurd.
 
-Each is followed by an honest request on the same connection. Either that one is answered too, and nothing in
-between was taken for a request, or the connection is closed.
+Each is followed by a normal request on the same connection. Either that one is answered too, and nothing in between was
+taken for a request, or the connection is closed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 REFUSED: list[int | str] = [400, "closed"]
 
-#: Where a message ends must not be a matter of opinion (RFC 9112, sections 2.2, 5.2, 6 and 7.1).
+#: Requests whose end two servers could see in two places (RFC 9112, sections 2.2, 5.2, 6 and 7.1).
 FRAMING: dict[str, tuple[bytes, list[int | str]]] = {
     "length and chunks": (ask("POST", JSON, "Content-Length: 5", CHUNKED) + b"0\r\n\r\n" + SMUGGLED, REFUSED),
     "chunks and length": (ask("POST", JSON, CHUNKED, "Content-Length: 5") + b"0\r\n\r\n" + SMUGGLED, REFUSED),
@@ -70,7 +70,7 @@ FRAMING: dict[str, tuple[bytes, list[int | str]]] = {
     "a header without a name": (ask("GET", ": b"), REFUSED),
     "two Hosts": (ask("GET", "Host: y"), REFUSED),
     "two media types": (ask("POST", JSON, JSON, "Content-Length: 2") + b"{}", REFUSED),
-    "a size that is no number": (ask("POST", JSON, CHUNKED) + b"zz\r\n{}\r\n0\r\n\r\n", REFUSED),
+    "a size that is not a number": (ask("POST", JSON, CHUNKED) + b"zz\r\n{}\r\n0\r\n\r\n", REFUSED),
     "a size in 0x": (ask("POST", JSON, CHUNKED) + b"0x2\r\n{}\r\n0\r\n\r\n", REFUSED),
     "a size with a space": (ask("POST", JSON, CHUNKED) + b"2 \r\n{}\r\n0\r\n\r\n", REFUSED),
     "a size below zero": (ask("POST", JSON, CHUNKED) + b"-2\r\n{}\r\n0\r\n\r\n", REFUSED),
@@ -88,7 +88,7 @@ FRAMING: dict[str, tuple[bytes, list[int | str]]] = {
     "a body of HEAD": (ask("HEAD", LENGTH) + SMUGGLED, [200, "end"]),
     "a body of OPTIONS": (ask("OPTIONS", LENGTH) + SMUGGLED, [204, "end"]),
     "a body of DELETE": (ask("DELETE", LENGTH, path="/jobs/999") + SMUGGLED, [404, "end"]),
-    "a body that is no JSON": (ask("POST", JSON, LENGTH) + SMUGGLED, [400, "end"]),
+    "a body that is not JSON": (ask("POST", JSON, LENGTH) + SMUGGLED, [400, "end"]),
     "chunks that are no JSON": (ask("POST", JSON, CHUNKED) + CHUNKS, [400, "end"]),
     "a body without a key": (ask("POST", JSON, LENGTH).replace(b"KEY", b"x") + SMUGGLED, [401, "end"]),
     "a body of the wrong type": (ask("POST", LENGTH) + SMUGGLED, [415, "end"]),
@@ -109,7 +109,7 @@ FRAMING: dict[str, tuple[bytes, list[int | str]]] = {
 
 
 @pytest.mark.parametrize("what", FRAMING)
-async def test_nobody_smuggles_a_request_in_the_body_of_another(api: ApiClient, what: str) -> None:
+async def test_no_request_is_smuggled_in_the_body_of_another(api: ApiClient, what: str) -> None:
     data, expected = FRAMING[what]
     assert await exchange(api, data) == expected
 
@@ -162,7 +162,7 @@ TARGETS: list[tuple[bytes, int, int]] = [
 
 
 @pytest.mark.parametrize(("target", "status", "keyless"), TARGETS, ids=lambda v: repr(v)[:60])
-async def test_an_address_is_what_it_is_and_no_trick_gets_round_the_key(
+async def test_no_form_of_an_address_avoids_the_key(
     api: ApiClient, target: bytes, status: int, keyless: int
 ) -> None:
     head = b"GET " + target + b" HTTP/1.1\r\nHost: x\r\n"
@@ -173,7 +173,7 @@ async def test_an_address_is_what_it_is_and_no_trick_gets_round_the_key(
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "PROPFIND", "PURGE"])
-async def test_methods_that_nobody_takes_are_refused(api: ApiClient, method: str) -> None:
+async def test_unknown_methods_are_refused(api: ApiClient, method: str) -> None:
     target = "x:443" if method == "CONNECT" else f"{BASE}/jobs"
     seen = await exchange(api, f"{method} {target} HTTP/1.1\r\nHost: x\r\nAPI-Key: KEY\r\n\r\n".encode())
     assert seen == ([404, "closed"] if method == "CONNECT" else [405, "end"])
@@ -188,14 +188,14 @@ async def test_methods_that_nobody_takes_are_refused(api: ApiClient, method: str
         b"X-Forwarded-For: \xff", b"X-Forwarded-For: " + b"1," * 4_000, b"Forwarded: for=\xff", b"X-A:", b"TE: \xff",
     ],
 )  # fmt: skip
-async def test_a_header_that_does_not_matter_does_not_matter_broken(api: ApiClient, line: bytes) -> None:
+async def test_a_broken_header_that_is_not_used_is_ignored(api: ApiClient, line: bytes) -> None:
     assert await exchange(api, ask("GET", line)) == [200, "end"]
 
 
 @pytest.mark.parametrize(
     "host", [b"a b", b"x,y", b"x:y", b"\xff", b"x/..", b"[::1", b"x:99999999999", b"a\tb", b"<x>"]
 )
-async def test_a_host_that_is_none_gets_into_no_address(api: ApiClient, host: bytes) -> None:
+async def test_an_invalid_host_gets_into_no_address(api: ApiClient, host: bytes) -> None:
     head = b"GET /api/v1.1/jobs HTTP/1.1\r\nHost: " + host + b"\r\nAPI-Key: KEY\r\n\r\n"
     assert await exchange(api, head) == REFUSED
 

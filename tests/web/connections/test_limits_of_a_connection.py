@@ -1,4 +1,4 @@
-"""Heads and bodies without measure, and clients that stop reading or writing."""
+"""Endless heads and bodies, and clients that stop reading or writing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.api.client import ApiClient
 
 
-# -- heads without measure ---------------------------------------------------------------------------------------
+# -- endless heads -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ async def test_the_limits_of_a_head_are_the_operators(serve: Any) -> None:
         assert await exchange(api, lines(9, 1_000) * 3) == [200, 200, 200, "end"]
 
 
-async def test_many_lines_that_are_each_short_enough_are_too_much_together(serve: Any) -> None:
+async def test_many_short_lines_can_be_too_long_together(serve: Any) -> None:
     async with serve(max_head=20_000) as api:
         wire = await api.wire()
         await wire.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
@@ -65,7 +65,7 @@ async def test_many_lines_that_are_each_short_enough_are_too_much_together(serve
         assert await wire.closed()
 
 
-async def test_a_head_without_measure_behind_a_request_ends_the_connection_after_its_answer(
+async def test_an_endless_head_behind_a_request_ends_the_connection_after_its_answer(
     serve: Any,
 ) -> None:
     async with serve(max_head=20_000) as api:
@@ -81,7 +81,7 @@ async def test_a_head_without_measure_behind_a_request_ends_the_connection_after
         assert await wire.closed()
 
 
-async def test_a_connection_that_never_says_anything_is_closed_in_silence(serve: Any) -> None:
+async def test_a_connection_that_sends_nothing_is_closed_without_an_answer(serve: Any) -> None:
     async with serve(head_timeout=0.2) as api:
         with structlog.testing.capture_logs() as lines:
             wire = await api.wire()
@@ -89,7 +89,7 @@ async def test_a_connection_that_never_says_anything_is_closed_in_silence(serve:
         assert lines == []
 
 
-# -- bodies without measure --------------------------------------------------------------------------------------
+# -- endless bodies ----------------------------------------------------------------------------------------------
 
 
 async def test_chunks_that_are_all_framing_end_the_connection(serve: Any) -> None:
@@ -117,7 +117,7 @@ async def test_a_connection_goes_on_after_a_large_body_in_many_pieces(api: ApiCl
         assert (await wire.answer())[0] == 201
 
 
-async def test_who_asks_much_and_reads_nothing_is_hung_up_on(serve: Any) -> None:
+async def test_a_client_that_asks_much_and_reads_nothing_is_disconnected(serve: Any) -> None:
     async with serve(write_timeout=0.2, compress=False) as api:
         job = await api.create(description="<p>" + "x" * 900_000 + "</p>")
         wire = await api.wire()
@@ -136,7 +136,7 @@ async def test_who_asks_much_and_reads_nothing_is_hung_up_on(serve: Any) -> None
         assert {line["event"] for line in lines} == {"api.request"}
 
 
-async def test_what_is_left_of_those_who_read_nothing_is_cleared_away(serve: Any) -> None:
+async def test_the_memory_of_lost_connections_is_freed(serve: Any) -> None:
     async with serve(write_timeout=0.2, compress=False) as api:
         job = await api.create(description="<p>" + "x" * 900_000 + "</p>")
         many = ask("GET", path=f"/jobs/{job['id']}").replace(b"KEY", api.key.encode()) * 10
@@ -146,13 +146,13 @@ async def test_what_is_left_of_those_who_read_nothing_is_cleared_away(serve: Any
             return sum(end.get_extra_info("sockname")[1] == api.port for end in ends)
 
         gc.collect()
-        gc.disable()  # as good as: it counts objects, and these are few
+        gc.disable()  # nearly: the collector counts objects, and these are few
         try:
             for count in range(EVERY):
                 await (await api.wire()).send(many)
                 if count == EVERY // 2:
                     await asyncio.sleep(0.5)
-                    # (from 3.12 on, whose tasks begin at once, none is left in the first place)
+                    # from Python 3.12 on, tasks begin at once, and no cycle is left
                     assert lost() > 0 or sys.version_info >= (3, 12)
             async with asyncio.timeout(8):
                 while lost() > EVERY // 10:
@@ -164,7 +164,7 @@ async def test_what_is_left_of_those_who_read_nothing_is_cleared_away(serve: Any
 # -- half of a conversation ----------------------------------------------------------------------------------------
 
 
-async def test_who_says_no_more_still_gets_the_answer_to_what_came_whole(api: ApiClient) -> None:
+async def test_a_client_that_closes_its_side_gets_the_answer_to_a_whole_request(api: ApiClient) -> None:
     wire = await api.wire()
     body = json.dumps(api.body()).encode()
     await wire.send(
@@ -175,7 +175,7 @@ async def test_who_says_no_more_still_gets_the_answer_to_what_came_whole(api: Ap
     assert await wire.closed()
 
 
-async def test_who_says_no_more_amid_a_request_is_hung_up_on(api: ApiClient) -> None:
+async def test_a_client_that_closes_its_side_during_a_request_is_disconnected(api: ApiClient) -> None:
     for half in (
         b"",
         ask("GET")[:-4],

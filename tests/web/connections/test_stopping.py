@@ -1,4 +1,4 @@
-"""What clients see of a server that stops."""
+"""What clients see when the server stops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def head(api: ApiClient, *lines: str) -> bytes:
     return "\r\n".join([*first, *lines, "", ""]).encode()
 
 
-async def test_what_is_in_flight_is_finished_what_comes_is_told_and_the_door_is_shut(api: ApiClient) -> None:
+async def test_a_stopping_server_finishes_requests_and_refuses_new_ones(api: ApiClient) -> None:
     body = json.dumps(api.body(title="In flight")).encode()
     busy, idle, halfway = [await api.wire() for _ in range(3)]
     await busy.send(head(api, f"Content-Length: {len(body)}") + body[:20])
@@ -32,18 +32,18 @@ async def test_what_is_in_flight_is_finished_what_comes_is_told_and_the_door_is_
     await asyncio.sleep(0.1)
 
     await idle.send(f"GET /api/v1.1/jobs HTTP/1.1\r\nHost: x\r\nAPI-Key: {api.key}\r\n\r\n".encode())
-    status, headers, told = await idle.answer()
-    assert (status, told["code"]) == (503, "shutting_down")
+    status, headers, problem = await idle.answer()
+    assert (status, problem["code"]) == (503, "shutting_down")
     assert headers["retry-after"] == "1"
     assert await idle.closed()
 
-    status, headers, told = await halfway.answer()
-    assert (status, told["code"], headers["retry-after"]) == (503, "shutting_down", "1")
+    status, headers, problem = await halfway.answer()
+    assert (status, problem["code"], headers["retry-after"]) == (503, "shutting_down", "1")
     assert await halfway.closed()
 
     await busy.send(body[20:])
-    status, headers, told = await busy.answer()
-    assert (status, told["title"]) == (201, "In flight")
+    status, headers, problem = await busy.answer()
+    assert (status, problem["title"]) == (201, "In flight")
     assert await busy.closed()
     async with asyncio.timeout(5):
         await stopping
@@ -55,7 +55,7 @@ async def test_what_is_in_flight_is_finished_what_comes_is_told_and_the_door_is_
         raise AssertionError(f"somebody listens: {late}")
 
 
-async def test_a_server_that_nobody_uses_stops_at_once(serve: Any) -> None:
+async def test_a_server_without_connections_stops_at_once(serve: Any) -> None:
     async with serve() as api:
         started = asyncio.get_running_loop().time()
         await retire(api.client.server.runner)
