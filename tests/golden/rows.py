@@ -32,7 +32,7 @@ def rows(database: Path, table: str, order: str = "1", where: str = "1") -> list
 def _plain(table: str, row: dict[str, Any]) -> dict[str, Any]:
     for name, value in row.items():
         if isinstance(value, bytes):
-            row[name] = value.decode() if value[:1] in (b"{", b"[") else value.hex()
+            row[name] = value.decode() if value[:1] in (b"{", b"[") and value.isascii() else value.hex()
     _mask(row, (*_PASSING.get(table, ()), *_PROSE.get(table, ())))
     if table == "run_unknown":
         row["toml"] = comments_masked(row["toml"])
