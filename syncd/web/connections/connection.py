@@ -58,8 +58,8 @@ class Connection(OpenConnection):
         self._count_as, self._address = count_as, ""
         self._head_bytes = self._body_bytes = 0
         self._body: StreamReader = EMPTY_PAYLOAD  # of the newest request
-        self._head_deadline = Deadline(loop, limits.head_timeout, self._head_is_late)
-        self._write_deadline = Deadline(loop, limits.write_timeout, self._abort)
+        self._head_deadline = Deadline(loop, limits.head_timeout)
+        self._write_deadline = Deadline(loop, limits.write_timeout)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -68,7 +68,7 @@ class Connection(OpenConnection):
         if full:
             self._refuse("overloaded", full)
         else:
-            self._head_deadline.start()
+            self._head_deadline.start(self._head_is_late)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._connection_limit.leave(self._address)
@@ -142,7 +142,7 @@ class Connection(OpenConnection):
         """``count`` more bytes of a head have come, which is not whole yet."""
         waits = self.waits_for_head
         if waits and not (self._head_bytes and self._head_deadline.running) and not self.is_closing:
-            self._head_deadline.start()
+            self._head_deadline.start(self._head_is_late)
         self._head_bytes += count
         if self._head_bytes <= self._limits.max_head:
             return
@@ -162,7 +162,7 @@ class Connection(OpenConnection):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._write_deadline.start()
+        self._write_deadline.start(self._abort)
 
     def resume_writing(self) -> None:
         self._write_deadline.stop()

@@ -7,28 +7,29 @@ from collections.abc import Callable
 
 
 class Deadline:
-    """Calls ``missed`` once, ``seconds`` after ``start``, unless it is stopped before."""
+    """Calls a function once, ``seconds`` after ``start``, unless it is stopped before. It refers to the function only
+    until then, so a connection and its deadlines do not make a reference cycle."""
 
-    __slots__ = ("_loop", "_missed", "_seconds", "_timer")
+    __slots__ = ("_loop", "_seconds", "_timer")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float, missed: Callable[[], None]) -> None:
-        self._loop, self._seconds, self._missed = loop, seconds, missed
+    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        self._loop, self._seconds = loop, seconds
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def running(self) -> bool:
         return self._timer is not None
 
-    def start(self) -> None:
-        """Start, or start again from now."""
+    def start(self, missed: Callable[[], None]) -> None:
+        """Start, or start again from now. ``missed`` is called at the end."""
         self.stop()
-        self._timer = self._loop.call_later(self._seconds, self._miss)
+        self._timer = self._loop.call_later(self._seconds, self._miss, missed)
 
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _miss(self) -> None:
+    def _miss(self, missed: Callable[[], None]) -> None:
         self._timer = None
-        self._missed()
+        missed()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import structlog
 
+from syncd.web.connections.connection import Connection
 from syncd.web.connections.cycle_collector import EVERY
 from tests.web.connections.raw_requests import (
     CHUNKED,
@@ -187,3 +188,18 @@ async def test_a_client_that_closes_its_side_during_a_request_is_disconnected(ap
         wire.writer.write_eof()
         assert await wire.closed()
     assert (await api.get("/jobs")).json["paging"]["total"] == 0
+
+
+async def test_a_closed_connection_is_freed_without_the_garbage_collector(api: ApiClient) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            wire = await api.wire()
+            await wire.send(ask("GET").replace(b"KEY", api.key.encode()))
+            assert (await wire.head())[0] == 200
+            await wire.close()
+        await asyncio.sleep(0.1)
+        assert not [found for found in gc.get_objects() if isinstance(found, Connection)]
+    finally:
+        gc.enable()
