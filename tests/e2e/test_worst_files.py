@@ -365,6 +365,7 @@ def test_a_deleted_and_recreated_drop_folder_is_used_again(installation, start, 
     place(folder, "two.csv", as_csv([*jobs("acme"), job("acme-7")]))
     (_, second) = until(lambda: (runs := ended(daemon, "acme"))[1:] and runs, "the second run")
     assert (second["state"], second["created"], second["archived"]) == ("succeeded", 1, 0)
+    until(lambda: daemon.request("GET", "/readyz")[0] == 200, "readiness, which waits for the watcher")
     serves(daemon)
 
 

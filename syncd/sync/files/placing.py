@@ -23,12 +23,18 @@ _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
 def write_draft(private: int, content: bytes) -> str:
-    """Write a new file of a random name into a private folder, durably; return the name. Raises OSError."""
+    """Write a new file of a random name into a private folder, durably; return the name. Raises OSError, and leaves
+    nothing then."""
     name = f"{DRAFT}{secrets.token_hex(8)}"
-    with open(os.open(name, _NEW_FILE, 0o666, dir_fd=private), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+    fd = os.open(name, _NEW_FILE, 0o666, dir_fd=private)
+    try:
+        with open(fd, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        discard(private, name)
+        raise
     return name
 
 
