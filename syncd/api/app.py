@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, ApiContext
 from syncd.api.endpoints import ROUTES, add_routes
 from syncd.api.jsonld import JsonLd
-from syncd.api.middleware import failed_keys, guarded
+from syncd.api.middleware import guarded
 from syncd.api.openapi import document
 from syncd.api.payloads import Renderer, encode
 from syncd.config import Api
@@ -16,9 +19,8 @@ from syncd.domain import Catalogue
 from syncd.logs import Event, frequent
 from syncd.store import Store
 from syncd.web import (
-    METRICS_PATH,
     Addresses,
-    Proxies,
+    FailedKeys,
     ReadinessCheck,
     RenderMetrics,
     RequestLog,
@@ -34,8 +36,8 @@ def make_app(
 ) -> web.Application:
     """Return the API over an open ``store``, which the caller closes after the application's cleanup. ``times`` counts
     its requests. The log has to be set up before."""
-    keys = KeyRing(store, failures=failed_keys(settings))
-    addresses = Addresses(settings.base_path, settings.public_url, Proxies(settings.trusted_proxies))
+    keys = KeyRing(store, FailedKeys(settings.failed_keys, settings.failed_keys_window))
+    addresses = Addresses(settings.base_path, settings.public_url, settings.trusted_proxies)
     context = ApiContext(
         store=store,
         settings=settings,
@@ -54,16 +56,18 @@ def make_app(
 
 
 def add_health(app: web.Application, readiness: ReadinessCheck) -> None:
-    """Serve ``/healthz`` and ``/readyz``. They need no key and are not logged."""
-    context = app[CONTEXT]
-    for path, handler in health_of(readiness).items():
-        add_endpoint(app, path, {"GET": handler})
-        context.open_paths.add(path)
-        context.log.quiet_paths.add(path)
+    """Serve ``/healthz`` and ``/readyz``."""
+    _add_open(app, health_of(readiness))
 
 
 def add_metrics(app: web.Application, render: RenderMetrics, token: str) -> None:
-    """Serve ``/metrics`` on the API's address. It needs no key and is not logged."""
-    add_endpoint(app, METRICS_PATH, {"GET": metrics_of(render, token)})
-    app[CONTEXT].open_paths.add(METRICS_PATH)
-    app[CONTEXT].log.quiet_paths.add(METRICS_PATH)
+    """Serve ``/metrics`` on the API's address."""
+    _add_open(app, metrics_of(render, token))
+
+
+def _add_open(app: web.Application, handlers: Mapping[str, Handler]) -> None:
+    """Serve ``handlers`` by path. They need no key and are not logged."""
+    for path, handler in handlers.items():
+        add_endpoint(app, path, {"GET": handler})
+        app[CONTEXT].open_paths.add(path)
+        app[CONTEXT].log.quiet_paths.add(path)

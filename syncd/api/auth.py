@@ -49,11 +49,10 @@ class KeyRing:
     def __init__(
         self,
         store: Store,
+        failures: FailedKeys,
         monotonic: Callable[[], float] = time.monotonic,
-        failures: FailedKeys | None = None,
     ) -> None:
-        self._store, self._failures = store, failures
-        self._monotonic = monotonic
+        self._store, self._failures, self._monotonic = store, failures, monotonic
         self._good: dict[bytes, tuple[Principal, float]] = {}
         self._used: dict[int, datetime] = {}
 
@@ -69,13 +68,12 @@ class KeyRing:
         known = self._good.get(digest)
         if known is not None and now < known[1]:
             return known[0]
-        if known is None and self._failures is not None:
+        if known is None:
             self._failures.check(address())
         try:
             return self._look_up(sent[0], digest, now)
         except Refusal:
-            if self._failures is not None:
-                self._failures.note(address())
+            self._failures.note(address())
             raise
 
     def _look_up(self, plain: str, digest: bytes, now: float) -> Principal:

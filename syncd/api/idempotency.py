@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from decimal import Decimal
 from hashlib import blake2b
 
 from aiohttp import web
@@ -69,10 +68,5 @@ def _replay(kept: replies.Reply, digest: bytes) -> web.Response:
 
 def _digest(body: object) -> bytes:
     """Return a digest that is equal for equal JSON, also if it is written in another way."""
-    text = json.dumps(body, sort_keys=True, default=_exact)
+    text = json.dumps(body, sort_keys=True, default=lambda decimal: ["decimal", str(decimal)])
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _exact(value: object) -> list[str]:
-    assert isinstance(value, Decimal)
-    return ["decimal", str(value)]

@@ -6,20 +6,13 @@ the service: a posting is valid through its last day.
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
+from syncd.api.payloads import Shape, encode
 from syncd.domain import ADDRESSES, Catalogue, Employer, Job, Location, Salary, exact
-
-_encode = msgspec.json.Encoder(decimal_format="number").encode
 
 JSON_LD = "application/ld+json"
 CURRENCY = "CAD"
 #: Position type id → schema.org employmentType; one that is not here is OTHER.
 EMPLOYMENT_TYPES = {1: "FULL_TIME", 2: "PART_TIME", 3: "CONTRACTOR", 4: "TEMPORARY", 5: "VOLUNTEER"}
-
-Shape = dict[str, Any]
 
 
 class JsonLd:
@@ -47,7 +40,7 @@ class JsonLd:
             "incentiveCompensation": "Commission" if job.salary and job.salary.plus_commission else None,
             "applicationContact": _contact(job),
         }
-        return _encode({name: value for name, value in shape.items() if value is not None})
+        return encode({name: value for name, value in shape.items() if value is not None})
 
     def _categories(self, job: Job) -> list[str]:
         found = (self._catalogue.categories.get(id) for id in job.categories)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from aiohttp import web
 
 from syncd.api.context import CONTEXT, PRINCIPAL, ApiContext
-from syncd.config import Api
 from syncd.web import (
     KEY_ID,
     STOPPING,
     Compressor,
     Cors,
-    FailedKeys,
     Guard,
     KeyLimit,
-    Quota,
     Refusal,
     envelope,
 )
@@ -25,7 +22,7 @@ def guarded(context: ApiContext) -> web.Application:
     of the key, the handler, compression."""
     settings = context.settings
     cors = Cors(settings.cors_origins, round(settings.cors_max_age)) if settings.cors_origins else None
-    limit = KeyLimit(Quota.per(settings.rate_limit, settings.rate_window)) if settings.rate_limit else None
+    limit = KeyLimit(settings.rate_limit, settings.rate_window) if settings.rate_limit else None
     gzip = Compressor(settings.compress_min) if settings.compress else None
     guards: list[Guard] = [cors.preflight] if cors else []
     guards += [authentication(context)]
@@ -40,13 +37,6 @@ def guarded(context: ApiContext) -> web.Application:
     if gzip:
         app.cleanup_ctx.append(gzip.keep_thread)
     return app
-
-
-def failed_keys(settings: Api) -> FailedKeys | None:
-    """Return the limit on wrong keys, if there is one."""
-    if not settings.failed_keys:
-        return None
-    return FailedKeys(Quota.per(settings.failed_keys, settings.failed_keys_window))
 
 
 def authentication(context: ApiContext) -> Guard:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from syncd.api.catalogues import CATALOGUES
+from syncd.api.catalogue_resources import CATALOGUES
 from syncd.domain import (
     ADDRESSES,
     CHANGEABLE,
@@ -52,26 +52,26 @@ class CatalogueShapes(dict[int | None, Shape | None]):
         return {"id": id, "name": ""}
 
 
-Catalogues = Mapping[str, CatalogueShapes]
+ShapesByCatalogue = Mapping[str, CatalogueShapes]
 
 
-def _choice(field: JobField, catalogues: Catalogues) -> Render:
+def _choice(field: JobField, catalogues: ShapesByCatalogue) -> Render:
     return catalogues[field.catalogue or ""].__getitem__
 
 
-def _choices(field: JobField, catalogues: Catalogues) -> Render:
+def _choices(field: JobField, catalogues: ShapesByCatalogue) -> Render:
     shape = _choice(field, catalogues)
     return lambda ids: [shape(id) for id in ids]
 
 
-def _salary(_field: JobField, catalogues: Catalogues) -> Render:
+def _salary(_field: JobField, catalogues: ShapesByCatalogue) -> Render:
     shape = _object([member.name for member in SALARY_MEMBERS], SALARY_MEMBERS, catalogues)
     return lambda salary: None if salary is None else shape(salary)
 
 
 #: The kinds that need a function. (The encoder writes a date as ISO text, a status as its value, and a location as an
 #: object with its members.)
-_BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogues], Render]] = {
+_BY_KIND: Mapping[FieldKind, Callable[[JobField, ShapesByCatalogue], Render]] = {
     FieldKind.AMOUNT: lambda _field, _catalogues: exact,
     FieldKind.CHOICE: _choice,
     FieldKind.CHOICES: _choices,
@@ -81,7 +81,9 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogues], Render]] = {
 _READ_ONLY = {"id": "id", "employer": "id", "publishDate": CHANGEABLE["publishDate"]}
 
 
-def _object(names: Sequence[str], fields: Iterable[JobField], catalogues: Catalogues) -> Callable[[Any], Any]:
+def _object(
+    names: Sequence[str], fields: Iterable[JobField], catalogues: ShapesByCatalogue
+) -> Callable[[Any], Any]:
     """Return a function that makes a struct with the members ``names`` from a value with the attributes of ``fields``."""
     known = {field.name: field for field in fields if field.name in names}
     attributes = {**_READ_ONLY, **{name: field.attribute for name, field in known.items()}}

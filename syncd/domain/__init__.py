@@ -31,6 +31,7 @@ from syncd.domain.decisions import (
 from syncd.domain.feed_rows import decide_row, row_due
 from syncd.domain.field_digests import field_digests, value_digest
 from syncd.domain.field_readers import LOCATION_READ_ONLY
+from syncd.domain.flat_jobs import FLAT, Flat, NewJob, decimal_text, flat
 from syncd.domain.guard import guard
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, html_faults
 from syncd.domain.job import (
@@ -109,6 +110,7 @@ __all__ = [
     "FIELD",
     "FIELDS",
     "FIELD_CODES",
+    "FLAT",
     "HEADER_MEMBERS",
     "HTML_SCHEMES",
     "HTML_TAGS",
@@ -141,6 +143,7 @@ __all__ = [
     "FeedLimits",
     "FeedWarning",
     "FieldKind",
+    "Flat",
     "Hold",
     "HoldScope",
     "Job",
@@ -149,6 +152,7 @@ __all__ = [
     "Location",
     "Moment",
     "Needed",
+    "NewJob",
     "Ownership",
     "Place",
     "PlaceError",
@@ -178,9 +182,11 @@ __all__ = [
     "decide_missing",
     "decide_refresh",
     "decide_row",
+    "decimal_text",
     "exact",
     "field_digests",
     "fields_of",
+    "flat",
     "fold",
     "guard",
     "html_faults",

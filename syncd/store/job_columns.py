@@ -19,17 +19,20 @@ import sqlalchemy as sa
 from syncd.domain import (
     CHANGEABLE,
     FIELDS,
+    FLAT,
     SALARY_MEMBERS,
     ArchivedBy,
     CloseOrigin,
     FieldKind,
+    Flat,
     Job,
     JobField,
     Location,
     Salary,
     Status,
+    decimal_text,
+    flat,
 )
-from syncd.domain.flat import FLAT, Flat, decimal_text, flat
 from syncd.store.codec import instant_of, micros, optional, to_json
 from syncd.store.columns import Columns
 from syncd.store.statement import Statement, picker, updating

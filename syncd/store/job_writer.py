@@ -23,13 +23,13 @@ from syncd.domain import (
     Delete,
     Job,
     Location,
+    NewJob,
     Place,
     Status,
     Unchanged,
     Update,
     unique_locations,
 )
-from syncd.domain.flat import NewJob
 from syncd.store import history, job_columns, places
 from syncd.store.codec import micros
 from syncd.store.statement import Statement, adding, deleting, inserting, matching, updating

@@ -4,18 +4,15 @@ problems (RFC 9457), conditional and compressed answers, CORS, request ids and t
 from syncd.web import problems
 from syncd.web.addresses import Addresses
 from syncd.web.body import read_object
-from syncd.web.bucket import Quota
 from syncd.web.compression import Compressor
 from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
 from syncd.web.connections import STOPPING, make_runner, retire
 from syncd.web.cors import Cors
 from syncd.web.endpoint import add_endpoint, add_not_found, effective_method
 from syncd.web.envelope import KEY_ID, Guard, RequestLog, envelope
-from syncd.web.health import ReadinessCheck, health_of
 from syncd.web.limits import ServerLimits
-from syncd.web.metrics_endpoint import METRICS_PATH, RenderMetrics, metrics_of
+from syncd.web.monitoring import ReadinessCheck, RenderMetrics, health_of, metrics_of
 from syncd.web.negotiation import JSON, prefers
-from syncd.web.peers import Proxies
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
 from syncd.web.timings import RequestTimes
@@ -24,7 +21,6 @@ __all__ = [
     "CODES",
     "JSON",
     "KEY_ID",
-    "METRICS_PATH",
     "STOPPING",
     "UNCONDITIONAL",
     "Addresses",
@@ -33,8 +29,6 @@ __all__ = [
     "FailedKeys",
     "Guard",
     "KeyLimit",
-    "Proxies",
-    "Quota",
     "ReadinessCheck",
     "Refusal",
     "RenderMetrics",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from aiohttp import web
 
@@ -17,8 +18,8 @@ class Addresses:
     """The addresses under ``base_path``. They begin with ``public_url``, or, if that is empty, with what the request
     says. X-Forwarded-Proto and X-Forwarded-Host count only when a trusted proxy sends them."""
 
-    def __init__(self, base_path: str, public_url: str, proxies: Proxies) -> None:
-        self._base_path, self._public, self._proxies = base_path, public_url, proxies
+    def __init__(self, base_path: str, public_url: str, trusted_proxies: Iterable[str]) -> None:
+        self._base_path, self._public, self._proxies = base_path, public_url, Proxies(trusted_proxies)
 
     def of(self, request: web.Request, path: str) -> str:
         """Return the absolute address of ``path``, which starts with a slash, under the base path."""

@@ -33,7 +33,7 @@ async def read_object(request: web.Request, limits: ServerLimits) -> dict[str, o
         raise _malformed("a body is needed and there is none")
     _check_media_type(request)
     if (request.content_length or 0) > limits.max_body:
-        raise _too_large(limits.max_body)
+        raise _too_large(f"a body may have {limits.max_body} bytes")
     raw = await _read(request, limits)
     encoding = _encoding(request)
     return parse(_expand(raw, encoding, limits) if encoding in _COMPRESSED else raw)
@@ -59,37 +59,34 @@ def _expand(raw: bytes, encoding: str, limits: ServerLimits) -> bytes:
     """Return the decompressed body. A body that is cut off, or has more behind its end, is malformed. Decompression stops
     at the size or ratio that is allowed."""
     limit = min(limits.max_body, max(SMALL, len(raw) * limits.max_ratio))
-    bare = (
-        encoding == "deflate" and raw[:1] and raw[0] & 0x0F != zlib.DEFLATED
-    )  # some send it without its frame
+    # Some clients send deflate without its frame.
+    bare = encoding == "deflate" and raw[:1] and raw[0] & 0x0F != zlib.DEFLATED
     stream = zlib.decompressobj(-zlib.MAX_WBITS if bare else 32 + zlib.MAX_WBITS)
     try:
         text = stream.decompress(raw, limit + 1)
     except zlib.error:
         raise _malformed(f"the body is not {encoding}") from None
     if len(text) > limit:
-        raise _too_large(limits.max_body) if limit == limits.max_body else _too_dense(limits.max_ratio)
+        if limit == limits.max_body:
+            raise _too_large(f"a body may have {limit} bytes")
+        raise _too_large(f"a body may expand to {limits.max_ratio} times its compressed size")
     if not stream.eof or stream.unused_data:
         raise _malformed(f"the body is not one whole {encoding} stream")
     return text
 
 
 async def _read(request: web.Request, limits: ServerLimits) -> bytes:
-    if (
-        request.headers.get("Expect", "").strip().lower() == "100-continue"
-        and request.version >= HttpVersion11
-    ):
+    expected = request.headers.get("Expect", "").strip().lower()
+    if expected == "100-continue" and request.version >= HttpVersion11:
         await say_continue(request)
     try:
         async with asyncio.timeout(limits.read_timeout):
             return await request.read()
     except TimeoutError:
-        seconds = f"{limits.read_timeout:g}"
-        raise Refusal(
-            "request_timeout", f"the body did not arrive within {seconds} seconds", close=True
-        ) from None
+        detail = f"the body did not arrive within {limits.read_timeout:g} seconds"
+        raise Refusal("request_timeout", detail, close=True) from None
     except web.HTTPRequestEntityTooLarge:
-        raise _too_large(limits.max_body) from None
+        raise _too_large(f"a body may have {limits.max_body} bytes") from None
     except web.RequestPayloadError:
         raise _malformed("the body broke off or is encoded wrongly", close=True) from None
     except RuntimeError as error:
@@ -177,9 +174,5 @@ def _malformed(detail: str, *, close: bool = False) -> Refusal:
     return Refusal("malformed_json", detail, close=close)
 
 
-def _too_large(limit: int) -> Refusal:
-    return Refusal("body_too_large", f"a body may have {limit} bytes", close=True)
-
-
-def _too_dense(ratio: int) -> Refusal:
-    return Refusal("body_too_large", f"a body may expand to {ratio} times its compressed size", close=True)
+def _too_large(detail: str) -> Refusal:
+    return Refusal("body_too_large", detail, close=True)

@@ -19,7 +19,8 @@ from syncd.web.problems import Refusal
 _TAG = re.compile(r'(?:W/)?"[^"\x00-\x20\x7f]*"')
 #: Tags and commas; an element of the list may be empty.
 _LIST = re.compile(rf"(?:[ \t]*+(?:{_TAG.pattern}[ \t]*+)?(?:,|\Z))*+")
-#: How the tag of a compressed answer ends: ours in gzip, those of proxies in the others too.
+#: How the tag of a compressed answer ends (``coded``; proxies use other codings too). In a precondition it names the same
+#: version as the tag without it.
 _CODING = re.compile(r'-(?:gzip|deflate|br|zstd)"\Z')
 _ANY = ("*",)
 
@@ -35,11 +36,6 @@ def coded(tag: str, coding: str) -> str:
     return tag if tag.startswith("W/") or not tag.endswith('"') else f'{tag[:-1]}-{coding}"'
 
 
-def uncoded(tag: str) -> str:
-    """Return ``tag`` without what ``coded`` has added: in a precondition both name the same version."""
-    return _CODING.sub('"', tag)
-
-
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """The tags in If-Match and If-None-Match. ``("*",)`` is any tag; None: the header was not sent."""
@@ -52,7 +48,7 @@ class Conditions:
         no such job."""
         self._allow(tag)
         if self.none_match is not None and tag is not None and _names_weakly(self.none_match, tag):
-            raise PreconditionFailed("there is such a job already, and If-None-Match asks that there be none")
+            raise PreconditionFailed("there is such a job already, and If-None-Match asks that there is none")
 
     def unchanged(self, tag: str) -> bool:
         """Return whether the client has the representation with this tag. Raises PreconditionFailed for If-Match."""
@@ -65,8 +61,8 @@ class Conditions:
         if tag is None:
             raise PreconditionFailed("there is no such job, and If-Match asks for one")
         if self.match != _ANY and tag() not in self.match:
-            why = "the job has changed since, or the tag is a weak one"
-            raise PreconditionFailed(f"the job's ETag is none of those in If-Match: {why}")
+            why = "the job has changed since, or the tag is weak"
+            raise PreconditionFailed(f"the ETag of the job is not in If-Match: {why}")
 
 
 UNCONDITIONAL = Conditions()
@@ -100,7 +96,7 @@ def _tags(request: web.Request, name: str) -> tuple[str, ...] | None:
     text = ",".join(request.headers.getall(name)).strip()
     if text == "*":
         return _ANY
-    tags = tuple(uncoded(tag) for tag in _TAG.findall(text))
+    tags = tuple(_CODING.sub('"', tag) for tag in _TAG.findall(text))
     if not tags or not _LIST.fullmatch(text):
         raise Refusal("invalid_parameter", f'{name} has to be * or entity tags in quotes, such as "6f3a"')
     return tags

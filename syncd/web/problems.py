@@ -120,7 +120,7 @@ def _detail(error: BaseException, code: str) -> str:
         return f"{error}; try again shortly"
     if isinstance(error, Invalid):
         count = len(error.problems)
-        return f"{count} {'thing has' if count == 1 else 'things have'} to be put right; see errors"
+        return f"the body has {count} {'fault' if count == 1 else 'faults'}; see errors"
     if isinstance(error, SyncdError) and not isinstance(error, StoreError) and code != "internal_error":
         return str(error)
     return GENERIC.get(code, CODES[code][1])

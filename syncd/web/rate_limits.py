@@ -22,9 +22,10 @@ LEFT = web.RequestKey("left", Verdict)
 
 
 class KeyLimit:
-    """``quota`` for each key."""
+    """``requests`` in a window of ``seconds`` for each key."""
 
-    def __init__(self, quota: Quota, clock: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(self, requests: int, seconds: float, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        quota = Quota.per(requests, seconds)
         self._buckets, self._clock = Buckets(quota), clock
         self._policy = policy_field(POLICY, quota)
 
@@ -49,20 +50,23 @@ class KeyLimit:
 
 class FailedKeys:
     """Counts wrong keys by address. While an address has spent its quota, its keys are not looked up, except those that
-    were good a moment ago."""
+    were good a moment ago. ``count`` 0: no limit."""
 
-    def __init__(self, quota: Quota, clock: Callable[[], int] = time.monotonic_ns) -> None:
-        self._buckets, self._clock = Buckets(quota), clock
+    def __init__(self, count: int, seconds: float, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self._limited, self._buckets, self._clock = count > 0, Buckets(Quota.per(count, seconds)), clock
 
     def check(self, address: str) -> None:
         """Raise ``rate_limited`` if ``address`` has to wait."""
+        if not self._limited:
+            return
         left = self._buckets.look(address, self._clock())
         if not left.allowed:
             raise too_often("too many wrong keys came from this address", left)
 
     def note(self, address: str) -> None:
         """Count one wrong key."""
-        self._buckets.take(address, self._clock())
+        if self._limited:
+            self._buckets.take(address, self._clock())
 
 
 def too_often(detail: str, left: Verdict) -> Refusal:

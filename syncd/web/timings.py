@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 
 from prometheus_client.metrics_core import HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -45,9 +46,4 @@ class RequestTimes(Collector):
 
 def _buckets(counts: list[int]) -> list[tuple[str, float]]:
     """Return the buckets of the format: each counts all faster requests too."""
-    found: list[tuple[str, float]] = []
-    reached = 0
-    for bound, count in zip((*map(str, BOUNDS), "+Inf"), counts, strict=True):
-        reached += count
-        found.append((bound, reached))
-    return found
+    return list(zip((*map(str, BOUNDS), "+Inf"), accumulate(counts), strict=True))

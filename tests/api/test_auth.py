@@ -11,12 +11,13 @@ import pytest
 from syncd.api.auth import TTL, KeyRing
 from syncd.store import Store, Tx, keys
 from syncd.store.keys import KeyInfo
-from syncd.web import Refusal
+from syncd.web import FailedKeys, Refusal
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
     from tests.clock import Clock
 
+NO_LIMIT = FailedKeys(0, 1)
 NO_KEY: list[dict[str, str]] = [
     {"API-Key": ""},
     {"API-Key": "syncd_" + "A" * 43},
@@ -132,7 +133,7 @@ def test_a_key_is_looked_up_once_while_it_is_believed(
         return real(tx, plain)
 
     monkeypatch.setattr(keys, "authenticate", authenticate)
-    ring = KeyRing(store, lambda: now)
+    ring = KeyRing(store, NO_LIMIT, lambda: now)
     first = ring.principal([api_key])
     assert ring.principal([api_key]) is first
     assert len(looked_up) == 1
@@ -156,7 +157,7 @@ def api_key(store: Store) -> str:
 async def test_last_use_is_noted_in_a_batch_not_by_each_request(
     store: Store, api_key: str, clock: Clock
 ) -> None:
-    ring = KeyRing(store)
+    ring = KeyRing(store, NO_LIMIT)
 
     def last_used() -> object:
         return store.read(keys.all)[0].last_used_at
@@ -173,7 +174,7 @@ async def test_last_use_is_noted_in_a_batch_not_by_each_request(
 async def test_a_last_use_that_cannot_be_written_is_written_the_next_time(
     store: Store, api_key: str, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ring, used = KeyRing(store), clock.now
+    ring, used = KeyRing(store, NO_LIMIT), clock.now
     ring.principal([api_key])
     with monkeypatch.context() as patch:
         patch.setattr(store._writer, "_limit", 0)

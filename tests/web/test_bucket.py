@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.web import Quota
-from syncd.web.bucket import SECOND, Buckets, Verdict
+from syncd.web.bucket import SECOND, Buckets, Quota, Verdict
 from syncd.web.rate_limits import limit_field, policy_field
 
 #: Of fewer nanoseconds than requests several would come back at once; a window is a second at least.

@@ -8,9 +8,9 @@ from __future__ import annotations
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from syncd.api.catalogues import CatalogueResource
+from syncd.api.catalogue_resources import CatalogueResource
 from syncd.api.context import CONTEXT
-from syncd.api.path_ids import path_id
+from syncd.api.parameters import path_id
 from syncd.errors import NotFound
 from syncd.web import JSON, answer
 

@@ -6,15 +6,12 @@ Both application addresses are shown, not only the one that the routing type use
 
 from __future__ import annotations
 
-from typing import Any
-
 from aiohttp import web
 
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.paging import ListQuery
-from syncd.api.path_ids import path_id
+from syncd.api.parameters import ListQuery, path_id
 from syncd.api.payloads import Renderer, Shape, encode
-from syncd.domain import CHANGEABLE, ActorKind, Employer, Job
+from syncd.domain import CHANGEABLE, ActorKind, Employer
 from syncd.errors import NotFound
 from syncd.store import history
 from syncd.web import JSON
@@ -61,16 +58,8 @@ def _who(step: history.Step) -> Shape:
 
 def _changes(step: history.Step, render: Renderer, employer: Employer) -> list[Shape]:
     """Return the fields that differ; of a new or a deleted job all that have a value."""
-    before, after = _values(step.before, render, employer), _values(step.after, render, employer)
-    return [
-        {"field": name, "before": before.get(name), "after": after.get(name)}
-        for name in CHANGEABLE
-        if before.get(name) != after.get(name)
-    ]
-
-
-def _values(job: Job | None, render: Renderer, employer: Employer) -> dict[str, Any]:
-    if job is None:
-        return {}
-    shape = render.shape(job, employer)
-    return {name: getattr(shape, name) for name in CHANGEABLE}
+    before, after = (
+        None if job is None else render.shape(job, employer) for job in (step.before, step.after)
+    )
+    values = ((name, getattr(before, name, None), getattr(after, name, None)) for name in CHANGEABLE)
+    return [{"field": name, "before": old, "after": new} for name, old, new in values if old != new]

@@ -10,8 +10,7 @@ from aiohttp import web
 from syncd.api import idempotency
 from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.api.jsonld import JSON_LD
-from syncd.api.paging import ListQuery
-from syncd.api.path_ids import path_id
+from syncd.api.parameters import ListQuery, path_id
 from syncd.domain import Job, JobInput, check_body, check_reference
 from syncd.errors import NotFound
 from syncd.store import Tx, jobs, upsert

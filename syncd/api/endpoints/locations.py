@@ -5,8 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.paging import ListQuery
-from syncd.api.path_ids import path_id
+from syncd.api.parameters import ListQuery, path_id
 from syncd.errors import NotFound
 from syncd.store import places
 from syncd.web import JSON, answer

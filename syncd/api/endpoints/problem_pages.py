@@ -1,6 +1,6 @@
-"""``/problems/{code}``: what the ``type`` of a problem leads to, a page for people. No key is needed.
+"""``/problems/{code}``, the page that the ``type`` of a problem names. No key is needed.
 
-What an error means and what a client does about it stand here once; the guide (``docs/api.md``) says the same.
+It says what an error means and what a client can do. The guide (``docs/api.md``) has the same words.
 """
 
 from __future__ import annotations
@@ -17,85 +17,84 @@ from syncd.web import CODES, answer
 #: Code → what it means, and what to do.
 EXPLANATIONS: Mapping[str, tuple[str, str]] = {
     "malformed_request": (
-        "The request breaks the rules of HTTP: its head cannot be read, its Host header names no host, or its body broke off.",
-        "Use an HTTP library instead of writing requests by hand; a body that broke off can be sent again.",
+        "The request is not valid HTTP: its head cannot be read, its Host header is not a host, or its body broke off.",
+        "Use an HTTP library. A request whose body broke off can be sent again.",
     ),
     "malformed_json": (
-        "The body is missing or is not one JSON object in UTF-8: a syntax error, a member that is there twice, NaN, half of a"
-        " surrogate pair, more than 64 levels, or a compressed body that is cut off.",
-        "Build the body with a JSON library; detail says where it breaks.",
+        "The body is missing, or is not one JSON object in UTF-8: a syntax error, a member that is there twice, NaN, half"
+        " of a surrogate pair, more than 64 levels, or a compressed body that is cut off.",
+        "Build the body with a JSON library. detail says where the fault is.",
     ),
     "invalid_parameter": (
-        "A query parameter, or a header such as If-Match or Idempotency-Key, has a value that cannot be used or is there twice.",
-        "Put right what detail names. Parameters that the service does not know are ignored.",
+        "A query parameter, or a header such as If-Match or Idempotency-Key, is not valid or is there twice.",
+        "Correct what detail names. Parameters that the service does not know are ignored.",
     ),
     "unauthenticated": (
-        "There is no API-Key header, or its key is unknown, expired or revoked; the answer does not say which.",
-        "Send a live key, once. The operator of the service gives out new ones.",
+        "There is no API-Key header, or its key is unknown, expired or revoked. The answer does not say which.",
+        "Send a valid key, once. The operator of the service creates keys.",
     ),
     "not_found": (
-        "There is nothing at this address for this employer: no such job or entry, another employer's job, an id that is not a"
-        " plain Int32, or an unknown path.",
-        "Check the address. To a DELETE that is repeated it says that the job is gone already.",
+        "There is nothing at this address for this employer: an unknown path, no such job or entry, a job of another"
+        " employer, or an id that is not a plain Int32.",
+        "Check the address. After a repeated DELETE it means that the job is gone already.",
     ),
     "method_not_allowed": ("The address does not take this method.", "Use one of those in the Allow header."),
     "request_timeout": (
-        "The request took too long to arrive. Nothing of it was done.",
+        "The request took too long to arrive. Nothing was changed.",
         "Send it again, on a new connection.",
     ),
     "duplicate_reference": (
-        "Another job of the employer has this referenceId; id is that job's.",
+        "Another job of the employer has this referenceId. id is the id of that job.",
         "Update that job, or use PUT /jobs, which creates or updates.",
     ),
     "illegal_transition": (
-        "A job in the status from cannot get the status to; allowed lists those that it can get.",
+        "A job with the status from cannot get the status to. allowed lists those that it can get.",
         "Leave status out, or send one that is allowed.",
     ),
     "idempotency_in_progress": (
         "The first request with this Idempotency-Key is still being served.",
-        "Send the same again after a second: then its answer is there.",
+        "Send the request again after a second; then its answer is there.",
     ),
     "precondition_failed": (
-        "The job is not as If-Match or If-None-Match asks: it was changed, is there already, or is not there.",
-        "Read the job, make the change to what it is now, and send that with the new ETag.",
+        "The job does not match If-Match or If-None-Match: it was changed, exists already, or does not exist.",
+        "Read the job, apply the change to it, and send the result with the new ETag.",
     ),
     "body_too_large": (
-        "The body is larger than the service takes (1 MiB, unless it is set otherwise), or expands to too many times its"
-        " compressed size.",
+        "The body is larger than the limit (1 MiB unless it is set otherwise), or its compression ratio is above the limit.",
         "Send less: a request is about one job. Waiting does not help.",
     ),
     "unsupported_media_type": (
-        "Content-Type does not start with application/json, or Content-Encoding is none of gzip, deflate and identity.",
-        "Send JSON, and say so in Content-Type; compress in a way that the answer's Accept-Encoding names, or not at all.",
+        "Content-Type does not start with application/json, or Content-Encoding is not gzip, deflate or identity.",
+        "Send JSON, with that Content-Type. Compress as Accept-Encoding of the answer says, or not at all.",
     ),
     "idempotency_key_reused": (
         "This Idempotency-Key came with another body within the last 24 hours.",
-        "Take a new one for each new job; the same one is for sending the same again.",
+        "Use a new key for each new job, and the same key only to send the same request again.",
     ),
     "validation_failed": (
-        "The body breaks the rules for jobs. errors has every fault: where (pointer, RFC 6901), which (code), and why (detail).",
-        "Put all of them right; the same body fails again.",
+        "The body breaks the rules for jobs. errors has every fault: where (pointer, RFC 6901), which (code), and why"
+        " (detail).",
+        "Correct all of them. The same body fails again.",
     ),
     "rate_limited": (
-        "The key has used up its requests for now, or too many wrong keys came from this address. Nothing was done.",
-        "Send it again after the seconds in Retry-After.",
+        "The key has used up its requests, or too many wrong keys came from this address. Nothing was changed.",
+        "Send the request again after the seconds in Retry-After.",
     ),
     "head_too_large": (
-        "The request line and the headers are longer, or the headers more, than the service takes.",
+        "The request line and the headers are longer than the limit, or there are too many headers.",
         "Shorten the query and the headers. Waiting does not help.",
     ),
     "internal_error": (
-        "Something failed inside the service; it is in the service's log under this requestId.",
-        "Send the requestId to the operator of the service."
-        " GET, PUT and DELETE can be sent again, and POST with its Idempotency-Key.",
+        "Something failed inside the service. The service's log has it under this requestId.",
+        "Report the requestId to the operator. GET, PUT and DELETE can be sent again, and POST with its Idempotency-Key.",
     ),
     "overloaded": (
-        "The service has too much to do, or cannot use its store, for the moment. Nothing of the request was done.",
-        "Send it again after the seconds in Retry-After, and wait longer each time.",
+        "The service is too busy, or cannot use its store at the moment. Nothing was changed.",
+        "Send the request again after the seconds in Retry-After, and wait longer each time.",
     ),
     "shutting_down": (
-        "The service is being stopped, perhaps to be started again. Nothing of the request was done.",
-        "Send it again after the seconds in Retry-After, on a new connection.",
+        "The service is being stopped, perhaps to be started again. Nothing was changed.",
+        "Send the request again after the seconds in Retry-After, on a new connection.",
     ),
 }
 
@@ -107,7 +106,7 @@ _HEADERS = {
 
 
 async def page(request: web.Request) -> web.Response:
-    """The explanation of one code."""
+    """Answer the explanation of one code."""
     code = request.match_info["code"]
     if code not in EXPLANATIONS:
         raise NotFound("problem", code[:50])
@@ -128,6 +127,6 @@ def _html(code: str) -> str:
 
 
 def _fields() -> str:
-    """The codes that faults of a body have."""
+    """Return the list of the codes in ``errors``."""
     rows = (f"<dt><code>{code}</code></dt><dd>{escape(why)}</dd>\n" for code, why in FIELD_CODES.items())
     return f"<h2>Codes in errors</h2>\n<dl>\n{''.join(rows)}</dl>\n"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from syncd.api.catalogues import CATALOGUES
+from syncd.api.catalogue_resources import CATALOGUES
 from syncd.api.context import CONTEXT
 from syncd.api.endpoints import catalogues, documentation, job_history, jobs, locations, problem_pages
 from syncd.web import add_endpoint, add_not_found

@@ -42,6 +42,22 @@ _IGNORED: Schema = {
 }
 
 
+_HTML: Schema = {
+    "type": ["string", "null"],
+    "format": "job-description",
+    "contentMediaType": "text/html",
+    "pattern": CLEAN,
+    "description": f"Its tags can be {', '.join(f'`{tag}`' for tag in HTML_TAGS)}. `a` needs an `href`"
+    f" ({', '.join(HTML_SCHEMES)}) and may have a `target`; nothing else has attributes.",
+}
+_AMOUNT: Schema = {
+    "type": ["number", "null"],
+    "minimum": 0,
+    "exclusiveMaximum": int(AMOUNT_BELOW),
+    "description": f"Exact, with at most {AMOUNT_DECIMALS} decimals.",
+}
+
+
 def bodies(catalogue: Catalogue) -> dict[str, Schema]:
     """Return every schema of a body, by name."""
     fields = {**_members(FIELDS, catalogue), **dict.fromkeys(READ_ONLY, _IGNORED)}
@@ -146,30 +162,9 @@ def _optional(field: JobField, pattern: Callable[[int], str], **more: str) -> Sc
     }
 
 
-def _html() -> Schema:
-    tags = ", ".join(f"`{tag}`" for tag in HTML_TAGS)
-    return {
-        "type": ["string", "null"],
-        "format": "job-description",
-        "contentMediaType": "text/html",
-        "pattern": CLEAN,
-        "description": f"Its tags can be {tags}. `a` needs an `href` ({', '.join(HTML_SCHEMES)}) and may have a `target`;"
-        " nothing else has attributes.",
-    }
-
-
 def _number(field: JobField) -> Schema:
     schema = number(field.least, field.most)
     return nullable(schema) if field.nullable else schema
-
-
-def _amount() -> Schema:
-    return {
-        "type": ["number", "null"],
-        "minimum": 0,
-        "exclusiveMaximum": int(AMOUNT_BELOW),
-        "description": f"Exact, with at most {AMOUNT_DECIMALS} decimals.",
-    }
 
 
 def _date(field: JobField) -> Schema:
@@ -193,9 +188,9 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogue], Schema]] = {
     FieldKind.TEXT: lambda field, _: _optional(field, filled) if field.nullable else _filled(field),
     FieldKind.EMAIL: lambda field, _: _optional(field, filled, format="email"),
     FieldKind.URL: lambda field, _: _optional(field, _web, format="uri"),
-    FieldKind.HTML: lambda _field, _: _html(),
+    FieldKind.HTML: lambda _field, _: _HTML,
     FieldKind.NUMBER: lambda field, _: _number(field),
-    FieldKind.AMOUNT: lambda _field, _: _amount(),
+    FieldKind.AMOUNT: lambda _field, _: _AMOUNT,
     FieldKind.FLAG: lambda _field, _: {"type": ["boolean", "null"], "default": False},
     FieldKind.DATE: lambda field, _: _date(field),
     FieldKind.STATUS: lambda _field, _: {**STATUS, "default": Status.DRAFT.value},

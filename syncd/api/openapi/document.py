@@ -60,9 +60,7 @@ def document(settings: Api, catalogue: Catalogue, routes: Mapping[str, Iterable[
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "API-Key"}},
             "parameters": parameters(),
             "headers": headers(),
-            "responses": {
-                str(status): _error(status, of_status(status, CODES)) for status in _statuses(CODES)
-            },
+            "responses": _errors(CODES),
             "schemas": {**answers(catalogue), **bodies(catalogue), "Document": {"type": "object"}},
         },
     }
@@ -81,10 +79,10 @@ def _operation(operation: Operation, own: tuple[str, ...], shown: Mapping[str, A
         "tags": [operation.tag],
         "summary": operation.summary,
         **({"description": operation.description} if operation.description else {}),
-        "parameters": [_shared("parameters", name) for name in (*own, *operation.parameters)],
+        "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in (*own, *operation.parameters)],
         "responses": {
             **{str(status): _answer(answer, shown) for status, answer in operation.answers.items()},
-            **{str(status): _error(status, of_status(status, codes)) for status in _statuses(codes)},
+            **_errors(codes),
         },
     }
     if operation.body:
@@ -102,7 +100,8 @@ def _answer(answer: Answer, shown: Mapping[str, Any]) -> Schema:
             media: {"schema": ref(name), "example": shown[name]} for media, name in answer.media.items()
         }
     if "Job" in answer.media.values():
-        found["links"] = {name: _link(name) for name in _FOLLOWING}
+        following = {"parameters": {"id": "$response.body#/id"}}
+        found["links"] = {name: {"operationId": name, **following} for name in _FOLLOWING}
     return found
 
 
@@ -110,8 +109,12 @@ def _answer(answer: Answer, shown: Mapping[str, Any]) -> Schema:
 _FOLLOWING = ("getJob", "updateJob", "deleteJob", "listJobHistory")
 
 
-def _link(operation: str) -> Schema:
-    return {"operationId": operation, "parameters": {"id": "$response.body#/id"}}
+def _errors(codes: Iterable[str]) -> Schema:
+    """Return the error statuses of an operation that can have these codes."""
+    by_status: dict[int, list[str]] = {}
+    for code in codes:
+        by_status.setdefault(CODES[code][0], []).append(code)
+    return {str(status): _error(status, found) for status, found in sorted(by_status.items())}
 
 
 def _error(status: int, codes: list[str]) -> Schema:
@@ -132,15 +135,3 @@ def _headers(names: Iterable[str]) -> Schema:
     """Return the headers of an answer; those that are always there are required."""
     shared = headers()
     return {name: {**shared[name], "required": name not in OPTIONAL_HEADERS} for name in (*ALWAYS, *names)}
-
-
-def of_status(status: int, codes: Iterable[str]) -> list[str]:
-    return [code for code in codes if CODES[code][0] == status]
-
-
-def _statuses(codes: Iterable[str]) -> list[int]:
-    return sorted({CODES[code][0] for code in codes})
-
-
-def _shared(kind: str, name: str) -> Schema:
-    return {"$ref": f"#/components/{kind}/{name}"}

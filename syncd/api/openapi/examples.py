@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from syncd.api.catalogues import CATALOGUES
+from syncd.api.catalogue_resources import CATALOGUES
 from syncd.api.endpoints import history_entry
 from syncd.api.jsonld import JsonLd
-from syncd.api.paging import ListQuery
+from syncd.api.parameters import ListQuery
 from syncd.api.payloads import Renderer
 from syncd.domain import (
     Actor,
@@ -89,7 +89,7 @@ _ERRORS: Mapping[str, Exception] = {
     "duplicate_reference": DuplicateReference("HC-101", 4711),
     "illegal_transition": IllegalTransition("active", "draft", ("archived",)),
     "precondition_failed": PreconditionFailed(
-        "the job's ETag is none of those in If-Match: the job has changed since, or the tag is a weak one"
+        "the ETag of the job is not in If-Match: the job has changed since, or the tag is weak"
     ),
     "validation_failed": Invalid(
         [
@@ -110,7 +110,7 @@ def error(code: str) -> Any:
 def answers(catalogue: Catalogue) -> dict[str, Any]:
     """Return an example of each schema of an answer, by its name."""
     render = Renderer(catalogue)
-    return {
+    found: dict[str, Any] = {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
         "JobPosting": _plain(JsonLd(catalogue).job(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
@@ -122,12 +122,7 @@ def answers(catalogue: Catalogue) -> dict[str, Any]:
         },
         "Location": _plain(render.location(_CALGARY)),
         "LocationList": _plain(render.locations([_CALGARY], _paging("/locations", 1))),
-        **_catalogues(render, catalogue),
     }
-
-
-def _catalogues(render: Renderer, catalogue: Catalogue) -> dict[str, Any]:
-    found: dict[str, Any] = {}
     for resource in CATALOGUES:
         first = next(iter(catalogue.entries(resource.catalogue)))
         found[f"{resource.schema}List"] = _plain(render.catalogue(resource.catalogue))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from syncd.api.catalogues import CATALOGUES, CatalogueResource
+from syncd.api.catalogue_resources import CATALOGUES, CatalogueResource
 from syncd.api.jsonld import JSON_LD
 from syncd.web import JSON
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from syncd.api.idempotency import HEADER as IDEMPOTENCY_KEY
 from syncd.api.idempotency import MAX_KEY, REPLAYED
 from syncd.api.openapi.schemas import INT32, Schema, text
-from syncd.api.paging import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
+from syncd.api.parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from syncd.domain import INT32_MAX, Status
 
 _TAG = r'(W/)?"[!#-~]*"'
@@ -18,50 +18,42 @@ _POSITIVE: Schema = {"type": "integer", "format": "int32", "minimum": 1, "maximu
 _EMPTY: Schema = {"type": "string", "maxLength": 0}
 
 
-def _query(name: str, description: str, schema: Schema, **more: object) -> Schema:
-    return {"name": name, "in": "query", "description": description, "schema": schema, **more}
-
-
-def _header(name: str, description: str, schema: Schema) -> Schema:
-    return {"name": name, "in": "header", "description": description, "schema": schema}
-
-
 def parameters() -> dict[str, Schema]:
     """Return the parameters by the names in ``Operation.parameters``."""
-    return {
-        "id": {"name": "id", "in": "path", "required": True, "schema": INT32},
-        "q": _query(
-            "q",
+    statuses = text(enum=[*(status.value for status in Status), ""])
+    page_size = {"anyOf": [_POSITIVE, _EMPTY], "default": DEFAULT_PAGE_SIZE}
+    rows: tuple[tuple[str, str, str, Schema], ...] = (
+        (
+            "query", "q",
             "A piece of the title or the referenceId (of the name, for locations), without case and accents.",
             text(),
         ),
-        "status": _query(
-            "status",
-            "Only jobs in this status. Empty: all.",
-            {"type": "string", "enum": [*(status.value for status in Status), ""]},
-        ),
-        "pageSize": _query(
-            "pageSize",
-            f"More than {MAX_PAGE_SIZE} counts as {MAX_PAGE_SIZE}. Empty: the default.",
-            {"anyOf": [_POSITIVE, _EMPTY], "default": DEFAULT_PAGE_SIZE},
-        ),
-        "page": _query("page", "From 1. Empty: the default.", {"anyOf": [_POSITIVE, _EMPTY], "default": 1}),
-        "If-Match": _header(
-            "If-Match",
+        ("query", "status", "Only jobs in this status. Empty: all.", statuses),
+        ("query", "pageSize", f"More than {MAX_PAGE_SIZE} counts as {MAX_PAGE_SIZE}. Empty: the default.", page_size),
+        ("query", "page", "From 1. Empty: the default.", {"anyOf": [_POSITIVE, _EMPTY], "default": 1}),
+        (
+            "header", "If-Match",
             "Only if the job is still the version with one of these entity tags; `*`: only if there is one.",
             TAGS,
         ),
-        "If-None-Match": _header(
-            "If-None-Match",
+        (
+            "header", "If-None-Match",
             "A read: 304 if the representation has one of these tags. A write: only if the job has none of"
             " them; `*`: only if there is no job.",
             TAGS,
         ),
-        IDEMPOTENCY_KEY: _header(
-            IDEMPOTENCY_KEY,
+        (
+            "header", IDEMPOTENCY_KEY,
             "Names this request, so that it can be repeated safely. Valid for 24 hours.",
             text(MAX_KEY, minLength=1, pattern=r"^[\u0020-\u007e]+$"),
         ),
+    )  # fmt: skip
+    return {
+        "id": {"name": "id", "in": "path", "required": True, "schema": INT32},
+        **{
+            name: {"name": name, "in": at, "description": about, "schema": schema}
+            for at, name, about, schema in rows
+        },
     }
 
 

@@ -25,6 +25,7 @@ from syncd.domain import (
     Hold,
     Job,
     JobInput,
+    NewJob,
     Ownership,
     Reject,
     RowAction,
@@ -32,7 +33,6 @@ from syncd.domain import (
     Status,
     decide_missing,
 )
-from syncd.domain.flat import NewJob
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, job_writer, jobs, runs

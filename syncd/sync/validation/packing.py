@@ -10,8 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
-from syncd.domain import FieldKind, JobInput, Location, Place, Status, fields_of
-from syncd.domain.flat import FLAT, NewJob
+from syncd.domain import FLAT, FieldKind, JobInput, Location, NewJob, Place, Status, fields_of
 from syncd.errors import Problem
 
 _DESCRIPTION = FLAT.index("description")

@@ -13,15 +13,16 @@ from syncd.domain import (
     Create,
     JobInput,
     Moment,
+    NewJob,
     Ownership,
     Place,
     Policy,
     check_body,
     check_reference,
     decide_row,
+    flat,
     row_due,
 )
-from syncd.domain.flat import NewJob, flat
 from syncd.errors import Invalid, Problem
 from syncd.feeds.mapping import MappedRow, Mapping, unknown_places
 from syncd.feeds.readers import Format, Record

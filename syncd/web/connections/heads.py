@@ -10,7 +10,7 @@ from aiohttp.streams import EMPTY_PAYLOAD
 from syncd.web.aiohttp_internals import ErrorMessage, Messages
 from syncd.web.limits import ServerLimits
 
-UNKNOWN_VERSION = "only HTTP/1.0 and HTTP/1.1 are spoken here"
+UNKNOWN_VERSION = "only HTTP/1.0 and HTTP/1.1 are supported"
 
 
 def head_limit(limits: ServerLimits) -> str:

@@ -16,7 +16,7 @@ import pytest
 
 from syncd.api.endpoints import documentation
 from syncd.domain import FIELD_CODES
-from syncd.web import problems
+from syncd.web import Refusal, problems
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
@@ -211,7 +211,7 @@ async def test_the_page_finds_the_document_wherever_the_base_is(serve: Any, base
 
 @pytest.mark.parametrize("code", problems.CODES)
 async def test_the_type_of_a_problem_leads_to_a_page_about_it(api: ApiClient, code: str) -> None:
-    told = json.loads(problems.body(code, "so", "id-1"))
+    told = json.loads(problems.body(Refusal(code, "so"), "id-1"))
     status, headers, body = await fetched(api, told["type"])
     assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert f"<h1>{escape(told['title'])}</h1>" in body.decode()

@@ -185,7 +185,7 @@ async def test_broken_chunks_that_nobody_reads_end_the_connection_without_a_trac
             b"GET / HTTP/1.1\nHost: x\n\n",
             "the request line has to be METHOD, address and HTTP/1.1, ended by CR and LF",
         ),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "only HTTP/1.0 and HTTP/1.1 are spoken here"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "only HTTP/1.0 and HTTP/1.1 are supported"),
     ],
 )
 async def test_a_request_line_is_refused_in_words_that_say_what_is_wrong(

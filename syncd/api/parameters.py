@@ -1,4 +1,4 @@
-"""The query of a list, and the addresses of its pages (docs/specification.md 2.8 and 4.7)."""
+"""The parameters of a request: the id in a path, and the query of a list (docs/specification.md 2.8 and 4.7)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Set
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode
 
-from syncd.domain import INT32_MAX, Status
+from aiohttp import web
+
+from syncd.domain import INT32_MAX, INT32_MIN, Status
+from syncd.errors import NotFound
 from syncd.web import Refusal
 
 DEFAULT_PAGE_SIZE = 10
@@ -18,9 +21,19 @@ MAX_LINK = 6_000
 PARAMETERS = frozenset({"q", "status", "pageSize", "page"})
 #: Parameters of one query, unknown ones too.
 MAX_PARAMETERS = 100
+#: A plain Int32; ``007``, ``+7`` and ``1.0`` are not.
+_INT32 = re.compile("0|-?[1-9][0-9]{0,9}")
 _INTEGER = re.compile(r"-?[0-9]{1,10}")
 #: Entries of the index that are skipped for a near page: 1,000 take about as long as rendering one job.
 _NEAR = 1_000
+
+
+def path_id(request: web.Request, what: str) -> int:
+    """Return the ``{id}`` of the path. Raises NotFound of a ``what`` if it is not a plain Int32."""
+    text = request.match_info["id"]
+    if _INT32.fullmatch(text) and INT32_MIN <= (number := int(text)) <= INT32_MAX:
+        return number
+    raise NotFound(what, text[:50])
 
 
 @dataclass(frozen=True, slots=True)
