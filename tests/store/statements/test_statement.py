@@ -10,7 +10,7 @@ from sqlmodel import col, select
 
 from syncd.store import Store, Tx
 from syncd.store.sqlite.dialect import statements
-from syncd.store.statement import (
+from syncd.store.statements import (
     Statement,
     TextContains,
     adding,

@@ -15,7 +15,7 @@ import pytest
 from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
 from syncd.store import Store, Tx, employers
 from syncd.store.facts import prove_writable
-from syncd.store.statement import inserting
+from syncd.store.statements import inserting
 from syncd.store.tables import Setting
 from tests.store.board import file_of
 
