@@ -2,7 +2,7 @@
 what they call."""
 
 from syncd.store.store import Store, utc_now
-from syncd.store.tx import StaleDecision, Tx
+from syncd.store.transactions import StaleDecision, Tx
 
 __all__ = [
     "StaleDecision",

@@ -7,8 +7,8 @@ import msgspec
 
 from syncd.domain import Catalogue
 from syncd.store import facts
-from syncd.store.codec import to_json
-from syncd.store.tx import Tx
+from syncd.store.statements import to_json
+from syncd.store.transactions import Tx
 
 _SETTING = "catalogue"
 _decode = msgspec.json.Decoder(dict[str, dict[int, str]]).decode

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 
 from syncd.domain import Status
-from syncd.store.statement import Statements
+from syncd.store.statements import Statements
 
 T = TypeVar("T")
 

@@ -8,10 +8,9 @@ from sqlmodel import col
 
 from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound, Problem
-from syncd.store.columns import Columns
-from syncd.store.statement import Statement, creating, matching
+from syncd.store.statements import Columns, Statement, creating, matching
 from syncd.store.tables import EmployerRow
-from syncd.store.tx import Tx, existing
+from syncd.store.transactions import Tx, existing
 
 MAX_NAME = 128
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from sqlmodel import col, select
 
-from syncd.store.codec import micros
-from syncd.store.statement import Statement, matching, replacing
+from syncd.store.statements import Statement, matching, micros, replacing
 from syncd.store.tables import Setting
-from syncd.store.tx import Tx
+from syncd.store.transactions import Tx
 
 _GET = Statement(select(col(Setting.value)).where(*matching(Setting.name)))
 _PUT = replacing(Setting)

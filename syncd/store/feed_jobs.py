@@ -18,8 +18,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import Ownership, Status
-from syncd.store.codec import to_json
-from syncd.store.statement import (
+from syncd.store.statements import (
     Statement,
     adding,
     among,
@@ -29,10 +28,11 @@ from syncd.store.statement import (
     matching,
     replacing,
     rewriting,
+    to_json,
     updating,
 )
 from syncd.store.tables import FeedJob, FeedMiss, FeedRow, FeedSent, HistoryRow, JobRow
-from syncd.store.tx import Tx
+from syncd.store.transactions import Tx
 
 _decode = msgspec.json.Decoder(dict[str, str]).decode
 _decode_any = msgspec.json.Decoder(dict[str, object]).decode

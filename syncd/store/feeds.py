@@ -11,10 +11,9 @@ from sqlmodel import col, select
 
 from syncd.domain import ActorKind, Status
 from syncd.store import feed_jobs
-from syncd.store.codec import micros
-from syncd.store.statement import Statement, creating, matching, updating
+from syncd.store.statements import Statement, creating, matching, micros, updating
 from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, RunRow
-from syncd.store.tx import Tx, existing
+from syncd.store.transactions import Tx, existing
 
 _FIND = Statement(select(FeedRow.id).where(*matching(FeedRow.name, FeedRow.employer_id)))
 _OF_OTHERS = Statement(

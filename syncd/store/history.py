@@ -16,12 +16,10 @@ from sqlmodel import col, select
 
 from syncd.domain import Actor, ActorKind, Job
 from syncd.store import jobs
-from syncd.store.codec import instant_of, micros
-from syncd.store.columns import Columns
 from syncd.store.job_columns import PRIVATE, attributes_of
-from syncd.store.statement import Statement, matching
+from syncd.store.statements import Columns, Statement, instant_of, matching, micros
 from syncd.store.tables import FeedRow, HistoryRow, KeyRow, RunRow
-from syncd.store.tx import Tx
+from syncd.store.transactions import Tx
 
 #: A change to a version that this divides is kept with the whole job from before it.
 WHOLE_EVERY = 32

@@ -31,10 +31,9 @@ from syncd.domain import (
     unique_locations,
 )
 from syncd.store import history, job_columns, places
-from syncd.store.codec import micros
-from syncd.store.statement import Statement, adding, deleting, inserting, matching, updating
+from syncd.store.statements import Statement, adding, deleting, inserting, matching, micros, updating
 from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, JobTotal
-from syncd.store.tx import StaleDecision, Tx
+from syncd.store.transactions import StaleDecision, Tx
 
 _HISTORY = inserting(HistoryRow)
 TOTAL = adding(JobTotal)

@@ -12,13 +12,11 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
-from syncd.store.codec import instant_of, micros
-from syncd.store.columns import Columns
 from syncd.store.job_columns import JOB, columns_of, decoder
 from syncd.store.order import Window
-from syncd.store.statement import Statement, among, matching
+from syncd.store.statements import Columns, Statement, among, instant_of, matching, micros
 from syncd.store.tables import EmployerRow, JobRow, JobTotal
-from syncd.store.tx import Tx
+from syncd.store.transactions import Tx
 
 #: Longer than any folded title and referenceId: what is longer is in none.
 _LONGEST_TERM = 8_000

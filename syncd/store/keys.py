@@ -14,11 +14,20 @@ from sqlmodel import col
 
 from syncd.errors import Conflict
 from syncd.store import employers
-from syncd.store.codec import instant_of, micros, optional_instant, optional_micros
-from syncd.store.columns import Columns
-from syncd.store.statement import Statement, creating, given, matching, updating
+from syncd.store.statements import (
+    Columns,
+    Statement,
+    creating,
+    given,
+    instant_of,
+    matching,
+    micros,
+    optional_instant,
+    optional_micros,
+    updating,
+)
 from syncd.store.tables import EmployerRow, KeyRow
-from syncd.store.tx import Tx, existing
+from syncd.store.transactions import Tx, existing
 
 PREFIX = "syncd_"
 

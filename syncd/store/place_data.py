@@ -8,9 +8,9 @@ from importlib.resources import files
 from syncd.store import facts
 from syncd.store.database import Session
 from syncd.store.places import place_key
-from syncd.store.statement import replacing
+from syncd.store.statements import replacing
 from syncd.store.tables import PlaceRow
-from syncd.store.tx import Tx
+from syncd.store.transactions import Tx
 
 #: The setting that holds the digest of the file that was loaded.
 _SETTING = "gazetteer"

@@ -17,9 +17,9 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import JobInput, Location, Place, fold
-from syncd.store.statement import Statement, TextContains, inserting, matching
+from syncd.store.statements import Statement, TextContains, inserting, matching
 from syncd.store.tables import PlaceRow
-from syncd.store.tx import Tx
+from syncd.store.transactions import Tx
 
 #: Added places count from here; every GeoNames id is below.
 FIRST_ADDED = 1_000_000_000

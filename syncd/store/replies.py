@@ -12,11 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col
 
-from syncd.store.codec import micros, to_json
-from syncd.store.columns import Columns
-from syncd.store.statement import Statement, matching, replacing
+from syncd.store.statements import Columns, Statement, matching, micros, replacing, to_json
 from syncd.store.tables import ReplyRow
-from syncd.store.tx import Tx
+from syncd.store.transactions import Tx
 
 #: How long an answer is kept.
 KEPT = timedelta(hours=24)

@@ -10,11 +10,19 @@ from sqlmodel import col, select
 
 from syncd.domain import FeedWarning, RejectedRow, UnknownValues
 from syncd.errors import Problem
-from syncd.store.codec import clean, optional_clean, to_json
-from syncd.store.columns import Columns
-from syncd.store.statement import Statement, deleting, inserting, matching, replacing
+from syncd.store.statements import (
+    Columns,
+    Statement,
+    clean,
+    deleting,
+    inserting,
+    matching,
+    optional_clean,
+    replacing,
+    to_json,
+)
 from syncd.store.tables import RunPlan, RunRejected, RunUnknown, RunWarning
-from syncd.store.tx import Tx
+from syncd.store.transactions import Tx
 
 _found = msgspec.json.Decoder(dict[str, list[tuple[str, int]]]).decode
 _errors = msgspec.json.Decoder(list[tuple[str, str, str, Any]]).decode

@@ -12,11 +12,23 @@ from sqlmodel import col, select
 
 from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
 from syncd.errors import NotFound
-from syncd.store.codec import clean, micros, optional_clean, optional_instant, optional_micros, to_json
-from syncd.store.columns import Columns
-from syncd.store.statement import Statement, among, creating, deleting, matching, updating
+from syncd.store.statements import (
+    Columns,
+    Statement,
+    among,
+    clean,
+    creating,
+    deleting,
+    matching,
+    micros,
+    optional_clean,
+    optional_instant,
+    optional_micros,
+    to_json,
+    updating,
+)
 from syncd.store.tables import EmployerRow, FeedRow, RunRow
-from syncd.store.tx import Tx, existing
+from syncd.store.transactions import Tx, existing
 
 _STOPPED = "stopped"
 

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 
 from syncd.errors import StoreTooNew
 from syncd.store.database import Database, Session
-from syncd.store.statement import Statement
-from syncd.store.tx import Tx
+from syncd.store.statements import Statement
+from syncd.store.transactions import Tx
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 _KNOWN = {path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("*.py")}

@@ -22,10 +22,8 @@ from syncd.domain import Location, Moment
 from syncd.errors import StoreError
 from syncd.store import place_data, schema
 from syncd.store.database import Database, Session
-from syncd.store.readers import Readers
 from syncd.store.sqlite import SqliteDatabase
-from syncd.store.tx import Tx
-from syncd.store.writer import Writer
+from syncd.store.transactions import Readers, Tx, Writer
 
 T = TypeVar("T")
 

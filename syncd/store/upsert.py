@@ -25,7 +25,7 @@ from syncd.domain import (
 from syncd.errors import DuplicateReference, Invalid, Problem
 from syncd.store import jobs, places
 from syncd.store.job_writer import apply
-from syncd.store.tx import Tx, existing
+from syncd.store.transactions import Tx, existing
 
 Check = Callable[[Job | None], None]
 

@@ -1,12 +1,16 @@
 """Feeds: what they own, what is known of it, and who disturbs it."""
 
+from collections.abc import Callable
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 
-from syncd.domain import Actor, ActorKind, ArchivedBy, Create, Employer, Ownership, Status
+from syncd.domain import Actor, ActorKind, ArchivedBy, Create, Employer, Job, Ownership, Status
 from syncd.errors import NotFound
-from syncd.store import Store, employers, feed_jobs, feeds, job_writer, runs
+from syncd.store import Store, Tx, employers, feed_jobs, feeds, job_writer, runs
+from tests.clock import Clock
+from tests.store.board import Board
 
 PRINT = b"f" * 16
 TODAY = date(2026, 3, 2)
@@ -21,18 +25,18 @@ def digest(reference: str) -> bytes:
 class Feed:
     """A feed that writes jobs and owns them."""
 
-    def __init__(self, board, name: str = "acme") -> None:
+    def __init__(self, board: Board, name: str = "acme") -> None:
         self.board, self.store = board, board.store
         self.id = self.store.write(lambda tx: feeds.feed_id(tx, name, board.employer.id))
 
-    def row(self, job, **fields: object) -> feed_jobs.Written:
-        values = {"fingerprint": PRINT, "sent": None, "due": None, **fields}
+    def row(self, job: Job, **fields: Any) -> feed_jobs.Written:
+        values: dict[str, Any] = {"fingerprint": PRINT, "sent": None, "due": None, **fields}
         return feed_jobs.Written(
-            job.id, job.reference_id, digest(job.reference_id), job_version=job.version, **values
+            job.id, str(job.reference_id), digest(str(job.reference_id)), job_version=job.version, **values
         )
 
-    def write(self, reference: str, *, row: dict | None = None, **fields: object):
-        def fn(tx):
+    def write(self, reference: str, *, row: dict[str, Any] | None = None, **fields: Any) -> Job:
+        def fn(tx: Tx) -> Job:
             job = job_writer.apply(
                 tx, [Create(self.board.job(reference_id=reference, **fields))], RUN, run_id=1
             )[0]
@@ -41,7 +45,7 @@ class Feed:
 
         return self.store.write(fn)
 
-    def own(self, job, **fields: object) -> None:
+    def own(self, job: Job, **fields: Any) -> None:
         self.store.write(lambda tx: feed_jobs.own(tx, self.id, [self.row(job, **fields)]))
 
     def known(self, *references: str, fingerprint: bytes = PRINT, today: date = TODAY) -> set[str]:
@@ -53,7 +57,7 @@ class Feed:
     def active(self, after: int = 0, limit: int = 100, employer_wide: bool = False) -> list[tuple[int, int]]:
         return self.store.read(lambda tx: feed_jobs.owned_active(tx, self.id, after, limit, employer_wide))
 
-    def owner_of(self, job) -> int | None:
+    def owner_of(self, job: Job) -> int | None:
         found = self.store.read(lambda tx: feed_jobs.ownership(tx, self.id, [job.id]))
         return found[job.id].owner if job.id in found else None
 
@@ -62,7 +66,7 @@ class Feed:
 
 
 @pytest.fixture
-def feed(board) -> Feed:
+def feed(board: Board) -> Feed:
     return Feed(board)
 
 
@@ -98,7 +102,7 @@ def test_what_a_feed_last_wrote_is_known(feed: Feed, store: Store) -> None:
     assert found == {digest("A"): feed_jobs.KnownRow(job.id, "A")}
 
 
-TOUCHES = {
+TOUCHES: dict[str, tuple[Callable[[Feed, Job], object], set[str]]] = {
     "a person's edit": (lambda feed, job: feed.board.update(job, title="Cook"), set()),
     "another run's edit": (lambda feed, job: feed.board.update(job, RUN, title="Cook"), set()),
     "auto-refresh": (lambda feed, job: feed.board.update(job, REFRESH, published_at=job.published_at), {"A"}),
@@ -151,7 +155,7 @@ def test_another_fingerprint_knows_nothing(feed: Feed) -> None:
     assert feed.known("A", fingerprint=b"g" * 16) == set()
 
 
-def test_another_feed_knows_nothing(feed: Feed, board) -> None:
+def test_another_feed_knows_nothing(feed: Feed, board: Board) -> None:
     feed.write("A")
     assert Feed(board, "other").known("A") == set()
 
@@ -168,8 +172,8 @@ def test_a_job_that_is_not_active_is_not_known(feed: Feed) -> None:
     assert feed.known("A") == set()
 
 
-def test_many_digests_are_asked_for_at_once(feed: Feed, board) -> None:
-    def fn(tx):
+def test_many_digests_are_asked_for_at_once(feed: Feed, board: Board) -> None:
+    def fn(tx: Tx) -> None:
         jobs = job_writer.apply(tx, [Create(board.job(reference_id=f"R{n}")) for n in range(1000)], RUN)
         feed_jobs.own(tx, feed.id, [feed.row(job) for job in jobs])
 
@@ -180,7 +184,7 @@ def test_many_digests_are_asked_for_at_once(feed: Feed, board) -> None:
 # -- ownership -------------------------------------------------------------------------------------------
 
 
-def test_ownership_tells_the_owner_and_to_it_what_it_sent(feed: Feed, board, store: Store) -> None:
+def test_ownership_tells_the_owner_and_to_it_what_it_sent(feed: Feed, board: Board, store: Store) -> None:
     mine = feed.write("A", row={"sent": {"title": "=x"}})
     other = Feed(board, "other")
     theirs = other.write("B", row={"sent": {"title": "=z"}})
@@ -196,7 +200,7 @@ def test_ownership_tells_the_owner_and_to_it_what_it_sent(feed: Feed, board, sto
     assert store.read(lambda tx: feed_jobs.ownership(tx, feed.id, [])) == {}
 
 
-def test_a_job_has_one_owner_and_the_former_one_is_disturbed(feed: Feed, board) -> None:
+def test_a_job_has_one_owner_and_the_former_one_is_disturbed(feed: Feed, board: Board) -> None:
     job = feed.write("A")
     feed.store.write(lambda tx: feeds.settle(tx, feed.id))
     other = Feed(board, "other")
@@ -213,7 +217,7 @@ def test_a_job_that_went_meanwhile_is_not_owned(feed: Feed) -> None:
     assert feed.owner_of(job) is None
 
 
-def test_owned_active_jobs_come_in_pages_with_their_misses(feed: Feed, board, store: Store) -> None:
+def test_owned_active_jobs_come_in_pages_with_their_misses(feed: Feed, board: Board, store: Store) -> None:
     made = [feed.write(name) for name in "ABCDE"]
     board.archive(made[1], ArchivedBy.PERSON)
     free = board.create(reference_id="F")
@@ -242,7 +246,9 @@ def test_writing_a_job_ends_its_waiting(feed: Feed, store: Store) -> None:
     assert feed.active() == [(job.id, 0)]
 
 
-def test_feeds_that_are_no_longer_configured_give_up_their_jobs(feed: Feed, board, store: Store) -> None:
+def test_feeds_that_are_no_longer_configured_give_up_their_jobs(
+    feed: Feed, board: Board, store: Store
+) -> None:
     other = Feed(board, "other")
     mine, theirs = feed.write("A"), other.write("B")
     assert store.write(lambda tx: feeds.release_unconfigured(tx, {"other"})) == 1
@@ -252,7 +258,7 @@ def test_feeds_that_are_no_longer_configured_give_up_their_jobs(feed: Feed, boar
 
 # -- undisturbed -----------------------------------------------------------------------------------------
 
-DISTURBANCES = {
+DISTURBANCES: dict[str, Callable[[Feed, Job], object]] = {
     **{what: touch for what, (touch, left) in TOUCHES.items() if not left and what != "being released"},
     "being due": lambda feed, job: feed.own(job, due=TODAY),
     "another fingerprint": lambda feed, job: feed.own(job, fingerprint=b"g" * 16),
@@ -269,7 +275,7 @@ def test_what_disturbs_a_feed(feed: Feed, what: str) -> None:
     assert not feed.undisturbed()
 
 
-def test_a_refresh_and_other_jobs_do_not_disturb(feed: Feed, board) -> None:
+def test_a_refresh_and_other_jobs_do_not_disturb(feed: Feed, board: Board) -> None:
     job = feed.write("A", row={"due": TODAY + timedelta(days=1)})
     feed.store.write(lambda tx: feeds.settle(tx, feed.id))
     board.update(job, REFRESH, auto_refresh=True)
@@ -281,14 +287,14 @@ def test_a_refresh_and_other_jobs_do_not_disturb(feed: Feed, board) -> None:
 
 
 def test_recent_archives_are_the_feeds_own_unapproved_and_not_back(
-    feed: Feed, board, store: Store, clock
+    feed: Feed, board: Board, store: Store, clock: Clock
 ) -> None:
     other = Feed(board, "other")
 
     def run_of(who: Feed) -> int:
         return store.write(lambda tx: runs.begin(tx, who.id, board.employer.id, "f.xml", 1, "c")).id
 
-    def went(who: Feed, kind: ActorKind = ActorKind.RUN):
+    def went(who: Feed, kind: ActorKind = ActorKind.RUN) -> Job:
         number = run_of(who)
         return board.archive(who.write(f"R{number}"), ArchivedBy.MISSING, Actor(kind, number), run_id=number)
 

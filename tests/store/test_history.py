@@ -1,18 +1,22 @@
 """The history of a job, page by page: each change with the job as it was on either side."""
 
 from datetime import timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from syncd.domain import ArchivedBy, Employer, Job, Salary, Status
 from syncd.store import Store, employers, history, jobs
+from tests.store.board import Board
 
 CHANGES = 3 * history.WHOLE_EVERY + 5
 
 
 @pytest.fixture
-def states(board) -> list[Job]:
+def states(board: Board) -> list[Job]:
     """A job's states from the first to the last: all kinds of fields change, now the one and now the other."""
     found = [board.create(reference_id="R")]
     for number in range(1, CHANGES):
@@ -25,7 +29,9 @@ def states(board) -> list[Job]:
                 else board.archive(job, ArchivedBy.PERSON)
             )
         elif number % 7 == 5:
-            changed = board.update(job, salary=Salary(number, None, 1, False) if number % 2 else None)
+            changed = board.update(
+                job, salary=Salary(Decimal(number), None, 1, False) if number % 2 else None
+            )
         elif number % 7 == 6:
             changed = board.update(job, published_at=job.published_at + timedelta(hours=1))
         else:
@@ -37,12 +43,13 @@ def states(board) -> list[Job]:
 
 
 def pages(store: Store, job: Job, size: int) -> list[tuple[Job | None, Job | None]]:
-    """What stands on either side of each change, oldest first."""
-    sides, number = [], 0
+    """Return the job on either side of each change, oldest first."""
+    sides: list[tuple[Job | None, Job | None]] = []
+    number = 0
     while True:
         number += 1
         total, steps = store.read(
-            lambda tx, n=number: history.page(tx, job.employer_id, job.id, page=n, page_size=size)
+            partial(history.page, employer_id=job.employer_id, job_id=job.id, page=number, page_size=size)
         )
         if not steps:
             assert len(sides) == total
@@ -54,13 +61,13 @@ def pages(store: Store, job: Job, size: int) -> list[tuple[Job | None, Job | Non
 @pytest.mark.parametrize("whole", [True, False], ids=["with whole states", "as older versions wrote it"])
 @pytest.mark.parametrize("deleted", [True, False], ids=["deleted", "there"])
 def test_every_page_knows_the_job_as_it_was_then(  # noqa: PLR0917
-    store: Store, board, states: list[Job], size: int, whole: bool, deleted: bool
+    store: Store, board: Board, states: list[Job], size: int, whole: bool, deleted: bool
 ) -> None:
     if deleted:
         board.delete(states[-1])
     if not whole:
         store.write(lambda tx: tx.execute("UPDATE history SET state = NULL"))
-    expected = [*zip([None, *states], states, strict=False)]
+    expected: list[tuple[Job | None, Job | None]] = [*zip([None, *states], states, strict=False)]
     expected += [(states[-1], None)] if deleted else []
     assert pages(store, states[0], size) == expected
 
@@ -69,9 +76,13 @@ def test_every_page_knows_the_job_as_it_was_then(  # noqa: PLR0917
 def test_a_page_is_read_without_all_that_came_after_it(
     store: Store, states: list[Job], page: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = []
-    entry = history._ENTRY._build
-    monkeypatch.setattr(history._ENTRY, "_build", lambda *row: read.append(row) or entry(*row))
+    read, entry = [], history._ENTRY._build
+
+    def counted(*row: Any) -> history.Entry:
+        read.append(row)
+        return entry(*row)
+
+    monkeypatch.setattr(history._ENTRY, "_build", counted)
     job = states[0]
     store.read(lambda tx: history.page(tx, job.employer_id, job.id, page=page, page_size=10))
     assert len(read) < 10 + history.WHOLE_EVERY + 1
@@ -81,7 +92,9 @@ def test_a_page_is_read_without_all_that_came_after_it(
 def test_another_employer_finds_nothing(store: Store, employer: Employer, states: list[Job]) -> None:
     other = store.write(lambda tx: employers.add(tx, "Other Ltd."))
     for page in (1, 50):
-        found = store.read(lambda tx, n=page: history.page(tx, other.id, states[0].id, page=n, page_size=10))
+        found = store.read(
+            partial(history.page, employer_id=other.id, job_id=states[0].id, page=page, page_size=10)
+        )
         assert found == (0, [])
     beyond = store.read(lambda tx: history.page(tx, employer.id, states[0].id, page=50, page_size=10))
     assert beyond == (CHANGES, [])

@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -26,6 +27,8 @@ from syncd.domain import (
 from syncd.errors import StoreError
 from syncd.store import StaleDecision, Store, employers, history, job_columns, jobs
 from syncd.store.sqlite.dialect import statements
+from tests.clock import Clock
+from tests.store.board import Board
 
 WHOLE = {
     "reference_id": "A-1 é",
@@ -63,9 +66,12 @@ COMMISSION = {"salary": Salary(None, None, None, True)}
 @pytest.mark.parametrize(
     "fields", [{}, WHOLE, EMPTY, COMMISSION], ids=["plain", "whole", "empty", "commission"]
 )
-def test_a_job_comes_back_as_it_was_written(board, store: Store, employer: Employer, fields: dict) -> None:
+def test_a_job_comes_back_as_it_was_written(
+    board: Board, store: Store, employer: Employer, fields: dict[str, Any]
+) -> None:
     job = board.create(**fields)
     found = store.read(lambda tx: jobs.get(tx, employer.id, job.id))
+    assert found is not None
     assert found == job
     assert (job.id, job.version) == (1, 1)
     for name, value in fields.items():
@@ -76,11 +82,12 @@ def test_a_job_comes_back_as_it_was_written(board, store: Store, employer: Emplo
 
 @pytest.mark.parametrize("name", [*WHOLE, "title"])
 def test_an_update_of_one_field_writes_that_and_leaves_the_rest(
-    board, store: Store, employer: Employer, name: str
+    board: Board, store: Store, employer: Employer, name: str
 ) -> None:
     before = board.create()
     value = {**WHOLE, "title": "Another title", "close_origin": CloseOrigin.RENEWED}[name]
-    after = board.update(before, **{name: value})
+    fields: dict[str, Any] = {name: value}
+    after = board.update(before, **fields)
     assert getattr(after, name) == value != getattr(before, name)
     assert (
         store.read(lambda tx: jobs.get(tx, employer.id, before.id))
@@ -91,10 +98,12 @@ def test_an_update_of_one_field_writes_that_and_leaves_the_rest(
 
 @pytest.mark.parametrize("name", ["title", "reference_id"])
 def test_what_an_update_changed_is_found_by_its_new_text_only(
-    board, store: Store, employer: Employer, name: str
+    board: Board, store: Store, employer: Employer, name: str
 ) -> None:
-    before = board.create(**{name: "Ancien"})
-    board.update(before, **{name: "Élan"})
+    old: dict[str, Any] = {name: "Ancien"}
+    new: dict[str, Any] = {name: "Élan"}
+    before = board.create(**old)
+    board.update(before, **new)
 
     def found(q: str) -> int:
         return store.read(lambda tx: jobs.page(tx, employer.id, q=q, status=None, page=1, page_size=10))[0]
@@ -116,7 +125,7 @@ def test_an_update_of_a_title_touches_none_of_the_indexes_on_dates_and_status() 
     assert values == ("Baker", 4, "baker\na", 7, 3)
 
 
-def test_ids_rise_and_are_never_used_again(board, store: Store) -> None:
+def test_ids_rise_and_are_never_used_again(board: Board, store: Store) -> None:
     first, second = board.create(), board.create()
     board.delete(second)
     third = board.create()
@@ -125,40 +134,44 @@ def test_ids_rise_and_are_never_used_again(board, store: Store) -> None:
     assert board.create().id == 4
 
 
-def test_a_refused_create_burns_no_id(board, store: Store) -> None:
+def test_a_refused_create_burns_no_id(board: Board, store: Store) -> None:
     board.create(reference_id="A")
     with pytest.raises(StaleDecision):
         board.create(reference_id="A")
     assert board.create(reference_id="B").id == 2
 
 
-def test_a_batch_gives_ids_in_its_order(board, store: Store) -> None:
+def test_a_batch_gives_ids_in_its_order(board: Board, store: Store) -> None:
     made = board.apply(*(Create(board.job(reference_id=f"R{n}")) for n in range(500)))
     assert [(job.id, job.reference_id) for job in made] == [(n + 1, f"R{n}") for n in range(500)]
     assert list(store.read(lambda tx: jobs.by_ids(tx, range(1, 501))).values()) == made
 
 
-def test_no_id_beyond_int32_is_given_out(board, store: Store) -> None:
+def test_no_id_beyond_int32_is_given_out(board: Board, store: Store) -> None:
     store.write(lambda tx: tx.execute("INSERT INTO counter (name, value) VALUES ('job', ?)", (2**31 - 2,)))
     assert board.create().id == 2**31 - 1
     with pytest.raises(StoreError, match="no job ids are left"):
         board.create()
 
 
-def test_an_update_raises_the_version_and_keeps_the_id(board, store: Store, employer: Employer) -> None:
+def test_an_update_raises_the_version_and_keeps_the_id(
+    board: Board, store: Store, employer: Employer
+) -> None:
     job = board.create()
     after = board.update(job, title="Chief baker")
     assert (after.id, after.version, after.title) == (job.id, 2, "Chief baker")
     assert store.read(lambda tx: jobs.get(tx, employer.id, job.id)) == after
 
 
-def test_an_unchanged_writes_nothing(board, store: Store) -> None:
+def test_an_unchanged_writes_nothing(board: Board, store: Store) -> None:
     job = board.create()
     assert board.apply(Unchanged(job)) == [job]
     assert len(store.read(lambda tx: history.of_job(tx, job.employer_id, job.id))) == 1
 
 
-def test_a_stale_decision_is_refused_and_changes_nothing(board, store: Store, employer: Employer) -> None:
+def test_a_stale_decision_is_refused_and_changes_nothing(
+    board: Board, store: Store, employer: Employer
+) -> None:
     job, other = board.create(), board.create()
     newer = board.update(job, title="Miller")
     for change in (
@@ -174,21 +187,23 @@ def test_a_stale_decision_is_refused_and_changes_nothing(board, store: Store, em
     assert store.read(jobs.totals) == {(employer.id, "active"): 2}
 
 
-def test_a_deleted_job_cannot_be_updated(board) -> None:
+def test_a_deleted_job_cannot_be_updated(board: Board) -> None:
     job = board.create()
     board.delete(job)
     with pytest.raises(StaleDecision):
         board.update(job, title="Cook")
 
 
-def test_a_reference_freed_in_a_batch_can_be_used_in_it(board, store: Store, employer: Employer) -> None:
+def test_a_reference_freed_in_a_batch_can_be_used_in_it(
+    board: Board, store: Store, employer: Employer
+) -> None:
     job = board.create(reference_id="A")
     _, new = board.apply(Delete(job), Create(replace(job, id=0, version=0)))
     assert store.read(lambda tx: jobs.by_reference(tx, employer.id, "A")) == new
     assert new.id != job.id
 
 
-def test_references_are_the_employers_own_and_exact(board, store: Store, employer: Employer) -> None:
+def test_references_are_the_employers_own_and_exact(board: Board, store: Store, employer: Employer) -> None:
     other = store.write(lambda tx: employers.add(tx, "Other"))
     mine = board.create(reference_id="a")
     upper = board.create(reference_id="A")
@@ -205,7 +220,7 @@ def test_references_are_the_employers_own_and_exact(board, store: Store, employe
 
 
 def test_every_change_is_in_the_history_with_what_was_before(
-    board, store: Store, employer: Employer, clock
+    board: Board, store: Store, employer: Employer, clock: Clock
 ) -> None:
     job = board.create(reference_id="A", salary=Salary(Decimal("12.50"), None, 5, False))
     clock.forward(days=1)
@@ -252,7 +267,7 @@ ACTIONS = [
 
 @pytest.mark.parametrize(("action", "before", "after", "kind"), ACTIONS, ids=[row[0] for row in ACTIONS])
 def test_the_history_names_what_an_update_amounts_to(  # noqa: PLR0917
-    board, store: Store, action: str, before: dict, after: dict, kind: ActorKind
+    board: Board, store: Store, action: str, before: dict[str, Any], after: dict[str, Any], kind: ActorKind
 ) -> None:
     job = board.create(**before)
     changed = replace(job, **after)
@@ -263,7 +278,9 @@ def test_the_history_names_what_an_update_amounts_to(  # noqa: PLR0917
     assert replace(changed, **entry.attributes) == job
 
 
-def test_old_history_is_pruned_and_only_that(board, store: Store, employer: Employer, clock) -> None:
+def test_old_history_is_pruned_and_only_that(
+    board: Board, store: Store, employer: Employer, clock: Clock
+) -> None:
     job = board.create()
     clock.forward(days=10)
     board.update(job, title="Cook")
@@ -290,7 +307,7 @@ _STEPS = st.lists(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=_STEPS)
-def test_totals_are_always_what_counting_would_give(board, store: Store, steps: list) -> None:
+def test_totals_are_always_what_counting_would_give(board: Board, store: Store, steps: list[Any]) -> None:
     """One step a transaction, each on a random job of those that there are."""
     there: dict[int, Job] = store.read(
         lambda tx: {j.id: j for j in jobs.after(tx, board.employer.id, 0, 1000)}

@@ -6,10 +6,18 @@ import pytest
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Employer, Status
 from syncd.store import Store, employers, jobs
+from tests.clock import Clock
+from tests.store.board import Board
 
 
 def listed(
-    store: Store, employer: Employer, *, q=None, status=None, page=1, page_size=10
+    store: Store,
+    employer: Employer,
+    *,
+    q: str | None = None,
+    status: Status | None = None,
+    page: int = 1,
+    page_size: int = 10,
 ) -> tuple[int, list[str]]:
     total, found = store.read(
         lambda tx: jobs.page(tx, employer.id, q=q, status=status, page=page, page_size=page_size)
@@ -17,14 +25,14 @@ def listed(
     return total, [header.title for header in found]
 
 
-def test_a_list_is_newest_first_then_higher_id(board, store: Store, employer: Employer) -> None:
+def test_a_list_is_newest_first_then_higher_id(board: Board, store: Store, employer: Employer) -> None:
     at = datetime(2026, 2, 1, tzinfo=UTC)
     for title, hours in (("old", 0), ("new", 5), ("tie 1", 3), ("tie 2", 3)):
         board.create(title=title, published_at=at + timedelta(hours=hours))
     assert listed(store, employer) == (4, ["new", "tie 2", "tie 1", "old"])
 
 
-def test_a_header_has_what_lists_show(board, store: Store, employer: Employer) -> None:
+def test_a_header_has_what_lists_show(board: Board, store: Store, employer: Employer) -> None:
     job = board.create(reference_id="A", confidential=True)
     _, [header] = store.read(lambda tx: jobs.page(tx, employer.id, q=None, status=None, page=1, page_size=10))
     names = (
@@ -41,7 +49,9 @@ def test_a_header_has_what_lists_show(board, store: Store, employer: Employer) -
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 10, 100])
-def test_the_pages_of_a_list_are_all_of_it_once(board, store: Store, employer: Employer, size: int) -> None:
+def test_the_pages_of_a_list_are_all_of_it_once(
+    board: Board, store: Store, employer: Employer, size: int
+) -> None:
     at = datetime(2026, 2, 1, tzinfo=UTC)
     for number in range(23):
         board.create(title=f"{number}", published_at=at + timedelta(hours=number % 5))
@@ -53,7 +63,7 @@ def test_the_pages_of_a_list_are_all_of_it_once(board, store: Store, employer: E
     assert listed(store, employer, page=2**31 - 1, page_size=100) == (23, [])
 
 
-def test_a_list_is_the_employers_own(board, store: Store, employer: Employer) -> None:
+def test_a_list_is_the_employers_own(board: Board, store: Store, employer: Employer) -> None:
     other = store.write(lambda tx: employers.add(tx, "Other"))
     board.create(title="mine")
     board.create(title="theirs", employer_id=other.id)
@@ -61,7 +71,7 @@ def test_a_list_is_the_employers_own(board, store: Store, employer: Employer) ->
     assert listed(store, other, q="mine") == (0, [])
 
 
-def test_a_status_filters(board, store: Store, employer: Employer) -> None:
+def test_a_status_filters(board: Board, store: Store, employer: Employer) -> None:
     board.create(title="draft", status=Status.DRAFT)
     board.archive(board.create(title="gone"), ArchivedBy.PERSON)
     assert listed(store, employer, status=Status.DRAFT) == (1, ["draft"])
@@ -92,7 +102,7 @@ SEARCHES = [
 
 @pytest.mark.parametrize(("q", "titles"), SEARCHES, ids=[repr(q[:12]) for q, _ in SEARCHES])
 def test_a_search_takes_every_character_literally(
-    board, store: Store, employer: Employer, q: str, titles: list
+    board: Board, store: Store, employer: Employer, q: str, titles: list[str]
 ) -> None:
     board.create(title="100% remote_work \\o/")
     board.create(title="Chef de cuisine é")
@@ -103,7 +113,9 @@ def test_a_search_takes_every_character_literally(
     assert (total, found) == (len(titles), titles)
 
 
-def test_a_changed_title_is_found_under_its_new_words_only(board, store: Store, employer: Employer) -> None:
+def test_a_changed_title_is_found_under_its_new_words_only(
+    board: Board, store: Store, employer: Employer
+) -> None:
     board.update(board.create(title="Baker"), title="Miller", reference_id="Z9")
     assert listed(store, employer, q="baker")[0] == 0
     assert listed(store, employer, q="mill") == listed(store, employer, q="z9") == (1, ["Miller"])
@@ -120,7 +132,7 @@ def test_a_search_does_not_touch_the_jobs_themselves(store: Store, employer: Emp
     assert len(plan) == 1
 
 
-def test_walking_through_all_jobs_goes_by_id(board, store: Store, employer: Employer) -> None:
+def test_walking_through_all_jobs_goes_by_id(board: Board, store: Store, employer: Employer) -> None:
     made = [board.create(status=status) for status in (Status.ACTIVE, Status.DRAFT, Status.ACTIVE)]
     assert store.read(lambda tx: jobs.after(tx, employer.id, 0, 2)) == made[:2]
     assert store.read(lambda tx: jobs.after(tx, employer.id, 2, 2)) == made[2:]
@@ -133,7 +145,7 @@ def test_walking_through_all_jobs_goes_by_id(board, store: Store, employer: Empl
 WEEK = timedelta(days=7)
 
 
-def test_what_is_due_for_refresh(board, store: Store, employer: Employer, clock) -> None:
+def test_what_is_due_for_refresh(board: Board, store: Store, employer: Employer, clock: Clock) -> None:
     standard = store.write(lambda tx: employers.add(tx, "Standard", unlimited=False))
     now = clock()
     due = [
@@ -154,12 +166,12 @@ def test_what_is_due_for_refresh(board, store: Store, employer: Employer, clock)
     assert store.read(lambda tx: jobs.next_refresh_due(tx, timedelta(days=10))) == now + timedelta(days=2)
 
 
-def test_without_refreshed_jobs_nothing_is_due(board, store: Store) -> None:
+def test_without_refreshed_jobs_nothing_is_due(board: Board, store: Store) -> None:
     board.create()
     assert store.read(jobs.next_refresh_due) is None
 
 
-def test_the_close_date_is_the_last_live_day(board, store: Store) -> None:
+def test_the_close_date_is_the_last_live_day(board: Board, store: Store) -> None:
     today = date(2026, 3, 2)
     older = board.create(close_date=date(2026, 2, 1))
     yesterday = board.create(close_date=date(2026, 3, 1))

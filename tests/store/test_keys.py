@@ -1,12 +1,16 @@
 """Employers and the life of an API key."""
 
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
+from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound
 from syncd.store import Store, employers, keys
+from tests.clock import Clock
 
 
 def test_an_employer_is_found_by_name_or_id(store: Store) -> None:
@@ -14,7 +18,7 @@ def test_an_employer_is_found_by_name_or_id(store: Store) -> None:
     number = store.write(lambda tx: employers.add(tx, "1", unlimited=False))
     assert (acme.id, acme.name, acme.unlimited) == (1, "Acme Ltd.", True)
     for wanted, found in ((acme.name, acme), ("2", number), (2, number), ("1", number)):
-        assert store.read(lambda tx, w=wanted: employers.find(tx, w)) == found
+        assert store.read(partial(employers.find, name_or_id=wanted)) == found
     assert store.read(employers.all) == [acme, number]
 
 
@@ -32,10 +36,10 @@ def test_names_are_unique_and_of_a_length(store: Store) -> None:
         store.write(lambda tx: employers.add(tx, "x" * 128))
     for name in ("", "   ", "x" * 129):
         with pytest.raises(Invalid):
-            store.write(lambda tx, n=name: employers.add(tx, n))
+            store.write(partial(employers.add, name=name))
 
 
-def test_a_key_is_shown_once_and_only_its_hash_is_kept(store: Store, employer, path) -> None:
+def test_a_key_is_shown_once_and_only_its_hash_is_kept(store: Store, employer: Employer, path: Path) -> None:
     info, plain = store.write(lambda tx: keys.create(tx, employer.id, "laptop", None))
     assert plain.startswith("syncd_")
     assert len(plain) == 49
@@ -49,13 +53,13 @@ def test_a_key_is_shown_once_and_only_its_hash_is_kept(store: Store, employer, p
 
 
 @pytest.mark.parametrize("wrong", ["", "syncd_", "x" * 49, "\udcff", "' OR 1=1 --"])
-def test_a_wrong_key_is_nobody(store: Store, employer, wrong: str) -> None:
+def test_a_wrong_key_is_nobody(store: Store, employer: Employer, wrong: str) -> None:
     _, plain = store.write(lambda tx: keys.create(tx, employer.id))
     for text in (wrong, plain + wrong if wrong else plain[:-1], plain.upper()):
-        assert store.read(lambda tx, t=text: keys.authenticate(tx, t)) is None
+        assert store.read(partial(keys.authenticate, plain=text)) is None
 
 
-def test_a_key_ends_at_its_expiry(store: Store, employer, clock) -> None:
+def test_a_key_ends_at_its_expiry(store: Store, employer: Employer, clock: Clock) -> None:
     _, plain = store.write(lambda tx: keys.create(tx, employer.id, "", clock() + timedelta(days=1)))
     clock.forward(hours=23, minutes=59)
     assert store.read(lambda tx: keys.authenticate(tx, plain)) is not None
@@ -63,7 +67,7 @@ def test_a_key_ends_at_its_expiry(store: Store, employer, clock) -> None:
     assert store.read(lambda tx: keys.authenticate(tx, plain)) is None
 
 
-def test_a_revoked_key_is_nobody_and_others_go_on(store: Store, employer, clock) -> None:
+def test_a_revoked_key_is_nobody_and_others_go_on(store: Store, employer: Employer, clock: Clock) -> None:
     old, plain_old = store.write(lambda tx: keys.create(tx, employer.id, "old"))
     new, plain_new = store.write(lambda tx: keys.create(tx, employer.id, "new"))
     revoked = store.write(lambda tx: keys.revoke(tx, old.id))
@@ -78,7 +82,9 @@ def test_a_revoked_key_is_nobody_and_others_go_on(store: Store, employer, clock)
         store.write(lambda tx: keys.revoke(tx, 99))
 
 
-def test_uses_are_noted_in_batches_and_never_move_back(store: Store, employer, clock) -> None:
+def test_uses_are_noted_in_batches_and_never_move_back(
+    store: Store, employer: Employer, clock: Clock
+) -> None:
     one, _ = store.write(lambda tx: keys.create(tx, employer.id))
     two, _ = store.write(lambda tx: keys.create(tx, employer.id))
     now = clock()

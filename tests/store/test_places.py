@@ -1,9 +1,14 @@
 """Places: finding shipped ones however they are written, adding others."""
 
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
 import pytest
 
-from syncd.domain import Employer, JobInput, Place, parse_place
-from syncd.store import Store, employers, job_writer, place_data, places, upsert
+from syncd.domain import Employer, JobInput, Location, Place, parse_place
+from syncd.store import Store, Tx, employers, job_writer, place_data, places, upsert
+from tests.store.board import Board, OpenStore
 
 FOUND = [
     ("Montréal, QC", "Montréal, QC"),
@@ -42,7 +47,7 @@ FOUND = [
 ]
 
 
-def find(store: Store, employer: Employer, text: str):
+def find(store: Store, employer: Employer, text: str) -> Location:
     return store.read(lambda tx: places.find(tx, employer.id, parse_place(text)))
 
 
@@ -65,7 +70,7 @@ def test_a_place_that_the_catalogue_lacks_has_no_id_yet(store: Store, employer: 
 def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
     store: Store, employer: Employer
 ) -> None:
-    def all_of_them(tx):
+    def all_of_them(tx: Tx) -> list[tuple[tuple[int, str, str], Location]]:
         rows = tx.execute("SELECT id, name, province FROM place").fetchall()
         return [(row, places.find(tx, employer.id, parse_place(f"{row[1]}, {row[2]}"))) for row in rows]
 
@@ -81,7 +86,7 @@ def located(store: Store, employer: Employer, *texts: str) -> list[str]:
     sent = JobInput({"title": "x", "locations": tuple(parse_place(text) for text in texts)})
     found = store.read(lambda tx: places.locate(tx, employer.id, sent))
     assert found.fields["title"] == "x"
-    return [place.description for place in found.fields["locations"]]
+    return [place.description for place in cast(Any, found.fields["locations"])]
 
 
 def test_the_same_place_twice_counts_once(store: Store, employer: Employer) -> None:
@@ -90,15 +95,16 @@ def test_the_same_place_twice_counts_once(store: Store, employer: Employer) -> N
 
 
 def test_what_sends_no_places_is_left_alone(store: Store, employer: Employer) -> None:
-    for fields in ({"title": "x"}, {"locations": ()}):
-        sent = JobInput(fields)
-        assert store.read(lambda tx, s=sent: places.locate(tx, employer.id, s)) is sent
+    for sent in (JobInput({"title": "x"}), JobInput({"locations": ()})):
+        assert store.read(partial(places.locate, employer_id=employer.id, sent=sent)) is sent
 
 
-def test_an_added_place_keeps_its_id_and_is_its_employers(board, store: Store, employer: Employer) -> None:
+def test_an_added_place_keeps_its_id_and_is_its_employers(
+    board: Board, store: Store, employer: Employer
+) -> None:
     other = store.write(lambda tx: employers.add(tx, "Other"))
 
-    def job_at(text: str, who: Employer):
+    def job_at(text: str, who: Employer) -> Location:
         place = find(store, who, text)
         return board.create(employer_id=who.id, locations=(place,)).locations[0]
 
@@ -118,7 +124,7 @@ def test_an_added_place_keeps_its_id_and_is_its_employers(board, store: Store, e
     assert store.read(lambda tx: places.get(tx, employer.id, first.id)) == first
 
 
-def test_two_jobs_of_one_batch_share_a_new_place(store: Store, employer: Employer, board) -> None:
+def test_two_jobs_of_one_batch_share_a_new_place(store: Store, employer: Employer, board: Board) -> None:
     from syncd.domain import Create
 
     new = find(store, employer, "Petit-Lac, QC")
@@ -126,10 +132,10 @@ def test_two_jobs_of_one_batch_share_a_new_place(store: Store, employer: Employe
     assert {job.locations[0].id for job in jobs} == {places.FIRST_ADDED}
 
 
-def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, board) -> None:
+def test_a_write_that_fails_adds_no_place(store: Store, employer: Employer, board: Board) -> None:
     new = find(store, employer, "Petit-Lac, QC")
 
-    def fn(tx):
+    def fn(tx: Tx) -> None:
         from syncd.domain import Actor, ActorKind, Create
 
         job_writer.apply(tx, [Create(board.job(locations=(new,)))], Actor(ActorKind.KEY, 1))
@@ -153,7 +159,7 @@ def test_the_catalogue_is_listed_shortest_name_first_in_pages(store: Store, empl
 
 
 def test_new_place_data_changes_names_and_removes_nothing(
-    open_store, employer: Employer, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path
+    open_store: OpenStore, employer: Employer, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
     data.mkdir()

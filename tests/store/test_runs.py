@@ -1,8 +1,10 @@
 """The run log and what a crash needs of it; answers kept for idempotency keys."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,6 +25,11 @@ from syncd.domain import (
 )
 from syncd.errors import NotFound, Problem
 from syncd.store import Store, feeds, history, keys, replies, results, runs
+from tests.clock import Clock
+from tests.store.board import Board
+
+Begin = Callable[..., Run]
+End = Callable[..., Run]
 
 
 @pytest.fixture
@@ -31,15 +38,15 @@ def feed(store: Store, employer: Employer) -> int:
 
 
 @pytest.fixture
-def begin(store: Store, employer: Employer, feed: int):
-    def fn(file: str = "jobs.xml", claimed: str = "0a-jobs.xml", **options: object) -> Run:
+def begin(store: Store, employer: Employer, feed: int) -> Begin:
+    def fn(file: str = "jobs.xml", claimed: str = "0a-jobs.xml", **options: Any) -> Run:
         return store.write(lambda tx: runs.begin(tx, feed, employer.id, file, 123, claimed, **options))
 
     return fn
 
 
 @pytest.fixture
-def end(store: Store, clock):
+def end(store: Store, clock: Clock) -> End:
     def fn(run: Run, state: RunState, **fields: Any) -> Run:
         run = replace(run, state=state, ended_at=clock(), **fields)
         store.write(lambda tx: runs.save(tx, run))
@@ -48,7 +55,7 @@ def end(store: Store, clock):
     return fn
 
 
-def test_a_run_begins_claimed(begin, clock, employer: Employer) -> None:
+def test_a_run_begins_claimed(begin: Begin, clock: Clock, employer: Employer) -> None:
     run = begin()
     assert run == Run(
         id=1,
@@ -64,7 +71,7 @@ def test_a_run_begins_claimed(begin, clock, employer: Employer) -> None:
     assert begin(kind=RunKind.REVERT).kind is RunKind.REVERT
 
 
-def test_what_is_saved_comes_back(begin, store: Store, clock) -> None:
+def test_what_is_saved_comes_back(begin: Begin, store: Store, clock: Clock) -> None:
     run = begin()
     run = replace(
         run,
@@ -82,7 +89,7 @@ def test_what_is_saved_comes_back(begin, store: Store, clock) -> None:
     assert store.read(lambda tx: runs.get(tx, run.id)) == run
 
 
-def test_a_run_that_is_not_there_is_not_found(begin, store: Store) -> None:
+def test_a_run_that_is_not_there_is_not_found(begin: Begin, store: Store) -> None:
     run = begin()
     run = replace(run, id=99)
     for call in (
@@ -95,7 +102,7 @@ def test_a_run_that_is_not_there_is_not_found(begin, store: Store) -> None:
             store.write(call)
 
 
-def test_runs_are_listed_newest_first(begin, store: Store, employer: Employer) -> None:
+def test_runs_are_listed_newest_first(begin: Begin, store: Store, employer: Employer) -> None:
     for _ in range(3):
         begin()
     other = store.write(lambda tx: feeds.feed_id(tx, "other", employer.id))
@@ -105,21 +112,23 @@ def test_runs_are_listed_newest_first(begin, store: Store, employer: Employer) -
     assert store.read(lambda tx: runs.list(tx, "nobody")) == []
 
 
-def test_the_last_run_in_a_state_and_the_unfinished_ones(begin, end, feed: int, store: Store) -> None:
+def test_the_last_run_in_a_state_and_the_unfinished_ones(
+    begin: Begin, end: End, feed: int, store: Store
+) -> None:
     one, two, three, four = begin(), begin(), begin(), begin()
     end(one, RunState.SUCCEEDED)
     end(two, RunState.FAILED)
     three = replace(three, state=RunState.ARCHIVING)
     store.write(lambda tx: runs.save(tx, three))
     last = [
-        store.read(lambda tx, s=states: runs.last(tx, feed, s))
+        store.read(partial(runs.last, feed_id=feed, states=states))
         for states in ([RunState.SUCCEEDED], [RunState.SUCCEEDED, RunState.FAILED], [RunState.HELD], [])
     ]
     assert [run and run.id for run in last] == [one.id, two.id, None, None]
     assert [run.id for run in store.read(runs.unfinished)] == [three.id, four.id]
 
 
-def test_a_run_is_found_by_its_claimed_file(begin, feed: int, store: Store) -> None:
+def test_a_run_is_found_by_its_claimed_file(begin: Begin, feed: int, store: Store) -> None:
     run = begin(claimed="ff-jobs.xml")
     assert store.read(lambda tx: runs.by_claimed(tx, feed, "ff-jobs.xml")) == run
     assert store.read(lambda tx: runs.by_claimed(tx, feed, "00-jobs.xml")) is None
@@ -147,7 +156,7 @@ STEPS_BACK = [
 
 @pytest.mark.parametrize(("files", "sha256", "older"), STEPS_BACK)
 def test_a_step_back_in_time_is_seen(  # noqa: PLR0917
-    begin, end, feed: int, store: Store, files: list, sha256: str, older: bool
+    begin: Begin, end: End, feed: int, store: Store, files: list[Any], sha256: str, older: bool
 ) -> None:
     for content, state, holds in files:
         end(begin(), state, sha256=content, holds=holds)
@@ -155,7 +164,7 @@ def test_a_step_back_in_time_is_seen(  # noqa: PLR0917
     assert store.read(lambda tx: runs.applied_before(tx, feed, sha256)) is older
 
 
-def test_attempts_that_die_at_the_same_place_are_counted(begin, store: Store) -> None:
+def test_attempts_that_die_at_the_same_place_are_counted(begin: Begin, store: Store) -> None:
     run = begin()
 
     def dies_at(place: str | None) -> tuple[int, int]:
@@ -175,7 +184,7 @@ def test_attempts_that_die_at_the_same_place_are_counted(begin, store: Store) ->
     assert [dies_at(None) for _ in range(3)] == [(7, 1), (8, 2), (9, 3)]
 
 
-def test_a_stop_on_request_is_no_death(begin, store: Store) -> None:
+def test_a_stop_on_request_is_no_death(begin: Begin, store: Store) -> None:
     run = begin()
     for _ in range(5):
         store.write(lambda tx: runs.set_checkpoint(tx, run.id, "read 5"))
@@ -184,7 +193,7 @@ def test_a_stop_on_request_is_no_death(begin, store: Store) -> None:
     assert store.read(lambda tx: runs.get(tx, run.id)).attempt == 6
 
 
-def test_rejected_rows_and_warnings_come_back_in_order(begin, store: Store) -> None:
+def test_rejected_rows_and_warnings_come_back_in_order(begin: Begin, store: Store) -> None:
     run = begin()
     rows = [
         RejectedRow(
@@ -193,9 +202,8 @@ def test_rejected_rows_and_warnings_come_back_in_order(begin, store: Store) -> N
         RejectedRow(1, None, None, (Problem("", "wrong_type", "no", 5),)),
     ]
     warnings = [FeedWarning("duplicate", "twice", 3, "C"), FeedWarning("declared", "fewer")]
-    store.write(
-        lambda tx: (results.add_rejected(tx, run.id, rows), results.add_warnings(tx, run.id, warnings))
-    )
+    store.write(partial(results.add_rejected, run_id=run.id, rows=rows))
+    store.write(partial(results.add_warnings, run_id=run.id, warnings=warnings))
     assert store.read(lambda tx: list(results.rejected_rows(tx, run.id))) == rows[::-1]
     assert store.read(lambda tx: list(results.warnings(tx, run.id))) == warnings
     unknown = UnknownValues({"categories": [("Soudure \ud800", 3), ("é", 1)]}, "[lookup.category]")
@@ -212,7 +220,7 @@ def test_rejected_rows_and_warnings_come_back_in_order(begin, store: Store) -> N
 @pytest.mark.parametrize(
     "value", [2**70, Decimal("1.50"), {"a": [1]}, "\udcff", b"\xff", float("nan"), object()]
 )
-def test_no_value_of_a_feed_breaks_the_log(begin, store: Store, value: object) -> None:
+def test_no_value_of_a_feed_breaks_the_log(begin: Begin, store: Store, value: object) -> None:
     run = begin(file="\udce9.xml", claimed="\udce9")
     row = RejectedRow(1, 1, "\ud800", (Problem("/\ud800", "wrong_type", "\ud800", value),))
     store.write(lambda tx: results.add_rejected(tx, run.id, [row]))
@@ -221,7 +229,7 @@ def test_no_value_of_a_feed_breaks_the_log(begin, store: Store, value: object) -
     assert found.errors[0].code == "wrong_type"
 
 
-def test_what_a_run_changed_is_told_in_order(begin, board, store: Store) -> None:
+def test_what_a_run_changed_is_told_in_order(begin: Begin, board: Board, store: Store) -> None:
     run = begin()
     actor = Actor(ActorKind.RUN, run.id)
     job = board.create(reference_id="A")
@@ -235,17 +243,17 @@ def test_what_a_run_changed_is_told_in_order(begin, board, store: Store) -> None
     )
 
 
-def test_a_held_plan_is_kept_until_it_is_settled(begin, store: Store) -> None:
+def test_a_held_plan_is_kept_until_it_is_settled(begin: Begin, store: Store) -> None:
     run = begin()
     assert store.read(lambda tx: results.plan(tx, run.id)) is None
     for payload in (b"\x00one", b"two"):
-        store.write(lambda tx, p=payload: results.set_plan(tx, run.id, p))
+        store.write(partial(results.set_plan, run_id=run.id, payload=payload))
         assert store.read(lambda tx: results.plan(tx, run.id)) == payload
     store.write(lambda tx: results.set_plan(tx, run.id, None))
     assert store.read(lambda tx: results.plan(tx, run.id)) is None
 
 
-def test_old_runs_go_but_not_what_is_still_needed(begin, end, store: Store, clock) -> None:
+def test_old_runs_go_but_not_what_is_still_needed(begin: Begin, end: End, store: Store, clock: Clock) -> None:
     old = end(begin(), RunState.SUCCEEDED)
     store.write(lambda tx: results.add_warnings(tx, old.id, [FeedWarning("x", "y")]))
     newest_applied = end(begin(), RunState.PARTIAL)
@@ -259,7 +267,7 @@ def test_old_runs_go_but_not_what_is_still_needed(begin, end, store: Store, cloc
     assert store.read(lambda tx: list(results.warnings(tx, old.id))) == []
 
 
-def test_a_reply_is_kept_for_its_key_and_time(store: Store, employer: Employer, clock) -> None:
+def test_a_reply_is_kept_for_its_key_and_time(store: Store, employer: Employer, clock: Clock) -> None:
     key, _ = store.write(lambda tx: keys.create(tx, employer.id))
     reply = replies.Reply(b"d" * 32, 201, {"Location": "/jobs/1"}, b'{"id":1}')
     since = clock() - timedelta(hours=24)

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -23,7 +24,7 @@ from syncd.store.tables import metadata
 TORONTO = ZoneInfo("America/Toronto")
 
 
-def opened(path: Path, **options: object) -> Store:
+def opened(path: Path, **options: Any) -> Store:
     return Store.open(f"sqlite:///{path}", timezone=TORONTO, **options)
 
 
@@ -202,6 +203,7 @@ threading.Event().wait()
 def test_a_kill_loses_nothing_that_was_acknowledged(path: Path) -> None:
     command = [sys.executable, "-c", _ACKNOWLEDGING, f"sqlite:///{path}"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(500)]
     process.send_signal(signal.SIGKILL)
     rest, _ = process.communicate()
@@ -225,7 +227,7 @@ def test_both_ways_to_write_the_path_work(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tmp_path / "var" / "s.db").is_file()
 
 
-def test_nothing_is_written_to_a_file_that_was_taken_away_until_it_is_back(tmp_path):
+def test_nothing_is_written_to_a_file_that_was_taken_away_until_it_is_back(tmp_path: Path) -> None:
     with Store.open(f"sqlite:///{tmp_path}/syncd.db", timezone=ZoneInfo("UTC")) as store:
         store.write(lambda tx: employers.add(tx, "Before"))
         (tmp_path / "syncd.db").rename(tmp_path / "aside.db")
@@ -241,7 +243,7 @@ def test_nothing_is_written_to_a_file_that_was_taken_away_until_it_is_back(tmp_p
         assert [found.name for found in store.read(employers.all)] == ["Before", "After"]
 
 
-def test_what_is_no_store_says_what_to_do(tmp_path):
+def test_what_is_no_store_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "syncd.db").write_bytes(b"no database" * 999)
     with pytest.raises(
         StoreError, match=r"damaged or is not a store \(file is not a database\); stop syncd and put a backup"

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.ext.compiler import compiles
 
-from syncd.store.statement import ConstantsInText, Statements, TextContains
+from syncd.store.statements import ConstantsInText, Statements, TextContains
 
 
 class _Compiler(ConstantsInText, SQLiteCompiler):

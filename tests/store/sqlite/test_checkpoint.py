@@ -12,6 +12,7 @@ from syncd.store import Store, Tx
 from syncd.store.database import Session
 from syncd.store.sqlite import checkpoint
 from syncd.store.sqlite.database import PAGE_SIZE
+from tests.store.board import TORONTO, file_of
 
 #: Rows of these tests: of 8 KB, so that two of them make a page of the log.
 VALUE = "x" * 8_000
@@ -34,7 +35,7 @@ def put(number: int) -> Callable[[Tx], None]:
 
 def log_of(store: Store) -> int:
     """Pages for which the log has room: its file is not cut when it begins afresh."""
-    return Path(f"{store.database.path}-wal").stat().st_size // PAGE_SIZE
+    return Path(f"{file_of(store)}-wal").stat().st_size // PAGE_SIZE
 
 
 async def keep_writing(store: Store, count: int) -> None:
@@ -100,9 +101,9 @@ def test_everything_is_in_the_file_when_the_store_is_closed(store: Store) -> Non
     for number in range(300):
         store.write(put(number))
     store.close()
-    log = Path(f"{store.database.path}-wal")
+    log = Path(f"{file_of(store)}-wal")
     assert not log.exists() or log.stat().st_size == 0
-    with Store.open(f"sqlite:///{store.database.path}", timezone=store.now().instant.tzinfo) as again:
+    with Store.open(f"sqlite:///{file_of(store)}", timezone=TORONTO) as again:
         assert again.read(
             lambda tx: tx.execute("SELECT count(*) FROM setting WHERE name LIKE 't-%'").fetchone()
         ) == (300,)

@@ -3,13 +3,17 @@
 import sqlite3
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from syncd.domain import Job
 from syncd.errors import StoreError
-from syncd.store import Store, jobs
+from syncd.store import Store, Tx, jobs
 from syncd.store.sqlite import search, search_index
+from tests.store.board import Board, index_all, index_step
 
 SQL = {
     "blocks of noise": "UPDATE job_search_data SET block = randomblob(length(block))",
@@ -26,11 +30,6 @@ SQL = {
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few jobs are enough for the index to be asked."""
     monkeypatch.setattr(search, "FEW", 0)
-
-
-def index_all(store: Store) -> None:
-    while store.index_some():
-        pass
 
 
 def run(path: Path, sql: str) -> None:
@@ -61,14 +60,20 @@ def found(store: Store, employer_id: int, q: str) -> list[int]:
 
 
 def asks_the_index(store: Store, employer_id: int, q: str) -> bool:
-    def look(tx):
+    def look(tx: Tx) -> bool:
         among = jobs.count(tx, employer_id)
         return search.Question(tx, employer_id, q, None, among).mark() is not None
 
     return store.read(look)
 
 
-def fill(board) -> tuple[list[int], list[int]]:
+def job_of(store: Store, employer_id: int, job_id: int) -> Job:
+    job = store.read(lambda tx: jobs.get(tx, employer_id, job_id))
+    assert job is not None
+    return job
+
+
+def fill(board: Board) -> tuple[list[int], list[int]]:
     """The ids of bakers and of millers, all of them in the index."""
     made = [board.create(title=f"{'Baker' if number % 2 else 'Miller'} {number}") for number in range(120)]
     index_all(board.store)
@@ -76,20 +81,21 @@ def fill(board) -> tuple[list[int], list[int]]:
 
 
 @pytest.mark.parametrize("damage", SQL)
-def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(board, path: Path, damage: str) -> None:
+def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(
+    board: Board, path: Path, damage: str
+) -> None:
     store, owner = board.store, board.employer.id
     bakers, millers = fill(board)
     assert asks_the_index(store, owner, "baker")
     run(path, SQL[damage])
-    renamed = store.read(lambda tx: jobs.get(tx, owner, millers[0]))
+    renamed = job_of(store, owner, millers[0])
     board.update(renamed, title="Brewer")
     if found(store, owner, "baker") != bakers:
         assert damage in ("no blocks", "blocks of zeros")  # to SQLite that is an index of few words
-    while store.index_some():
-        pass
-    error, anew = store.mend_index()
-    assert error
-    assert anew
+    index_all(store)
+    mended = store.mend_index()
+    assert mended is not None
+    assert all(mended)
     assert store.mend_index() is None
     for stage in ("empty", "full"):
         assert found(store, owner, "baker") == bakers, stage
@@ -103,14 +109,14 @@ def test_searches_go_on_beside_a_damaged_index_and_it_is_made_anew(board, path: 
 
 @pytest.mark.parametrize("table", sorted(search_index.TABLES - {"job_search"}))
 def test_an_index_whose_pages_on_disk_are_noise_is_made_anew(
-    board, path: Path, open_store: Callable[..., Store], table: str
+    board: Board, path: Path, open_store: Callable[..., Store], table: str
 ) -> None:
     bakers, millers = fill(board)
     board.store.close()
     overwrite(path, table)
     store = open_store()
     owner = board.employer.id
-    renamed = store.read(lambda tx: jobs.get(tx, owner, millers[0]))
+    renamed = job_of(store, owner, millers[0])
     type(board)(store, board.employer).update(renamed, title="Brewer")
     for _ in range(3):  # what was found when it was opened, by a search, by a step
         assert found(store, owner, "baker") == bakers
@@ -126,14 +132,16 @@ def test_an_index_whose_pages_on_disk_are_noise_is_made_anew(
 
 
 def test_an_index_that_is_damaged_again_is_left_alone_until_the_next_start(
-    board, path: Path, open_store: Callable[..., Store]
+    board: Board, path: Path, open_store: Callable[..., Store]
 ) -> None:
     owner = board.employer.id
     bakers, _ = fill(board)
     for anew in (True, False):
         run(path, SQL["blocks of noise"])
         assert found(board.store, owner, "baker") == bakers
-        assert board.store.mend_index()[1] is anew
+        mended = board.store.mend_index()
+        assert mended is not None
+        assert mended[1] is anew
         index_all(board.store)
         assert asks_the_index(board.store, owner, "baker") is anew
     assert found(board.store, owner, "baker") == bakers
@@ -145,7 +153,7 @@ def test_an_index_that_is_damaged_again_is_left_alone_until_the_next_start(
 
 
 def test_damage_of_the_jobs_themselves_is_not_taken_for_the_indexs(
-    board, path: Path, open_store: Callable[..., Store]
+    board: Board, path: Path, open_store: Callable[..., Store]
 ) -> None:
     fill(board)
     board.store.close()
@@ -156,16 +164,16 @@ def test_damage_of_the_jobs_themselves_is_not_taken_for_the_indexs(
     assert store.mend_index() is None
 
 
-def test_a_step_that_fails_takes_no_write_of_others_with_it(board, path: Path) -> None:
+def test_a_step_that_fails_takes_no_write_of_others_with_it(board: Board, path: Path) -> None:
     """They may come in one transaction, and SQLite refuses more than the step then."""
     fill(board)
     job = board.create(title="Brewer")
     overwrite(path, "job_search_config")
     run(path, "PRAGMA schema_version = 1000")  # every connection looks at the pages anew
     go = threading.Event()
-    waiting = [
+    waiting: list[Future[Any]] = [
         board.store.begin_write(lambda _tx: go.wait(10)),
-        board.store.begin_write(lambda tx: search_index.step(tx, tx.search)),
+        board.store.begin_write(index_step),
         board.store.begin_write(
             lambda tx: tx.execute("DELETE FROM job_search_stale WHERE job_id = ?", (job.id,))
         ),

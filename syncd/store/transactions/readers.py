@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from syncd.errors import StoreClosed
 from syncd.store.database import Database, Session
-from syncd.store.tx import Tx
+from syncd.store.transactions.tx import Tx
 
 T = TypeVar("T")
 

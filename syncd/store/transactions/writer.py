@@ -24,7 +24,7 @@ from typing import Any
 
 from syncd.errors import StoreBusy, StoreClosed, StoreError, StoreOverloaded
 from syncd.store.database import Database, Session
-from syncd.store.tx import Tx
+from syncd.store.transactions.tx import Tx
 
 BATCH = 128
 

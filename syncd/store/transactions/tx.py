@@ -11,14 +11,15 @@ from sqlmodel import col
 from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
-from syncd.store.statement import Insert, R, Statement, given
+from syncd.store.statements import Statement, given
 from syncd.store.tables import Counter
 
+R = TypeVar("R")
 T = TypeVar("T")
 _LAST_ID = 2**31 - 1
 
 
-def _next_ids(insert: Insert) -> Any:
+def _next_ids(insert: Any) -> Any:
     raised = col(Counter.value) + bindparam("count")
     first = insert(Counter).values(given(Counter.name, Counter.value))
     return first.on_conflict_do_update(index_elements=[Counter.name], set_={Counter.value: raised}).returning(

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import col
 
-from syncd.store.statement import R
+from syncd.store.statements.statement import R
 from syncd.store.tables import Table
 
 

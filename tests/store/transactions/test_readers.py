@@ -3,11 +3,13 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from functools import partial
 
 import pytest
 
 from syncd.errors import StoreBusy, StoreClosed
 from syncd.store import Store, Tx, employers
+from tests.store.board import TORONTO, file_of
 
 
 def names(store: Store) -> list[str]:
@@ -16,7 +18,7 @@ def names(store: Store) -> list[str]:
 
 async def test_look_ups_of_one_turn_see_one_moment_and_those_of_the_next_a_newer(store: Store) -> None:
     assert names(store) == []
-    with Store.open(f"sqlite:///{store.database.path}", timezone=store.now().instant.tzinfo) as other:
+    with Store.open(f"sqlite:///{file_of(store)}", timezone=TORONTO) as other:
         other.write(lambda tx: employers.add(tx, "Acme"))
     assert names(store) == []
     await asyncio.sleep(0)
@@ -36,7 +38,7 @@ async def test_what_was_acknowledged_to_a_task_is_seen_by_its_next_look_up_whate
     async def write_and_look(number: int) -> None:
         for turn in range(20):
             name = f"{number}-{turn}"
-            await store.write_async(lambda tx, name=name: employers.add(tx, name))
+            await store.write_async(partial(employers.add, name=name))
             assert name in names(store)
 
     async with asyncio.TaskGroup() as group:
@@ -51,8 +53,8 @@ async def test_the_snapshot_of_a_turn_ends_with_it(store: Store) -> None:
     for name in ("Acme", "Zenith"):
         names(store)
         await asyncio.sleep(0)
-        await store.write_async(lambda tx, name=name: employers.add(tx, name))
-    with closing(sqlite3.connect(store.database.path)) as other:
+        await store.write_async(partial(employers.add, name=name))
+    with closing(sqlite3.connect(file_of(store))) as other:
         assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
 
 
@@ -89,7 +91,7 @@ def test_a_store_is_closed_although_a_loop_was_stopped_amid_a_turn(store: Store)
     with pytest.raises(SystemExit):
         loop.run_forever()
     store.close()
-    with closing(sqlite3.connect(store.database.path)) as other:
+    with closing(sqlite3.connect(file_of(store))) as other:
         assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ import pytest
 from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
 from syncd.store import Store, Tx, employers
 from syncd.store.facts import prove_writable
-from syncd.store.statement import inserting
+from syncd.store.statements import inserting
 from syncd.store.tables import Setting
+from tests.store.board import file_of
 
 PUT = (
     "INSERT INTO setting (name, value) VALUES (?, 'x') ON CONFLICT (name) DO UPDATE SET value = value || 'x'"
@@ -84,7 +86,7 @@ def test_what_was_acknowledged_is_seen_by_others(store: Store, path: Path) -> No
 
 
 def test_writes_that_wait_are_committed_together(store: Store, path: Path) -> None:
-    def look(tx: Tx) -> dict[str, str]:
+    def look(tx: Tx) -> dict[str, dict[str, str]]:
         mine = dict(tx.execute("SELECT name, value FROM setting WHERE name LIKE 't-%'").fetchall())
         return {"inside": mine, "outside": seen(path)}
 
@@ -195,8 +197,8 @@ def test_a_look_up_leaves_no_transaction_open(store: Store) -> None:
     for count in range(3):
         for _ in range(2):
             assert len(store.look_up(employers.all)) == count
-        store.write(lambda tx, n=count: employers.add(tx, f"Number {n}"))
-    with closing(sqlite3.connect(store.database.path)) as other:
+        store.write(partial(employers.add, name=f"Number {count}"))
+    with closing(sqlite3.connect(file_of(store))) as other:
         assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
 
 
@@ -243,7 +245,7 @@ def test_a_read_that_raises_leaves_no_open_snapshot(store: Store) -> None:
 
 async def test_handlers_write_and_read_without_blocking_the_loop(store: Store) -> None:
     names = [f"E{number}" for number in range(50)]
-    added = await asyncio.gather(*(store.write_async(lambda tx, n=n: employers.add(tx, n)) for n in names))
+    added = await asyncio.gather(*(store.write_async(partial(employers.add, name=n)) for n in names))
     assert sorted(e.id for e in added) == list(range(1, 51))
     with pytest.raises(NotFound):
         await store.write_async(lambda tx: employers.get(tx, 99))
@@ -264,7 +266,7 @@ async def test_a_caller_that_gives_up_does_not_stop_its_write_or_the_writer(stor
     assert [e.name for e in store.read(employers.all)] == ["Gone", "Next"]
 
 
-async def first_and(store: Store, second: Callable[[], None]) -> "asyncio.Task[str]":
+async def first_and(store: Store, second: Callable[[], object]) -> "asyncio.Task[str]":
     """A write of this loop that is done once ``second`` has queued what comes after it."""
     runs, go = threading.Event(), threading.Event()
 

@@ -1,0 +1,110 @@
+"""What tests of the store share: an employer whose jobs are changed through ``apply``, the file of a store, and its
+search index."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
+
+from syncd.domain import (
+    ATTRIBUTES,
+    Actor,
+    ActorKind,
+    Archive,
+    ArchivedBy,
+    Change,
+    CloseOrigin,
+    Create,
+    Delete,
+    Employer,
+    Job,
+    Location,
+    Status,
+    Update,
+)
+from syncd.store import Store, Tx, job_writer
+from syncd.store.sqlite import SqliteDatabase, search, search_index
+
+TORONTO = ZoneInfo("America/Toronto")
+START = datetime(2026, 3, 2, 15, 0, tzinfo=UTC)
+ACTOR = Actor(ActorKind.KEY, 1)
+WIRE = {attribute: name for name, attribute in ATTRIBUTES.items()}
+MONTREAL = Location(6077243, "Montréal", "Montréal, QC")
+
+
+def a_job(employer_id: int, **fields: Any) -> Job:
+    """A whole active job as a decision to create it would hold it."""
+    job = Job(
+        id=0,
+        employer_id=employer_id,
+        reference_id=None,
+        title="Baker",
+        published_at=START,
+        publish_date=date(2026, 3, 2),
+        close_date=date(2026, 5, 1),
+        close_origin=CloseOrigin.DEFAULT,
+        confidential=False,
+        auto_refresh=False,
+        status=Status.ACTIVE,
+        locations=(MONTREAL,),
+        categories=(1,),
+        position_type=1,
+        salary=None,
+        description="<p>Bread.</p>",
+        routing=1,
+        application_email="jobs@example.com",
+        application_url=None,
+    )
+    return replace(job, **fields)
+
+
+OpenStore = Callable[..., Store]
+
+
+def index_all(store: Store) -> None:
+    while store.index_some():
+        pass
+
+
+def index_step(tx: Tx, limit: int = search_index.STEP) -> bool:
+    """Do one step of the search index, as the store does."""
+    assert isinstance(tx.search, search.IndexSearch)
+    return search_index.step(tx, tx.search, limit)
+
+
+def file_of(store: Store) -> Path:
+    assert isinstance(store.database, SqliteDatabase)
+    return store.database.path
+
+
+class Board:
+    """Changes jobs of one employer through ``apply``, one change a call or many."""
+
+    def __init__(self, store: Store, employer: Employer) -> None:
+        self.store, self.employer = store, employer
+
+    def apply(self, *decided: Change, actor: Actor = ACTOR, run_id: int | None = None) -> list[Job]:
+        return self.store.write(lambda tx: job_writer.apply(tx, decided, actor, run_id=run_id))
+
+    def job(self, **fields: Any) -> Job:
+        """Not stored yet. ``employer_id`` may be another's."""
+        return a_job(fields.pop("employer_id", self.employer.id), **fields)
+
+    def create(self, **fields: Any) -> Job:
+        return self.apply(Create(self.job(**fields)))[0]
+
+    def update(self, before: Job, actor: Actor = ACTOR, **fields: Any) -> Job:
+        return self.apply(
+            Update(before, replace(before, **fields), tuple(WIRE[name] for name in fields if name in WIRE)),
+            actor=actor,
+        )[0]
+
+    def archive(self, before: Job, by: ArchivedBy, actor: Actor = ACTOR, run_id: int | None = None) -> Job:
+        after = replace(before, status=Status.ARCHIVED, archived_by=by)
+        return self.apply(Archive(before, after, by), actor=actor, run_id=run_id)[0]
+
+    def delete(self, job: Job) -> None:
+        self.apply(Delete(job))
