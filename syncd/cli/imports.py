@@ -14,7 +14,7 @@ from syncd.cli.run_text import counts_of, summary
 from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError
-from syncd.service import configured_feeds, interpreter, stores, wiring
+from syncd.service import configured_feeds, process, stores, wiring
 from syncd.sync.report import run_json
 from syncd.sync.run import Planned
 
@@ -27,7 +27,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         catalogue = stores.catalogue_of(store, settings)
         found = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
         feed = configured_feeds.resolve_dry(store, found, settings)
-        interpreter.tune_garbage_collector()
+        process.tune_garbage_collector()
         try:
             planned = wiring.make_importer(store, settings, catalogue, {}, progress=progress).plan(feed, file)
         except FeedError as error:
@@ -59,7 +59,7 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
         catalogue = stores.catalogue_of(store, settings, remember=True)
         chosen = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
         feed = configured_feeds.resolve(store, chosen, settings)
-        interpreter.tune_garbage_collector()
+        process.tune_garbage_collector()
         worker = wiring.make_worker(store, settings, catalogue, {name: feed}, progress=progress)
         run = worker.import_file(feed, file)
     if as_json:

@@ -22,16 +22,17 @@ from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
 from syncd.service import configured_feeds, stores, wiring
 from syncd.service.configured_feeds import ConfiguredFeeds
-from syncd.service.file_limits import allow_connections, report_lack_of_files
 from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing
-from syncd.service.interpreter import tune_garbage_collector, tune_thread_switches
-from syncd.service.listeners import Listeners
+from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
-from syncd.service.operator import make_operator_app
-from syncd.service.readiness import Readiness
+from syncd.service.process import (
+    allow_connections,
+    report_lack_of_files,
+    tune_garbage_collector,
+    tune_thread_switches,
+)
+from syncd.service.supervision import Readiness, SystemdNotifier, repeat, watch_the_loop
 from syncd.service.sync_thread import Heartbeat, SyncThread
-from syncd.service.systemd import SystemdNotifier
-from syncd.service.timers import repeat, watch_the_loop
 from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync.calendar import Refresher

@@ -20,7 +20,7 @@ from syncd.web import problems
 from syncd.web.addresses import Addresses
 from syncd.web.aiohttp_internals import asks_for_upgrade
 from syncd.web.endpoint import effective_method
-from syncd.web.timings import RequestTimes
+from syncd.web.monitoring import RequestTimes
 
 #: Runs before the handler: lets the request pass (None), returns the answer in its place, or raises.
 Guard = Callable[[web.Request], web.StreamResponse | None]

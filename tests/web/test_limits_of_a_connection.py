@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import structlog
 
-from syncd.web.connections.connection import Connection
-from syncd.web.connections.cycle_collector import EVERY
-from tests.web.connections.raw_requests import (
+from syncd.web.connection import EVERY, Connection
+from tests.web.raw_requests import (
     CHUNKED,
     JSON,
     ask,

@@ -1,6 +1,6 @@
 """How many connections may be open."""
 
-from syncd.web.connections.connection_limit import ConnectionLimit
+from syncd.web.limits import ConnectionLimit
 
 
 def test_connections_count_in_all_and_by_address_until_they_leave() -> None:

@@ -4,6 +4,7 @@ what never becomes a request."""
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -13,12 +14,63 @@ from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_request import BaseRequest
 
 from syncd.web.aiohttp_internals import OpenConnection
-from syncd.web.connections.connection_limit import ConnectionLimit
-from syncd.web.connections.cycle_collector import CycleCollector
-from syncd.web.connections.deadline import Deadline
-from syncd.web.connections.heads import head_limit, replace_refused
-from syncd.web.connections.refusals import answer_to_fault, refusal
-from syncd.web.limits import ServerLimits
+from syncd.web.limits import ConnectionLimit, ServerLimits
+from syncd.web.refusals import answer_to_fault, head_limit, refusal, replace_refused
+
+
+class Deadline:
+    """Calls a function once, ``seconds`` after ``start``, unless it is stopped before. It refers to the function only
+    until then, so a connection and its deadlines do not make a reference cycle."""
+
+    __slots__ = ("_loop", "_seconds", "_timer")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        self._loop, self._seconds = loop, seconds
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._timer is not None
+
+    def start(self, missed: Callable[[], None]) -> None:
+        """Start, or start again from now. ``missed`` is called at the end."""
+        self.stop()
+        self._timer = self._loop.call_later(self._seconds, self._miss, missed)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _miss(self, missed: Callable[[], None]) -> None:
+        self._timer = None
+        missed()
+
+
+#: Lost connections after which the garbage collector runs, which takes some tens of milliseconds.
+EVERY = 50
+#: Seconds to wait for the handlers of the last of them to end.
+SOON = 0.1
+
+
+class CycleCollector:
+    """Counts the connections that are lost while they are answered, and runs the garbage collector. For the thread of
+    the event loop.
+
+    When a client is lost while it is sent an answer, frames, tracebacks and asyncio's transport are left in reference
+    cycles. The cycles are small, but they lie scattered in the memory of that answer, so the next answer does not fit
+    there, and the process grows with each client that does not read. Python's garbage collector counts objects, not
+    bytes: it would run gigabytes too late."""
+
+    def __init__(self) -> None:
+        self._lost = 0
+
+    def connection_lost(self) -> None:
+        self._lost += 1
+        if self._lost == EVERY:
+            self._lost = 0
+            asyncio.get_running_loop().call_later(SOON, gc.collect)
+
 
 #: A body may come with these bytes of framing and as many again as it may have itself, enough for chunks of a dozen
 #: bytes.
@@ -26,7 +78,8 @@ FRAMING = 64 * 1024
 
 
 class Connection(OpenConnection):
-    """One connection. asyncio and aiohttp call ten of its methods."""
+    """One connection. It has more methods than most classes, because asyncio and aiohttp call nine of them by name, and
+    the others are the limits that those nine enforce on one state: how much of a head or a body has come."""
 
     __slots__ = (
         "_address",

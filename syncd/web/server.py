@@ -8,12 +8,10 @@ from typing import Any
 
 from aiohttp import web
 
+from syncd.web.addresses import Proxies, neighbourhood_of
 from syncd.web.aiohttp_internals import ConnectionRunner
-from syncd.web.connections.connection import Connection
-from syncd.web.connections.connection_limit import ConnectionLimit
-from syncd.web.connections.cycle_collector import CycleCollector
-from syncd.web.limits import ServerLimits
-from syncd.web.peers import Proxies, neighbourhood_of
+from syncd.web.connection import Connection, CycleCollector
+from syncd.web.limits import ConnectionLimit, ServerLimits
 
 #: Set when the server stops: no further request is begun.
 STOPPING = web.AppKey("stopping", asyncio.Event)
