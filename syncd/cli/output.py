@@ -1,5 +1,5 @@
-"""Printing: aligned columns for people, JSON for programs. Results go to standard output, remarks to standard
-error."""
+"""What a command gives back: exit codes; aligned columns for people, JSON for programs. Results go to standard output,
+remarks to standard error."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import IO
+
+DONE, FAILED, USAGE, HELD = 0, 1, 2, 3
+#: Under ``plan --exit-code``: the run would change something.
+CHANGES = 2
+INTERRUPTED = 130
 
 
 def print_json(value: object) -> None:
@@ -57,13 +62,6 @@ def bold(text: str) -> str:
 
 def remark(text: str) -> None:
     print(text, file=sys.stderr)
-
-
-def instant(value: datetime | None) -> str | None:
-    """Return the time in ISO 8601, in UTC with Z."""
-    if value is None:
-        return None
-    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``syncd key …``."""
+"""``syncd employer …`` and ``syncd key …``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,39 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.output import cell, instant, print_json, print_table, remark
+from syncd.cli.output import cell, print_json, print_table, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
+from syncd.domain import Employer
 from syncd.store import employers, keys
+
+
+def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
+    with opened_store(load_settings(config), make=True) as store:
+        employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
+    if as_json:
+        print_json(_employer(employer))
+    else:
+        print(f"employer {employer.id}: {employer.name} ({plan})")
+
+
+def list_employers(config: Path | None, as_json: bool) -> None:
+    with opened_store(load_settings(config)) as store:
+        found = store.read(employers.all)
+    if as_json:
+        print_json([_employer(employer) for employer in found])
+        return
+    rows = [(employer.id, employer.name, _plan(employer)) for employer in found]
+    print_table(("id", "name", "plan"), rows, 'no employers yet; add one: syncd employer add "NAME"')
+
+
+def _plan(employer: Employer) -> str:
+    return "unlimited" if employer.unlimited else "standard"
+
+
+def _employer(employer: Employer) -> dict[str, Any]:
+    return {"id": employer.id, "name": employer.name, "plan": _plan(employer)}
+
 
 #: How long a key stays valid beside its successor by default.
 GRACE = timedelta(hours=24)
@@ -77,8 +106,8 @@ def _key(info: keys.KeyInfo) -> dict[str, Any]:
         "id": info.id,
         "employer": info.employer,
         "label": info.label,
-        "createdAt": instant(info.created_at),
-        "lastUsedAt": instant(info.last_used_at),
-        "expiresAt": instant(info.expires_at),
-        "revokedAt": instant(info.revoked_at),
+        "createdAt": info.created_at,
+        "lastUsedAt": info.last_used_at,
+        "expiresAt": info.expires_at,
+        "revokedAt": info.revoked_at,
     }
