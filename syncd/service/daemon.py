@@ -22,7 +22,7 @@ from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
 from syncd.service import configured_feeds, stores, wiring
 from syncd.service.configured_feeds import ConfiguredFeeds
-from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing
+from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
 from syncd.service.process import (
@@ -31,7 +31,7 @@ from syncd.service.process import (
     tune_garbage_collector,
     tune_thread_switches,
 )
-from syncd.service.supervision import Readiness, SystemdNotifier, repeat, watch_the_loop
+from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.watcher import Watcher
 from syncd.store import Store
