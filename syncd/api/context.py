@@ -35,11 +35,6 @@ class ApiContext:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_flight: set[tuple[int, str]] = field(default_factory=set)
 
-    def needs_key(self, path: str) -> bool:
-        """Return whether ``path`` is under the base path, known or not (docs/specification.md 5)."""
-        base = self.settings.base_path
-        return path.startswith(base) and path[len(base) :][:1] in ("", "/") and path not in self.open_paths
-
 
 CONTEXT = web.AppKey("context", ApiContext)
 PRINCIPAL = web.RequestKey("principal", Principal)

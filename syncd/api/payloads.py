@@ -1,17 +1,15 @@
 """The JSON of answers (docs/specification.md 2.1 to 2.8), from the table of a job's fields. No other module knows it.
 
-The objects of catalogue entries are made once and shared between answers.
-"""
+The objects of catalogue entries are made once and shared between answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from syncd.api.catalogue_resources import CATALOGUES
 from syncd.domain import (
     ADDRESSES,
     CHANGEABLE,
@@ -29,6 +27,34 @@ from syncd.domain import (
     exact,
 )
 from syncd.store import jobs
+
+
+class CatalogueResource(NamedTuple):
+    """One catalogue. ``catalogue`` is its name in the domain (``JobField.catalogue``), ``schema`` the name of an entry in
+    the OpenAPI document, ``plural`` the name of all entries there, ``about`` the same in words."""
+
+    catalogue: str
+    schema: str
+    plural: str
+    about: str
+
+    @property
+    def path(self) -> str:
+        """The path of the list under the base path."""
+        return f"/{self.plural.lower()}"
+
+
+CATALOGUES = (
+    CatalogueResource("position_types", "PositionType", "PositionTypes", "position types"),
+    CatalogueResource("categories", "Category", "Categories", "job categories"),
+    CatalogueResource("periods", "SalaryPeriod", "SalaryPeriods", "salary periods"),
+    CatalogueResource(
+        "routing_types", "ApplicantRoutingType", "ApplicantRoutingTypes", "applicant routing types"
+    ),
+)
+#: Name of a catalogue in the domain → name of the schema of its entries.
+SCHEMAS = {resource.catalogue: resource.schema for resource in CATALOGUES}
+
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from syncd.api import add_health, add_metrics, make_app
+from syncd.api import add_open, make_app
 from syncd.config import Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
@@ -36,7 +36,7 @@ from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync.calendar import Refresher
-from syncd.web import RequestTimes, make_runner
+from syncd.web import RequestTimes, health_of, make_runner, metrics_of
 
 log = structlog.get_logger("syncd.service")
 
@@ -137,9 +137,9 @@ class Daemon:
         settings = replace(settings, max_connections=allow_connections(settings.max_connections))
         render = self._metrics.render
         app = make_app(self._store, settings, self._catalogue, self._times)
-        add_health(app, self._readiness)
+        add_open(app, health_of(self._readiness))
         if operator.listen is None:
-            add_metrics(app, render, operator.token)
+            add_open(app, metrics_of(render, operator.token))
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:

@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from syncd.api.catalogue_resources import CATALOGUES
-from syncd.api.endpoints import history_entry
+from syncd.api.endpoints import jobs
 from syncd.api.jsonld import JsonLd
 from syncd.api.parameters import ListQuery
-from syncd.api.payloads import Renderer
+from syncd.api.payloads import CATALOGUES, Renderer
 from syncd.domain import (
     Actor,
     ActorKind,
@@ -116,7 +115,7 @@ def answers(catalogue: Catalogue) -> dict[str, Any]:
         "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
             "data": [
-                _plain(msgspec.json.encode(history_entry(step, render, _EMPLOYER))) for step in _steps()
+                _plain(msgspec.json.encode(jobs.history_entry(step, render, _EMPLOYER))) for step in _steps()
             ],
             "paging": _paging("/jobs/4711/history", 2),
         },

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from syncd.api.catalogue_resources import SCHEMAS
+from syncd.api.payloads import SCHEMAS
 from syncd.domain import (
     CHANGEABLE,
     FIELD,
