@@ -11,7 +11,6 @@ from aiohttp.typedefs import Handler
 from syncd.api.auth import KeyRing
 from syncd.api.context import CONTEXT, PRINCIPAL, ApiContext
 from syncd.api.endpoints import documentation
-from syncd.api.jsonld import JsonLd
 from syncd.api.openapi import OPERATIONS, openapi_document
 from syncd.api.payloads import Renderer, encode
 from syncd.config import Api
@@ -54,7 +53,6 @@ def make_app(
         catalogue=catalogue,
         keys=keys,
         render=Renderer(catalogue),
-        json_ld=JsonLd(catalogue),
         addresses=addresses,
         document=encode(openapi_document(settings, catalogue)),
         log=RequestLog(frequent(Event.API_REQUEST), times or RequestTimes(), addresses),

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from syncd.api.auth import KeyRing, Principal
-from syncd.api.jsonld import JsonLd
 from syncd.api.payloads import Renderer
 from syncd.config import Api
 from syncd.domain import Catalogue
@@ -27,7 +26,6 @@ class ApiContext:
     catalogue: Catalogue
     keys: KeyRing
     render: Renderer
-    json_ld: JsonLd
     addresses: Addresses
     document: bytes
     log: RequestLog

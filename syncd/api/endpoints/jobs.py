@@ -9,9 +9,8 @@ from aiohttp import web
 
 from syncd.api import idempotency
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.jsonld import JSON_LD
 from syncd.api.parameters import ListQuery, path_id
-from syncd.api.payloads import Renderer, Shape, encode
+from syncd.api.payloads import JSON_LD, Renderer, Shape, encode
 from syncd.domain import CHANGEABLE, ActorKind, Employer, Job, JobInput, check_body, check_reference
 from syncd.errors import NotFound
 from syncd.store import Tx, history, jobs, upsert
@@ -30,7 +29,7 @@ async def get_job(request: web.Request) -> web.Response:
     job_id = path_id(request, "job")
     if prefers(request, JSON_LD, JSON):
         job = _found(context.store.look_up(lambda tx: jobs.get(tx, employer.id, job_id)), job_id)
-        return answer(request, context.json_ld.job(job, employer), _JSON_LD)
+        return answer(request, context.render.posting(job, employer), _JSON_LD)
     shown = _found(context.store.look_up(lambda tx: jobs.shown(tx, employer.id, job_id)), job_id)
     return answer(request, context.render.job(shown, employer), _NEGOTIATED)
 

@@ -11,7 +11,6 @@ import msgspec
 from msgspec.structs import replace
 
 from syncd.api.endpoints import jobs
-from syncd.api.jsonld import JsonLd
 from syncd.api.parameters import ListQuery
 from syncd.api.payloads import CATALOGUES, Renderer
 from syncd.domain import (
@@ -111,7 +110,7 @@ def answers(catalogue: Catalogue) -> dict[str, Any]:
     render = Renderer(catalogue)
     found: dict[str, Any] = {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
-        "JobPosting": _plain(JsonLd(catalogue).job(_JOB, _EMPLOYER)),
+        "JobPosting": _plain(render.posting(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
             "data": [

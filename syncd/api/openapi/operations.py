@@ -11,10 +11,9 @@ from aiohttp.typedefs import Handler
 from syncd.api.endpoints import catalogues, documentation, jobs
 from syncd.api.idempotency import HEADER as IDEMPOTENCY_KEY
 from syncd.api.idempotency import MAX_KEY, REPLAYED
-from syncd.api.jsonld import JSON_LD
 from syncd.api.openapi.schemas import INT32, Schema, text
 from syncd.api.parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
-from syncd.api.payloads import CATALOGUES, CatalogueResource
+from syncd.api.payloads import CATALOGUES, JSON_LD, CatalogueResource
 from syncd.domain import INT32_MAX, Status
 from syncd.web import JSON
 
