@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
@@ -17,7 +16,7 @@ from syncd.cli.output import DONE, FAILED, bold, clean, print_json, print_table,
 from syncd.cli.report_text import print_kinds, print_unknown, rejected_text, state_of
 from syncd.cli.store_access import quiet_settings, store_if_any
 from syncd.config import Settings
-from syncd.domain import Job, Moment, Run, UnknownValues
+from syncd.domain import Job, Moment, UnknownValues
 from syncd.errors import FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedFile
 from syncd.service import configured_feeds, stores
@@ -26,66 +25,43 @@ from syncd.sync.report import rejected_json, run_json, unknown_json
 from syncd.sync.run import Checker, CheckResult
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A configured feed. ``reason``: what is wrong with its file, None if it is as it should be."""
-
-    file: FeedFile
-    folder: Path
-    reason: str | None
-    last: Run | None
-
-    @property
-    def state(self) -> str:
-        return "ok" if self.reason is None else "degraded"
-
-
 def list_feeds(config: Path | None, as_json: bool) -> None:
     settings = quiet_settings(config)
     with store_if_any(settings) as store:
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
-        found = [_listed(store, file, settings) for file in files]
+        found = [_feed_json(store, file, settings) for file in files]
     if as_json:
-        print_json([_json(feed) for feed in found])
+        print_json(found)
         return
     headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
     print_table(headings, [_row(feed) for feed in found], empty)
     for feed in found:
-        if feed.reason is not None:
-            remark(f"syncd: {feed.file.name}: {clean(feed.reason)}")
+        if feed["reason"] is not None:
+            remark(f"syncd: {feed['name']}: {clean(feed['reason'])}")
 
 
-def _listed(store: Store | None, file: FeedFile, settings: Settings) -> Listed:
+def _feed_json(store: Store | None, file: FeedFile, settings: Settings) -> dict[str, Any]:
+    """Return a configured feed. ``reason``: what is wrong with its file, None if it is as it should be."""
+    config = file.config
     last = store.read(lambda tx: runs.list(tx, file.name, 1)) if store is not None else []
     reason = "; ".join(configured_feeds.faults_of(store, file)) or None
-    return Listed(file, settings.drop.folder / file.name, reason, last[0] if last else None)
-
-
-def _row(feed: Listed) -> tuple[object, ...]:
-    config, last = feed.file.config, feed.last
-    run = f"{last.id}: {state_of(last)}" if last is not None else None
-    if config is None:
-        return feed.file.name, feed.state, None, None, None, feed.folder, run
-    mapping = config.preset or "own"
-    return feed.file.name, feed.state, config.employer, mapping, config.policy.mode, feed.folder, run
-
-
-def _json(feed: Listed) -> dict[str, Any]:
-    config = feed.file.config
     return {
-        "name": feed.file.name,
+        "name": file.name,
         "employer": config.employer if config is not None else None,
         "preset": config.preset if config is not None else None,
         "mode": config.policy.mode if config is not None else None,
-        "folder": str(feed.folder),
-        "lastRun": run_json(feed.last) if feed.last is not None else None,
-        "state": feed.state,
-        "reason": feed.reason,
+        "folder": str(settings.drop.folder / file.name),
+        "lastRun": run_json(last[0]) if last else None,
+        "state": "ok" if reason is None else "degraded",
+        "reason": reason,
     }
 
 
-FORMAT = "syncd.check/1"
+def _row(feed: dict[str, Any]) -> tuple[object, ...]:
+    last, mapping = feed["lastRun"], feed["mode"] and (feed["preset"] or "own")
+    run = f"{last['id']}: {state_of(last['state'], last['holds'])}" if last is not None else None
+    return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run
 
 
 def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int:
@@ -164,7 +140,7 @@ def _print_json(
 ) -> None:
     """Print one object piece by piece: a million rejected rows need no memory."""
     head = {
-        "format": FORMAT,
+        "format": "syncd.check/1",
         "feed": checker.config.name,
         "file": str(file),
         "fileFormat": result.format,

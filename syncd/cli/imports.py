@@ -29,7 +29,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
         found = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
-        feed = configured_feeds.resolve_dry(store, found, settings)
+        feed = configured_feeds.resolve(store, found, settings, dry=True)
         process.tune_garbage_collector()
         try:
             planned = wiring.make_importer(store, settings, catalogue, {}, progress=progress).plan(feed, file)

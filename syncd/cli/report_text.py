@@ -12,12 +12,12 @@ from syncd.domain import Run, RunCounts, RunState
 
 def summary(run: Run) -> str:
     """Return a run as one line."""
-    line = f"run {run.id}: {clean(run.feed)}, {clean(run.file)}: {state_of(run)}; {counts_of(run.counts)}"
+    line = f"run {run.id}: {clean(run.feed)}, {clean(run.file)}: {state_of(run.state, run.holds)}; {counts_of(run.counts)}"
     return f"{line}; {clean(run.reason)}" if run.reason else line
 
 
-def state_of(run: Run) -> str:
-    return f"{run.state}: {run.holds}" if run.holds and run.state is RunState.HELD else str(run.state)
+def state_of(state: str, holds: str | None) -> str:
+    return f"{state}: {holds}" if holds and state == RunState.HELD else state
 
 
 def counts_of(counts: RunCounts) -> str:

@@ -23,7 +23,8 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
         print_json([run_json(run) for run in found])
         return
     rows = [
-        (run.id, run.feed, run.file, state_of(run), counts_of(run.counts), run.claimed_at) for run in found
+        (run.id, run.feed, run.file, state_of(run.state, run.holds), counts_of(run.counts), run.claimed_at)
+        for run in found
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")
     print_table(headings, rows, "no runs yet; drop a file into a feed's folder")
@@ -54,7 +55,7 @@ def show_run(config: Path | None, as_json: bool, number: int) -> None:
 
 def _facts(run: Run) -> list[tuple[str, str]]:
     facts = [
-        ("state", state_of(run)),
+        ("state", state_of(run.state, run.holds)),
         ("reason", clean(run.reason or run.withheld or "")),
         ("employer", clean(run.employer)),
         ("rows", counts_of(run.counts)),

@@ -20,8 +20,8 @@ from syncd.config import Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
-from syncd.service import configured_feeds, stores, wiring
-from syncd.service.configured_feeds import ConfiguredFeeds
+from syncd.service import stores, wiring
+from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds
 from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
@@ -59,14 +59,6 @@ def serve(settings: Settings) -> int:
         store.close()
     log.info(Event.SERVICE_STOPPED)
     return 0
-
-
-def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
-    """Return the feeds as configured; others own no job from now on. Raises ConfigError for a folder of feed files that
-    cannot be read, StoreError."""
-    found = configured_feeds.load_all(store, settings, catalogue)
-    configured_feeds.release_unconfigured(store, found)
-    return found
 
 
 def _make_drop_folder(folder: Path) -> None:
