@@ -84,7 +84,7 @@ ShapesByCatalogue = Mapping[str, CatalogueShapes]
 
 
 def _choice(field: JobField, catalogues: ShapesByCatalogue) -> Render:
-    return catalogues[field.catalogue or ""].__getitem__
+    return catalogues[field.catalogue].__getitem__
 
 
 def _choices(field: JobField, catalogues: ShapesByCatalogue) -> Render:
