@@ -15,8 +15,9 @@ from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Location, Run, RunState, Salary
 from syncd.errors import FeedError
-from syncd.service import configured_feeds, process, stores, wiring
+from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, runs
+from syncd.sync.arrival import Worker
 from syncd.sync.report import FORMAT, change_json, rejected_json, run_json, warning_json, would_archive_json
 from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import Feed, Planned, PlannedChange
@@ -32,7 +33,9 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         feed = configured_feeds.resolve(store, found, settings, dry=True)
         process.tune_garbage_collector()
         try:
-            planned = wiring.make_importer(store, settings, catalogue, {}, progress=progress).plan(feed, file)
+            planned = configured_feeds.make_importer(store, settings, catalogue, {}, progress=progress).plan(
+                feed, file
+            )
         except FeedError as error:
             raise FileUnusable(file, error) from error
     if as_json:
@@ -57,8 +60,8 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
         chosen = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
         feed = configured_feeds.resolve(store, chosen, settings)
         process.tune_garbage_collector()
-        worker = wiring.make_worker(store, settings, catalogue, {name: feed}, progress=progress)
-        run = worker.import_file(feed, file)
+        importer = configured_feeds.make_importer(store, settings, catalogue, {name: feed}, progress=progress)
+        run = Worker(store, {name: feed}, importer, drop=settings.drop.folder).import_file(feed, file)
     if as_json:
         print_json(run_json(run))
     elif run.state is not RunState.FAILED:
@@ -104,7 +107,7 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=True)
         feeds = _feed_of(store, settings, catalogue, number) if approved else {}
-        importer = wiring.make_importer(store, settings, catalogue, feeds)
+        importer = configured_feeds.make_importer(store, settings, catalogue, feeds)
         run = importer.approve(number) if approved else importer.reject(number)
         refresh_reports(store, settings.drop.folder / run.feed, run.id)
     if as_json:

@@ -1,9 +1,11 @@
-"""The feeds as they are configured: their files, with their employers and identities in the store."""
+"""The feeds as they are configured: their files, with their employers and identities in the store; and the importer that runs
+files of them as the settings say."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -15,7 +17,7 @@ from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_f
 from syncd.logs import Event
 from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
-from syncd.sync.run import Feed
+from syncd.sync.run import Feed, Importer, Progress
 
 log = structlog.get_logger("syncd.service")
 
@@ -100,3 +102,31 @@ def _owner(store: Store | None, config: FeedConfig) -> Employer:
         hint = error.hint
     way = hint or f'add it: syncd employer add "{config.employer}"'
     raise ConfigError([f"{config.name}.toml: employer: no employer {config.employer!r}; {way}"])
+
+
+def make_importer(
+    store: Store,
+    settings: Settings,
+    catalogue: Catalogue,
+    feeds: Mapping[str, Feed],
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Progress | None = None,
+) -> Importer:
+    """Return the importer, with ``feeds`` for approvals. Its scratch files are beside the store, where there is space."""
+    scratch = settings.store.path.parent if settings.store.path is not None else None
+    return Importer(
+        store,
+        catalogue=catalogue,
+        limits=settings.limits,
+        stop=stop,
+        progress=progress,
+        scratch=scratch,
+        feeds=feeds,
+        helpers=min(settings.processes.helpers, _cores() - 1),
+    )
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -20,8 +20,8 @@ from syncd.config import Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
-from syncd.service import stores, wiring
-from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds
+from syncd.service import stores
+from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
 from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
@@ -35,6 +35,7 @@ from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.watcher import Watcher
 from syncd.store import Store
+from syncd.sync.arrival import Worker
 from syncd.sync.calendar import Refresher
 from syncd.web import RequestTimes, health_of, make_runner, metrics_of
 
@@ -86,11 +87,11 @@ class Daemon:
         self._stopping = threading.Event()
         self._times = RequestTimes()
         self._metrics = Metrics(store, lambda: self._configured.feeds, self._times, self._degraded)
-        worker = wiring.make_worker(
+        worker = Worker(
             store,
-            settings,
-            catalogue,
             configured.feeds,
+            make_importer(store, settings, catalogue, configured.feeds, stop=self._must_stop),
+            drop=settings.drop.folder,
             unusable=configured.degraded,
             stop=self._must_stop,
             ended=self._metrics.ran,

@@ -6,8 +6,15 @@ from syncd.web.addresses import Addresses
 from syncd.web.body import read_object
 from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
 from syncd.web.cors import Cors
-from syncd.web.endpoint import add_endpoint, add_not_found, effective_method
-from syncd.web.envelope import KEY_ID, Guard, RequestLog, envelope
+from syncd.web.envelope import (
+    KEY_ID,
+    Guard,
+    RequestLog,
+    add_endpoint,
+    add_not_found,
+    effective_method,
+    envelope,
+)
 from syncd.web.limits import ServerLimits
 from syncd.web.monitoring import ReadinessCheck, RenderMetrics, RequestTimes, health_of, metrics_of
 from syncd.web.negotiation import JSON, Compressor, prefers

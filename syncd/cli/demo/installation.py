@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from syncd.cli.demo.walkthrough import EMPLOYERS
 from syncd.config import Settings, load_settings
 from syncd.errors import Conflict, SyncdError
 from syncd.store import Store, employers, keys
 
+EMPLOYERS = {"harbour": "Harbour Clinics", "maple": "Maple Software", "prairie": "Prairie Rail"}
 SETTINGS = """# The settings of `syncd demo`. The syncd.toml that ships with syncd has and explains all settings.
 [api]
 listen = "127.0.0.1:{port}"

@@ -13,14 +13,19 @@ from importlib.resources import files
 from pathlib import Path
 from types import FrameType
 
-from syncd.cli.demo.installation import DaemonProcess, DemoFailed, add_employers, install, running_daemon
+from syncd.cli.demo.installation import (
+    EMPLOYERS,
+    DaemonProcess,
+    DemoFailed,
+    add_employers,
+    install,
+    running_daemon,
+)
 from syncd.cli.output import bold, remark
 from syncd.config import Settings
 from syncd.domain import Run, RunState
 from syncd.service import stores
 from syncd.store import Store, runs
-
-EMPLOYERS = {"harbour": "Harbour Clinics", "maple": "Maple Software", "prairie": "Prairie Rail"}
 
 
 @dataclass(frozen=True, slots=True)
