@@ -23,7 +23,6 @@ from syncd.domain import (
     FieldKind,
     Job,
     JobField,
-    Location,
     exact,
 )
 from syncd.feeds.export import posting_terms
@@ -128,20 +127,21 @@ def _object(
 
 
 class Renderer:
-    """Renders answers with the names of one catalogue."""
+    """Renders answers with the names of one catalogue. ``catalogues`` has the list of each catalogue, without retired
+    entries; ``entries`` each entry of it, also a retired one."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         shapes = {r.catalogue: CatalogueShapes(catalogue, r.catalogue) for r in CATALOGUES}
         self._catalogue = catalogue
         self._job = _object(JOB_MEMBERS, FIELDS, shapes)
         self._header = _object(HEADER_MEMBERS, FIELDS, shapes)
-        self._lists: dict[str, bytes] = {}
-        self._entries: dict[str, dict[int, bytes]] = {}
+        self.catalogues: dict[str, bytes] = {}
+        self.entries: dict[str, dict[int, bytes]] = {}
         for name, shape in shapes.items():
             entries = catalogue.entries(name)
             offered = [shape[id] for id, entry in entries.items() if not entry.retired]
-            self._lists[name] = encode({"data": offered})
-            self._entries[name] = {id: encode(shape[id]) for id in entries}
+            self.catalogues[name] = encode({"data": offered})
+            self.entries[name] = {id: encode(shape[id]) for id in entries}
 
     def job(self, job: Job | jobs.Shown, employer: Employer) -> bytes:
         """Return a whole Job (docs/specification.md 2.1). An address that its routing type does not use is null."""
@@ -186,20 +186,6 @@ class Renderer:
         for shape in data:
             shape.employer = owner
         return encode({"data": data, "paging": paging})
-
-    def catalogue(self, name: str) -> bytes:
-        """Return the list of the catalogue ``name``, without retired entries."""
-        return self._lists[name]
-
-    def catalogue_entry(self, name: str, id: int) -> bytes | None:
-        """Return one entry of it, also a retired one."""
-        return self._entries[name].get(id)
-
-    def location(self, place: Location) -> bytes:
-        return encode(place)
-
-    def locations(self, places: Iterable[Location], paging: Mapping[str, object]) -> bytes:
-        return encode({"data": list(places), "paging": paging})
 
 
 def _identifier(job: Job, employer: Employer) -> Shape:

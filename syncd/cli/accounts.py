@@ -25,20 +25,17 @@ def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> No
 
 def list_employers(config: Path | None, as_json: bool) -> None:
     with opened_store(load_settings(config)) as store:
-        found = store.read(employers.all)
+        found = [_employer(employer) for employer in store.read(employers.all)]
     if as_json:
-        print_json([_employer(employer) for employer in found])
+        print_json(found)
         return
-    rows = [(employer.id, employer.name, _plan(employer)) for employer in found]
+    rows = [tuple(employer.values()) for employer in found]
     print_table(("id", "name", "plan"), rows, 'no employers yet; add one: syncd employer add "NAME"')
 
 
-def _plan(employer: Employer) -> str:
-    return "unlimited" if employer.unlimited else "standard"
-
-
 def _employer(employer: Employer) -> dict[str, Any]:
-    return {"id": employer.id, "name": employer.name, "plan": _plan(employer)}
+    plan = "unlimited" if employer.unlimited else "standard"
+    return {"id": employer.id, "name": employer.name, "plan": plan}
 
 
 #: How long a key stays valid beside its successor by default.

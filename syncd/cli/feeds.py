@@ -93,7 +93,7 @@ def report_check(checker: Checker, file: Path, as_json: bool) -> int:
 
 def _now(store: Store | None, settings: Settings) -> Moment:
     if store is not None:
-        return store.read(lambda tx: tx.now)
+        return store.now()
     instant = datetime.now(UTC)
     return Moment(instant, instant.astimezone(settings.timezone).date())
 

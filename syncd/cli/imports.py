@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,7 @@ from syncd.store import Store, runs
 from syncd.sync.arrival import Worker
 from syncd.sync.report import FORMAT, change_json, rejected_json, run_json, warning_json, would_archive_json
 from syncd.sync.report.files import refresh_reports
-from syncd.sync.run import Feed, Planned, PlannedChange
-
-Progress = Callable[[str, int, int], None]
+from syncd.sync.run import Feed, Planned, PlannedChange, Progress
 
 
 def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: bool) -> int:

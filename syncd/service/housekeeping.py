@@ -90,16 +90,10 @@ class SearchIndexing:
         """Repair the index and add what it lacks. A store that is busy or full is left alone until the next tick: searches
         are correct meanwhile. Raises StoreError for any other fault."""
         with suppress(StoreBusy, StoreClosed, StoreOverloaded):
-            self._mend()
+            found = self._store.mend_index()
+            if found is not None:
+                error, rebuilt = found
+                then = "it is rebuilt" if rebuilt else "searches scan until the next start"
+                log.error(Event.SEARCH_DAMAGED, error=error, then=then)
             while not self._stop() and self._store.index_some():
                 pass
-
-    def _mend(self) -> None:
-        found = self._store.mend_index()
-        if found is not None:
-            error, rebuilt = found
-            log.error(
-                Event.SEARCH_DAMAGED,
-                error=error,
-                then="it is rebuilt" if rebuilt else "searches scan until the next start",
-            )

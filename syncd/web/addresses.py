@@ -24,9 +24,6 @@ class Proxies:
     def __init__(self, networks: Iterable[str]) -> None:
         self._networks = tuple(ip_network(network, strict=False) for network in networks)
 
-    def __bool__(self) -> bool:
-        return bool(self._networks)
-
     def trusts(self, remote: str | None) -> bool:
         """Return whether a connection from ``remote`` is that of a trusted proxy."""
         return bool(self._networks) and self._ours(parsed(remote or ""))

@@ -25,25 +25,23 @@ from syncd.web.problems import Refusal
 _OVERRIDES = frozenset({"PUT", "DELETE"})
 
 
-class Endpoint:
-    """The methods of one address."""
+def _endpoint(methods: Mapping[str, Handler]) -> Handler:
+    """Return the handler of one address with these methods."""
+    handlers = dict(methods)
+    if "GET" in methods:
+        handlers["HEAD"] = methods["GET"]
+    allow = ", ".join(sorted({*handlers, "OPTIONS"}))
 
-    def __init__(self, methods: Mapping[str, Handler]) -> None:
-        self._methods = dict(methods)
-        if "GET" in methods:
-            self._methods["HEAD"] = methods["GET"]
-        self._allow = ", ".join(sorted({*self._methods, "OPTIONS"}))
-
-    async def serve(self, request: web.Request) -> web.StreamResponse:
+    async def serve(request: web.Request) -> web.StreamResponse:
         method = effective_method(request)
-        handler = self._methods.get(method)
+        handler = handlers.get(method)
         if handler is not None:
             return await handler(request)
         if method == "OPTIONS":
-            return web.Response(status=204, headers={"Allow": self._allow})
-        raise Refusal(
-            "method_not_allowed", f"this address takes {self._allow}", headers={"Allow": self._allow}
-        )
+            return web.Response(status=204, headers={"Allow": allow})
+        raise Refusal("method_not_allowed", f"this address takes {allow}", headers={"Allow": allow})
+
+    return serve
 
 
 def effective_method(request: web.Request) -> str:
@@ -61,7 +59,7 @@ async def no_interim_answer(_request: web.Request) -> None:
 
 def add_endpoint(app: web.Application, path: str, methods: Mapping[str, Handler]) -> None:
     """Serve ``path``, a whole pattern of aiohttp, with ``methods``."""
-    app.router.add_route("*", path, Endpoint(methods).serve, expect_handler=no_interim_answer)
+    app.router.add_route("*", path, _endpoint(methods), expect_handler=no_interim_answer)
 
 
 def add_not_found(app: web.Application, document: str = "") -> None:

@@ -9,7 +9,7 @@ from aiohttp.typedefs import Handler
 
 from syncd.api.context import CONTEXT, PRINCIPAL
 from syncd.api.parameters import ListQuery, path_id
-from syncd.api.payloads import CatalogueResource
+from syncd.api.payloads import CatalogueResource, encode
 from syncd.errors import NotFound
 from syncd.store import places
 from syncd.web import JSON, answer
@@ -21,7 +21,7 @@ def list_of(resource: CatalogueResource) -> Handler:
     """Return the handler of the list."""
 
     async def serve(request: web.Request) -> web.Response:
-        return answer(request, request.app[CONTEXT].render.catalogue(resource.catalogue), _HEADERS)
+        return answer(request, request.app[CONTEXT].render.catalogues[resource.catalogue], _HEADERS)
 
     return serve
 
@@ -30,7 +30,7 @@ def entry_of(resource: CatalogueResource) -> Handler:
     """Return the handler of one entry."""
 
     async def serve(request: web.Request) -> web.Response:
-        found = request.app[CONTEXT].render.catalogue_entry(resource.catalogue, path_id(request, "entry"))
+        found = request.app[CONTEXT].render.entries[resource.catalogue].get(path_id(request, "entry"))
         if found is None:
             raise NotFound("entry", request.match_info["id"])
         return answer(request, found, _HEADERS)
@@ -50,7 +50,7 @@ async def list_locations(request: web.Request) -> web.Response:
         lambda tx: places.page(tx, employer.id, q=query.q, page=query.page, page_size=query.page_size)
     )
     paging, links = query.paging(total, address)
-    return answer(request, context.render.locations(found, paging), {**_HEADERS, **links})
+    return answer(request, encode({"data": found, "paging": paging}), {**_HEADERS, **links})
 
 
 async def get_location(request: web.Request) -> web.Response:
@@ -60,4 +60,4 @@ async def get_location(request: web.Request) -> web.Response:
     place = context.store.look_up(lambda tx: places.get(tx, employer.id, place_id))
     if place is None:
         raise NotFound("location", place_id)
-    return answer(request, context.render.location(place), _HEADERS)
+    return answer(request, encode(place), _HEADERS)

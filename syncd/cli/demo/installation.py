@@ -118,6 +118,8 @@ def running_daemon(settings: Settings) -> Iterator[DaemonProcess]:
     """Yield a ready ``syncd serve`` with these settings. Its log goes to ``var/serve.log``. It has a session of its own, so
     that a Ctrl-C for the parent does not reach it. Raises DemoFailed."""
     log = settings.base / "var" / "serve.log"
+    # without settings that are for another installation
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SYNCD_")}
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:
         notifications.bind(f"\0syncd-{os.getpid()}-{os.urandom(4).hex()}")
         name = "@" + notifications.getsockname()[1:].decode()
@@ -127,7 +129,7 @@ def running_daemon(settings: Settings) -> Iterator[DaemonProcess]:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env=_environment(name),
+                env={**environment, "NOTIFY_SOCKET": name},
                 start_new_session=True,
             )
         daemon = DaemonProcess(process, log)
@@ -136,9 +138,3 @@ def running_daemon(settings: Settings) -> Iterator[DaemonProcess]:
             yield daemon
         finally:
             daemon.stop()
-
-
-def _environment(socket_name: str) -> dict[str, str]:
-    """Return the environment of this process without settings that are for another installation."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("SYNCD_")}
-    return {**kept, "NOTIFY_SOCKET": socket_name}

@@ -11,7 +11,6 @@ import time
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from types import FrameType
 
 from syncd.cli.demo.installation import (
     EMPLOYERS,
@@ -120,7 +119,7 @@ RUN = 30.0
 def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
     """Install, start a daemon, drop the files of the story, print what happens. Then serve until Ctrl-C, or with
     ``once`` stop. Raises Conflict, DemoFailed."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as on Ctrl-C
     settings = install(folder, port)
     with stores.open_store(settings) as store:
         key = add_employers(store)
@@ -132,10 +131,6 @@ def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
             _print_how_to_look(settings, key, serving=not once)
             if not once:
                 _keep_serving(daemon)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 # -- the story -------------------------------------------------------------------------------------------------
