@@ -12,7 +12,7 @@ from typing import IO, Any
 import msgspec
 
 from syncd.cli.imports import FileUnusable
-from syncd.cli.output import DONE, FAILED, bold, clean, print_json, print_table, remark
+from syncd.cli.output import DONE, FAILED, bold, clean, print_list, remark
 from syncd.cli.report_text import print_kinds, print_unknown, rejected_text, state_of
 from syncd.cli.store_access import quiet_settings, store_if_any
 from syncd.config import Settings
@@ -30,14 +30,11 @@ def list_feeds(config: Path | None, as_json: bool) -> None:
     with store_if_any(settings) as store:
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
         found = [_feed_json(store, file, settings) for file in files]
-    if as_json:
-        print_json(found)
-        return
     headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
-    print_table(headings, [_row(feed) for feed in found], empty)
+    print_list(as_json, found, headings, [_row(feed) for feed in found], empty)
     for feed in found:
-        if feed["reason"] is not None:
+        if feed["reason"] is not None and not as_json:
             remark(f"syncd: {feed['name']}: {clean(feed['reason'])}")
 
 

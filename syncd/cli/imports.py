@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.output import CHANGES, DONE, FAILED, HELD, bold, clean, print_json, remark
+from syncd.cli.output import CHANGES, DONE, FAILED, HELD, bold, clean, print_json, print_result, remark
 from syncd.cli.report_text import counts_of, place_of, summary
 from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
@@ -60,10 +60,8 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
         process.tune_garbage_collector()
         importer = configured_feeds.make_importer(store, settings, catalogue, {name: feed}, progress=progress)
         run = Worker(store, {name: feed}, importer, drop=settings.drop.folder).import_file(feed, file)
-    if as_json:
-        print_json(run_json(run))
-    elif run.state is not RunState.FAILED:
-        print(summary(run))
+    if as_json or run.state is not RunState.FAILED:
+        print_result(as_json, run_json(run), summary(run))
     return _import_code(run)
 
 
@@ -108,10 +106,7 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
         importer = configured_feeds.make_importer(store, settings, catalogue, feeds)
         run = importer.approve(number) if approved else importer.reject(number)
         refresh_reports(store, settings.drop.folder / run.feed, run.id)
-    if as_json:
-        print_json(run_json(run))
-    else:
-        print(summary(run))
+    print_result(as_json, run_json(run), summary(run))
     return FAILED if run.state is RunState.FAILED else DONE
 
 

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from syncd.cli.output import DONE, print_json, print_table, remark, whole_file
+from syncd.cli.output import DONE, print_json, print_list, remark, whole_file
 from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import load_settings
 from syncd.domain import Employer, Job, Status
@@ -30,15 +30,13 @@ def list_jobs(config: Path | None, as_json: bool, employer: str, q: str | None, 
     with opened_store(load_settings(config)) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         found = list(_headers(store, owner, q, wanted))
-    if as_json:
-        print_json([_header(header, owner) for header in found])
-        return
     places = ["; ".join(place.description for place in header.locations) for header in found]
     rows = [
         (header.id, header.reference_id, header.status, header.publish_date, header.title, place)
         for header, place in zip(found, places, strict=True)
     ]
-    print_table(("id", "referenceId", "status", "published", "title", "locations"), rows, "no such jobs")
+    headings = ("id", "referenceId", "status", "published", "title", "locations")
+    print_list(as_json, [_header(header, owner) for header in found], headings, rows, "no such jobs")
 
 
 def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.Header]:

@@ -25,8 +25,22 @@ def print_json(value: object) -> None:
     sys.stdout.write(msgspec.json.Encoder(decimal_format="number").encode(value).decode() + "\n")
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[object]], empty: str) -> None:
-    """Print columns as wide as their longest cell, or without rows the remark ``empty``."""
+def print_result(as_json: bool, value: object, text: str) -> None:
+    """Print ``value`` as JSON, or ``text``."""
+    if as_json:
+        print_json(value)
+    else:
+        print(text)
+
+
+def print_list(
+    as_json: bool, values: object, headings: Sequence[str], rows: Sequence[Sequence[object]], empty: str
+) -> None:
+    """Print ``values`` as JSON, or ``rows`` as columns as wide as their longest cell, or without rows the remark
+    ``empty``."""
+    if as_json:
+        print_json(values)
+        return
     if not rows:
         remark(empty)
         return

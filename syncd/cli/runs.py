@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.output import bold, cell, clean, print_json, print_table
+from syncd.cli.output import bold, cell, clean, print_json, print_list
 from syncd.cli.report_text import counts_of, print_kinds, print_unknown, rejected_text, state_of
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
@@ -19,15 +19,13 @@ from syncd.sync.report import field_of, report, run_json
 def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) -> None:
     with opened_store(load_settings(config)) as store:
         found = store.read(lambda tx: runs.list(tx, feed, limit))
-    if as_json:
-        print_json([run_json(run) for run in found])
-        return
     rows = [
         (run.id, run.feed, run.file, state_of(run.state, run.holds), counts_of(run.counts), run.claimed_at)
         for run in found
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")
-    print_table(headings, rows, "no runs yet; drop a file into a feed's folder")
+    empty = "no runs yet; drop a file into a feed's folder"
+    print_list(as_json, [run_json(run) for run in found], headings, rows, empty)
 
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.

@@ -29,20 +29,23 @@ from syncd.store import Store, runs
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``source`` (a file of ``data``) is dropped as ``name`` into the folder of ``feed``; its run ends in ``state``."""
+    """``source`` (a file of ``data``, named for its feed) is dropped as ``name`` into the folder of the feed; its run ends in
+    ``state``."""
 
     title: str
-    feed: str
     source: str
     name: str
     state: RunState
     meaning: str
 
+    @property
+    def feed(self) -> str:
+        return self.source.partition("-")[0]
+
 
 STORY = (
     Step(
         "Create: a CSV in the service's own shape",
-        "harbour",
         "harbour-1.csv",
         "monday.csv",
         RunState.SUCCEEDED,
@@ -50,7 +53,6 @@ STORY = (
     ),
     Step(
         "Reject: an Indeed XML with one bad row",
-        "maple",
         "maple-1.xml",
         "jobs.xml",
         RunState.PARTIAL,
@@ -58,7 +60,6 @@ STORY = (
     ),
     Step(
         "Another format: schema.org JSON-LD",
-        "prairie",
         "prairie-1.json",
         "postings.json",
         RunState.SUCCEEDED,
@@ -66,7 +67,6 @@ STORY = (
     ),
     Step(
         "Update and archive: Tuesday's CSV",
-        "harbour",
         "harbour-2.csv",
         "tuesday.csv",
         RunState.SUCCEEDED,
@@ -74,7 +74,6 @@ STORY = (
     ),
     Step(
         "Unchanged: Tuesday's CSV once more",
-        "harbour",
         "harbour-2.csv",
         "tuesday-again.csv",
         RunState.UNCHANGED,
@@ -82,7 +81,6 @@ STORY = (
     ),
     Step(
         "Reactivate: Wednesday's CSV",
-        "harbour",
         "harbour-3.csv",
         "wednesday.csv",
         RunState.SUCCEEDED,
@@ -90,7 +88,6 @@ STORY = (
     ),
     Step(
         "Hold: Thursday's CSV has two rows",
-        "harbour",
         "harbour-4.csv",
         "thursday.csv",
         RunState.HELD,
