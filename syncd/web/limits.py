@@ -1,8 +1,10 @@
-"""The settings of a server, and the limit on its open connections. No I/O."""
+"""The settings of a server, and its limits: how many connections may be open, by when something has to happen."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -65,3 +67,32 @@ class ConnectionLimit:
             self._by_address[address] -= 1
             if not self._by_address[address]:
                 del self._by_address[address]
+
+
+class Deadline:
+    """Calls a function once, ``seconds`` after ``start``, unless it is stopped before. It refers to the function only
+    until then, so a connection and its deadlines do not make a reference cycle."""
+
+    __slots__ = ("_loop", "_seconds", "_timer")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+        self._loop, self._seconds = loop, seconds
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._timer is not None
+
+    def start(self, missed: Callable[[], None]) -> None:
+        """Start, or start again from now. ``missed`` is called at the end."""
+        self.stop()
+        self._timer = self._loop.call_later(self._seconds, self._miss, missed)
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _miss(self, missed: Callable[[], None]) -> None:
+        self._timer = None
+        missed()
