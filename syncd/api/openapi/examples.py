@@ -113,7 +113,9 @@ def answers(catalogue: Catalogue) -> dict[str, Any]:
         "JobPosting": _plain(render.posting(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
-            "data": [_plain(encode(jobs.history_entry(step, render, _EMPLOYER))) for step in _steps()],
+            "data": [
+                _plain(msgspec.json.encode(jobs.history_entry(step, render, _EMPLOYER))) for step in _steps()
+            ],
             "paging": _paging("/jobs/4711/history", 2),
         },
         "Location": _plain(encode(_CALGARY)),
