@@ -20,7 +20,7 @@ import pytest
 from aiohttp import web
 
 from syncd.api import make_app
-from syncd.api.endpoints.problem_pages import EXPLANATIONS
+from syncd.api.endpoints.documentation import EXPLANATIONS
 from syncd.api.openapi import examples
 from syncd.api.openapi.operations import OPERATIONS
 from syncd.api.openapi.schemas import ACTIONS

@@ -1,24 +1,50 @@
-"""One connection: the limits on heads, on the framing of bodies and on the time of an answer, and problems in JSON for
-what never becomes a request."""
+"""The server under an application: makes its connections, and stops.
+
+A connection has limits on heads, on the framing of bodies and on the time of an answer, and answers problems in JSON to what
+never becomes a request."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from aiohttp import web
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 from aiohttp.web_request import BaseRequest
 
-from syncd.web.aiohttp_internals import OpenConnection
-from syncd.web.connections.connection_limit import ConnectionLimit
-from syncd.web.connections.cycle_collector import CycleCollector
-from syncd.web.connections.deadline import Deadline
-from syncd.web.connections.heads import head_limit, replace_refused
-from syncd.web.connections.refusals import answer_to_fault, refusal
-from syncd.web.limits import ServerLimits
+from syncd.web.addresses import Proxies, neighbourhood_of
+from syncd.web.aiohttp_internals import ConnectionRunner, OpenConnection
+from syncd.web.limits import ConnectionLimit, Deadline, ServerLimits
+from syncd.web.refusals import answer_to_fault, head_limit, refusal, replace_refused
+
+#: Lost connections after which the garbage collector runs, which takes some tens of milliseconds.
+EVERY = 50
+#: Seconds to wait for the handlers of the last of them to end.
+SOON = 0.1
+
+
+class CycleCollector:
+    """Counts the connections that are lost while they are answered, and runs the garbage collector. For the thread of
+    the event loop.
+
+    When a client is lost while it is sent an answer, frames, tracebacks and asyncio's transport are left in reference
+    cycles. The cycles are small, but they lie scattered in the memory of that answer, so the next answer does not fit
+    there, and the process grows with each client that does not read. Python's garbage collector counts objects, not
+    bytes: it would run gigabytes too late."""
+
+    def __init__(self) -> None:
+        self._lost = 0
+
+    def connection_lost(self) -> None:
+        self._lost += 1
+        if self._lost == EVERY:
+            self._lost = 0
+            asyncio.get_running_loop().call_later(SOON, gc.collect)
+
 
 #: A body may come with these bytes of framing and as many again as it may have itself, enough for chunks of a dozen
 #: bytes.
@@ -26,7 +52,8 @@ FRAMING = 64 * 1024
 
 
 class Connection(OpenConnection):
-    """One connection. asyncio and aiohttp call ten of its methods."""
+    """One connection. It has more methods than most classes, because asyncio and aiohttp call nine of them by name, and
+    the others are the limits that those nine enforce on one state: how much of a head or a body has come."""
 
     __slots__ = (
         "_address",
@@ -191,3 +218,52 @@ class Connection(OpenConnection):
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun; it cannot be taken back")
         return answer_to_fault(status, exc, message, self._limits)
+
+
+#: Set when the server stops: no further request is begun.
+STOPPING = web.AppKey("stopping", asyncio.Event)
+#: Seconds for which the rest of a refused body is read and dropped, so that the client sees the answer.
+LINGER = 2.0
+#: Seconds for which a stopping server still answers, so that a request on its way gets an answer.
+FAREWELL = 0.25
+
+
+def make_runner(app: web.Application, limits: ServerLimits, **options: Any) -> web.AppRunner:
+    """Return a runner with these limits and without an access log. A client that goes away does not cancel its handler:
+    a write that has begun is finished. ``options`` are those of aiohttp, such as ``shutdown_timeout``."""
+    connect = partial(
+        Connection,
+        limits=limits,
+        connection_limit=ConnectionLimit(limits.max_connections, limits.max_connections_per_address),
+        cycles=CycleCollector(),
+        count_as=partial(_counted_as, Proxies(limits.trusted_proxies)),
+    )
+    usual: dict[str, Any] = {
+        "access_log": None,
+        "keepalive_timeout": limits.keepalive,
+        "max_line_size": limits.max_line,
+        "max_field_size": limits.max_line,
+        "max_headers": limits.max_headers,
+        "lingering_time": LINGER,
+        "auto_decompress": False,  # ``body`` does it, strictly and within its limit
+    }
+    return ConnectionRunner(app, connect, **{**usual, **options})
+
+
+def _counted_as(proxies: Proxies, peer: object) -> str:
+    """Return the address that a connection counts for; "" for a proxy, whose connections are those of many clients."""
+    remote = str(peer[0]) if isinstance(peer, tuple) else ""
+    return "" if proxies.trusts(remote) else neighbourhood_of(remote)
+
+
+async def retire(runner: web.AppRunner) -> None:
+    """Stop the server: accept no connection, answer further requests on open connections with ``shutting_down``, finish
+    the requests that have begun (within the runner's ``shutdown_timeout``), close the connections. An application
+    without ``STOPPING`` only finishes its requests."""
+    for site in list(runner.sites):
+        await site.stop()
+    if STOPPING in runner.app:
+        runner.app[STOPPING].set()
+        if runner.server is not None and runner.server.connections:
+            await asyncio.sleep(FAREWELL)
+    await runner.cleanup()

@@ -1,4 +1,4 @@
-"""``syncd key …``."""
+"""``syncd employer …`` and ``syncd key …``."""
 
 from __future__ import annotations
 
@@ -7,10 +7,32 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.output import cell, instant, print_json, print_table, remark
+from syncd.cli.output import cell, print_json, print_list, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
+from syncd.domain import Employer
 from syncd.store import employers, keys
+
+
+def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
+    with opened_store(load_settings(config), make=True) as store:
+        employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
+    text = f"employer {employer.id}: {employer.name} ({plan})"
+    print_result(as_json, _employer(employer), text)
+
+
+def list_employers(config: Path | None, as_json: bool) -> None:
+    with opened_store(load_settings(config)) as store:
+        found = [_employer(employer) for employer in store.read(employers.all)]
+    rows = [tuple(employer.values()) for employer in found]
+    empty = 'no employers yet; add one: syncd employer add "NAME"'
+    print_list(as_json, found, ("id", "name", "plan"), rows, empty)
+
+
+def _employer(employer: Employer) -> dict[str, Any]:
+    plan = "unlimited" if employer.unlimited else "standard"
+    return {"id": employer.id, "name": employer.name, "plan": plan}
+
 
 #: How long a key stays valid beside its successor by default.
 GRACE = timedelta(hours=24)
@@ -53,23 +75,18 @@ def list_keys(config: Path | None, as_json: bool) -> None:
     with opened_store(load_settings(config)) as store:
         found = store.read(keys.all)
         now = store.now().instant
-    if as_json:
-        print_json([_key(info) for info in found])
-        return
     rows = [
         (k.id, k.employer, k.label, k.state(now), k.created_at, k.last_used_at, k.expires_at) for k in found
     ]
     headings = ("id", "employer", "label", "state", "created", "last used", "expires")
-    print_table(headings, rows, "no keys yet; make one: syncd key create EMPLOYER")
+    empty = "no keys yet; make one: syncd key create EMPLOYER"
+    print_list(as_json, [_key(info) for info in found], headings, rows, empty)
 
 
 def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
     with opened_store(load_settings(config)) as store:
         info = store.write(lambda tx: keys.revoke(tx, key_id))
-    if as_json:
-        print_json(_key(info))
-    else:
-        print(f"key {info.id} of {info.employer} is revoked")
+    print_result(as_json, _key(info), f"key {info.id} of {info.employer} is revoked")
 
 
 def _key(info: keys.KeyInfo) -> dict[str, Any]:
@@ -77,8 +94,8 @@ def _key(info: keys.KeyInfo) -> dict[str, Any]:
         "id": info.id,
         "employer": info.employer,
         "label": info.label,
-        "createdAt": instant(info.created_at),
-        "lastUsedAt": instant(info.last_used_at),
-        "expiresAt": instant(info.expires_at),
-        "revokedAt": instant(info.revoked_at),
+        "createdAt": info.created_at,
+        "lastUsedAt": info.last_used_at,
+        "expiresAt": info.expires_at,
+        "revokedAt": info.revoked_at,
     }

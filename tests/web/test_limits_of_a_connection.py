@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import structlog
 
-from syncd.web.connections.connection import Connection
-from syncd.web.connections.cycle_collector import EVERY
-from tests.web.connections.raw_requests import (
+from syncd.web.limits import ConnectionLimit
+from syncd.web.server import EVERY, Connection
+from tests.web.raw_requests import (
     CHUNKED,
     JSON,
     ask,
@@ -203,3 +203,23 @@ async def test_a_closed_connection_is_freed_without_the_garbage_collector(api: A
         assert not [found for found in gc.get_objects() if isinstance(found, Connection)]
     finally:
         gc.enable()
+
+
+# -- how many connections -------------------------------------------------------------------------------------------
+
+
+def test_connections_count_in_all_and_by_address_until_they_leave() -> None:
+    limit = ConnectionLimit(4, 2)
+    assert [limit.enter("a"), limit.enter("a"), limit.enter("b")] == ["", "", ""]
+    assert "from this address" in limit.enter("a")
+    assert "too many connections are open" in limit.enter("c")
+    for address in "aca":
+        limit.leave(address)
+    assert limit.enter("a") == ""
+
+
+def test_without_a_limit_all_enter_and_the_nameless_count_in_the_total_only() -> None:
+    unlimited = ConnectionLimit(0, 0)
+    assert {unlimited.enter("a") for _ in range(100)} == {""}
+    limit = ConnectionLimit(3, 1)
+    assert [bool(limit.enter("")) for _ in range(4)] == [False, False, False, True]

@@ -1,8 +1,12 @@
-"""Whether the daemon can do its work: the answer of ``/readyz``, and what systemd's watchdog depends on."""
+"""Whether the daemon can do its work: the answer of ``/readyz``, and what systemd learns of it (sd_notify): ready, status,
+watchdog, stopping. Without systemd the notifications do nothing."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +14,47 @@ from syncd.errors import StoreError
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.watcher import Watcher
 from syncd.store import Store, facts
+
+
+class SystemdNotifier:
+    """Sends to the socket that NOTIFY_SOCKET names (an abstract one begins with @). Never raises: the daemon runs on
+    when its supervisor has gone. ``watchdog``: seconds that the supervisor allows between two signs of life, None
+    without a watchdog."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        address = environ.get("NOTIFY_SOCKET", "")
+        self._address = "\0" + address[1:] if address.startswith("@") else address
+        self.watchdog = _watchdog_seconds(environ)
+
+    def ready(self, status: str) -> None:
+        self._send("READY=1", f"STATUS={status}")
+
+    def status(self, status: str) -> None:
+        self._send(f"STATUS={status}")
+
+    def stopping(self) -> None:
+        self._send("STOPPING=1", "STATUS=stopping")
+
+    def alive(self) -> None:
+        self._send("WATCHDOG=1")
+
+    def _send(self, *lines: str) -> None:
+        if not self._address:
+            return
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
+                out.settimeout(1.0)
+                out.sendto("\n".join(lines).encode(), self._address)
+        except OSError:
+            return
+
+
+def _watchdog_seconds(environ: Mapping[str, str]) -> float | None:
+    """Return None if the supervisor does not watch this process."""
+    microseconds = environ.get("WATCHDOG_USEC", "")
+    meant = environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+    return int(microseconds) / 1e6 if microseconds.isdecimal() and int(microseconds) and meant else None
+
 
 #: Seconds: the store has this long to answer; a loop that is later is not ready; a worker that is silent for longer
 #: is stuck.
@@ -77,3 +122,22 @@ class Readiness:
         if self._heartbeat.silence >= SILENCE:
             return f"no progress for {self._heartbeat.silence:.0f} s"
         return self._sync.trouble or "ok"
+
+
+#: Seconds between two measurements of the loop's lateness.
+PULSE = 0.5
+
+
+async def watch_the_loop(notifier: SystemdNotifier, readiness: Readiness) -> None:
+    """Measure the loop's lateness, and send WATCHDOG=1 at a third of the time allowed, but only while the worker makes
+    progress. That this coroutine runs at all proves that the loop does."""
+    every = notifier.watchdog / 3 if notifier.watchdog else None
+    sent = 0.0
+    while True:
+        before = time.monotonic()
+        await asyncio.sleep(PULSE)
+        now = time.monotonic()
+        readiness.note_lag(max(0.0, now - before - PULSE))
+        if every is not None and now - sent >= every and readiness.progressing:
+            notifier.alive()
+            sent = now

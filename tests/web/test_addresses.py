@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.web.peers import Proxies, neighbourhood_of
+from syncd.web.addresses import Proxies, neighbourhood_of
 
 PROXIES = Proxies(["10.0.0.0/8", "192.0.2.1", "fd00::/8"])
 

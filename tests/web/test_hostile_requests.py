@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.web.connections.raw_requests import (
+from tests.web.raw_requests import (
     BASE,
     CHUNKED,
     CHUNKS,
