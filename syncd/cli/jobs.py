@@ -37,7 +37,7 @@ def list_jobs(config: Path | None, as_json: bool, employer: str, q: str | None, 
     print_table(("id", "referenceId", "status", "published", "title", "locations"), rows, "no such jobs")
 
 
-def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.Header]:
+def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:
     """Yield the jobs of all pages."""
     page, more = 1, True
     while more:
@@ -50,7 +50,7 @@ def _headers(store: Store, owner: Employer, q: str | None, status: Status | None
         page += 1
 
 
-def _header(header: jobs.Header, owner: Employer) -> dict[str, Any]:
+def _header(header: jobs.JobView, owner: Employer) -> dict[str, Any]:
     """Return a job header as the API lists it (docs/specification.md 2.7)."""
     return {
         "id": header.id,

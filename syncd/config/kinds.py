@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from syncd.domain.settings import SIZE, SettingKind, ValueFault, shown, size, text
+from syncd.values import SIZE, SettingKind, ValueFault, shown, size, text
 
 _ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"

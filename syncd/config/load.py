@@ -11,8 +11,8 @@ from pathlib import Path
 
 from syncd.config.settings import BY_KEY, SETTINGS, Api, Catalogues, Operator, Settings
 from syncd.domain import Catalogue
-from syncd.domain.settings import Setting, ValueFault, members_of
 from syncd.errors import ConfigError
+from syncd.values import Setting, ValueFault, members_of
 
 LOCAL = Path("config/syncd.toml")
 SYSTEM = Path("/etc/syncd/syncd.toml")

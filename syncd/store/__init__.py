@@ -8,7 +8,6 @@ __all__ = [
     "StaleDecision",
     "Store",
     "Tx",
-    "catalogue",
     "employers",
     "facts",
     "feed_jobs",

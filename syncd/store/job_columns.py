@@ -33,7 +33,8 @@ from syncd.domain import (
     decimal_text,
     flat,
 )
-from syncd.store.statements import Columns, Statement, instant_of, micros, optional, picker, to_json, updating
+from syncd.store.columns import Columns, instant_of, micros, optional, to_json
+from syncd.store.statements import Statement, picker, updating
 from syncd.store.tables import JobRow
 
 _decode_locations = msgspec.json.Decoder(list[tuple[int, str, str, str]]).decode

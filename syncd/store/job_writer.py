@@ -16,7 +16,6 @@ from syncd.domain import (
     CHANGEABLE,
     Actor,
     ActorKind,
-    Archive,
     ArchivedBy,
     Change,
     Create,
@@ -31,7 +30,8 @@ from syncd.domain import (
     unique_locations,
 )
 from syncd.store import history, job_columns, places
-from syncd.store.statements import Statement, adding, deleting, inserting, matching, micros, updating
+from syncd.store.columns import micros
+from syncd.store.statements import Statement, adding, deleting, inserting, matching, updating
 from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, JobTotal
 from syncd.store.transactions import StaleDecision, Tx
 
@@ -83,7 +83,7 @@ def apply(
     """
     stored = _results(tx, changes)
     try:
-        for kind, group in groupby(zip(changes, stored, strict=True), key=lambda pair: _kind(pair[0])):
+        for kind, group in groupby(zip(changes, stored, strict=True), key=lambda pair: type(pair[0])):
             _WRITE[kind](tx, list(group), actor)
     except tx.conflicts as error:
         raise StaleDecision(_culprit(changes)) from error
@@ -92,14 +92,10 @@ def apply(
     return stored
 
 
-def _kind(change: Change | NewJob) -> type:
-    return Update if isinstance(change, Archive) else type(change)
-
-
 def _culprit(changes: Sequence[Change | NewJob]) -> int:
     """Return the id of the job that changed meanwhile; known only where the batch is one change, else 0."""
     first = changes[0]
-    return first.before.id if len(changes) == 1 and isinstance(first, (Update, Archive, Delete)) else 0
+    return first.before.id if len(changes) == 1 and isinstance(first, (Update, Delete)) else 0
 
 
 def _results(tx: Tx, changes: Sequence[Change | NewJob]) -> list[Stored]:
@@ -113,7 +109,7 @@ def _results(tx: Tx, changes: Sequence[Change | NewJob]) -> list[Stored]:
             job = Inserted(next(ids), change.employer_id, change.reference_id, change.status)
         elif isinstance(change, Create):
             job = replace(_placed(tx, change.job), id=next(ids), version=1)
-        elif isinstance(change, (Update, Archive)):
+        elif isinstance(change, Update):
             before = change.before
             job = replace(_placed(tx, change.job), id=before.id, version=before.version + 1)
         else:
@@ -188,11 +184,11 @@ _WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
 def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored]) -> None:
     totals: dict[tuple[int, str], int] = defaultdict(int)
     for change, job in zip(changes, stored, strict=True):
-        if isinstance(change, (Update, Archive)) and change.before.status is job.status:
+        if isinstance(change, Update) and change.before.status is job.status:
             continue
-        if isinstance(change, (Update, Archive, Delete)):
+        if isinstance(change, (Update, Delete)):
             totals[change.before.employer_id, change.before.status.value] -= 1
-        if isinstance(change, (NewJob, Create, Update, Archive)):
+        if isinstance(change, (NewJob, Create, Update)):
             totals[job.employer_id, job.status.value] += 1
     tx.many(TOTAL, [(*key, n) for key, n in totals.items() if n])
 
@@ -212,7 +208,7 @@ def _keep_history(
 
 def _state(change: Change | NewJob, job: Stored) -> str | None:
     """Return now and then the whole job from before the change, so that a reader need not begin at today's."""
-    if job.version % history.WHOLE_EVERY or not isinstance(change, Update | Archive):
+    if job.version % history.WHOLE_EVERY or not isinstance(change, Update):
         return None
     return job_columns.old_values(change.before, CHANGEABLE, None)
 
@@ -227,9 +223,6 @@ def _entries(
         elif isinstance(change, Delete):
             old = job_columns.old_values(change.before, CHANGEABLE, None)
             yield change, job, job.version + 1, "deleted", old
-        elif isinstance(change, Archive):
-            action = "closed" if change.by is ArchivedBy.CLOSED else "archived"
-            yield change, job, job.version, action, job_columns.old_values(change.before, ("status",), job)
         elif isinstance(change, Update):
             old = job_columns.old_values(change.before, change.changed, job)
             yield change, job, job.version, action_of(change.before, job, actor), old

@@ -12,21 +12,8 @@ from sqlmodel import col, select
 
 from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
 from syncd.errors import NotFound
-from syncd.store.statements import (
-    Columns,
-    Statement,
-    among,
-    clean,
-    creating,
-    deleting,
-    matching,
-    micros,
-    optional_clean,
-    optional_instant,
-    optional_micros,
-    to_json,
-    updating,
-)
+from syncd.store.columns import Columns, kept, micros, optional_instant, row_of
+from syncd.store.statements import Statement, among, creating, deleting, matching, updating
 from syncd.store.tables import EmployerRow, FeedRow, RunRow
 from syncd.store.transactions import Tx, existing
 
@@ -154,13 +141,13 @@ def begin(  # noqa: PLR0917
         employer_id=employer_id,
         kind=kind.value,
         state=RunState.CLAIMED.value,
-        file=clean(file),
+        file=kept(file),
         size=size,
         attempt=1,
         claimed_at=micros(tx.now.instant),
-        counts=to_json(RunCounts()),
+        counts=kept(RunCounts()),
         phases="{}",
-        claimed_name=optional_clean(claimed_name),
+        claimed_name=kept(claimed_name),
         deaths=0,
     )
     return get(tx, run_id)
@@ -168,21 +155,7 @@ def begin(  # noqa: PLR0917
 
 def save(tx: Tx, run: Run) -> None:
     """Write what may change of a run: all but its identity, feed and file. Raises NotFound."""
-    changed = tx.run(
-        _SAVE,
-        id=run.id,
-        state=run.state.value,
-        attempt=run.attempt,
-        holds=run.holds.value if run.holds else None,
-        withheld=optional_clean(run.withheld),
-        reason=optional_clean(run.reason),
-        sha256=run.sha256,
-        ended_at=optional_micros(run.ended_at),
-        counts=to_json(run.counts),
-        phases=to_json(run.phases),
-        size=run.size,
-    )
-    if not changed:
+    if not tx.many(_SAVE, [row_of(run, _SAVE.order)]):
         raise NotFound("run", run.id)
 
 
@@ -208,7 +181,7 @@ def unfinished(tx: Tx) -> Sequence[Run]:
 
 def by_claimed(tx: Tx, feed_id: int, claimed_name: str) -> Run | None:
     """Return the newest run of the file that lies under ``.claimed/`` with that name."""
-    return tx.one(_CLAIMED, feed_id=feed_id, claimed_name=clean(claimed_name))
+    return tx.one(_CLAIMED, feed_id=feed_id, claimed_name=kept(claimed_name))
 
 
 def claimed_name(tx: Tx, run_id: int) -> str | None:

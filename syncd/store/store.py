@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from syncd.domain import Location, Moment
 from syncd.errors import StoreError
-from syncd.store import place_data, schema
+from syncd.store import places, schema
 from syncd.store.database import Database, Session
 from syncd.store.sqlite import SqliteDatabase
 from syncd.store.transactions import Readers, Tx, Writer
@@ -71,7 +71,7 @@ class Store:
     def _prepare(self) -> None:
         tx = self._tx(self._session)
         schema.bring_up(self.database, self._session, tx)
-        place_data.load(self._session, tx)
+        places.load_shipped(self._session, tx)
         self.database.index.prepare(self._session)
         self.database.ready()
 

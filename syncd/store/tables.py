@@ -29,16 +29,20 @@ class Table(SQLModel):
     metadata = metadata
 
 
-class Setting(Table, table=True):
+class FactRow(Table, table=True):
     """What the store knows about itself: version of the place data, last proof that it can write."""
+
+    __tablename__ = "setting"
 
     name: str = Field(primary_key=True)
     value: str
 
 
-class Counter(Table, table=True):
+class CounterRow(Table, table=True):
     """The last id given out. Counted here, so that ids are known before the insert, rise, and are never given out
     twice; a transaction that is rolled back uses none."""
+
+    __tablename__ = "counter"
 
     name: str = Field(primary_key=True)
     value: int = Field(sa_type=BigInteger)

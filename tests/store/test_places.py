@@ -6,8 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from syncd.domain import Employer, JobInput, Location, Place, parse_place
-from syncd.store import Store, Tx, employers, job_writer, place_data, places, upsert
+from syncd.domain import Employer, JobInput, Location, Place
+from syncd.domain.places import parse_place
+from syncd.store import Store, Tx, employers, job_writer, places, upsert
 from tests.store.board import Board, OpenStore
 
 FOUND = [
@@ -166,7 +167,7 @@ def test_new_place_data_changes_names_and_removes_nothing(
     (data / "places_ca.tsv").write_text(
         "6077243\tMontréal-Neuf\tQC\t9\n7\tNew Place\tON\t5\n", encoding="utf-8"
     )
-    monkeypatch.setattr(place_data, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(places, "files", lambda _package: tmp_path)
     later = open_store()
     assert find(later, employer, "Montreal Neuf").id == 6077243
     assert find(later, employer, "New Place, ON").id == 7

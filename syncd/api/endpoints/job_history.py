@@ -36,7 +36,7 @@ async def list_history(request: web.Request) -> web.Response:
     return web.Response(body=body, headers={"Content-Type": JSON, **links})
 
 
-def history_entry(step: history.Step, render: Renderer, employer: Employer) -> Shape:
+def history_entry(step: history.HistoryStep, render: Renderer, employer: Employer) -> Shape:
     """Return one change as it is answered."""
     entry = step.entry
     return {
@@ -48,7 +48,7 @@ def history_entry(step: history.Step, render: Renderer, employer: Employer) -> S
     }
 
 
-def _who(step: history.Step) -> Shape:
+def _who(step: history.HistoryStep) -> Shape:
     """Return who made the change. A run keeps its id when an operator has approved it. The service and the operator
     have no id."""
     actor = step.entry.actor
@@ -56,7 +56,7 @@ def _who(step: history.Step) -> Shape:
     return {"kind": actor.kind.value, "id": number, "label": step.by}
 
 
-def _changes(step: history.Step, render: Renderer, employer: Employer) -> list[Shape]:
+def _changes(step: history.HistoryStep, render: Renderer, employer: Employer) -> list[Shape]:
     """Return the fields that differ; of a new or a deleted job all that have a value."""
     before, after = (
         None if job is None else render.shape(job, employer) for job in (step.before, step.after)

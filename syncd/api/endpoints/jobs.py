@@ -46,7 +46,7 @@ async def list_jobs(request: web.Request) -> web.Response:
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     query, address = ListQuery.parse(request.rel_url.raw_query_string), _address(request)
 
-    def look(tx: Tx) -> tuple[int, list[jobs.Header]]:
+    def look(tx: Tx) -> tuple[int, list[jobs.JobView]]:
         return jobs.page(
             tx, employer.id, q=query.q, status=query.status, page=query.page, page_size=query.page_size
         )

@@ -10,8 +10,7 @@ from html import escape
 
 from aiohttp import web
 
-from syncd.domain import FIELD_CODES
-from syncd.errors import NotFound
+from syncd.errors import FIELD_CODES, NotFound
 from syncd.web import CODES, answer
 
 #: Code → what it means, and what to do.

@@ -1,22 +1,27 @@
-"""A store in one SQLite file: its connections, and what else ``syncd.store.database`` asks for."""
+"""A store in one SQLite file: how SQLite writes statements, its connections, and what else ``syncd.store.database`` asks
+for."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 
 from syncd.store.database import Session
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
-from syncd.store.sqlite.dialect import statements
 from syncd.store.sqlite.errors import DRIVER_ERRORS, store_errors, translated
 from syncd.store.sqlite.file import StoreFile
 from syncd.store.sqlite.search_index import TrigramIndex
-from syncd.store.sqlite.session import SqliteSession
+from syncd.store.statements import ConstantsInText, Statements, TextContains
 
 PAGE_SIZE = 16_384  # half again as fast to write as 4096: a job fits one page
 WRITER_CACHE_KIB = 16_000
@@ -35,6 +40,64 @@ _WRITER = (
     f"wal_autocheckpoint = {LONGEST_LOG}",
 )
 _READER = ("query_only = ON", f"cache_size = -{READER_CACHE_KIB}")
+
+
+class _Compiler(ConstantsInText, SQLiteCompiler):
+    pass
+
+
+class _Dialect(SQLiteDialect_pysqlite):
+    supports_statement_cache = True
+    statement_compiler = _Compiler
+    supports_native_boolean = True  # "WHERE active", as the partial indexes have it, not "WHERE active = 1"
+
+
+def statements() -> Statements:
+    """Return the statements of a store on SQLite."""
+    return Statements(_Dialect(paramstyle="qmark"), insert)
+
+
+@compiles(TextContains, "sqlite")
+def _contains(element: TextContains, compiler: SQLiteCompiler, **options: Any) -> str:
+    # not LIKE: its patterns end at a NUL and may not be long
+    return f"instr({compiler.process(element.clauses, **options)})"
+
+
+class SqliteSession:
+    """A connection of the driver and its current transaction. Not for two threads at once. (``Session`` in
+    ``syncd.store.database`` describes the methods.)"""
+
+    def __init__(self, driver: sqlite3.Connection, begin: str) -> None:
+        """``begin`` is the statement that begins a transaction."""
+        self._driver, self._begin = driver, begin
+        self.execute, self.executemany = driver.execute, driver.executemany
+
+    def begin(self) -> None:
+        self.execute(self._begin)
+
+    def commit(self) -> None:
+        self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        if self._driver.in_transaction:  # SQLite ends a transaction by itself when the disk is full
+            self.execute("ROLLBACK")
+
+    @property
+    def alive(self) -> bool:
+        return self._driver.in_transaction
+
+    def mark(self) -> int:
+        # of any statement, also of one that failed half-way
+        return self._driver.total_changes
+
+    def has_table(self, name: str) -> bool:
+        found = self.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
+        return found.fetchone() is not None
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self.rollback()
+        self._driver.close()
 
 
 class SqliteDatabase(StoreFile):

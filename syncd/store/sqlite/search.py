@@ -22,8 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from syncd.domain import Status
-from syncd.store.database import Executes
-from syncd.store.order import Window
+from syncd.store.database import Executes, Window
 from syncd.store.sqlite.errors import primary_code
 
 #: Characters: shorter terms have no trigram; of longer ones the index is asked for the beginning.

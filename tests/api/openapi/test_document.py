@@ -16,7 +16,8 @@ from syncd.api.endpoints import ROUTES
 from syncd.api.openapi import document, schemas
 from syncd.api.openapi.operations import OPERATIONS
 from syncd.config import Api
-from syncd.domain import ATTRIBUTES, FIELD_CODES, READ_ONLY, Catalogue, FieldKind, fields_of
+from syncd.domain import ATTRIBUTES, READ_ONLY, Catalogue, FieldKind, fields_of
+from syncd.errors import FIELD_CODES
 from syncd.web import CODES
 
 if TYPE_CHECKING:

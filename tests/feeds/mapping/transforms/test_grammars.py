@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncd.domain import Catalogue, check_body, parse_place
+from syncd.domain import Catalogue, check_body
+from syncd.domain.places import parse_place
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import DATE_FORMATS, compile_dates
 from syncd.feeds.mapping.transforms.places import is_nowhere, tidy
