@@ -54,10 +54,6 @@ def _address(value: object) -> Address:
     return Address(found["six"] or found["host"], int(found["port"]))
 
 
-def _address_or_none(value: object) -> Address | None:
-    return None if value == "" else _address(value)
-
-
 def _prefix(value: object) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"(/[A-Za-z0-9._~-]+)*/?", value):
         raise ValueFault(f"must be a path such as /api/v1.1, not {shown(value)}")
@@ -167,7 +163,7 @@ def _json(text: str) -> object:
 PATH = SettingKind("path", "path", lambda value: Path(text(value)))
 PATH_OR_NONE = SettingKind("path", "path", lambda value: Path(text(value)) if value else None)
 ADDRESS = SettingKind("address", "HOST:PORT", _address)
-ADDRESS_OR_NONE = SettingKind("address", "HOST:PORT", _address_or_none)
+ADDRESS_OR_NONE = SettingKind("address", "HOST:PORT", lambda value: None if value == "" else _address(value))
 #: The path in front of every address of the API, without a slash at its end.
 PREFIX = SettingKind("path prefix", "", _prefix)
 #: Scheme and host that clients outside use, or nothing.

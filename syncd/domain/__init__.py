@@ -11,7 +11,6 @@ from syncd.domain.catalogue import (
     SHOWN_MEMBERS,
     Catalogue,
     CatalogueEntry,
-    SalaryPeriod,
 )
 from syncd.domain.decisions import (
     Change,
@@ -156,7 +155,6 @@ __all__ = [
     "RunKind",
     "RunState",
     "Salary",
-    "SalaryPeriod",
     "Status",
     "Threshold",
     "Unchanged",

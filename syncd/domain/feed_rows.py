@@ -48,7 +48,9 @@ def decide_row(
 
     The decision is None only for an expired row that names no job: there is nothing to write."""
     if current is not None and ownership.owner not in (None, feed_id) and not policy.take_over:
-        return RowDecision(RowAction.REJECTED, Reject((_foreign(sent),)), owns=False)
+        detail = "another feed owns this job; only a feed with take_over may write to it"
+        foreign = Problem("/referenceId", "owned_by_other_feed", detail, sent.reference_id)
+        return RowDecision(RowAction.REJECTED, Reject((foreign,)), owns=False)
     fields = dict(sent.fields)
     if current is not None and policy.on_api_edit == "keep" and ownership.owner == feed_id:
         _keep_edits(fields, current, ownership)
@@ -77,11 +79,6 @@ def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | Non
     if job.status is not Status.ACTIVE or not policy.renew or job.close_origin is CloseOrigin.CHOSEN:
         return None
     return job.close_date - RENEW_BELOW + _DAY
-
-
-def _foreign(sent: JobInput) -> Problem:
-    detail = "another feed owns this job; only a feed with take_over may write to it"
-    return Problem("/referenceId", "owned_by_other_feed", detail, sent.reference_id)
 
 
 def _keep_edits(fields: dict[str, object], current: Job, known: Ownership) -> None:

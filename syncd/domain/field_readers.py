@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
-from syncd.domain.addresses import email_fault, url_fault
 from syncd.domain.catalogue import SHOWN_MEMBERS, Catalogue
 from syncd.domain.html import html_faults
 from syncd.domain.job import Place, Status
@@ -20,6 +19,7 @@ from syncd.domain.scalar_readers import (
     FAULT,
     Fault,
     Problems,
+    email_fault,
     read_amount,
     read_date,
     read_flag,
@@ -27,6 +27,7 @@ from syncd.domain.scalar_readers import (
     read_text,
     read_whole,
     shown_value,
+    url_fault,
     wrong_type,
 )
 from syncd.domain.text import fold

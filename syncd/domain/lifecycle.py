@@ -62,7 +62,9 @@ def decide(
     problems = check_job(job, fields, now)
     if problems or conflict:
         return Reject(tuple(problems), conflict)
-    return Update(current, job, changed_fields(changes)) if changes else Unchanged(current)
+    if not changes:
+        return Unchanged(current)
+    return Update(current, job, tuple(name for name, attribute in CHANGEABLE.items() if attribute in changes))
 
 
 def _conflict(source: Status, target: Status) -> IllegalTransition | None:
@@ -182,15 +184,6 @@ def _close_date(
     if default == current.close_date:
         return {}
     return {"close_date": default, "close_origin": CloseOrigin.DEFAULT}
-
-
-_WIRE = {attribute: name for name, attribute in CHANGEABLE.items()}
-
-
-def changed_fields(changes: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the wire names of the changed attributes, in the order of docs/specification.md 2.1; a new publication
-    is ``publishDate``."""
-    return tuple(name for attribute, name in _WIRE.items() if attribute in changes)
 
 
 def decide_missing(current: Job) -> Update | Unchanged:

@@ -112,7 +112,8 @@ def _parse(text: str) -> Place:
     province = province_code(suffix) if comma else None
     faults = tuple(_faults(city))
     if comma and province is None:
-        faults += (("unknown_province", _unknown_province(suffix)),)
+        detail = f"{suffix[:60]!r} is not a Canadian province or territory; use one of {' '.join(PROVINCES)}"
+        faults += (("unknown_province", detail),)
     if faults:
         raise PlaceError(faults)
     return Place(city, province)
@@ -133,8 +134,3 @@ def _faults(city: str) -> list[tuple[str, str]]:
 
 def _allowed(char: str) -> bool:
     return char in _PUNCTUATION or unicodedata.category(char)[0] in "LM" or "0" <= char <= "9"
-
-
-def _unknown_province(suffix: str) -> str:
-    codes = " ".join(PROVINCES)
-    return f"{suffix[:60]!r} is not a Canadian province or territory; use one of {codes}"

@@ -61,7 +61,7 @@ def kept(value: object) -> Any:
     return micros(value) if isinstance(value, datetime) else to_json(value)
 
 
-def row_of(value: object, names: Iterable[str]) -> tuple[Any, ...]:
+def kept_row(value: object, names: Iterable[str]) -> tuple[Any, ...]:
     """Return the attributes ``names`` of ``value`` as columns keep them."""
     return tuple(kept(getattr(value, name)) for name in names)
 

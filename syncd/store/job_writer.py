@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
@@ -84,7 +84,8 @@ def apply(
     stored = _results(tx, changes)
     try:
         for kind, group in groupby(zip(changes, stored, strict=True), key=lambda pair: type(pair[0])):
-            _WRITE[kind](tx, list(group), actor)
+            if write := _WRITE.get(kind):
+                write(tx, list(group), actor)
     except tx.conflicts as error:
         raise StaleDecision(_culprit(changes)) from error
     _keep_totals(tx, changes, stored)
@@ -140,7 +141,7 @@ def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
         where = located.get(key)
         if where is None:
             where = located[key] = job_columns.locations_json(_located(tx, *key))
-        return job_columns.inserted(job.id, job.version, at, where, new.values)
+        return (job.id, job.version, at, where, *new.values)
 
     tx.many(job_columns.INSERT, [row(*pair) for pair in pairs])
 
@@ -168,16 +169,12 @@ def _delete(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
         raise StaleDecision(_culprit([change for change, _ in pairs]))
 
 
-def _nothing(_tx: Tx, _pairs: _Pairs, _actor: Actor) -> None:
-    """An Unchanged writes nothing."""
-
-
+#: An Unchanged is not there: it writes nothing.
 _WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
     NewJob: _insert_flat,
     Create: _insert,
     Update: _update,
     Delete: _delete,
-    Unchanged: _nothing,
 }
 
 
@@ -194,38 +191,30 @@ def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[St
 
 
 def _keep_history(
-    tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored], actor: Actor, run_id: int | None
+    tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor, run_id: int | None
 ) -> None:
     at, by = micros(tx.now.instant), (actor.kind.value, actor.id, run_id)
-    tx.many(
-        _HISTORY,
-        [
-            (job.id, job.employer_id, job.reference_id, version, at, *by, action, before, _state(change, job))
-            for change, job, version, action, before in _entries(changes, stored, actor)
-        ],
-    )
-
-
-def _state(change: Change | NewJob, job: Stored) -> str | None:
-    """Return now and then the whole job from before the change, so that a reader need not begin at today's."""
-    if job.version % history.WHOLE_EVERY or not isinstance(change, Update):
-        return None
-    return job_columns.old_values(change.before, CHANGEABLE, None)
-
-
-def _entries(
-    changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor
-) -> Iterator[tuple[Change | NewJob, Stored, int, str, str | None]]:
-    """Yield each change with its job, the job's version after it, its action, and the old values; but no Unchanged."""
+    rows = []
     for change, job in zip(changes, stored, strict=True):
-        if isinstance(change, (NewJob, Create)):
-            yield change, job, job.version, "created", None
-        elif isinstance(change, Delete):
-            old = job_columns.old_values(change.before, CHANGEABLE, None)
-            yield change, job, job.version + 1, "deleted", old
-        elif isinstance(change, Update):
-            old = job_columns.old_values(change.before, change.changed, job)
-            yield change, job, job.version, action_of(change.before, job, actor), old
+        if not isinstance(change, Unchanged):
+            version, *what = _entry(change, job, actor)
+            rows.append((job.id, job.employer_id, job.reference_id, version, at, *by, *what))
+    tx.many(_HISTORY, rows)
+
+
+def _entry(
+    change: Create | Update | Delete | NewJob, job: Any, actor: Actor
+) -> tuple[int, str, str | None, str | None]:
+    """Return the job's version after a change, what the change is called, the old values, and now and then all of the
+    job from before it, so that a reader need not begin at today's."""
+    if isinstance(change, (NewJob, Create)):
+        return job.version, "created", None, None
+    before = change.before
+    if isinstance(change, Delete):
+        return job.version + 1, "deleted", job_columns.old_values(before, CHANGEABLE, None), None
+    state = None if job.version % history.WHOLE_EVERY else job_columns.old_values(before, CHANGEABLE, None)
+    old = job_columns.old_values(before, change.changed, job)
+    return job.version, action_of(before, job, actor), old, state
 
 
 def action_of(before: Job, after: Job, actor: Actor) -> str:

@@ -14,7 +14,7 @@ from sqlmodel import col, select
 from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
 from syncd.store.columns import Columns, micros
 from syncd.store.database import Window
-from syncd.store.job_columns import JOB, columns_of, decoder
+from syncd.store.job_columns import JOB, columns_of
 from syncd.store.statements import Statement, among, matching
 from syncd.store.tables import EmployerRow, JobRow, JobTotal
 from syncd.store.transactions import Tx
@@ -35,14 +35,14 @@ _ATTRIBUTES = {"id": "id", "employer": "employer_id", **CHANGEABLE}
 _DATES = {CHANGEABLE["publishDate"], *(field.attribute for field in fields_of(FieldKind.DATE))}
 
 
-def _view(name: str, members: Sequence[str], as_text: Collection[str]) -> Columns[JobView]:
-    """Return the columns of a view with the attributes of Job for ``members``; ``as_text`` are not decoded."""
+def _view(name: str, members: Sequence[str], as_kept: Collection[str] = ()) -> Columns[JobView]:
+    """Return the columns of a view with the attributes of Job for ``members``; ``as_kept`` are not decoded."""
     attributes = [_ATTRIBUTES[member] for member in members]
-    decoders = {attribute: None if attribute in as_text else decoder(attribute) for attribute in attributes}
-    return columns_of(defstruct(name, attributes), decoders)
+    view: Any = defstruct(name, attributes)
+    return columns_of(view, attributes, as_kept)
 
 
-_HEADER = _view("Header", HEADER_MEMBERS, ())
+_HEADER = _view("Header", HEADER_MEMBERS)
 _SHOWN = _view("Shown", JOB_MEMBERS, _DATES)
 
 _SELECT = JOB.select()

@@ -10,7 +10,7 @@ from sqlmodel import col, select
 
 from syncd.domain import FeedWarning, RejectedRow, UnknownValues
 from syncd.errors import Problem
-from syncd.store.columns import Columns, clean, kept, row_of, to_json
+from syncd.store.columns import Columns, clean, kept, kept_row, to_json
 from syncd.store.statements import Statement, deleting, inserting, matching, replacing
 from syncd.store.tables import RunPlan, RunRejected, RunUnknown, RunWarning
 from syncd.store.transactions import Tx
@@ -57,7 +57,7 @@ def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
 
 def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:
     names = _ADD_WARNING.order[1:]
-    tx.many(_ADD_WARNING, [(run_id, *row_of(warning, names)) for warning in warnings])
+    tx.many(_ADD_WARNING, [(run_id, *kept_row(warning, names)) for warning in warnings])
 
 
 def warnings(tx: Tx, run_id: int) -> Iterator[FeedWarning]:

@@ -12,7 +12,7 @@ from sqlmodel import col, select
 
 from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
 from syncd.errors import NotFound
-from syncd.store.columns import Columns, kept, micros, optional_instant, row_of
+from syncd.store.columns import Columns, kept, kept_row, micros, optional_instant
 from syncd.store.statements import Statement, among, creating, deleting, matching, updating
 from syncd.store.tables import EmployerRow, FeedRow, RunRow
 from syncd.store.transactions import Tx, existing
@@ -155,7 +155,7 @@ def begin(  # noqa: PLR0917
 
 def save(tx: Tx, run: Run) -> None:
     """Write what may change of a run: all but its identity, feed and file. Raises NotFound."""
-    if not tx.many(_SAVE, [row_of(run, _SAVE.order)]):
+    if not tx.many(_SAVE, [kept_row(run, _SAVE.order)]):
         raise NotFound("run", run.id)
 
 

@@ -3,6 +3,8 @@ for."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -16,10 +18,10 @@ from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 
+from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.database import Session
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
 from syncd.store.sqlite.errors import DRIVER_ERRORS, store_errors, translated
-from syncd.store.sqlite.file import StoreFile
 from syncd.store.sqlite.search_index import TrigramIndex
 from syncd.store.statements import ConstantsInText, Statements, TextContains
 
@@ -100,17 +102,67 @@ class SqliteSession:
         self._driver.close()
 
 
-class SqliteDatabase(StoreFile):
-    """One connection writes, others read."""
+_PUT_BACK = "put it back, or stop syncd, put a backup in its place and start again"
+
+
+class SqliteDatabase:
+    """The store in the file at ``path``: one connection writes, others read. The holder of the lock beside the file owns
+    the store."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
     conflicts: tuple[type[BaseException], ...] = (sqlite3.IntegrityError,)
     translated = staticmethod(translated)
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path)
+        self.path = path
         self.statements = statements()
         self.index = TrigramIndex()
+        self._lock: int | None = None
+        self._identity: tuple[int, int] | None = None
+
+    def make_folder(self) -> None:
+        """Make the folder of the file if it is missing. Raises StoreError."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"the folder {self.path.parent} cannot be made: {error.strerror}") from error
+
+    def lock(self) -> None:
+        """Own the store until ``unlock`` or the end of the process. Raises StoreInUse."""
+        self.make_folder()
+        path = self.path.with_name(self.path.name + ".lock")
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(f"the lock file {path} cannot be opened: {error.strerror}") from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise StoreInUse(str(self.path)) from None
+        self._lock = handle
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def ready(self) -> None:
+        """Note which file it is that is open: ``check`` compares with it."""
+        found = self.path.stat()
+        self._identity = found.st_dev, found.st_ino
+
+    def check(self) -> None:
+        """Raise StoreBusy if the file was moved, deleted or replaced while it is open: what is written to it would
+        be lost, and a new connection would open another store. A file that is moved back is usable again."""
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            if self._identity is not None:
+                raise StoreBusy(f"the store {self.path} is gone ({error.strerror}); {_PUT_BACK}") from None
+            return
+        if self._identity not in (None, (found.st_dev, found.st_ino)):
+            raise StoreBusy(f"another file took the place of the store {self.path}; {_PUT_BACK}")
 
     def writer(self) -> SqliteSession:
         self.make_folder()
