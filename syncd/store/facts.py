@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import msgspec
 from sqlmodel import col, select
 
 from syncd.domain import Catalogue
-from syncd.store.columns import micros, to_json
+from syncd.store.columns import instant_of, micros, to_json
 from syncd.store.statements import Statement, matching, replacing
 from syncd.store.tables import FactRow
 from syncd.store.transactions import Tx
@@ -26,6 +28,17 @@ def put(tx: Tx, name: str, value: str) -> None:
 def prove_writable(tx: Tx) -> None:
     """Write something: to run it proves that the store takes writes."""
     put(tx, "health", str(micros(tx.now.instant)))
+
+
+def last_seen(tx: Tx) -> datetime | None:
+    """Return the last time that ``note_seen`` stored; None for a store that has none."""
+    value = get(tx, "clock")
+    return instant_of(int(value)) if value else None
+
+
+def note_seen(tx: Tx) -> None:
+    """Store the time as seen."""
+    put(tx, "clock", str(micros(tx.now.instant)))
 
 
 # -- the catalogue ---------------------------------------------------------------------------------------------
