@@ -15,7 +15,6 @@ from syncd.domain.catalogue import (
 from syncd.domain.decisions import (
     Change,
     Create,
-    Decision,
     Delete,
     Hold,
     Ownership,
@@ -28,7 +27,7 @@ from syncd.domain.decisions import (
 )
 from syncd.domain.feed_rows import decide_row, field_digests, row_due
 from syncd.domain.field_readers import LOCATION_READ_ONLY
-from syncd.domain.flat_jobs import FLAT, Flat, NewJob, decimal_text, flat
+from syncd.domain.flat_jobs import FLAT, NewJob, decimal_text, flat
 from syncd.domain.guard import guard
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, html_faults
 from syncd.domain.job import (
@@ -125,13 +124,11 @@ __all__ = [
     "Change",
     "CloseOrigin",
     "Create",
-    "Decision",
     "Delete",
     "Employer",
     "FeedLimits",
     "FeedWarning",
     "FieldKind",
-    "Flat",
     "Hold",
     "HoldScope",
     "Job",

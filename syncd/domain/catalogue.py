@@ -6,7 +6,8 @@ what is sent, so that a job that has one can be sent back as it was read; they a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 
 from syncd.domain.catalogue_data import (
@@ -63,11 +64,11 @@ class Catalogue:
     categories: Entries
     periods: Entries
     routing_types: Entries
-    _by_name: Mapping[str, Mapping[str, int]] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        names = {name: _names(self.entries(name), synonyms) for name, synonyms in _SYNONYMS.items()}
-        object.__setattr__(self, "_by_name", names)
+    @cached_property
+    def _by_name(self) -> Mapping[str, Mapping[str, int]]:
+        """Catalogue → key of a name → id."""
+        return {name: _names(self.entries(name), synonyms) for name, synonyms in _SYNONYMS.items()}
 
     @classmethod
     def default(cls) -> Catalogue:

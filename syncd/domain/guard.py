@@ -28,20 +28,21 @@ def _joined(reasons: list[tuple[str, str]]) -> str:
 
 
 def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
-    if policy.max_rejected.crossed(counts.rejected, counts.read):
-        yield "max_rejected", _share(counts.rejected, counts.read, "rows were rejected", policy.max_rejected)
-    if policy.max_rekeyed.crossed(missing, counts.active) and 0 < missing <= 2 * counts.rekeyed:
-        what = (
-            f"active jobs are missing and {counts.rekeyed} of these are new again under another referenceId "
-            f"({_percent(counts.rekeyed, missing)} %, the limit is 50 %)"
-        )
-        yield "rekeyed", _share(missing, counts.active, what, policy.max_rekeyed)
-    if policy.max_retitled.crossed(counts.retitled, counts.named_active):
-        what = "active jobs would get another title (shifted columns?)"
-        yield "retitled", _share(counts.retitled, counts.named_active, what, policy.max_retitled)
-    if policy.max_shrunk.crossed(counts.shrunk, counts.described):
-        what = "descriptions would lose half of their text or more"
-        yield "shrunk", _share(counts.shrunk, counts.described, what, policy.max_shrunk)
+    rekeyed = (
+        f"active jobs are missing and {counts.rekeyed} of these are new again under another referenceId "
+        f"({_percent(counts.rekeyed, missing)} %, the limit is 50 %)"
+    )
+    retitled = "active jobs would get another title (shifted columns?)"
+    shrunk = "descriptions would lose half of their text or more"
+    without = missing if missing <= 2 * counts.rekeyed else 0
+    for code, limit, part, whole, what in (
+        ("max_rejected", policy.max_rejected, counts.rejected, counts.read, "rows were rejected"),
+        ("rekeyed", policy.max_rekeyed, without, counts.active, rekeyed),
+        ("retitled", policy.max_retitled, counts.retitled, counts.named_active, retitled),
+        ("shrunk", policy.max_shrunk, counts.shrunk, counts.described, shrunk),
+    ):
+        if limit.crossed(part, whole):
+            yield code, _share(part, whole, what, limit)
     if counts.older_bytes:
         yield "older_bytes", "the file is, byte for byte, an older one of this feed: a step back in time"
 

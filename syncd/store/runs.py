@@ -61,7 +61,6 @@ _CLAIMED = Statement(
     _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), _RUN.make
 )
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
-_FEED_OF = Statement(select(RunRow.feed_id).where(*matching(RunRow.id)))
 _applied_files = select(col(RunRow.sha256)).where(*_of_feed, col(RunRow.sha256).is_not(None), _applied)
 _LAST_APPLIED = Statement(_applied_files.order_by(_newest).limit(1))
 _APPLIED = Statement(_applied_files.where(*matching(RunRow.sha256)).limit(1))
@@ -186,11 +185,6 @@ def by_claimed(tx: Tx, feed_id: int, claimed_name: str) -> Run | None:
 
 def claimed_name(tx: Tx, run_id: int) -> str | None:
     return tx.scalar(_CLAIMED_NAME, id=run_id)
-
-
-def feed_of(tx: Tx, run_id: int) -> int:
-    """Return the id of the run's feed. Raises NotFound."""
-    return existing(tx.scalar(_FEED_OF, id=run_id), "run", run_id)
 
 
 def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:

@@ -48,8 +48,14 @@ FOUND = [
 ]
 
 
+def place_of(text: str) -> Place:
+    place, faults = parse_place(text)
+    assert faults == []
+    return place
+
+
 def find(store: Store, employer: Employer, text: str) -> Location:
-    return store.read(lambda tx: places.find(tx, employer.id, parse_place(text)))
+    return store.read(lambda tx: places.find(tx, employer.id, place_of(text)))
 
 
 @pytest.mark.parametrize(("text", "description"), FOUND)
@@ -73,7 +79,7 @@ def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
 ) -> None:
     def all_of_them(tx: Tx) -> list[tuple[tuple[int, str, str], Location]]:
         rows = tx.execute("SELECT id, name, province FROM place").fetchall()
-        return [(row, places.find(tx, employer.id, parse_place(f"{row[1]}, {row[2]}"))) for row in rows]
+        return [(row, places.find(tx, employer.id, place_of(f"{row[1]}, {row[2]}"))) for row in rows]
 
     pairs = store.read(all_of_them)
     assert len(pairs) > 3000
@@ -84,7 +90,7 @@ def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
 
 
 def located(store: Store, employer: Employer, *texts: str) -> list[str]:
-    sent = JobInput({"title": "x", "locations": tuple(parse_place(text) for text in texts)})
+    sent = JobInput({"title": "x", "locations": tuple(place_of(text) for text in texts)})
     found = store.read(lambda tx: places.locate(tx, employer.id, sent))
     assert found.fields["title"] == "x"
     return [place.description for place in cast(Any, found.fields["locations"])]
