@@ -16,15 +16,10 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``older_bytes`` (everything), ``empty``
     ``without_reference`` ``feed_changed`` ``max_archive`` (archiving)."""
     missing = counts.missing if archives else 0
-    stop = list(_everything(counts, policy, missing))
-    if stop:
-        return Hold(True, stop[0][0], _joined(stop))
-    wait = list(_archiving(counts, policy, missing))
-    return Hold(False, wait[0][0], _joined(wait)) if wait else None
-
-
-def _joined(reasons: list[tuple[str, str]]) -> str:
-    return "; ".join(reason for _, reason in reasons)
+    for everything, found in ((True, _everything), (False, _archiving)):
+        if reasons := list(found(counts, policy, missing)):
+            return Hold(everything, reasons[0][0], "; ".join(reason for _, reason in reasons))
+    return None
 
 
 def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
@@ -34,10 +29,10 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
     )
     retitled = "active jobs would get another title (shifted columns?)"
     shrunk = "descriptions would lose half of their text or more"
-    without = missing if missing <= 2 * counts.rekeyed else 0
+    missing_mostly_rekeyed = missing if missing <= 2 * counts.rekeyed else 0
     for code, limit, part, whole, what in (
         ("max_rejected", policy.max_rejected, counts.rejected, counts.read, "rows were rejected"),
-        ("rekeyed", policy.max_rekeyed, without, counts.active, rekeyed),
+        ("rekeyed", policy.max_rekeyed, missing_mostly_rekeyed, counts.active, rekeyed),
         ("retitled", policy.max_retitled, counts.retitled, counts.named_active, retitled),
         ("shrunk", policy.max_shrunk, counts.shrunk, counts.described, shrunk),
     ):

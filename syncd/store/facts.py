@@ -70,9 +70,9 @@ def remember_catalogue(tx: Tx, catalogue: Catalogue) -> None:
         kind: {id: name for id, name in entries.items() if id not in shipped[kind]}
         for kind, entries in _kinds(catalogue).items()
     }
-    if added == _remembered(tx) or not (any(added.values()) or _remembered(tx)):
-        return
-    put(tx, _CATALOGUE, to_json(added))
+    known = _remembered(tx)
+    if added != known and (known or any(added.values())):
+        put(tx, _CATALOGUE, to_json(added))
 
 
 def _kinds(catalogue: Catalogue) -> dict[str, dict[int, str]]:

@@ -25,8 +25,9 @@ from syncd.domain import (
     Update,
 )
 from syncd.errors import StoreError
-from syncd.store import StaleDecision, Store, employers, history, job_columns, jobs
+from syncd.store import Store, employers, history, job_columns, jobs
 from syncd.store.sqlite.database import statements
+from syncd.store.transactions import StaleDecision
 from tests.clock import Clock
 from tests.store.board import Board, changes_of
 

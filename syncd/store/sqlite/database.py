@@ -120,7 +120,7 @@ class SqliteDatabase:
         self._lock: int | None = None
         self._identity: tuple[int, int] | None = None
 
-    def make_folder(self) -> None:
+    def _make_folder(self) -> None:
         """Make the folder of the file if it is missing. Raises StoreError."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ class SqliteDatabase:
 
     def lock(self) -> None:
         """Own the store until ``unlock`` or the end of the process. Raises StoreInUse."""
-        self.make_folder()
+        self._make_folder()
         path = self.path.with_name(self.path.name + ".lock")
         try:
             handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -165,7 +165,7 @@ class SqliteDatabase:
             raise StoreBusy(f"another file took the place of the store {self.path}; {_PUT_BACK}")
 
     def writer(self) -> SqliteSession:
-        self.make_folder()
+        self._make_folder()
         return SqliteSession(self._connect(_WRITER), "BEGIN IMMEDIATE")
 
     def reader(self) -> SqliteSession:
