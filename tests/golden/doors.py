@@ -38,7 +38,7 @@ from syncd.domain import (
     Status,
     field_digests,
 )
-from syncd.domain import value_digest as digest
+from syncd.domain.feed_rows import value_digest as digest
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import ReadSpec, open_reader
 from syncd.service.housekeeping import SearchIndexing

@@ -3,15 +3,14 @@
 import pytest
 
 from syncd.domain import Catalogue
-from syncd.store import Store
-from syncd.store import catalogue as stored_catalogue
+from syncd.store import Store, facts
 
 SEASONAL = Catalogue.default().extended(position_types={6: "Seasonal"}, categories={33: "Film & Television"})
 
 
 def test_what_was_configured_once_stays_known_and_retired(store: Store) -> None:
-    store.write(lambda tx: stored_catalogue.remember(tx, SEASONAL))
-    now = store.read(lambda tx: stored_catalogue.complete(tx, Catalogue.default()))
+    store.write(lambda tx: facts.remember_catalogue(tx, SEASONAL))
+    now = store.read(lambda tx: facts.complete_catalogue(tx, Catalogue.default()))
     entry = now.position_types.get(6)
     assert entry is not None
     assert (entry.name, entry.retired) == ("Seasonal", True)
@@ -21,15 +20,15 @@ def test_what_was_configured_once_stays_known_and_retired(store: Store) -> None:
 
 
 def test_it_is_offered_again_when_it_is_configured_again(store: Store) -> None:
-    store.write(lambda tx: stored_catalogue.remember(tx, SEASONAL))
-    store.write(lambda tx: stored_catalogue.remember(tx, stored_catalogue.complete(tx, Catalogue.default())))
-    assert store.read(lambda tx: stored_catalogue.complete(tx, SEASONAL)).digest() == SEASONAL.digest()
+    store.write(lambda tx: facts.remember_catalogue(tx, SEASONAL))
+    store.write(lambda tx: facts.remember_catalogue(tx, facts.complete_catalogue(tx, Catalogue.default())))
+    assert store.read(lambda tx: facts.complete_catalogue(tx, SEASONAL)).digest() == SEASONAL.digest()
 
 
 def test_its_name_is_free_for_another_id(store: Store) -> None:
-    store.write(lambda tx: stored_catalogue.remember(tx, SEASONAL))
+    store.write(lambda tx: facts.remember_catalogue(tx, SEASONAL))
     renumbered = Catalogue.default().extended(position_types={7: "Seasonal"})
-    now = store.read(lambda tx: stored_catalogue.complete(tx, renumbered))
+    now = store.read(lambda tx: facts.complete_catalogue(tx, renumbered))
     assert now.find("position_types", "seasonal") == 7
     assert {6, 7} <= set(now.position_types)
 
@@ -38,7 +37,7 @@ def test_its_name_is_free_for_another_id(store: Store) -> None:
     "catalogue", [Catalogue.default(), Catalogue.default().extended(categories={1: "Books"})]
 )
 def test_a_catalogue_of_shipped_ids_is_nothing_to_remember(store: Store, catalogue: Catalogue) -> None:
-    store.write(lambda tx: stored_catalogue.remember(tx, catalogue))
+    store.write(lambda tx: facts.remember_catalogue(tx, catalogue))
     assert (
         store.read(lambda tx: tx.execute("SELECT 1 FROM setting WHERE name = 'catalogue'").fetchone()) is None
     )

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.store import Store, Tx
-from syncd.store.sqlite.dialect import statements
+from syncd.store.sqlite.database import statements
 from syncd.store.statements import (
     Statement,
     TextContains,
@@ -25,7 +25,7 @@ from syncd.store.statements import (
     rewriting,
     updating,
 )
-from syncd.store.tables import Counter, EmployerRow, FeedJob, JobRow, JobTotal, PlaceRow, Setting
+from syncd.store.tables import CounterRow, EmployerRow, FactRow, FeedJob, JobRow, JobTotal, PlaceRow
 
 
 def text_of(statement: Statement[Any]) -> str:
@@ -54,12 +54,12 @@ def tx(store: Store) -> Iterator[Tx]:
     session = store.database.writer()
     session.begin()
     tx = Tx(session, store.database, store.now, {})
-    tx.many(inserting(Setting), [(f"t-{n:02}", str(n)) for n in range(12)])
+    tx.many(inserting(FactRow), [(f"t-{n:02}", str(n)) for n in range(12)])
     yield tx
     session.close()
 
 
-VALUES = Statement(select(Setting.value).where(among(Setting.name, "names")).order_by(col(Setting.name)))
+VALUES = Statement(select(FactRow.value).where(among(FactRow.name, "names")).order_by(col(FactRow.name)))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 12])
@@ -81,17 +81,17 @@ def test_lists_of_similar_lengths_share_a_text() -> None:
 
 def test_a_list_goes_beside_other_values(tx: Tx) -> None:
     statement = Statement(
-        select(Setting.value).where(
-            col(Setting.value) > bindparam("above"),
-            among(Setting.name, "names"),
-            col(Setting.value) < bindparam("below"),
+        select(FactRow.value).where(
+            col(FactRow.value) > bindparam("above"),
+            among(FactRow.name, "names"),
+            col(FactRow.value) < bindparam("below"),
         )
     )
     assert tx.scalars(statement, below="5", names=["t-02", "t-03", "t-07"], above="2") == ["3"]
 
 
 def test_rows_are_tuples_or_what_is_made_of_them(tx: Tx) -> None:
-    source = select(Setting.name, Setting.value).where(*matching(Setting.name))
+    source = select(FactRow.name, FactRow.value).where(*matching(FactRow.name))
     plain = Statement(source)
     assert tx.one(plain, name="t-01") == ("t-01", "1")
     assert tx.one(plain, name="none") is None
@@ -107,34 +107,34 @@ def test_rows_are_tuples_or_what_is_made_of_them(tx: Tx) -> None:
 
 def test_a_value_that_is_missing_is_a_mistake(tx: Tx) -> None:
     with pytest.raises(KeyError):
-        tx.one(Statement(select(Setting.value).where(*matching(Setting.name))), nmae="t-01")
+        tx.one(Statement(select(FactRow.value).where(*matching(FactRow.name))), nmae="t-01")
 
 
 def test_the_next_rows_are_those_above_in_order(tx: Tx) -> None:
-    statement = Statement(following(select(Setting.name), Setting.name))
+    statement = Statement(following(select(FactRow.name), FactRow.name))
     assert tx.scalars(statement, after="t-03", limit=3) == ["t-04", "t-05", "t-06"]
 
 
 def test_an_update_of_many_takes_values_in_its_own_order(tx: Tx) -> None:
     """The database has another: that of the columns in the table."""
-    tx.many(updating(Setting.value, Setting.name, where=[], was=[Setting.name]), [("new", "u-01", "t-01")])
-    assert tx.one(Statement(select(Setting.name, Setting.value).where(Setting.value == "new"))) == (
+    tx.many(updating(FactRow.value, FactRow.name, where=[], was=[FactRow.name]), [("new", "u-01", "t-01")])
+    assert tx.one(Statement(select(FactRow.name, FactRow.value).where(FactRow.value == "new"))) == (
         "u-01",
         "new",
     )
-    assert tx.many(updating(Setting.value, where=[Setting.name]), [("a", "t-02"), ("b", "none")]) == 1
-    assert tx.many(deleting(Setting.value, Setting.name), [("a", "t-02"), ("a", "t-03")]) == 1
+    assert tx.many(updating(FactRow.value, where=[FactRow.name]), [("a", "t-02"), ("b", "none")]) == 1
+    assert tx.many(deleting(FactRow.value, FactRow.name), [("a", "t-02"), ("a", "t-03")]) == 1
 
 
 def test_rows_are_replaced_added_up_and_rewritten(tx: Tx) -> None:
-    count = Statement(select(Counter.value).where(*matching(Counter.name)))
-    tx.many(replacing(Setting), [("t-01", "new"), ("t-99", "more")])
+    count = Statement(select(CounterRow.value).where(*matching(CounterRow.name)))
+    tx.many(replacing(FactRow), [("t-01", "new"), ("t-99", "more")])
     assert tx.scalars(VALUES, names=["t-00", "t-01", "t-99"]) == ["0", "new", "more"]
     for expected in (2, 4):
-        tx.run(adding(Counter), name="x", value=2)
+        tx.run(adding(CounterRow), name="x", value=2)
         assert tx.scalar(count, name="x") == expected
-    assert tx.run(rewriting(Counter), name="x", value=7) == 1
-    assert tx.run(rewriting(Counter), name="y", value=7) == 0
+    assert tx.run(rewriting(CounterRow), name="x", value=7) == 1
+    assert tx.run(rewriting(CounterRow), name="y", value=7) == 0
     assert tx.scalar(count, name="x") == 7
 
 
@@ -154,12 +154,12 @@ def test_an_id_that_the_database_gives_is_returned(tx: Tx) -> None:
     ("part", "found"), [("-0", 10), ("t-1", 2), ("%", 0), ("_", 0), ("", 12), ("T-0", 0), ("\0", 0)]
 )
 def test_a_part_of_a_text_is_found_character_by_character(tx: Tx, part: str, found: int) -> None:
-    contains = TextContains(col(Setting.name), bindparam("part"))
-    mine = sa.select(sa.func.count()).select_from(Setting).where(contains, col(Setting.name).like("t-%"))
+    contains = TextContains(col(FactRow.name), bindparam("part"))
+    mine = sa.select(sa.func.count()).select_from(FactRow).where(contains, col(FactRow.name).like("t-%"))
     assert tx.scalar(Statement(mine), part=part) == found
 
 
 def test_a_value_may_be_used_twice(tx: Tx) -> None:
-    smaller = col(Setting.name).like("t-%"), col(Setting.value) < bindparam("value")
-    statement = Statement(sa.update(Setting).where(*smaller).values(given(Setting.value)), order=["value"])
+    smaller = col(FactRow.name).like("t-%"), col(FactRow.value) < bindparam("value")
+    statement = Statement(sa.update(FactRow).where(*smaller).values(given(FactRow.value)), order=["value"])
     assert tx.many(statement, [("2",)]) == 4  # 0, 1, 10 and 11

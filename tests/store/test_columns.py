@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pytest
 
-from syncd.store.statements import Columns
+from syncd.store.columns import Columns
 from syncd.store.tables import EmployerRow, KeyRow
 
 

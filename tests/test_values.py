@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from syncd.domain.settings.values import (
+from syncd.values import (
     ValueFault,
     count,
     duration,

@@ -1,17 +1,69 @@
-"""Which columns of a row make a value of a class."""
+"""How values are kept in columns, and which columns of a row make a value of a class."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import Enum
 from inspect import signature
-from typing import Any, Generic
+from typing import Any, Generic, TypeVar
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.orm import InstrumentedAttribute
 from sqlmodel import col
 
-from syncd.store.statements.statement import R
+from syncd.store.statements import R
 from syncd.store.tables import Table
+
+T = TypeVar("T")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_encode = msgspec.json.Encoder().encode
+
+
+def micros(instant: datetime) -> int:
+    """Return microseconds since 1970."""
+    return (instant - _EPOCH) // _MICROSECOND
+
+
+def instant_of(value: int) -> datetime:
+    return _EPOCH + timedelta(0, 0, value)
+
+
+def to_json(value: object) -> str:
+    """Return compact JSON; decimals as strings, dates as ISO text."""
+    return _encode(value).decode()
+
+
+def clean(text: str) -> str:
+    """Return ``text`` without lone surrogates, which no database takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def optional(function: Callable[[Any], T]) -> Callable[[Any], T | None]:
+    """Return ``function`` that returns None for None."""
+    return lambda value: None if value is None else function(value)
+
+
+optional_instant: Callable[[int | None], datetime | None] = optional(instant_of)
+
+
+def kept(value: object) -> Any:
+    """Return ``value`` as a column keeps it: an instant in microseconds, text that is clean, a structure as JSON."""
+    if value is None or isinstance(value, int | bytes):
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, str):
+        return clean(value)
+    return micros(value) if isinstance(value, datetime) else to_json(value)
+
+
+def kept_row(value: object, names: Iterable[str]) -> tuple[Any, ...]:
+    """Return the attributes ``names`` of ``value`` as columns keep them."""
+    return tuple(kept(getattr(value, name)) for name in names)
 
 
 class Columns(Generic[R]):
