@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from textwrap import wrap
 
 #: Longer values are texts, and lookups are not for them.
 LONGEST = 200
@@ -45,16 +46,17 @@ def value(thing: object) -> str:
     return str(thing)
 
 
-def comment(words: str, width: int = 100) -> list[str]:
-    """Return the words as ``# `` lines of at most about ``width`` characters."""
-    lines: list[str] = []
-    line = "#"
-    for word in words.split():
-        if len(line) + 1 + len(word) > width and line != "#":
-            lines.append(line)
-            line = "#"
-        line += " " + word
-    return [*lines, line]
+def comment(words: str) -> list[str]:
+    """Return the words as ``# `` lines of at most about 100 characters."""
+    mark = "# "
+    return wrap(
+        " ".join(words.split()),
+        width=100,
+        initial_indent=mark,
+        subsequent_indent=mark,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def shown(thing: object, most: int = 60) -> str:

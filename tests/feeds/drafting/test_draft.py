@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
+from syncd.feeds.drafting.columns import kinds_of
 from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
-from syncd.feeds.drafting.value_looks import kinds_of
 from syncd.feeds.mapping.presets.loading import preset_names
 from syncd.sync.run.checking import Checker, CheckResult
 from tests.feeds import spreadsheets
@@ -100,6 +100,14 @@ def test_french_columns_are_found_and_the_file_shows_the_order_of_dates(tmp_path
     assert "dmy" in str(written(draft)["fields"]["closeDate"])
     found = findings(draft, tmp_path / "feed")
     assert (found.good, found.kinds) == (2, {})
+
+
+def test_a_column_with_a_dot_in_its_name_is_named_as_it_is_written(tmp_path: Path) -> None:
+    header = ["no. id", "job title", "job description", "city", "Apply URL"]
+    rows = [[f"R{n}", f"Cook {n}", LONG, "Laval", f"https://x.ca/{n}"] for n in range(3)]
+    draft = draft_of(tmp_path, sheet(header, *rows))
+    assert written(draft)["fields"]["referenceId"] == "no. id"
+    assert findings(draft, tmp_path / "feed").good == 3
 
 
 def test_dates_that_could_be_either_are_not_guessed_and_the_draft_says_so(tmp_path: Path) -> None:
