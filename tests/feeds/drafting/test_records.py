@@ -69,7 +69,7 @@ def test_a_head_of_nothing_but_nesting_costs_next_to_nothing(find, unit):
 
 def test_the_values_of_a_record_are_found_with_the_selectors_that_lead_to_them() -> None:
     job = etree.fromstring(
-        '<j xmlns:x="urn:x" id="7"><a>t</a><b><c k="v"/><c/></b><x:d>1</x:d><e> NA </e><!-- c -->'
+        '<j id="7"><a>t</a><b><c k="v"/><c/></b><d xmlns="urn:x">1</d><e> NA </e><!-- c -->'
         '<t type="html"><p class="x">one</p><p>two</p></t></j>'
     )
     assert [(name_of(steps, "xml"), text) for steps, text in values_in(job, "xml")] == [
