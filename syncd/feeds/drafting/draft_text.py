@@ -11,8 +11,8 @@ from syncd.domain import Catalogue
 from syncd.feeds.drafting.column_search import Guess
 from syncd.feeds.drafting.columns import Column
 from syncd.feeds.drafting.survey import Survey
-from syncd.feeds.mapping import EMAIL_FIELD, MOST_LISTED, ROUTING_FIELD, URL_FIELD, USUAL, suggestions
-from syncd.feeds.toml_text import comment, key, lookup_lines, plain, shown, text, value
+from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines
+from syncd.feeds.toml_text import comment, key, plain, shown, text, value
 
 #: This many places of a record are listed with their samples.
 _LISTED = 200
@@ -174,7 +174,7 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
     for name, lookup in names:
         yield f"[lookup.{key(lookup)}]"
         values = unknown.get(name, Counter())
-        for line in lookup_lines(values, suggestions(values, name, findings.catalogue), MOST_LISTED):
+        for line in lookup_lines(values, name, findings.catalogue):
             yield line if line.startswith("#") else f"# {line}"
         yield ""
 

@@ -8,7 +8,7 @@ from typing import Any
 from syncd.domain import JobField, name_key
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder
-from syncd.feeds.faults import Scope
+from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping.field_compilers import (
     DROPPED,
     FieldCompiler,
@@ -18,7 +18,6 @@ from syncd.feeds.mapping.field_compilers import (
 )
 from syncd.feeds.mapping.sources import MappingContext
 from syncd.feeds.mapping.transforms import position_of
-from syncd.feeds.row_log import RowLog
 from syncd.feeds.text import spelled
 
 

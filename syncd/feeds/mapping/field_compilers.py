@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from syncd.domain import JobField
-from syncd.feeds.faults import Scope
+from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping.lookups import constants
 from syncd.feeds.mapping.sources import (
     NOTHING,
@@ -21,7 +21,6 @@ from syncd.feeds.mapping.sources import (
     compile_source,
     compile_table,
 )
-from syncd.feeds.row_log import RowLog
 
 
 class _Dropped:

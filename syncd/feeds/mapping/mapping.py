@@ -12,19 +12,39 @@ from msgspec import Struct
 from syncd.domain import FIELDS, Catalogue, FieldKind
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.catalogue_values import finders
-from syncd.feeds.faults import Scope, nearest
-from syncd.feeds.mapping.field_compilers import DROPPED, FieldFunction, compile_field
-from syncd.feeds.mapping.kinds import COMPILERS
+from syncd.feeds.faults import RowLog, Scope, nearest
+from syncd.feeds.mapping import catalogue_fields, structured_fields, text_fields
+from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
 from syncd.feeds.mapping.lookups import lookup_tables, lookups_in
 from syncd.feeds.mapping.routing import ROUTING_FIELD, move_mail_link, preference, set_routing
 from syncd.feeds.mapping.selectors import open_record
 from syncd.feeds.mapping.sources import MappingContext
 from syncd.feeds.native import NativeBodies
 from syncd.feeds.readers import Format, Record
-from syncd.feeds.row_log import RowLog
 
 #: Fields of these kinds are not sent without a value; every other field of the mapping is then sent as null.
 _NEVER_NULL = (FieldKind.DATE, FieldKind.STATUS)
+
+_BY_KIND: Map[FieldKind, FieldCompiler] = {
+    FieldKind.TEXT: text_fields.TEXT,
+    FieldKind.EMAIL: text_fields.EMAIL,
+    FieldKind.URL: text_fields.URL,
+    FieldKind.HTML: text_fields.HTML,
+    FieldKind.NUMBER: text_fields.NUMBER,
+    FieldKind.FLAG: text_fields.FLAG,
+    FieldKind.DATE: text_fields.DATE,
+    FieldKind.STATUS: text_fields.STATUS,
+    FieldKind.CHOICE: catalogue_fields.CHOICE,
+    FieldKind.CHOICES: catalogue_fields.CHOICES,
+    FieldKind.PLACES: structured_fields.PLACES,
+    FieldKind.SALARY: structured_fields.SALARY,
+}
+#: The fields with a rule of their own.
+_OWN = {"referenceId": text_fields.REFERENCE, ROUTING_FIELD: catalogue_fields.ROUTING}
+#: Field → its compiler.
+COMPILERS: Map[str, FieldCompiler] = {
+    field.name: _OWN.get(field.name) or _BY_KIND[field.kind] for field in FIELDS
+}
 
 Body = dict[str, object]
 

@@ -18,7 +18,7 @@ from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
 from syncd.feeds.drafting.columns import kinds_of
 from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
-from syncd.feeds.mapping.presets.loading import preset_names
+from syncd.feeds.mapping.presets import preset_names
 from syncd.sync.run.checking import Checker, CheckResult
 from tests.feeds import spreadsheets
 

@@ -13,8 +13,7 @@ from lxml import etree
 from syncd.domain import Catalogue, FeedLimits, check_body, html_faults
 from syncd.errors import ConfigError, Invalid, Problem
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.feeds.mapping.kinds import COMPILERS
-from syncd.feeds.mapping.mapping import MappedRow, Mapping
+from syncd.feeds.mapping.mapping import COMPILERS, MappedRow, Mapping
 from syncd.feeds.mapping.transforms.html import bare, clean, paragraphs
 from syncd.feeds.readers.opening import open_reader
 from syncd.feeds.readers.records import Record

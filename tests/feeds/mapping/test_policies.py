@@ -6,9 +6,8 @@ import pytest
 
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError
-from syncd.feeds.mapping.kinds import COMPILERS
-from syncd.feeds.mapping.mapping import Mapping
-from syncd.feeds.mapping.presets.loading import load_preset
+from syncd.feeds.mapping.mapping import COMPILERS, Mapping
+from syncd.feeds.mapping.presets import load_preset
 from syncd.feeds.readers.records import Record
 
 CATALOGUE = Catalogue.default()

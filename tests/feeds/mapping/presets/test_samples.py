@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from syncd.feeds.drafting.preset_match import find_preset, score
-from syncd.feeds.mapping.presets.loading import load_preset, preset_names
+from syncd.feeds.mapping.presets import load_preset, preset_names
 
 NAMES = (
     "indeed ziprecruiter talent jora linkedin jooble careerjet adzuna trovit jobrapido directemployers hrxml personio rss"
