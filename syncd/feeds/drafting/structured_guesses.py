@@ -9,7 +9,7 @@ from syncd.domain import name_key
 from syncd.feeds.drafting.column_search import ColumnSearch, Guess, one_or_list
 from syncd.feeds.drafting.columns import DATE_NAMES, Column
 from syncd.feeds.drafting.field_names import PERIODS
-from syncd.feeds.mapping.transforms import parse
+from syncd.feeds.mapping.transforms import money
 
 _LONGEST = 200
 #: Formats that differ in what comes first, the day or the month. A mapping has at most one of them.
@@ -164,7 +164,7 @@ def _parts(columns: ColumnSearch) -> dict[str, Column]:
 def _pay_text(columns: list[Column]) -> object:
     """The columns. A single one whose name alone says what its amounts pay for gets the period from there."""
     period = _period_in(columns[0])
-    readable = any(parse(sample).usable for sample in columns[0].samples)
+    readable = any(money.parse(sample).usable for sample in columns[0].samples)
     if len(columns) > 1 or period is None or readable or "{" in columns[0].selector:
         return one_or_list(columns)
     return {"template": f"{{{columns[0].selector}}} per {period}"}

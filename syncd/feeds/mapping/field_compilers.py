@@ -13,11 +13,11 @@ from typing import Any
 from syncd.domain import JobField
 from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping.lookups import constants
+from syncd.feeds.mapping.selectors import ValueSource
 from syncd.feeds.mapping.sources import (
     NOTHING,
     SOURCE_KEYS,
     MappingContext,
-    ValueSource,
     compile_source,
     compile_table,
 )

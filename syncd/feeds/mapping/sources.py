@@ -17,22 +17,13 @@ from typing import Any
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping.lookups import LookupTable, Values, constants
-from syncd.feeds.mapping.selectors import Node, Selector, compile_columns, compile_selector
+from syncd.feeds.mapping.selectors import Node, Selector, ValueSource, compile_columns, compile_selector
 from syncd.feeds.readers import Format
 from syncd.feeds.text import spelled
 
 SOURCE_KEYS = ("from", "value", "all", "template", "each", "split", "lookup", "default")
 _FORMS = ("from", "value", "all", "template")
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-
-
-@dataclass(frozen=True, slots=True)
-class ValueSource:
-    """``first`` gives the first value of a node, or None; ``every`` gives all of them. Values are text, numbers or
-    booleans, never empty."""
-
-    first: Callable[[Node], object | None]
-    every: Callable[[Node], Values]
 
 
 @dataclass(slots=True)
@@ -50,14 +41,13 @@ class MappingContext:
     outside: list[str] = field(default_factory=list)
 
 
-NOTHING = ValueSource(lambda node: None, lambda node: [])
+NOTHING = Selector(lambda node: None, lambda node: [], lambda node: [])
 
 
 def compile_source(expression: object, context: MappingContext, scope: Scope) -> ValueSource:
     """Return the source that an expression describes. Faults go to ``scope``; a faulty source gives nothing."""
     if isinstance(expression, str):
-        found = selector(expression, context, scope)
-        return ValueSource(found.first, found.every) if found else NOTHING
+        return selector(expression, context, scope)
     if isinstance(expression, list):
         return _alternatives(expression, context, scope)
     if isinstance(expression, dict):
@@ -87,15 +77,16 @@ def compile_table(table: Mapping[str, Any], context: MappingContext, scope: Scop
     return source
 
 
-def selector(text: object, context: MappingContext, scope: Scope) -> Selector | None:
+def selector(text: object, context: MappingContext, scope: Scope) -> Selector:
+    """Return the selector that a text means. Faults go to ``scope``; a faulty selector finds nothing."""
     if not isinstance(text, str):
         scope.fault("must be a selector (text)")
-        return None
+        return NOTHING
     try:
         found = compile_selector(text, context.form, markup=context.markup)
     except ValueError as error:
         scope.fault(f'"{text}" {error}')
-        return None
+        return NOTHING
     if found.outside:
         context.outside.append(text)
     return found
@@ -115,8 +106,7 @@ def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, 
 def _alternatives(expressions: list[object], context: MappingContext, scope: Scope) -> ValueSource:
     columns = [e for e in expressions if isinstance(e, str) and e.strip()]
     if context.form == "csv" and columns and len(columns) == len(expressions):
-        found = compile_columns(columns)
-        return ValueSource(found.first, found.every)
+        return compile_columns(columns)
     sources = [compile_source(e, context, scope.at(i)) for i, e in enumerate(expressions, 1)]
     if not sources:
         scope.fault("a list of alternatives needs at least one")
@@ -168,8 +158,7 @@ def _template(text: object, context: MappingContext, scope: Scope) -> ValueSourc
         elif match[1] is None:
             scope.fault(f"a lone {match[0]} (write {match[0] * 2} for the character)")
         else:
-            found = selector(match[1], context, scope)
-            parts.append(found.first if found else lambda node: None)
+            parts.append(selector(match[1], context, scope).first)
     parts.append(text[at:])
     pieces = tuple(part for part in parts if part != "")
 
@@ -186,13 +175,9 @@ def _template(text: object, context: MappingContext, scope: Scope) -> ValueSourc
 
 
 def _each(text: object, source: ValueSource, context: MappingContext, scope: Scope) -> ValueSource:
-    found = selector(text, context, scope.at("each"))
+    nodes, every = selector(text, context, scope.at("each")).nodes, source.every
     if context.form == "csv":
         scope.at("each").fault("a CSV row has no parts; use split")
-        return NOTHING
-    if found is None:
-        return NOTHING
-    nodes, every = found.nodes, source.every
     return _from_every(lambda node: [value for part in nodes(node) for value in every(part)])
 
 

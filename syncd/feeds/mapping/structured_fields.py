@@ -19,23 +19,15 @@ from syncd.feeds.mapping.field_compilers import (
     first_few,
 )
 from syncd.feeds.mapping.lookups import Values, constants
+from syncd.feeds.mapping.selectors import ValueSource
 from syncd.feeds.mapping.sources import (
     NOTHING,
     SOURCE_KEYS,
-    ValueSource,
     compile_source,
     compile_table,
     selector,
 )
-from syncd.feeds.mapping.transforms import (
-    Locale,
-    Pay,
-    PeriodLimits,
-    TidyPlace,
-    is_canada,
-    money,
-    read_place,
-)
+from syncd.feeds.mapping.transforms import TidyPlace, is_canada, money, read_place
 from syncd.feeds.text import boolean, spelled
 
 _ABROAD = "the location is outside Canada (country {})"
@@ -109,10 +101,9 @@ def _with_country_and_province(given: FieldExpression) -> Callable[[Any], tuple[
     countries, provinces = _beside("country", given).every, _beside("province", given).every
     parts: Callable[[Any], list[Any]] = _itself
     if "each" in options:
-        found = selector(options["each"], context, scope.at("each"))
+        parts = selector(options["each"], context, scope.at("each")).nodes
         inner = {k: options[k] for k in SOURCE_KEYS if k in options and k not in ("each", "default")}
         every = compile_table(inner or {"from": "."}, context, scope).every
-        parts = found.nodes if found else parts
 
     def split(node: Any) -> tuple[Values, str | None]:
         inside: Values = []
@@ -170,7 +161,7 @@ def _salary(given: FieldExpression) -> FieldFunction:
         if "infer_period" in options
         else None
     )
-    locale = cast(Locale, given.choice("locale", "en", "fr")) if "locale" in options else None
+    locale = cast(money.Locale, given.choice("locale", "en", "fr")) if "locale" in options else None
     default = _default(given, infer, locale)
     find = given.context.finders["period"]
 
@@ -195,7 +186,9 @@ def _check_parts(given: FieldExpression) -> None:
         given.scope.fault("text is the source already; the other one has no use")
 
 
-def _default(given: FieldExpression, infer: PeriodLimits | None, locale: Locale | None) -> Pay | None:
+def _default(
+    given: FieldExpression, infer: money.PeriodLimits | None, locale: money.Locale | None
+) -> money.Pay | None:
     if "default" not in given.options:
         return None
     scope = given.scope.at("default")
@@ -206,7 +199,7 @@ def _default(given: FieldExpression, infer: PeriodLimits | None, locale: Locale 
     return pay
 
 
-def _period_limits(value: object, scope: Scope) -> PeriodLimits | None:
+def _period_limits(value: object, scope: Scope) -> money.PeriodLimits | None:
     """``{ hourly_below = 200, yearly_above = 10000 }``: the period of an amount that comes without one."""
     if not isinstance(value, dict):
         scope.fault("must be a table { hourly_below = 200, yearly_above = 10000 }")
@@ -221,28 +214,28 @@ def _period_limits(value: object, scope: Scope) -> PeriodLimits | None:
             found[key] = Decimal(str(number))
     if found["hourly_below"] > found["yearly_above"]:
         scope.fault("hourly_below must not be above yearly_above")
-    return PeriodLimits(**found)
+    return money.PeriodLimits(**found)
 
 
-def _paid_abroad(currency: object | None) -> Pay | None:
+def _paid_abroad(currency: object | None) -> money.Pay | None:
     if currency is None or spelled(currency).strip().upper() in _CANADIAN:
         return None
     detail = f"the salary is in {spelled(currency)[:20]}, not in Canadian dollars"
-    return Pay(notes=(("salary_currency", detail),))
+    return money.Pay(notes=(("salary_currency", detail),))
 
 
 def _from_parts(
     node: Any,
     parts: Mapping[str, ValueSource],
     find: EntryFinder,
-    infer: PeriodLimits | None,
-    locale: Locale | None,
-) -> Pay | None:
+    infer: money.PeriodLimits | None,
+    locale: money.Locale | None,
+) -> money.Pay | None:
     """What amount, maxAmount, period and plusCommission say. None if there is neither an amount nor a commission."""
     commission = boolean(parts["plusCommission"].first(node)) is True
     amount, most = parts["amount"].first(node), parts["maxAmount"].first(node)
     if amount is None and most is None:
-        return Pay(plus_commission=True) if commission else None
+        return money.Pay(plus_commission=True) if commission else None
     period = parts["period"].first(node)
     shown = " - ".join(spelled(v) for v in (amount, most) if v is not None)
     shown += f" {spelled(period)}" if period else ""
@@ -252,8 +245,8 @@ def _from_parts(
         return replace(found, plus_commission=commission or found.plus_commission)
     if (low or 0) < 0 or (high or 0) < 0:
         notes = (("salary_out_of_range", f'a negative amount: "{shown}"'),)
-        return Pay(plus_commission=commission, notes=notes)
-    return money.settle(Pay(low, high, plus_commission=commission), _unit(period, find), infer, shown)
+        return money.Pay(plus_commission=commission, notes=notes)
+    return money.settle(money.Pay(low, high, plus_commission=commission), _unit(period, find), infer, shown)
 
 
 def _unit(period: object, find: EntryFinder) -> tuple[int, int] | None:
@@ -264,7 +257,7 @@ def _unit(period: object, find: EntryFinder) -> tuple[int, int] | None:
     return (id, 1) if id is not None else money.unit_of(spelled(period))
 
 
-def _body(pay: Pay) -> dict[str, object]:
+def _body(pay: money.Pay) -> dict[str, object]:
     return {
         "amount": pay.amount,
         "maxAmount": pay.max_amount,
