@@ -1,4 +1,5 @@
-"""The columns of a file, and what their values look like: a date and in which order, an address, HTML, money, a place.
+"""The columns of a file, what their values look like (a date and in which order, an address, HTML, money, a place), and the
+search for those that may be a field.
 
 The mapping decides what a value is."""
 
@@ -6,16 +7,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as attribute
 from functools import lru_cache
 
 from syncd.domain import province_code
 from syncd.feeds.drafting.field_names import AGAINST, NAMES, comparable
+from syncd.feeds.mapping import compile_selector
 from syncd.feeds.mapping.transforms import compile_dates
+from syncd.feeds.readers import Format
 from syncd.feeds.text import HOST
 
 #: The most samples of a column that are kept, and the most different values that are counted.
 SAMPLES, DIFFERENT = 3, 20_000
+#: The most alternatives that are found for a field.
+MOST = 3
 #: The most different short texts without a digit that are kept of a column.
 _PLAIN_TEXTS = 6
 _DIGIT = re.compile(r"\d")
@@ -52,12 +59,12 @@ class Column:
     selector: str
     filled: int = 0
     values: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
-    samples: list[str] = field(default_factory=list)
-    texts: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = attribute(default_factory=Counter)
+    samples: list[str] = attribute(default_factory=list)
+    texts: Counter[str] = attribute(default_factory=Counter)
     longest: int = 0
     total: int = 0
-    _seen: set[int] = field(default_factory=set)
+    _seen: set[int] = attribute(default_factory=set)
 
     @property
     def different(self) -> int:
@@ -142,3 +149,69 @@ def _dates(text: str) -> set[str]:
         return {f"serial:{name}"} if name and _PARSERS[name](text) else set()
     names = {name for name in DATE_NAMES if _PARSERS[name](text)}
     return {f"date:{name}" for name in names - ({"ymd"} if "iso" in names else set())}
+
+
+Fits = Callable[[Column], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A guess at one field of a job.
+
+    ``expression`` is the right-hand side in [fields], as TOML values; ``why`` the reason in words. ``columns`` are those
+    that it uses; ``share`` is that of the records for which it gives a value. ``lookup`` has the entries of
+    ``[lookup.no_date]`` that it needs."""
+
+    field: str
+    expression: object
+    why: str
+    columns: tuple[Column, ...] = ()
+    share: float = 1.0
+    lookup: Mapping[str, str] = attribute(default_factory=dict)
+
+
+class ColumnSearch:
+    """Finds the columns that may be a field, by their names or by what their values look like, among those that have values
+    and that a mapping can name. ``records`` is at least 1."""
+
+    def __init__(self, columns: Iterable[Column], form: Format, records: int) -> None:
+        self.all = [column for column in columns if column.values and _selectable(column.selector, form)]
+        self.records = max(1, records)
+
+    def named(self, field: str, fits: Fits) -> list[Column]:
+        """Return columns whose name is one of the field's and whose values fit, the likeliest name first: enough of them to
+        have a value in each record, at most ``MOST``."""
+        found = [column for column in self.all if column.rank(field) is not None and fits(column)]
+        found.sort(key=lambda c: (c.rank(field), len(re.findall(r"[/.]", c.selector)), -c.filled, c.selector))
+        return found[: MOST if found and found[0].filled < self.records else 1]
+
+    def alike(self, field: str, fits: Fits, order: Callable[[Column], tuple[float, ...]]) -> list[Column]:
+        """Return the one column, if any, whose values alone fit; the first by ``order``, then by name."""
+        found = [c for c in self.all if fits(c) and not c.against(field)]
+        return sorted(found, key=lambda c: (*order(c), c.selector))[:1]
+
+    def is_unique(self, column: Column) -> bool:
+        """Return whether nearly every record has a value of its own."""
+        # a row may lack it
+        filled = column.filled >= self.records * 0.9 or column.filled == self.records - 1 > 1
+        return filled and column.different >= min(column.values, DIFFERENT) * 0.9
+
+    def guess(self, field: str, used: Sequence[Column], expression: object, why: str) -> Guess:
+        """Return the guess that ``field`` is made from the columns ``used``."""
+        share = min(1.0, max((column.filled for column in used), default=0) / self.records)
+        return Guess(field, expression, why, tuple(used), share)
+
+
+def _selectable(selector: str, form: Format) -> bool:
+    """Whether a mapping can name it: JSON allows member names that no path has."""
+    try:
+        compile_selector(selector, form)
+    except ValueError:
+        return False
+    return True
+
+
+def one_or_list(columns: Sequence[Column]) -> object:
+    """Return the selector of one column, or the list of selectors."""
+    selectors = [column.selector for column in columns]
+    return selectors[0] if len(selectors) == 1 else selectors

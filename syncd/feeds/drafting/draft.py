@@ -16,7 +16,7 @@ from typing import Any
 from syncd.domain import FIELD, Catalogue, FeedLimits
 from syncd.errors import ConfigError, FeedError
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
-from syncd.feeds.drafting.column_search import ColumnSearch, Guess
+from syncd.feeds.drafting.columns import Guess
 from syncd.feeds.drafting.draft_text import DraftPlan, Findings, render
 from syncd.feeds.drafting.field_names import comparable
 from syncd.feeds.drafting.guessing import guess_company, guess_fields, near_addresses
@@ -81,7 +81,7 @@ class Trial:
 
 def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
     """Return the employer that most records of the file name, None if there is none. Raise FeedError."""
-    return guess_company(ColumnSearch(survey(path, limits)))
+    return guess_company(survey(path, limits).search())
 
 
 class Drafter:
@@ -93,7 +93,7 @@ class Drafter:
     ) -> None:
         self._path, self._limits = path, limits
         self._survey = survey(path, limits)
-        columns = ColumnSearch(self._survey)
+        columns = self._survey.search()
         self._guesses = guess_fields(columns)
         self._findings = Findings(
             name=name,

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from dataclasses import field as attribute
 
 from syncd.domain import Catalogue
-from syncd.feeds.drafting.column_search import Guess
-from syncd.feeds.drafting.columns import Column
+from syncd.feeds.drafting.columns import Column, Guess
 from syncd.feeds.drafting.survey import Survey
-from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines
+from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
 from syncd.feeds.toml_text import comment, key, plain, shown, text, value
 
 #: This many places of a record are listed with their samples.
@@ -164,7 +163,8 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
             yield "[lookup.no_date]  # words where a date is expected: no date"
             yield from (f"{text(word)} = {text(meaning)}" for word, meaning in guess.lookup.items())
             yield ""
-    names = [(name, lookup) for name, lookup in USUAL.items() if preset or _uses(fields.get(name), lookup)]
+    used = {name: set(lookups_in(guess.expression)) for name, guess in fields.items()}
+    names = [(name, lookup) for name, lookup in USUAL.items() if preset or lookup in used.get(name, ())]
     if not names:
         return
     yield from comment(
@@ -173,16 +173,9 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
     )
     for name, lookup in names:
         yield f"[lookup.{key(lookup)}]"
-        values = unknown.get(name, Counter())
-        for line in lookup_lines(values, name, findings.catalogue):
+        for line in lookup_lines(unknown.get(name, Counter()), name, findings.catalogue):
             yield line if line.startswith("#") else f"# {line}"
         yield ""
-
-
-def _uses(guess: Guess | None, lookup: str) -> bool:
-    return (
-        guess is not None and isinstance(guess.expression, dict) and guess.expression.get("lookup") == lookup
-    )
 
 
 def _inventory(found: Survey, fields: Mapping[str, Guess]) -> Lines:

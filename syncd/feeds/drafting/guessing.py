@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 
 from syncd.domain import FIELD, name_key
-from syncd.feeds.drafting.column_search import ColumnSearch, Guess, one_or_list
-from syncd.feeds.drafting.columns import DATE_NAMES, SAMPLES, Column
+from syncd.feeds.drafting.columns import DATE_NAMES, SAMPLES, Column, ColumnSearch, Guess, one_or_list
 from syncd.feeds.drafting.field_names import ID_LIKE, SURELY_DESCRIPTION
 from syncd.feeds.drafting.structured_guesses import guess_close_date, guess_locations, guess_salary
 from syncd.feeds.mapping import EMAIL_FIELD, STATUSES, URL_FIELD

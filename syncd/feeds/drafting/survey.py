@@ -12,7 +12,7 @@ from typing import Any
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.drafting.columns import Column
+from syncd.feeds.drafting.columns import Column, ColumnSearch
 from syncd.feeds.drafting.preset_match import find_preset
 from syncd.feeds.drafting.records import json_paths, name_of, selector_of, values_in, xml_paths
 from syncd.feeds.readers import FeedReader, Format, ReadSpec, Record, header_key, open_reader
@@ -43,6 +43,9 @@ class Survey:
     fields: dict[str, int] = field(default_factory=dict)
     more: bool = False
     broken: FeedError | None = None
+
+    def search(self) -> ColumnSearch:
+        return ColumnSearch(self.columns.values(), self.format, self.records)
 
     def presets(self) -> list[tuple[str, float]]:
         """Return the presets that fit, with their scores, the likeliest first."""

@@ -31,11 +31,8 @@ def _choice(given: FieldExpression) -> FieldFunction:
             id = find.id_of(value)
             if id is not None:
                 return {"id": id}
-        _count_unknown(values, find, log)
-        if values and not default:
-            return _unknown(values[0], find, log)
-        if values:
-            _note_unknown(values[:1], find, log)
+        if values and _dropped(values, values[:1], find, default, log):
+            return DROPPED
         return {"id": default[0]} if default else None
 
     return choice
@@ -51,11 +48,8 @@ def _choices(given: FieldExpression) -> FieldFunction:
             return [{"id": only}]  # the usual case
         named = [(value, find.id_of(value)) for value in values]
         unknown = [value for value, id in named if id is None]
-        if unknown:
-            _count_unknown(unknown, find, log)
-            if not default:
-                return _unknown(unknown[0], find, log)
-            _note_unknown(unknown, find, log)
+        if unknown and _dropped(unknown, unknown, find, default, log):
+            return DROPPED
         ids = dict.fromkeys(id for _, id in named if id is not None) or default
         return first_few([{"id": id} for id in ids], given.field.name, most, log) or None
 
@@ -108,18 +102,19 @@ def _ids(constant: object, find: EntryFinder, scope: Scope) -> list[int]:
     return [id for _, id in ids if id is not None]
 
 
-def _count_unknown(values: list[object], find: EntryFinder, log: RowLog) -> None:
-    log.unknown.extend((find.pointer.strip("/"), spelled(value)[:200]) for value in values)
-
-
-def _note_unknown(values: list[object], find: EntryFinder, log: RowLog) -> None:
-    code = f"unknown_{find.what.replace(' ', '_')}"
-    log.note(code, f"unknown {find.what}: {', '.join(map(spelled, values))[:200]}")
-
-
-def _unknown(value: object, find: EntryFinder, log: RowLog) -> object:
-    log.problems.append(Problem(find.pointer, "unknown_value", find.unknown(value), value))
-    return DROPPED
+def _dropped(
+    unknown: list[object], noted: list[object], find: EntryFinder, default: list[int], log: RowLog
+) -> bool:
+    """Count the values that the catalogue lacks. With a default, log a warning that names those to be ``noted``; without
+    one, log a problem, and return True."""
+    log.unknown.extend((find.pointer.strip("/"), spelled(value)[:200]) for value in unknown)
+    if default:
+        code = f"unknown_{find.what.replace(' ', '_')}"
+        log.note(code, f"unknown {find.what}: {', '.join(map(spelled, noted))[:200]}")
+    else:
+        value = unknown[0]
+        log.problems.append(Problem(find.pointer, "unknown_value", find.unknown(value), value))
+    return not default
 
 
 def _keeping_names(field: JobField, context: MappingContext) -> MappingContext:

@@ -12,7 +12,6 @@ from typing import Any
 
 from syncd.domain import JobField
 from syncd.feeds.faults import RowLog, Scope
-from syncd.feeds.mapping.lookups import constants
 from syncd.feeds.mapping.selectors import ValueSource
 from syncd.feeds.mapping.sources import (
     NOTHING,
@@ -20,6 +19,7 @@ from syncd.feeds.mapping.sources import (
     MappingContext,
     compile_source,
     compile_table,
+    constants,
 )
 
 

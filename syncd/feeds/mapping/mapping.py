@@ -5,19 +5,18 @@ A Mapping serves one feed, in any format that its selectors can be compiled for.
 from __future__ import annotations
 
 from collections.abc import Mapping as Map
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from syncd.domain import ADDRESSES, FIELDS, Catalogue, FieldKind, Routing
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.catalogue_values import finders
-from syncd.feeds.faults import RowLog, Scope, nearest
+from syncd.feeds.faults import RowLog, Scope
 from syncd.feeds.mapping import catalogue_fields, structured_fields, text_fields
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
-from syncd.feeds.mapping.lookups import lookup_tables, lookups_in
 from syncd.feeds.mapping.selectors import open_record
-from syncd.feeds.mapping.sources import MappingContext
+from syncd.feeds.mapping.sources import MappingContext, lookup_tables, lookups_in
 from syncd.feeds.native import NativeBodies
 from syncd.feeds.readers import Format, Record
 
@@ -174,17 +173,10 @@ class Mapping:
 
     def _check(self, fields: Map[str, object], scope: Scope) -> None:
         """Compile for the format; if none is set, for each format that the selectors may be meant for."""
-        inner = scope.at("fields")
-        known = {name: value for name, value in fields.items() if name in COMPILERS}
-        for name in fields:
-            if name not in COMPILERS:
-                inner.at(name).fault(f"unknown field{nearest(name, COMPILERS)}")
-        self._fields = known
-        if self._form:
-            compiled = self._compiled[self._form] = self._compile(known, self._form, inner)
-            self.outside = compiled.outside
-            return
-        trials = [(form, Scope(scope.file)) for form in cast("tuple[Format, ...]", ("csv", "xml", "json"))]
+        scope.at("fields").keys(fields, COMPILERS, "field")
+        self._fields = known = {name: value for name, value in fields.items() if name in COMPILERS}
+        forms: tuple[Format, ...] = (self._form,) if self._form else ("csv", "xml", "json")
+        trials = [(form, Scope(scope.file)) for form in forms]
         tried = [(form, trial, self._compile(known, form, trial.at("fields"))) for form, trial in trials]
         self.outside = any(compiled.outside for _, _, compiled in tried)
         self._compiled = {form: compiled for form, trial, compiled in tried if not trial.faults}

@@ -18,13 +18,14 @@ from syncd.feeds.mapping.field_compilers import (
     FieldFunction,
     first_few,
 )
-from syncd.feeds.mapping.lookups import Values, constants
 from syncd.feeds.mapping.selectors import ValueSource
 from syncd.feeds.mapping.sources import (
     NOTHING,
     SOURCE_KEYS,
+    Values,
     compile_source,
     compile_table,
+    constants,
     selector,
 )
 from syncd.feeds.mapping.transforms import TidyPlace, is_canada, money, read_place

@@ -10,7 +10,7 @@ from typing import Any
 
 from syncd.domain import name_key
 from syncd.errors import Problem
-from syncd.feeds.faults import RowLog, Scope
+from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
 from syncd.feeds.mapping.sources import compile_source
 from syncd.feeds.mapping.transforms import clean, compile_dates, paragraphs
@@ -196,20 +196,18 @@ def _date_formats(given: FieldExpression) -> list[str]:
     if not isinstance(formats, list) or not formats or not all(isinstance(f, str) for f in formats):
         scope.fault('must be a list of formats such as ["%d/%m/%Y", "rfc822"]')
         formats = ["iso"]
-    good = [form for i, form in enumerate(formats, 1) if _is_format(form, scope.at(i))]
+    good = []
+    for i, form in enumerate(formats, 1):
+        try:
+            compile_dates([form])
+        except ValueError as error:
+            scope.at(i).fault(f'"{form}" {error}')
+        else:
+            good.append(form)
     if good == formats:
         parse = compile_dates(good)
         given.check_constants(lambda value: parse(value) is not None, f"a date ({', '.join(formats)})")
     return good
-
-
-def _is_format(form: str, scope: Scope) -> bool:
-    try:
-        compile_dates([form])
-    except ValueError as error:
-        scope.fault(f'"{form}" {error}')
-        return False
-    return True
 
 
 REFERENCE = FieldCompiler(_reference, ("derive", "too_long"), alone=("derive",))

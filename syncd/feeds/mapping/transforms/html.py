@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 from itertools import groupby
 
 import nh3
@@ -156,17 +155,8 @@ def paragraphs(text: str) -> str:
     """Return plain text (no markup, no entities) as HTML: empty lines separate paragraphs, single line ends are
     ``<br>``."""
     unified = without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
-    out: list[str] = []
-    for lines in _groups(unified.split("\n")):
-        out.append(f"<p>{'<br>'.join(html.escape(line, quote=False) for line in lines)}</p>")
-    return "".join(out)
-
-
-def _groups(lines: list[str]) -> Iterator[list[str]]:
-    """Runs of lines that are not blank, stripped."""
-    for filled, group in groupby((line.strip() for line in lines), key=bool):
-        if filled:
-            yield list(group)
+    lines = (html.escape(line.strip(), quote=False) for line in unified.split("\n"))
+    return "".join(f"<p>{'<br>'.join(group)}</p>" for filled, group in groupby(lines, key=bool) if filled)
 
 
 def _mapped(match: re.Match[str]) -> str:
