@@ -125,18 +125,21 @@ def _parted(selector: str) -> tuple[str, str, str]:
 
 def guess_salary(columns: ColumnSearch) -> Guess | None:
     """The amounts with their period, a text, or both."""
-    low = columns.named("amount", _has_amounts)[:1]
+    parts = {
+        "amount": columns.named("amount", _has_amounts),
+        "maxAmount": columns.named("maxAmount", _has_amounts),
+        "period": columns.named("period", lambda c: c.average < 30),
+        "currency": columns.named("currency", lambda c: c.average < 10),
+    }
+    low = parts["amount"][:1]
     text = columns.named("salary", lambda c: c.average < _LONGEST and not c.against("salary"))
     if not text and not low:
         text = columns.alike("salary", lambda c: c.share("money") > 0.5 and c.average < 60, lambda c: ())
-    expression: dict[str, object] = {}
-    used = [*low, *columns.named("maxAmount", _has_amounts)[:1]]
-    if low:
-        expression["amount"] = low[0].selector
-        for part, found in _parts(columns).items():
-            expression[part] = found.selector
-            used.append(found)
-    if low and "period" not in expression and (period := _period_in(low[0])):
+    used = [found[0] for found in parts.values() if found and low]
+    expression: dict[str, object] = {
+        part: found[0].selector for part, found in parts.items() if found and low
+    }
+    if low and not parts["period"] and (period := _period_in(low[0])):
         expression["period"] = {"value": period}
     if text and not (low and text[0] in low):
         expression["text"] = _pay_text(text)
@@ -148,16 +151,6 @@ def guess_salary(columns: ColumnSearch) -> Guess | None:
 
 def _has_amounts(column: Column) -> bool:
     return column.share("number", "money") > 0.3
-
-
-def _parts(columns: ColumnSearch) -> dict[str, Column]:
-    """What stands beside the amount."""
-    parts = {
-        "maxAmount": columns.named("maxAmount", _has_amounts),
-        "period": columns.named("period", lambda c: c.average < 30),
-        "currency": columns.named("currency", lambda c: c.average < 10),
-    }
-    return {part: found[0] for part, found in parts.items() if found}
 
 
 def _pay_text(columns: list[Column]) -> object:

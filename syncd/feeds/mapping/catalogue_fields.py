@@ -8,7 +8,7 @@ from typing import Any
 from syncd.domain import JobField, name_key
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder
-from syncd.feeds.faults import RowLog, Scope
+from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import (
     DROPPED,
     FieldCompiler,
@@ -23,7 +23,8 @@ from syncd.feeds.text import spelled
 
 def _choice(given: FieldExpression) -> FieldFunction:
     """The first value that the catalogue knows."""
-    find, default = _finder(given.field, given.context), _constant_ids(given)
+    find = _finder(given.field, given.context)
+    default = _constant_ids(given, find)
 
     def choice(node: Any, log: RowLog) -> object:
         values = given.source.every(node)
@@ -40,7 +41,8 @@ def _choice(given: FieldExpression) -> FieldFunction:
 
 def _choices(given: FieldExpression) -> FieldFunction:
     """All values that the catalogue knows, each once."""
-    find, default, most = _finder(given.field, given.context), _constant_ids(given), given.most_items()
+    find = _finder(given.field, given.context)
+    default, most = _constant_ids(given, find), given.most_items()
 
     def choices(node: Any, log: RowLog) -> object:
         values = given.source.every(node)
@@ -78,28 +80,24 @@ def _finder(field: JobField, context: MappingContext) -> EntryFinder:
     return replace(find, by_name=by_name)
 
 
-def _constant_ids(given: FieldExpression) -> list[int]:
+def _constant_ids(given: FieldExpression, find: EntryFinder) -> list[int]:
     """The ids of ``default``. A constant, or a value of the field's lookup, that the catalogue lacks is a fault of the
     configuration, not of each row."""
-    find, options = _finder(given.field, given.context), given.options
-    default = _ids(options["default"], find, given.scope.at("default")) if "default" in options else []
-    if "value" in options:
-        _ids(options["value"], find, given.scope.at("value"))
-    name = options.get("lookup")
+    default = []
+    for key in ("default", "value"):
+        constant = given.options.get(key, [])
+        for value in constant if isinstance(constant, list) else [constant]:
+            id = find.id_of(value)
+            if id is None:
+                given.scope.at(key).fault(find.unknown(value))
+            elif key == "default":
+                default.append(id)
+    name = given.options.get("lookup")
     for values in given.context.lookups.get(name, {}).values() if isinstance(name, str) else ():
         for value in values:
             if find.id_of(value) is None:
                 given.scope.at("lookup").fault(f"[lookup.{name}]: {find.unknown(value)}")
     return default
-
-
-def _ids(constant: object, find: EntryFinder, scope: Scope) -> list[int]:
-    values = constant if isinstance(constant, list) else [constant]
-    ids = [(value, find.id_of(value)) for value in values]
-    for value, id in ids:
-        if id is None:
-            scope.fault(find.unknown(value))
-    return [id for _, id in ids if id is not None]
 
 
 def _dropped(

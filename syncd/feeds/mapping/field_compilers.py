@@ -50,6 +50,11 @@ class FieldExpression:
             return known[0]
         return str(value)
 
+    def source_of(self, key: str) -> ValueSource:
+        """Return the source that an option describes; it gives nothing where there is no such option."""
+        given = key in self.options
+        return compile_source(self.options[key], self.context, self.scope.at(key)) if given else NOTHING
+
     def most_items(self) -> int | None:
         """Return how many items of a list are kept. With ``too_many = "reject"`` all are sent, for the rules to refuse."""
         return None if self.choice("too_many", "first", "reject") == "reject" else self.field.most

@@ -10,7 +10,7 @@ from typing import Any, cast
 from syncd.domain import SALARY_MEMBERS, province_code
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder
-from syncd.feeds.faults import RowLog, Scope
+from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import (
     DROPPED,
     FieldCompiler,
@@ -20,7 +20,6 @@ from syncd.feeds.mapping.field_compilers import (
 )
 from syncd.feeds.mapping.selectors import ValueSource
 from syncd.feeds.mapping.sources import (
-    NOTHING,
     SOURCE_KEYS,
     Values,
     compile_source,
@@ -87,10 +86,6 @@ def _distinct(places: Iterable[TidyPlace]) -> list[dict[str, str]]:
     return list(found.values())
 
 
-def _itself(node: Any) -> list[Any]:
-    return [node]
-
-
 def _with_country_and_province(given: FieldExpression) -> Callable[[Any], tuple[Values, str | None]]:
     """A function from a node to the places in Canada, each with its province, and the first foreign country, if any.
 
@@ -99,8 +94,12 @@ def _with_country_and_province(given: FieldExpression) -> Callable[[Any], tuple[
     every = given.source.every
     if "country" not in options and "province" not in options:
         return lambda node: (every(node), None)
-    countries, provinces = _beside("country", given).every, _beside("province", given).every
-    parts: Callable[[Any], list[Any]] = _itself
+    countries, province = given.source_of("country").every, options.get("province")
+    if isinstance(province, list):  # all of them are looked at
+        provinces = compile_source({"all": province}, context, scope.at("province")).every
+    else:
+        provinces = given.source_of("province").every
+    parts = None
     if "each" in options:
         parts = selector(options["each"], context, scope.at("each")).nodes
         inner = {k: options[k] for k in SOURCE_KEYS if k in options and k not in ("each", "default")}
@@ -109,7 +108,7 @@ def _with_country_and_province(given: FieldExpression) -> Callable[[Any], tuple[
     def split(node: Any) -> tuple[Values, str | None]:
         inside: Values = []
         abroad = None
-        for part in parts(node):
+        for part in parts(node) if parts else (node,):
             named = [spelled(value) for value in countries(part)]
             if named and not any(is_canada(name) for name in named):
                 abroad = abroad or named[0]
@@ -119,16 +118,6 @@ def _with_country_and_province(given: FieldExpression) -> Callable[[Any], tuple[
         return inside, abroad
 
     return split
-
-
-def _beside(key: str, given: FieldExpression) -> ValueSource:
-    """The source of ``country`` or ``province``. Of several provinces all are looked at."""
-    if key not in given.options:
-        return NOTHING
-    expression = given.options[key]
-    if key == "province" and isinstance(expression, list):
-        expression = {"all": expression}
-    return compile_source(expression, given.context, given.scope.at(key))
 
 
 def _in_province(places: Values, provinces: Values) -> Values:
@@ -150,19 +139,11 @@ def _lacks_province(value: object) -> bool:
 
 def _salary(given: FieldExpression) -> FieldFunction:
     """``text`` counts where the parts give no amount. Without any option the source itself is the text."""
-    options, scope = given.options, given.scope
-    parts = {
-        name: compile_source(options[name], given.context, scope.at(name)) if name in options else NOTHING
-        for name in _PARTS
-    }
-    text = parts["text"] if "text" in options else given.source
+    parts = {name: given.source_of(name) for name in _PARTS}
+    text = parts["text"] if "text" in given.options else given.source
     _check_parts(given)
-    infer = (
-        _period_limits(options["infer_period"], scope.at("infer_period"))
-        if "infer_period" in options
-        else None
-    )
-    locale = cast(money.Locale, given.choice("locale", "en", "fr")) if "locale" in options else None
+    infer = _period_limits(given)
+    locale = cast(money.Locale, given.choice("locale", "en", "fr")) if "locale" in given.options else None
     default = _default(given, infer, locale)
     find = given.context.finders["period"]
 
@@ -200,8 +181,11 @@ def _default(
     return pay
 
 
-def _period_limits(value: object, scope: Scope) -> money.PeriodLimits | None:
+def _period_limits(given: FieldExpression) -> money.PeriodLimits | None:
     """``{ hourly_below = 200, yearly_above = 10000 }``: the period of an amount that comes without one."""
+    if "infer_period" not in given.options:
+        return None
+    value, scope = given.options["infer_period"], given.scope.at("infer_period")
     if not isinstance(value, dict):
         scope.fault("must be a table { hourly_below = 200, yearly_above = 10000 }")
         return None
