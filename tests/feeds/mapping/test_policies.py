@@ -71,14 +71,6 @@ def test_the_csv_preset_finds_place_and_province_in_columns_of_their_own(place, 
     assert places(found) == ["Windsor, Nouvelle-Écosse"]
 
 
-@pytest.mark.parametrize(
-    ("word", "status"),
-    [("Ouverte", "active"), ("Fermé", "archived"), ("Pourvue", "archived"), ("Closed", "archived")],
-)
-def test_a_status_is_known_by_its_usual_words(word, status):
-    assert row({"status": "s"}, {"s": word}).body["status"] == status
-
-
 def test_what_names_no_place_is_left_out_and_said():
     found = row(WHERE, {"l": "Laval, QC; Remote - Canada"})
     assert places(found) == ["Laval, QC"]

@@ -5,7 +5,6 @@ from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import compile_dates
 from syncd.feeds.mapping.transforms.html import clean, paragraphs
 from syncd.feeds.mapping.transforms.places import TidyPlace, is_canada, read_place
-from syncd.feeds.mapping.transforms.positions import position_of
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
 VERSION = 4
@@ -18,6 +17,5 @@ __all__ = [
     "is_canada",
     "money",
     "paragraphs",
-    "position_of",
     "read_place",
 ]

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from syncd.domain import Catalogue, check_body, parse_place
+from syncd.feeds.mapping.catalogue_fields import position_of
 from syncd.feeds.mapping.transforms.dates import DATE_FORMATS, compile_dates
 from syncd.feeds.mapping.transforms.places import is_canada, is_nowhere, tidy
-from syncd.feeds.mapping.transforms.positions import position_of
 
 CATALOGUE = Catalogue.default()
 #: The machine that runs the tests may be busy.
