@@ -60,9 +60,8 @@ def survey(path: Path, limits: FeedLimits) -> Survey:
         elsewhere = error.code == "no_records_path"
         if elsewhere and (found := _elsewhere(path, limits)):
             return found
-        if error.code in _MENDABLE or (
-            elsewhere and _is_markup(_head(path))
-        ):  # a later root may have records
+        # where the first root has no records, a later one may have some
+        if error.code in _MENDABLE or (elsewhere and _is_markup(_head(path))):
             return _leniently(path, limits, error)
         raise
 
