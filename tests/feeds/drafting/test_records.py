@@ -1,12 +1,13 @@
-"""Where the records of an unknown file may be."""
+"""Where the records of an unknown file may be, and where in a record its values are."""
 
 from __future__ import annotations
 
 import tracemalloc
 
 import pytest
+from lxml import etree
 
-from syncd.feeds.drafting.record_paths import json_paths, xml_paths
+from syncd.feeds.drafting.records import json_paths, name_of, selector_of, values_in, xml_paths
 
 PLACES = {
     '[{"a": 1, "b": 2}]': [""],
@@ -64,3 +65,33 @@ def test_a_head_of_nothing_but_nesting_costs_next_to_nothing(find, unit):
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_the_values_of_a_record_are_found_with_the_selectors_that_lead_to_them() -> None:
+    job = etree.fromstring(
+        '<j id="7"><a>t</a><b><c k="v"/><c/></b><d xmlns="urn:x">1</d><e> NA </e><!-- c -->'
+        '<t type="html"><p class="x">one</p><p>two</p></t></j>'
+    )
+    assert [(name_of(steps, "xml"), text) for steps, text in values_in(job, "xml")] == [
+        ("@id", "7"),
+        ("a", "t"),
+        ("b", None),
+        ("b/c/@k", "v"),
+        ("d", "1"),
+        ("t/@type", "html"),
+        ("t", '<p class="x">one</p><p>two</p>'),
+    ]
+    item = {
+        "a": "t",
+        "b": [{"c": 1}, {"d": None}],
+        "e": {},
+        "f": {"g": "NA"},
+        "h": [["x"]],
+        "i.j": {"k": 2.50},
+    }
+    found = list(values_in(item, "json"))
+    assert [name_of(steps, "json") for steps, _ in found] == ["a", "b", "b.c", "b", "f", "h", "i.j", "i.j.k"]
+    given = [(selector_of(steps, "json"), text) for steps, text in found if text is not None]
+    assert given == [("a", "t"), ("b.c", "1"), ("h", "x"), ('["i.j"].k', "2.5")]
+    (column,) = values_in({"no. of job": "t", "city": ""}, "csv")
+    assert (selector_of(column[0], "csv"), column[1]) == ("no. of job", "t")
