@@ -40,15 +40,18 @@ def decided(store: Store, settings: Settings, number: int, *, approved: bool) ->
     """Carry the decision out and return the run. Raises NotFound, Conflict if the run does not wait or is not what was
     shown, and, for an approval, ConfigError if the file of its feed is wrong."""
     catalogue = stores.catalogue_of(store, settings, remember=True)
-    feeds = _feed_of(store, settings, catalogue, number) if approved else {}
-    importer = wiring.make_importer(store, settings, catalogue, feeds)
-    run = importer.approve(number) if approved else importer.reject(number)
+    importer = wiring.make_importer(store, settings, catalogue)
+    if approved:
+        feed = _feed_of(store, settings, catalogue, number)
+        run = importer.approve(number, feed)
+    else:
+        run = importer.reject(number)
     refresh_reports(store, settings.drop.folder / run.feed, run.id)
     return run
 
 
-def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> dict[str, Feed]:
-    """Return the feed of a run by its name, if it is still configured."""
+def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> Feed | None:
+    """Return the feed of a run, None if it is no longer configured."""
     name = store.read(lambda tx: runs.get(tx, number)).feed
     file = configured_feeds.feed_files(settings, catalogue).get(name)
-    return {name: configured_feeds.resolve(store, file, settings)} if file is not None else {}
+    return configured_feeds.resolve(store, file, settings) if file is not None else None

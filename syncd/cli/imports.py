@@ -29,7 +29,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         feed = configured_feeds.resolve_dry(store, found, settings)
         interpreter.tune_garbage_collector()
         try:
-            planned = wiring.make_importer(store, settings, catalogue, {}, progress=progress).plan(feed, file)
+            planned = wiring.make_importer(store, settings, catalogue, progress=progress).plan(feed, file)
         except FeedError as error:
             raise FileUnusable(file, error) from error
     if as_json:

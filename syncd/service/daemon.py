@@ -29,12 +29,12 @@ from syncd.service.listeners import Listeners
 from syncd.service.metrics import Metrics
 from syncd.service.operator import make_operator_app
 from syncd.service.readiness import Readiness
+from syncd.service.refresher import Refresher
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.systemd import SystemdNotifier
 from syncd.service.timers import repeat, watch_the_loop
 from syncd.service.watcher import Watcher
 from syncd.store import Store
-from syncd.sync.calendar import Refresher
 from syncd.web import RequestTimes, make_runner
 
 log = structlog.get_logger("syncd.service")

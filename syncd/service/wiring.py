@@ -8,31 +8,22 @@ from collections.abc import Callable, Collection, Mapping
 from syncd.config import Settings
 from syncd.domain import Catalogue, Run
 from syncd.store import Store
-from syncd.sync.arrival import Worker
-from syncd.sync.run import Feed, Importer, Progress
+from syncd.sync.arrival import ArrivalContext, Worker
+from syncd.sync.run import Feed, Importer, Progress, RunContext
 
 
 def make_importer(
     store: Store,
     settings: Settings,
     catalogue: Catalogue,
-    feeds: Mapping[str, Feed],
     *,
     stop: Callable[[], bool] = lambda: False,
     progress: Progress | None = None,
 ) -> Importer:
     """Return the importer. Its scratch files are beside the store, where there is space."""
     scratch = settings.store.path.parent if settings.store.path is not None else None
-    return Importer(
-        store,
-        catalogue=catalogue,
-        limits=settings.limits,
-        stop=stop,
-        progress=progress,
-        scratch=scratch,
-        feeds=feeds,
-        helpers=min(settings.processes.helpers, _cores() - 1),
-    )
+    processes = min(settings.processes.helpers, _cores() - 1)
+    return Importer(RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes))
 
 
 def _cores() -> int:
@@ -53,6 +44,6 @@ def make_worker(
 ) -> Worker:
     """Return the worker on these feeds, with an importer of its own. ``unusable``: the names of feeds that are
     configured and cannot be used."""
-    importer = make_importer(store, settings, catalogue, feeds, stop=stop, progress=progress)
-    drop = settings.drop.folder
-    return Worker(store, feeds, importer, unusable=unusable, drop=drop, stop=stop, ended=ended)
+    importer = make_importer(store, settings, catalogue, stop=stop, progress=progress)
+    ctx = ArrivalContext(store, importer, stop=stop, ended=ended)
+    return Worker(ctx, feeds, unusable=unusable, drop=settings.drop.folder)

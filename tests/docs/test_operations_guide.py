@@ -14,7 +14,7 @@ from syncd.config import SETTINGS
 from syncd.domain import Run, RunKind, RunState
 from syncd.logs import Event
 from syncd.store import Store, employers
-from syncd.sync.run.events import figures
+from syncd.sync.run.ending import figures
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "operations.md").read_text()

@@ -27,9 +27,9 @@ from hypothesis import strategies as st
 from syncd.api import make_app
 from syncd.config import Api
 from syncd.domain import Catalogue, Employer, Run, Threshold
+from syncd.service.refresher import Refresher
 from syncd.store import Store, employers, keys, runs
-from syncd.sync.calendar import Refresher
-from syncd.sync.files.names import filed_name
+from syncd.sync.files import filed_name
 from syncd.sync.run import Feed, SourceFile, Stopped, applier, ending, known_records, planner, reading
 from syncd.web import make_runner
 from tests.clock import START, ZONE, Clock

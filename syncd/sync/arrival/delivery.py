@@ -14,11 +14,10 @@ from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
 from syncd.logs import Event
 from syncd.store import runs
-from syncd.sync import files
+from syncd.sync import folders
 from syncd.sync.arrival.claims import Claimed
-from syncd.sync.arrival.context import ArrivalContext
+from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.filing import file_away
-from syncd.sync.arrival.retry import can_pass
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
 
@@ -69,7 +68,7 @@ class DeliveryRunner:
     def file(self, claimed: Claimed, run: Run) -> None:
         """Write the reports of a run that ended, and then move its file."""
 
-        place = self._feed.folder / (files.FAILED if run.state is RunState.FAILED else files.DONE)
+        place = self._feed.folder / (folders.FAILED if run.state is RunState.FAILED else folders.DONE)
 
         def attempt() -> None:
             reports = written_reports(self._ctx.store, run.id)

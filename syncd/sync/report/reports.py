@@ -1,17 +1,18 @@
-"""The report of a run as data, ``syncd.report/1`` (docs/operations.md "JSON output").
+"""The report of a run as data, ``syncd.report/1`` (docs/operations.md "JSON output"), and the plan that a held run shows.
 
 A report lists at most ``MOST`` rejected rows, warnings, changes and jobs that would be archived, each, so that a bad file
 of a million rows needs neither much memory nor a patient browser. The counts and ``wouldArchive.total`` have them all."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any, TypeVar
 
 from syncd.domain import Run, RunState
 from syncd.store import Store, Tx, history, jobs, results, runs
-from syncd.sync.report.held_plan import ShownPlan
 from syncd.sync.report.run_json import (
     change_json,
     rejected_json,
@@ -20,6 +21,37 @@ from syncd.sync.report.run_json import (
     warning_json,
     would_archive_json,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPlan:
+    """What a person decides about. ``plan``: digest of the whole plan. ``archives``: digest of the jobs that would be
+    archived. ``fingerprint`` and ``settings``: the feed's fingerprint and the digest of its settings at that time (all
+    hex). ``reason``: why the run is held. ``missing`` and ``expired``: the ids of the jobs that would be archived, as
+    missing and by their own rows."""
+
+    plan: str
+    archives: str
+    settings: str
+    reason: str
+    fingerprint: str = ""
+    missing: Sequence[int] = ()
+    expired: Sequence[int] = ()
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> ShownPlan:
+        return cls(**json.loads(payload))
+
+    def to_bytes(self) -> bytes:
+        return json.dumps({field.name: getattr(self, field.name) for field in fields(self)}).encode()
+
+    def differs(self, now: ShownPlan, *, everything: bool) -> str | None:
+        """Return what has changed between this plan and ``now``, in words, or None."""
+        if now.fingerprint != self.fingerprint:
+            return "the feed's rows are read another way"
+        same = now.plan == self.plan if everything else now.archives == self.archives
+        return None if same else "jobs moved"
+
 
 FORMAT = "syncd.report/1"
 #: The most entries of each list.

@@ -13,7 +13,7 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
 4. guard          ``syncd.domain`` decides on the tally whether a person has to be asked first.
 5. ``applier``    Rows, then missing jobs, are written in batches. Each batch is decided again in its transaction.
 6. ``ending``     State, counts, rejected rows, warnings and, for a held run, the plan that a person sees (``syncd.sync.report``)
-                  are stored; one log event has all figures (``events``).
+                  are stored; one log event has all figures.
 
 ``importer`` has the three ways through these steps: normal, approved by a person (``approval``), and dry. A run can
 be cut off at any instant and run again: the result is the same. ``checking`` is not a run: it reports what a run
@@ -21,9 +21,8 @@ would reject."""
 
 from syncd.sync.run.approval import NotHeld
 from syncd.sync.run.checking import Checker, CheckResult
-from syncd.sync.run.context import Progress
-from syncd.sync.run.events import reconciled
-from syncd.sync.run.feed import Feed, Stopped
+from syncd.sync.run.context import Feed, Progress, RunContext, Stopped
+from syncd.sync.run.ending import reconciled
 from syncd.sync.run.importer import Importer, Planned
 from syncd.sync.run.planner import PlannedChange
 from syncd.sync.run.rejects import RejectsWriter
@@ -40,6 +39,7 @@ __all__ = [
     "PlannedChange",
     "Progress",
     "RejectsWriter",
+    "RunContext",
     "SourceFile",
     "Stopped",
     "reconciled",

@@ -36,9 +36,8 @@ from syncd.domain import (
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, job_writer, jobs, runs
-from syncd.sync.run.context import FileRun
+from syncd.sync.run.context import Feed, FileRun, Stopped
 from syncd.sync.run.deciding import NO_OWNER, created, decide, located, look_up, problems_of, written
-from syncd.sync.run.feed import Feed, Stopped
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import PackedRow, pack_problems
 

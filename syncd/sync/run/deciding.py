@@ -20,7 +20,7 @@ from syncd.domain import (
 )
 from syncd.errors import Problem
 from syncd.store import Tx, feed_jobs, jobs, places
-from syncd.sync.run.feed import Feed
+from syncd.sync.run.context import Feed
 from syncd.sync.run.stage import StagedRow
 
 NO_OWNER = Ownership()

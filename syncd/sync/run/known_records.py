@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection
 
 from syncd.store import Store, feed_jobs
-from syncd.sync.run.feed import Feed
+from syncd.sync.run.context import Feed
 
 #: Rows of the store that are fetched ahead at once, and the number of such pages that are kept.
 _PAGE, _PAGES = 1000, 3

@@ -80,7 +80,7 @@ def make_plan(
     this: FileRun, stage: Stage, summary: Summary, sha256: str | None, on_change: OnChange | None = None
 ) -> Plan:
     """Plan the whole stage. ``on_change`` gets each change, in order. Raises Stopped."""
-    with this.phases.measured("plan"):
+    with this.measured("plan"):
         progress = _Progress(PlanCounts(read=summary.read, rejected=summary.rejected))
         _RowPlanner(this, stage, summary, progress, on_change).plan()
         _name_rejected(this, stage, progress)

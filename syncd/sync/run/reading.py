@@ -48,7 +48,7 @@ def read_file(this: FileRun, run: Run, stage: Stage) -> Summary:
 
     Raises FeedError for a file that cannot be used, which may show only at its end, and Stopped."""
     this.enter(run, RunState.READING)
-    with this.phases.measured("read"):
+    with this.measured("read"):
         if not this.source.size:
             raise FeedError("empty_file", "the file has 0 bytes")
         return _Reading(this, stage).read()

@@ -16,8 +16,8 @@ import structlog
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
 from syncd.errors import FeedError, StoreBusy
+from syncd.service.refresher import Refresher
 from syncd.store import Tx, employers, feed_jobs, jobs, runs, upsert
-from syncd.sync.calendar import Refresher
 from syncd.sync.run import Progress, RejectsWriter, Stopped, known_records
 from tests.clock import Clock
 from tests.sync.board import Board, not_none, on_phase
