@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 
 from syncd.config import Settings
 from syncd.domain import Catalogue, Run
@@ -41,9 +42,10 @@ def make_worker(
     stop: Callable[[], bool] = lambda: False,
     progress: Progress | None = None,
     ended: Callable[[Run], None] = lambda run: None,
+    trusts: Callable[[datetime], bool] = lambda now: True,
 ) -> Worker:
     """Return the worker on these feeds, with an importer of its own. ``unusable``: the names of feeds that are
     configured and cannot be used."""
     importer = make_importer(store, settings, catalogue, stop=stop, progress=progress)
-    ctx = ArrivalContext(store, importer, stop=stop, ended=ended)
+    ctx = ArrivalContext(store, importer, stop=stop, ended=ended, trusts=trusts)
     return Worker(ctx, feeds, unusable=unusable, drop=settings.drop.folder)

@@ -6,7 +6,6 @@ history and the log have it."""
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -17,15 +16,10 @@ from msgspec.structs import replace
 from syncd.domain import Actor, ActorKind, ArchivedBy
 from syncd.service.refresher import BATCH, Refresher, RefreshResult
 from syncd.store import Store, employers, history, jobs
-from tests.clock import ZONE, Clock
+from tests.clock import ZONE
 from tests.sync.board import Board
 
 SECOND = timedelta(seconds=1)
-
-
-@pytest.fixture
-def board(store: Store, clock: Clock, tmp_path: Path) -> Board:
-    return Board(store, clock, tmp_path)
 
 
 def tick(board: Board, **options: Any) -> tuple[int, int]:

@@ -6,6 +6,7 @@ import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, TypeVar
 
 import structlog
@@ -34,7 +35,8 @@ class FileImporter(Protocol):
 class ArrivalContext:
     """``monotonic`` and ``sleep`` are in seconds. ``stop`` is asked between two files. ``at`` is called after each step
     of a delivery with the step's name (``claimed``, ``begun``, ``run``, ``reported``, ``filed``): tests end the process
-    there. ``ended`` is called with each run that has its outcome."""
+    there. ``ended`` is called with each run that has its outcome. ``trusts`` returns whether an instant can be trusted;
+    while it cannot, nothing old is removed."""
 
     store: Store
     importer: FileImporter
@@ -43,6 +45,7 @@ class ArrivalContext:
     stop: Callable[[], bool] = lambda: False
     at: Callable[[str], None] = lambda step: None
     ended: Callable[[Run], None] = lambda run: None
+    trusts: Callable[[datetime], bool] = lambda now: True
 
     def retried(self, work: Callable[[], T]) -> T:
         """Return ``work()``, tried again after a short pause while it fails in a way that can pass. Raises what the last
