@@ -42,7 +42,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
 def _plan_code(planned: Planned, exit_code: bool) -> int:
     if not exit_code:
         return DONE
-    return CHANGES if planned.changing else DONE
+    return CHANGES if planned.changes else DONE
 
 
 class FileUnusable(FeedError):

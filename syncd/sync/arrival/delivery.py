@@ -104,12 +104,9 @@ class DeliveryRunner:
         return run, deaths
 
     def _run(self, claimed: Claimed, run: Run) -> Run:
-        store, read = self._ctx.store, self._feed.config.read
+        store = self._ctx.store
         held = store.read(lambda tx: runs.last(tx, self._feed.id, [RunState.HELD]))
-        rejects = RejectsWriter(
-            claimed.scratch, encoding=read.encoding, records=read.records, delimiter=read.delimiter
-        )
-        with closing(rejects):
+        with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
             try:
                 ended = self._ctx.retried(lambda: self._attempt(claimed, run, rejects))
             except Exception as error:

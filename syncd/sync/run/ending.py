@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 
@@ -21,20 +21,9 @@ from syncd.sync.run.stage import Stage
 
 log = structlog.get_logger("syncd.sync")
 #: Rejected rows that are stored in one write.
-_BATCH = 500
+REJECTED = 500
 #: A held run is among the feed's latest runs: every later run that did not fail has superseded it.
 _LATEST = 1000
-
-
-def certain_counts(plan: Plan) -> RunCounts:
-    """Return what is counted before a row is written; the applier counts the rest."""
-    return RunCounts(
-        read=plan.summary.read,
-        rejected=plan.counts.rejected,
-        unchanged=plan.summary.known,
-        missing=plan.counts.missing,
-        warnings=plan.counts.warnings,
-    )
 
 
 def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str) -> ShownPlan:
@@ -120,15 +109,6 @@ def end_failed(this: FileRun, run: Run, error: FeedError) -> Run:
     return _end(this, run, lambda tx: None)
 
 
-def rejected_rows(stage: Stage, summary: Summary) -> Iterator[list[RejectedRow]]:
-    """Yield the rejected rows in file order, a batch at a time."""
-    for batch in stage.rows.rejected(_BATCH):
-        yield [
-            RejectedRow(row.number, row.line, row.reference, row.problems, summary.member_of(row.number))
-            for row in batch
-        ]
-
-
 def _end(
     this: FileRun,
     run: Run,
@@ -166,7 +146,7 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
     store.write(lambda tx: results.clear(tx, run.id))
     if stage is None or summary is None:
         return
-    for rows in rejected_rows(stage, summary):
+    for rows in stage.rows.rejected(REJECTED, summary.member_of):
         store.write(partial(results.add_rejected, run_id=run.id, rows=rows))
         for row in rows:
             _log_rejected(run, row)

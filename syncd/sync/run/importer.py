@@ -25,13 +25,12 @@ from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
 from syncd.sync.run.context import Feed, FileRun, RunContext
 from syncd.sync.run.ending import (
-    certain_counts,
+    REJECTED,
     end_applied,
     end_failed,
     end_held,
     end_unchanged,
     held,
-    rejected_rows,
     shown_plan,
 )
 from syncd.sync.run.planner import Plan, PlannedChange, make_plan
@@ -51,11 +50,6 @@ class Planned:
     rejected: list[RejectedRow] = field(default_factory=list)
     warnings: list[FeedWarning] = field(default_factory=list)
     unchanged: bool = False
-
-    @property
-    def changing(self) -> bool:
-        """Whether a run would change a job, now or after an approval."""
-        return bool(self.changes)
 
 
 class Importer:
@@ -122,7 +116,7 @@ class Importer:
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
             hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
             run = held(replace(run, counts=plan.counts, withheld=summary.withheld), hold)
-            rejected = [row for batch in rejected_rows(stage, summary) for row in batch]
+            rejected = [row for batch in stage.rows.rejected(REJECTED, summary.member_of) for row in batch]
             return Planned(run, changes, rejected, this.warnings.all())
 
 
@@ -155,7 +149,7 @@ def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | N
     """Apply what the guard allows, and end the run."""
     if hold is not None and hold.all:
         return end_held(this, run, stage, plan, hold)
-    run = replace(run, counts=certain_counts(plan))
+    run = replace(run, counts=plan.certain)
     applier = Applier(this, stage, RowSelection.NO_ARCHIVES if hold else RowSelection.ALL, plan.summary.read)
     run = _apply_rows(this, run, stage, applier)
     hold = hold or applier.hold()
@@ -175,7 +169,7 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
         hold = Hold(everything, "moved", shown.reason)
         return end_held(this, run, stage, plan, hold, moved=moved)
     if everything:
-        run = replace(run, counts=certain_counts(plan))
+        run = replace(run, counts=plan.certain)
     applier = Applier(
         this, stage, RowSelection.ALL if everything else RowSelection.ARCHIVES, plan.summary.read
     )

@@ -223,7 +223,7 @@ def test_a_row_with_the_id_of_another_job_is_rejected(board: Board) -> None:
 
 def test_the_file_of_rejected_records_has_those_that_the_store_refused(board: Board, tmp_path: Path) -> None:
     feed = board.feed()
-    writer = RejectsWriter(tmp_path / "out")
+    writer = RejectsWriter(tmp_path / "out", feed.config.read)
     board.deliver(
         feed,
         [board.row("a"), {"referenceId": "b", "title": "late"}, board.row("c", title="")],
@@ -683,7 +683,7 @@ def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_
     feed = board.feed()
     board.deliver(feed, [board.row("a")])
     planned = board.importer.plan(feed, board.file([board.row("a")]).path)
-    assert (planned.unchanged, planned.changing) == (True, False)
+    assert (planned.unchanged, planned.changes) == (True, [])
     with pytest.raises(FeedError, match="ends before"):
         board.importer.plan(feed, board.file(b'[{"a": 1}').path)
 

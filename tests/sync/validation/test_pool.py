@@ -73,7 +73,7 @@ def other(board: Board, tmp_path: Path) -> Iterator[Board]:
 def run_file(board: Board, content: bytes, processes: int, toml: str = "") -> tuple[Run, bytes]:
     """Run the file. Return the run, and the content of its file of rejected records."""
     feed = board.feed(toml)
-    rejects = RejectsWriter(board.folder / "rejected", records=feed.config.read.records)
+    rejects = RejectsWriter(board.folder / "rejected", feed.config.read)
     run = board.deliver(feed, content, importer=board.make_importer(processes=processes), rejects=rejects)
     return run, rejects.path.read_bytes() if rejects.path else b""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from syncd.domain import RejectedRow
 from syncd.errors import Problem
 from syncd.sync.run.stage.bodies import Bodies
 from syncd.sync.validation import RowKind, unpack_problems
@@ -100,10 +101,6 @@ def has_repeats(db: sqlite3.Connection) -> bool:
     return db.execute("SELECT 1 FROM temp.twice LIMIT 1").fetchone() is not None
 
 
-#: The columns that a StagedRow is made of. ``at`` and ``size`` lead to the body.
-_COLUMNS = "number, line, reference, digest, day, place, at"
-
-
 class StagedRow(NamedTuple):
     """A valid row of a record that is not known. ``line`` counts from 1; ``digest`` is the record's; ``day`` as in
     ValidatedRow; ``place``: the number of the first row of its reference; ``body``: the packed row."""
@@ -115,15 +112,6 @@ class StagedRow(NamedTuple):
     day: int
     place: int
     body: bytes
-
-
-class RejectedRecord(NamedTuple):
-    """A record of which no valid row could be made; ``reference`` where it can be read."""
-
-    number: int
-    line: int | None
-    reference: str | None
-    problems: tuple[Problem, ...]
 
 
 class Rows:
@@ -139,36 +127,38 @@ class Rows:
         order = "place, number" if grouped else "number"
         after = "(place, number) > (:place, :number)" if grouped else "number > :number"
         query = (
-            f"SELECT {_COLUMNS}, iif(day = :without_body, 0, size) FROM row "  # noqa: S608
-            f"WHERE kind = {RowKind.VALID:d} AND {after} ORDER BY {order} LIMIT :size"
+            "SELECT number, line, reference, digest, day, place, at, iif(day = :without_body, 0, size) "
+            f"FROM row WHERE kind = {RowKind.VALID:d} AND {after} ORDER BY {order} LIMIT :size"
         )
-        at = {"place": 0, "number": 0, "size": size, "without_body": without_body}
-        while batch := self._staged(self._db.execute(query, at).fetchall()):
+        after_row = {"place": 0, "number": 0, "size": size, "without_body": without_body}
+        while found := self._db.execute(query, after_row).fetchall():
+            bodies = self._bodies.get([(at, size) for *_, at, size in found])
+            batch = [
+                StagedRow(number, line, reference, digest, day, place, body)
+                for (number, line, reference, digest, day, place, _, _), body in zip(
+                    found, bodies, strict=True
+                )
+            ]
             yield batch
-            at |= {"place": batch[-1].place, "number": batch[-1].number}
+            after_row |= {"place": batch[-1].place, "number": batch[-1].number}
 
-    def rejected(self, size: int) -> Iterator[list[RejectedRecord]]:
-        """Yield the rejected records in file order, ``size`` at a time."""
+    def rejected(self, size: int, member_of: Callable[[int], str | None]) -> Iterator[list[RejectedRow]]:
+        """Yield the rejected rows in file order, ``size`` at a time. ``member_of``: as in Summary."""
         query = "SELECT number, line, reference, at, size FROM row WHERE kind <> ? AND number > ? ORDER BY number LIMIT ?"
         after = 0
-        while batch := self._rejected(self._db.execute(query, (RowKind.VALID, after, size)).fetchall()):
-            yield batch
-            after = batch[-1].number
+        while found := self._db.execute(query, (RowKind.VALID, after, size)).fetchall():
+            bodies = self._bodies.get([(at, size) for *_, at, size in found])
+            yield [
+                RejectedRow(number, line, reference, unpack_problems(body), member_of(number))
+                for (number, line, reference, *_), body in zip(found, bodies, strict=True)
+            ]
+            after, *_ = found[-1]
 
-    def take_late(self, number: int) -> RejectedRecord | None:
-        """Return the record of that number if it was rejected by the store's state and has not been taken before."""
-        query = "UPDATE row SET late = 2 WHERE number = ? AND late = 1 RETURNING number, line, reference, at, size"
-        found = self._rejected(self._db.execute(query, (number,)).fetchall())
-        return found[0] if found else None
-
-    def _rejected(
-        self, found: Sequence[tuple[int, int | None, str | None, int, int]]
-    ) -> list[RejectedRecord]:
-        bodies = self._bodies.get([(at, size) for *_, at, size in found])
-        return [
-            RejectedRecord(number, line, reference, unpack_problems(body))
-            for (number, line, reference, _, _), body in zip(found, bodies, strict=True)
-        ]
+    def take_late(self, number: int) -> tuple[Problem, ...] | None:
+        """Return the problems of a row that was rejected by the store's state and has not been taken before."""
+        query = "UPDATE row SET late = 2 WHERE number = ? AND late = 1 RETURNING at, size"
+        found = self._db.execute(query, (number,)).fetchall()
+        return unpack_problems(*self._bodies.get(found)) if found else None
 
     def body_of(self, row: StagedRow) -> bytes:
         """Return the body of a row that may have come without it."""
@@ -176,16 +166,6 @@ class Rows:
             return row.body
         place = self._db.execute("SELECT at, size FROM row WHERE number = ?", (row.number,)).fetchone()
         return self._bodies.get([place])[0]
-
-    def _staged(
-        self, found: Sequence[tuple[int, int | None, str, bytes, int, int, int, int]]
-    ) -> list[StagedRow]:
-        """Return rows for the columns ``_COLUMNS`` and the size."""
-        bodies = self._bodies.get([(at, size) for *_, at, size in found])
-        return [
-            StagedRow(number, line, reference, digest, day, place, body)
-            for (number, line, reference, digest, day, place, _, _), body in zip(found, bodies, strict=True)
-        ]
 
     def reject(self, number: int, problems: bytes) -> None:
         """Reject a row that was valid by itself: the store's state does not allow it."""
@@ -237,23 +217,22 @@ class Rereading:
         self._db = db
         db.execute("CREATE TABLE wanted (digest BLOB PRIMARY KEY) WITHOUT ROWID")
 
-    def want_overtaken(self) -> int:
+    def want_overtaken(self) -> bool:
         """Want each known record that comes after another row of its reference: it has to be applied again.
-        Return the number of wanted records."""
-        self._db.execute(
+        Return whether there is one."""
+        query = (
             "INSERT OR IGNORE INTO wanted SELECT known.digest FROM known "
             "CROSS JOIN row ON row.reference = known.reference "
-            "WHERE row.number < known.number AND row.kind = ?",
-            (RowKind.VALID,),
+            "WHERE row.number < known.number AND row.kind = ?"
         )
-        return self._count()
+        return self._db.execute(query, (RowKind.VALID,)).rowcount > 0
 
-    def want_late(self) -> int:
+    def want_late(self) -> bool:
         """Want each row that was rejected only when it met the store: its record goes to the file of rejected
-        records. Return the number of wanted records."""
+        records. Return whether there is one."""
         self._db.execute("DELETE FROM wanted")
-        self._db.execute("INSERT OR IGNORE INTO wanted SELECT digest FROM row WHERE late = 1")
-        return self._count()
+        query = "INSERT OR IGNORE INTO wanted SELECT digest FROM row WHERE late = 1"
+        return self._db.execute(query).rowcount > 0
 
     def wanted(self, digests: Sequence[bytes]) -> set[bytes]:
         """Return those of the digests that are wanted."""
@@ -264,7 +243,3 @@ class Rereading:
     def forget_known(self, number: int) -> bool:
         """Remove a known record, so that the caller can stage it as a row. Return whether it was known."""
         return self._db.execute("DELETE FROM known WHERE number = ?", (number,)).rowcount > 0
-
-    def _count(self) -> int:
-        (number,) = self._db.execute("SELECT count(*) FROM wanted").fetchone()
-        return int(number)
