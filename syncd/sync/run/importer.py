@@ -8,31 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from syncd.domain import (
-    FeedWarning,
-    Hold,
-    HoldScope,
-    RejectedRow,
-    Run,
-    RunKind,
-    RunState,
-    guard,
-)
+from syncd.domain import FeedWarning, Hold, HoldScope, RejectedRow, Run, RunKind, RunState, guard
 from syncd.errors import FeedError
 from syncd.store import Tx, feeds, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
 from syncd.sync.run.context import Feed, FileRun, RunContext
-from syncd.sync.run.ending import (
-    REJECTED,
-    end_applied,
-    end_failed,
-    end_held,
-    end_unchanged,
-    held,
-    shown_plan,
-)
+from syncd.sync.run.ending import REJECTED, end_applied, end_failed, end_held, end_unchanged, held, shown_plan
 from syncd.sync.run.planner import Plan, PlannedChange, make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter

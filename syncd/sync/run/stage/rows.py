@@ -126,9 +126,10 @@ class Rows:
         grouped = has_repeats(self._db)
         order = "place, number" if grouped else "number"
         after = "(place, number) > (:place, :number)" if grouped else "number > :number"
+        columns = "number, line, reference, digest, day, place, at, iif(day = :without_body, 0, size)"
         query = (
-            "SELECT number, line, reference, digest, day, place, at, iif(day = :without_body, 0, size) "
-            f"FROM row WHERE kind = {RowKind.VALID:d} AND {after} ORDER BY {order} LIMIT :size"
+            f"SELECT {columns} FROM row "  # noqa: S608
+            f"WHERE kind = {RowKind.VALID:d} AND {after} ORDER BY {order} LIMIT :size"
         )
         after_row = {"place": 0, "number": 0, "size": size, "without_body": without_body}
         while found := self._db.execute(query, after_row).fetchall():
