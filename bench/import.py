@@ -110,9 +110,8 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
     from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
     from syncd.service.interpreter import tune_garbage_collector, tune_thread_switches
     from syncd.store import Store, employers, feeds, runs
-    from syncd.sync.run.context import Feed, RunContext
+    from syncd.sync.run.context import Feed, RunContext, SourceFile
     from syncd.sync.run.importer import Importer
-    from syncd.sync.run.source import SourceFile
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
     catalogue = Catalogue.default()

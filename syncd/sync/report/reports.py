@@ -6,10 +6,10 @@ of a million rows needs neither much memory nor a patient browser. The counts an
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from syncd.domain import Run, RunState
 from syncd.store import Store, Tx, history, jobs, results, runs
@@ -58,8 +58,6 @@ FORMAT = "syncd.report/1"
 MOST = 10_000
 _BATCH = 500
 
-_T = TypeVar("_T")
-
 
 def report(
     store: Store, run_id: int, most: int = MOST, *, would_archive: int | None = MOST
@@ -76,12 +74,12 @@ def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[s
         **run_json(run),
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
         "wouldArchive": _would_archive(tx, run, would_archive),
-        "rejectedRows": [rejected_json(row) for row in _first(results.rejected_rows(tx, run_id), most)],
+        "rejectedRows": [rejected_json(row) for row in islice(results.rejected_rows(tx, run_id), most)],
         **unknown_json(results.unknown(tx, run_id)),
-        "warnings": [warning_json(warning) for warning in _first(results.warnings(tx, run_id), most)],
+        "warnings": [warning_json(warning) for warning in islice(results.warnings(tx, run_id), most)],
         "changes": [
             change_json(c.action, c.reference_id, c.job_id, c.before or ())
-            for c in _first(history.of_run(tx, run_id), most)
+            for c in islice(history.of_run(tx, run_id), most)
         ],
     }
 
@@ -104,11 +102,3 @@ def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str
         for job_id, why in batch:
             job = found.get(job_id)
             yield job_id, job.reference_id if job else None, job.title if job else None, why
-
-
-def _first(things: Iterator[_T], most: int) -> list[_T]:
-    """Return the first entries; the rest is not read from the store."""
-    found = list(islice(things, most))
-    if isinstance(things, Generator):
-        things.close()
-    return found

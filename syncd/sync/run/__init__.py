@@ -5,7 +5,7 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
 1. ``importer``   The file's digest is made. The bytes of the last run, with nothing changed since, end the run here:
                   ``unchanged``.
 2. ``reading``    Every record is read, to the last byte, before a job is written. A record that the feed wrote before
-                  and that nothing has changed since is *known* (``known_records``). Any other is mapped and checked
+                  and that nothing has changed since is *known*. Any other is mapped and checked
                   (``syncd.sync.validation``) and put into the scratch file of the run (``stage``); a rejected one also
                   into the file of rejected records (``rejects``).
 3. ``planner``    Each row, and each job that the file does not name, is decided against the store as it is
@@ -21,12 +21,11 @@ would reject."""
 
 from syncd.sync.run.approval import NotHeld
 from syncd.sync.run.checking import Checker, CheckResult
-from syncd.sync.run.context import Feed, Progress, RunContext, Stopped
+from syncd.sync.run.context import FILE_CHANGED, Feed, Progress, RunContext, SourceFile, Stopped
 from syncd.sync.run.ending import reconciled
 from syncd.sync.run.importer import Importer, Planned
 from syncd.sync.run.planner import PlannedChange
 from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.run.source import FILE_CHANGED, SourceFile
 
 __all__ = [
     "FILE_CHANGED",

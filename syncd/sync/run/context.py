@@ -1,4 +1,4 @@
-"""What the steps of a run share: the feed, the store, the catalogue, the limits, the run's own values and its warnings."""
+"""What the steps of a run share: its feed, its file, its values and warnings, and what all runs of one importer have."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from syncd.domain import Catalogue, Employer, FeedLimits, FeedWarning, HoldScope, Run, RunState
-from syncd.errors import SyncdError
+from syncd.errors import FeedError, SyncdError
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
 from syncd.store import Store, runs
 from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.run.source import SourceFile
 
 #: progress(phase, done, total): bytes in the phases ``hashing`` and ``reading``, then rows or jobs.
 Progress = Callable[[str, int, int], None]
@@ -24,6 +23,10 @@ Progress = Callable[[str, int, int], None]
 EACH = 1000
 #: The most different codes: a mapping that makes codes from values must not fill the memory.
 CODES = 100
+#: The code of the error for a file that is written to while it is read.
+FILE_CHANGED = "file_changed"
+
+_BLOCK = 1 << 20
 
 
 class Stopped(SyncdError):
@@ -55,6 +58,51 @@ class Feed:
     @property
     def employer_wide(self) -> bool:
         return self.config.policy.owns == "employer"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """``path`` is the file's present path, ``name`` the name that the partner gave it; size in bytes."""
+
+    path: Path
+    name: str
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, path: Path, name: str | None = None) -> SourceFile:
+        """Return the file as it is now. Raises FileNotFoundError."""
+        found = path.stat()
+        return cls(path, name or path.name, found.st_size, found.st_mtime_ns)
+
+    def again(self) -> SourceFile:
+        """Return the same file with its present size and time."""
+        return SourceFile.of(self.path, self.name)
+
+    def check_unchanged(self) -> None:
+        """Raise FeedError ``file_changed`` if the file has been written to since this value was made."""
+        if self.again() != self:
+            raise self.changed()
+
+    def changed(self) -> FeedError:
+        return FeedError(FILE_CHANGED, f"{self.name} was written to while it was read")
+
+
+def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
+    """Return the SHA-256 of the file. ``on_block`` gets the number of bytes read so far and may raise to stop.
+
+    Raises FeedError ``file_changed`` for a file that has grown.
+    """
+    digest = hashlib.sha256()
+    done = 0
+    with source.path.open("rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+            done += len(block)
+            on_block(done)
+            if done > source.size:
+                raise source.changed()
+    return digest.digest()
 
 
 class Warnings:

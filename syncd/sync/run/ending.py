@@ -13,15 +13,14 @@ from syncd.errors import FeedError
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, results, runs
 from syncd.sync.report import ShownPlan, particulars
-from syncd.sync.run.context import FileRun
+from syncd.sync.run.context import FILE_CHANGED, FileRun
 from syncd.sync.run.planner import Plan
 from syncd.sync.run.reading import Summary
-from syncd.sync.run.source import FILE_CHANGED
 from syncd.sync.run.stage import Stage
 
 log = structlog.get_logger("syncd.sync")
 #: Rejected rows that are stored in one write.
-REJECTED = 500
+REJECTED_BATCH = 500
 #: A held run is among the feed's latest runs: every later run that did not fail has superseded it.
 _LATEST = 1000
 
@@ -146,7 +145,7 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
     store.write(lambda tx: results.clear(tx, run.id))
     if stage is None or summary is None:
         return
-    for rows in stage.rows.rejected(REJECTED, summary.member_of):
+    for rows in stage.rows.rejected(REJECTED_BATCH, summary.member_of):
         store.write(partial(results.add_rejected, run_id=run.id, rows=rows))
         for row in rows:
             _log_rejected(run, row)

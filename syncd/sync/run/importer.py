@@ -14,12 +14,19 @@ from syncd.store import Tx, feeds, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
-from syncd.sync.run.context import Feed, FileRun, RunContext
-from syncd.sync.run.ending import REJECTED, end_applied, end_failed, end_held, end_unchanged, held, shown_plan
+from syncd.sync.run.context import Feed, FileRun, RunContext, SourceFile, sha256
+from syncd.sync.run.ending import (
+    REJECTED_BATCH,
+    end_applied,
+    end_failed,
+    end_held,
+    end_unchanged,
+    held,
+    shown_plan,
+)
 from syncd.sync.run.planner import Plan, PlannedChange, make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.run.source import SourceFile, sha256
 from syncd.sync.run.stage import Stage
 
 
@@ -99,7 +106,9 @@ class Importer:
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
             hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
             run = held(replace(run, counts=plan.counts, withheld=summary.withheld), hold)
-            rejected = [row for batch in stage.rows.rejected(REJECTED, summary.member_of) for row in batch]
+            rejected = [
+                row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
+            ]
             return Planned(run, changes, rejected, this.warnings.all())
 
 

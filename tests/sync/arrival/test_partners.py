@@ -25,7 +25,7 @@ from syncd.sync.arrival import claims as claims_module
 from syncd.sync.arrival.claims import Claimed
 from syncd.sync.arrival.inbox import Inbox, Scan
 from syncd.sync.run import Feed, SourceFile, approval
-from syncd.sync.run.source import sha256
+from syncd.sync.run.context import sha256
 from tests.sync.arrival.arrivals import WORKER_PROGRAM, Arrival, Died, claims, names, partly_rejected
 
 #: Seconds after which a call that waits for a partner fails.

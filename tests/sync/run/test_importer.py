@@ -18,7 +18,7 @@ from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
 from syncd.errors import FeedError, StoreBusy
 from syncd.service.refresher import Refresher
 from syncd.store import Tx, employers, feed_jobs, jobs, runs, upsert
-from syncd.sync.run import Progress, RejectsWriter, Stopped, known_records
+from syncd.sync.run import Progress, RejectsWriter, Stopped, reading
 from tests.clock import Clock
 from tests.sync.board import Board, not_none, on_phase
 
@@ -269,7 +269,7 @@ def test_identical_records_get_one_warning(board: Board) -> None:
 def test_known_records_are_found_in_any_order(
     board: Board, monkeypatch: pytest.MonkeyPatch, order: str, page: int
 ) -> None:
-    monkeypatch.setattr(known_records, "_PAGE", page)
+    monkeypatch.setattr(reading, "_PAGE", page)
     feed, other = board.feed(), board.feed(name="other")
     rows = [board.row(f"r{n}") for n in range(40)]
     board.deliver(feed, rows[:20])
