@@ -189,9 +189,10 @@ def decided(run: Run) -> None:
     shown again. Its ``feed.reconciled`` was logged when it was held."""
     if run.state is RunState.HELD:
         log.warning(Event.FEED_HELD, run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
+    elif run.state is RunState.REJECTED:
+        log.info(Event.RUN_REJECTED, **figures(run))
     else:
-        event = Event.RUN_REJECTED if run.state is RunState.REJECTED else Event.RUN_APPROVED
-        log.info(event, **figures(run))
+        log.info(Event.RUN_APPROVED, **figures(run))
 
 
 def _log_rejected(run: Run, row: RejectedRow) -> None:
