@@ -19,7 +19,6 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
 be cut off at any instant and run again: the result is the same. ``checking`` is not a run: it reports what a run
 would reject."""
 
-from syncd.sync.run.approval import NotHeld
 from syncd.sync.run.checking import Checker, CheckResult
 from syncd.sync.run.context import FILE_CHANGED, Feed, Progress, RunContext, SourceFile, Stopped
 from syncd.sync.run.ending import reconciled
@@ -33,7 +32,6 @@ __all__ = [
     "Checker",
     "Feed",
     "Importer",
-    "NotHeld",
     "Planned",
     "PlannedChange",
     "Progress",

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
@@ -114,14 +114,6 @@ class RejectsWriter:
             path.unlink(missing_ok=True)
 
 
-class _Form(Protocol):
-    """One format. Its beginning is written when it is made."""
-
-    def record(self, record: Record, why: str) -> None: ...
-
-    def end(self) -> None: ...
-
-
 class _Csv:
     """The header of the feed's file after the column of the mark. A column of an earlier file of rejected records is
     dropped."""
@@ -178,6 +170,10 @@ class _Json:
 
     def end(self) -> None:
         self._file.write(self._closing)
+
+
+#: One format. Its beginning is written when it is made.
+_Form = _Csv | _Xml | _Json
 
 
 def _raw(record: Record) -> object:
