@@ -179,15 +179,7 @@ class _Reading:
         warnings.unknown.add(row.unknown)
         for code, detail in row.warnings:
             warnings.add(code, detail, record.number, row.reference, self._reader.member_of(record.number))
-        self._stage.records.add(
-            record.number,
-            record.line,
-            kind=row.kind,
-            reference=row.reference,
-            digest=record.digest,
-            day=row.day,
-            body=row.body,
-        )
+        self._stage.records.add(record, row)
         if row.kind is RowKind.VALID:
             self._last_good = row.reference
             return

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from syncd.domain import RejectedRow
 from syncd.errors import Problem
+from syncd.feeds.readers import Record
 from syncd.sync.run.stage.bodies import Bodies
-from syncd.sync.validation import RowKind, unpack_problems
+from syncd.sync.validation import RowKind, ValidatedRow, unpack_problems
 
 _TABLES = """
 CREATE TABLE known (number INTEGER PRIMARY KEY, job INTEGER, reference TEXT, digest BLOB);
@@ -35,20 +36,14 @@ class Records:
         if len(self._known) >= _BUFFER:
             self._flush()
 
-    def add(
-        self,
-        number: int,
-        line: int | None,
-        *,
-        kind: RowKind,
-        reference: str | None,
-        digest: bytes,
-        day: int,
-        body: bytes,
-    ) -> None:
-        """Add a row; see StagedRow."""
+    def add(self, record: Record, row: ValidatedRow) -> None:
+        """Add the row of a record that is not known."""
+        number = record.number
+        kind, reference, body, day, _, _ = row
         at = self._bodies.add(body)
-        self._rows.append((number, number, line, kind, 0, day, reference, digest, at, len(body)))
+        self._rows.append(
+            (number, number, record.line, kind, 0, day, reference, record.digest, at, len(body))
+        )
         if len(self._rows) >= _BUFFER:
             self._flush()
 
