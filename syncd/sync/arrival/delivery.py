@@ -1,7 +1,7 @@
 """The way of one delivery: its run is begun, taken to its end and reported, and its file is filed.
 
 Each step is stored before the next one. So wherever the process dies, the next visit finds out from ``.claimed/`` and the
-store how far the delivery came (``recovery``)."""
+store how far the delivery came (``feed_queue``)."""
 
 from __future__ import annotations
 
