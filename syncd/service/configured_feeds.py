@@ -17,7 +17,7 @@ from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_f
 from syncd.logs import Event
 from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
-from syncd.sync.run import Feed, Importer, Progress
+from syncd.sync.run import Feed, Importer, Progress, RunContext
 
 log = structlog.get_logger("syncd.service")
 
@@ -108,23 +108,14 @@ def make_importer(
     store: Store,
     settings: Settings,
     catalogue: Catalogue,
-    feeds: Mapping[str, Feed],
     *,
     stop: Callable[[], bool] = lambda: False,
     progress: Progress | None = None,
 ) -> Importer:
-    """Return the importer, with ``feeds`` for approvals. Its scratch files are beside the store, where there is space."""
+    """Return the importer. Its scratch files are beside the store, where there is space."""
     scratch = settings.store.path.parent if settings.store.path is not None else None
-    return Importer(
-        store,
-        catalogue=catalogue,
-        limits=settings.limits,
-        stop=stop,
-        progress=progress,
-        scratch=scratch,
-        feeds=feeds,
-        helpers=min(settings.processes.helpers, _cores() - 1),
-    )
+    processes = min(settings.processes.helpers, _cores() - 1)
+    return Importer(RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes))
 
 
 def _cores() -> int:

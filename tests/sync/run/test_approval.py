@@ -415,17 +415,18 @@ def test_a_run_whose_file_is_gone_can_only_be_rejected(board: Board, loss: str) 
 def test_a_run_of_a_feed_that_is_not_configured_can_only_be_rejected(board: Board) -> None:
     held = make_held(board, "share")
     with pytest.raises(NotFound, match="cannot be approved without it; reject it instead"):
-        board.importer.approve(held.run.id)
+        board.importer.approve(held.run.id, None)
     other = board.feed(name="other")
     with pytest.raises(NotFound):
         board.importer.approve(held.run.id, other)
-    assert board.make_importer(feeds={"acme": held.feed}).approve(held.run.id).state == "succeeded"
+    assert board.importer.approve(held.run.id, held.feed).state == "succeeded"
 
 
 def test_an_unknown_run_is_not_found(board: Board) -> None:
-    for decide in (board.importer.approve, board.importer.reject):
-        with pytest.raises(NotFound):
-            decide(99)
+    with pytest.raises(NotFound):
+        board.importer.approve(99, board.feed())
+    with pytest.raises(NotFound):
+        board.importer.reject(99)
 
 
 @pytest.mark.parametrize("name", ["share", "shifted columns"])

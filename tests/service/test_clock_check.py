@@ -9,7 +9,8 @@ import pytest
 import structlog
 
 from syncd.domain import Status
-from syncd.sync.calendar import ClockCheck, Refresher
+from syncd.service.clock_check import ClockCheck
+from syncd.service.refresher import Refresher
 from tests.sync.board import Board
 
 LATER = timedelta(days=90)

@@ -14,9 +14,8 @@ import structlog
 from msgspec.structs import replace
 
 from syncd.domain import Actor, ActorKind, ArchivedBy
+from syncd.service.refresher import BATCH, Refresher, RefreshResult
 from syncd.store import Store, employers, jobs
-from syncd.sync.calendar import Refresher, RefreshResult
-from syncd.sync.calendar.refresher import BATCH
 from tests.clock import ZONE
 from tests.store.board import changes_of
 from tests.sync.board import Board

@@ -1,15 +1,31 @@
-"""Copies of files: they are equal and independent, and the kernel makes them where it can."""
+"""Copies of files: they are equal and independent, and the kernel makes them where it can. Drafts, in a folder of the
+daemon's own."""
 
 import os
 import resource
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from syncd.sync.files import copy_into
+from syncd.sync import files
 
 MIB = 1024 * 1024
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Let this process write no file over ``size`` bytes. This takes the place of a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 def copied(source: Path, folder: Path) -> tuple[bytes, list[tuple[int, int]]]:
@@ -17,7 +33,7 @@ def copied(source: Path, folder: Path) -> tuple[bytes, list[tuple[int, int]]]:
     steps: list[tuple[int, int]] = []
     into, fd = os.open(folder, os.O_RDONLY), os.open(source, os.O_RDONLY)
     try:
-        copy_into(fd, "copy", into, os.fstat(fd).st_size, lambda done, size: steps.append((done, size)))
+        files.copy_into(fd, "copy", into, os.fstat(fd).st_size, lambda done, size: steps.append((done, size)))
     finally:
         os.close(fd)
         os.close(into)
@@ -59,14 +75,18 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_an_error_also_when_the_kernel_copies(tmp_path: Path) -> None:
-    """The limit of the size of a file takes the place of a full disk."""
     (tmp_path / "source").write_bytes(bytes(2 * MIB))
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    usual = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (MIB, hard))
+    with largest_file(MIB), pytest.raises(OSError, match="File too large"):
+        copied(tmp_path / "source", tmp_path)
+
+
+def test_a_draft_that_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
+    folder = os.open(tmp_path, os.O_RDONLY)
     try:
-        with pytest.raises(OSError, match="File too large"):
-            copied(tmp_path / "source", tmp_path)
+        with largest_file(1000), pytest.raises(OSError, match="too large"):
+            files.write_draft(folder, b"x" * 1001)
+        assert os.listdir(tmp_path) == []
+        name = files.write_draft(folder, b"x" * 1001)
+        assert os.listdir(tmp_path) == [name]
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, usual)
+        os.close(folder)

@@ -1,22 +1,87 @@
-"""Opens the folders of a feed by descriptor and never through a link, so that no rename leads out of the drop folder.
-
-Each function yields an open descriptor. A folder that cannot be used raises UnusableFolder with its path and what to do."""
+"""The folders of a feed and what lies in them, opened by descriptor and never through a link, so that no rename leads out of
+the drop folder. A folder that cannot be used raises UnusableFolder with its path and what to do."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from syncd.errors import UnusableFolder
-from syncd.sync.files.descriptors import kind_of
-from syncd.sync.files.names import CLAIMED, DONE, FAILED
 
-_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+#: The folders inside a feed's folder.
+CLAIMED, DONE, FAILED = ".claimed", "done", "failed"
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+#: The rights of all users but the owner.
 _OTHERS = 0o077
+_KINDS = (
+    (stat.S_ISREG, "a file"),
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+)
+#: This process's open files, by descriptor.
+OPEN_FILES = Path("/proc/self/fd")
+
+
+class Signature(NamedTuple):
+    """What changes when a file is written to or replaced."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> Signature:
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def descriptor_path(fd: int, real: Path) -> Path:
+    """Return a path that leads through an open descriptor; ``real`` where the system has no such paths."""
+    return OPEN_FILES / str(fd) if OPEN_FILES.exists() else real
+
+
+def open_regular(name: str, folder: int) -> int | None:
+    """Open a regular file for reading, None for anything else. Never waits. Raises OSError."""
+    if not stat.S_ISREG(mode_of(name, folder)):
+        return None
+    fd = os.open(name, _FILE_FLAGS, dir_fd=folder)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    return None
+
+
+def try_lock(fd: int) -> bool:
+    """Return whether this process now has the file's lock. On a file system without locks it always has: the lock of
+    the feed must do there."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def mode_of(name: str, folder: int) -> int:
+    """Return the type and rights of what lies under ``name``, 0 for nothing."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return 0
+
+
+def kind_of(mode: int) -> str:
+    return next((kind for test, kind in _KINDS if test(mode)), "a device")
 
 
 @contextmanager
@@ -93,7 +158,7 @@ def _faults(place: Path) -> list[str]:
 
 def _open(name: str | Path, place: Path, outer: int | None = None) -> int:
     try:
-        return os.open(name, _FLAGS, dir_fd=outer)
+        return os.open(name, _FOLDER_FLAGS, dir_fd=outer)
     except OSError as error:
         if error.errno in (errno.ENOTDIR, errno.ELOOP):
             what = kind_of(os.stat(name, dir_fd=outer, follow_symlinks=False).st_mode)
