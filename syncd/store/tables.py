@@ -81,7 +81,7 @@ class KeyRow(Table, table=True):
 class PlaceRow(Table, table=True):
     """A Canadian place: shipped (its GeoNames id, no employer) or added by an employer (from 1,000,000,000).
 
-    ``key`` is the name as it is compared (``places.place_key``)."""
+    ``key`` is the name as it is compared (``place_key``)."""
 
     __table_args__ = (Index(None, "key", "province"), Index(None, "employer_id"))
 
