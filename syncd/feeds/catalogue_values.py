@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
-from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry, SalaryPeriod
+from syncd.domain import FIELDS, SALARY_MEMBERS, Catalogue, CatalogueEntry
 from syncd.feeds.faults import similar
 from syncd.feeds.text import spelled
 
@@ -31,7 +31,7 @@ class EntryFinder:
     what: str
     pointer: str
     by_name: Callable[[str], int | None]
-    entries: Mapping[int, CatalogueEntry | SalaryPeriod]
+    entries: Mapping[int, CatalogueEntry]
 
     def id_of(self, value: object) -> int | None:
         """Return the id that ``value`` means: an id of the catalogue, a name or a synonym. None: it is neither."""

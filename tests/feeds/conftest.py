@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from syncd.domain import Catalogue, FeedLimits, Moment, Status, check_body, check_job, new_job
+from syncd.domain import Catalogue, FeedLimits, Moment, Status, check_body
+from syncd.domain.job_rules import check_job
+from syncd.domain.lifecycle import new_job
 from syncd.errors import Invalid
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.drafting.records import name_of, values_in

@@ -22,13 +22,13 @@ from typing import Any
 
 from syncd import __version__
 from syncd.domain import Catalogue, FieldKind, Policy, fields_of
-from syncd.domain.settings import duration, filled_text
 from syncd.errors import ConfigError
 from syncd.feeds.configuration.options import POLICY_KEYS, member, policy_of, read_spec
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping import Mapping, lookups_in, transforms
 from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
 from syncd.feeds.readers import ReadSpec
+from syncd.values import duration, filled_text
 
 _SETTINGS = ("employer", "preset", "settle", "marker", "keep_files", "expect_every")
 _TABLES = ("read", "fields", "lookup")

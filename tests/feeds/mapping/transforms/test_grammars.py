@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from syncd.domain import Catalogue, check_body, parse_place
+from syncd.domain import Catalogue, Place, check_body
+from syncd.domain.places import parse_place
 from syncd.feeds.mapping.catalogue_fields import position_of
 from syncd.feeds.mapping.transforms.dates import DATE_FORMATS, compile_dates
 from syncd.feeds.mapping.transforms.places import is_canada, is_nowhere, tidy
@@ -222,8 +223,8 @@ PROVINCES = {
     ("code", "name"), [(c, n) for c, names in PROVINCES.items() for n in names.split("|")]
 )
 def test_a_province_is_known_by_all_of_its_names(code, name):
-    assert parse_place(tidy(f"Somewhere, {name}")).province == code
-    assert parse_place(tidy(f"Somewhere, {name}, Canada")).province == code
+    assert parse_place(tidy(f"Somewhere, {name}")) == (Place("Somewhere", code), [])
+    assert parse_place(tidy(f"Somewhere, {name}, Canada")) == (Place("Somewhere", code), [])
 
 
 _PIECES = st.sampled_from(
