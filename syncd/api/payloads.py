@@ -141,7 +141,7 @@ class Renderer:
             self.catalogues[name] = encode({"data": offered})
             self.entries[name] = {id: encode(shape[id]) for id in entries}
 
-    def job(self, job: Job | jobs.Shown, employer: Employer) -> bytes:
+    def job(self, job: Job | jobs.JobView, employer: Employer) -> bytes:
         """Return a whole Job (docs/specification.md 2.1). An address that its routing type does not use is null."""
         shape = self.shape(job, employer)
         for address in ADDRESSES:
@@ -169,14 +169,14 @@ class Renderer:
         }
         return encode({name: value for name, value in shape.items() if value is not None})
 
-    def shape(self, job: Job | jobs.Shown, employer: Employer) -> Any:
+    def shape(self, job: Job | jobs.JobView, employer: Employer) -> Any:
         """Return the same as a struct, with both addresses."""
         shape = self._job(job)
         shape.employer = {"id": employer.id, "name": employer.name}
         return shape
 
     def page(
-        self, found: Iterable[Job | jobs.Header], employer: Employer, paging: Mapping[str, object]
+        self, found: Iterable[Job | jobs.JobView], employer: Employer, paging: Mapping[str, object]
     ) -> bytes:
         """Return a page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}

@@ -53,7 +53,7 @@ app.add_typer(runs, name="runs")
 
 def time_span(text: str) -> timedelta:
     """Return a time span such as 90d, or 0."""
-    from syncd.domain.settings import duration
+    from syncd.values import duration
 
     return duration(text)
 

@@ -16,7 +16,7 @@ from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
 from syncd.service import configured_feeds, stores
 from syncd.store import Store, facts
-from syncd.sync.files import folder_faults
+from syncd.sync import folder_faults
 
 NO_FOLDER = "it, or something above it, is not a folder"
 

@@ -17,7 +17,7 @@ from syncd.domain import Catalogue, Location, Run, RunState, Salary
 from syncd.errors import FeedError
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, runs
-from syncd.sync.arrival import Worker
+from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.report import FORMAT, change_json, rejected_json, run_json, warning_json, would_archive_json
 from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import Feed, Planned, PlannedChange, Progress
@@ -35,7 +35,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         feed = configured_feeds.resolve(store, found, settings, dry=True)
         process.tune_garbage_collector()
         try:
-            planned = configured_feeds.make_importer(store, settings, catalogue, {}, progress=progress).plan(
+            planned = configured_feeds.make_importer(store, settings, catalogue, progress=progress).plan(
                 feed, file
             )
         except FeedError as error:
@@ -44,7 +44,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         print_json(plan_json(planned))
     else:
         print_plan(planned)
-    return CHANGES if exit_code and planned.changing else DONE
+    return CHANGES if exit_code and planned.changes else DONE
 
 
 class FileUnusable(FeedError):
@@ -62,8 +62,9 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
         chosen = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
         feed = configured_feeds.resolve(store, chosen, settings)
         process.tune_garbage_collector()
-        importer = configured_feeds.make_importer(store, settings, catalogue, {name: feed}, progress=progress)
-        run = Worker(store, {name: feed}, importer, drop=settings.drop.folder).import_file(feed, file)
+        importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
+        worker = Worker(ArrivalContext(store, importer), {name: feed}, drop=settings.drop.folder)
+        run = worker.import_file(feed, file)
     if as_json or run.state is not RunState.FAILED:
         print_result(as_json, run_json(run), summary(run))
     return _import_code(run)
@@ -106,19 +107,19 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
     settings = quiet_settings(config)
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        feeds = _feed_of(store, settings, catalogue, number) if approved else {}
-        importer = configured_feeds.make_importer(store, settings, catalogue, feeds)
-        run = importer.approve(number) if approved else importer.reject(number)
+        importer = configured_feeds.make_importer(store, settings, catalogue)
+        feed = _feed_of(store, settings, catalogue, number) if approved else None
+        run = importer.approve(number, feed) if approved else importer.reject(number)
         refresh_reports(store, settings.drop.folder / run.feed, run.id)
     print_result(as_json, run_json(run), summary(run))
     return FAILED if run.state is RunState.FAILED else DONE
 
 
-def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> dict[str, Feed]:
-    """Return the feed of a run by its name, if it is still configured."""
+def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> Feed | None:
+    """Return the feed of a run, None if it is no longer configured."""
     name = store.read(lambda tx: runs.get(tx, number)).feed
     file = configured_feeds.feed_files(settings, catalogue).get(name)
-    return {name: configured_feeds.resolve(store, file, settings)} if file is not None else {}
+    return configured_feeds.resolve(store, file, settings) if file is not None else None
 
 
 def plan_json(planned: Planned) -> dict[str, Any]:

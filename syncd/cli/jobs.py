@@ -39,7 +39,7 @@ def list_jobs(config: Path | None, as_json: bool, employer: str, q: str | None, 
     print_list(as_json, [_header(header, owner) for header in found], headings, rows, "no such jobs")
 
 
-def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.Header]:
+def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:
     """Yield the jobs of all pages."""
     for page in count(1):
         total, found = store.read(
@@ -50,7 +50,7 @@ def _headers(store: Store, owner: Employer, q: str | None, status: Status | None
             return
 
 
-def _header(header: jobs.Header, owner: Employer) -> dict[str, Any]:
+def _header(header: jobs.JobView, owner: Employer) -> dict[str, Any]:
     """Return a job header as the API lists it (docs/specification.md 2.7)."""
     return {
         "id": header.id,

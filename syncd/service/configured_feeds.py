@@ -17,7 +17,7 @@ from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_f
 from syncd.logs import Event
 from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
-from syncd.sync.run import Feed, Importer, Progress
+from syncd.sync.run import Feed, Importer, Progress, RunContext
 
 log = structlog.get_logger("syncd.service")
 
@@ -108,22 +108,13 @@ def make_importer(
     store: Store,
     settings: Settings,
     catalogue: Catalogue,
-    feeds: Mapping[str, Feed],
     *,
     stop: Callable[[], bool] = lambda: False,
     progress: Progress | None = None,
 ) -> Importer:
-    """Return the importer, with ``feeds`` for approvals. Its scratch files are beside the store, where there is space."""
+    """Return the importer. Its scratch files are beside the store, where there is space."""
     # the cores that this process may use
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     scratch = settings.store.path.parent if settings.store.path is not None else None
-    return Importer(
-        store,
-        catalogue=catalogue,
-        limits=settings.limits,
-        stop=stop,
-        progress=progress,
-        scratch=scratch,
-        feeds=feeds,
-        helpers=min(settings.processes.helpers, cores - 1),
-    )
+    processes = min(settings.processes.helpers, cores - 1)
+    return Importer(RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes))

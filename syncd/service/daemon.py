@@ -21,6 +21,7 @@ from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
 from syncd.service import stores
+from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
 from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
@@ -31,12 +32,12 @@ from syncd.service.process import (
     tune_garbage_collector,
     tune_thread_switches,
 )
+from syncd.service.refresher import Refresher
 from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.watcher import Watcher
 from syncd.store import Store
-from syncd.sync.arrival import Worker
-from syncd.sync.calendar import ClockCheck, Refresher
+from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.web import RequestTimes, health_of, make_runner, metrics_of
 
 log = structlog.get_logger("syncd.service")
@@ -88,16 +89,14 @@ class Daemon:
         self._times = RequestTimes()
         self._metrics = Metrics(store, lambda: self._configured.feeds, self._times, self._degraded)
         self._clock = ClockCheck(store)
-        worker = Worker(
+        arrival = ArrivalContext(
             store,
-            configured.feeds,
-            make_importer(store, settings, catalogue, configured.feeds, stop=self._must_stop),
-            drop=settings.drop.folder,
-            unusable=configured.degraded,
+            make_importer(store, settings, catalogue, stop=self._must_stop),
             stop=self._must_stop,
             ended=self._metrics.ran,
             trusts=self._clock.trusts,
         )
+        worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=settings.drop.folder)
         self._sync = SyncThread(worker, settings.drop.rescan, self._heartbeat, self._stopping)
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)

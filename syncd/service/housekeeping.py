@@ -13,8 +13,8 @@ import structlog
 
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
+from syncd.service.clock_check import ClockCheck
 from syncd.store import Store, Tx, history, replies, runs
-from syncd.sync.calendar import ClockCheck
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")

@@ -14,8 +14,8 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from syncd.domain import Run, RunState
+from syncd.service.refresher import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, runs
-from syncd.sync.calendar import RefreshResult
 from syncd.sync.run import Feed
 from syncd.web import RequestTimes
 

@@ -38,13 +38,13 @@ from syncd.domain import (
     Status,
     field_digests,
 )
-from syncd.domain import value_digest as digest
+from syncd.domain.feed_rows import value_digest as digest
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import ReadSpec, open_reader
 from syncd.service.housekeeping import SearchIndexing
+from syncd.service.refresher import Refresher
 from syncd.service.stores import catalogue_of
 from syncd.store import Store
-from syncd.sync.calendar import Refresher
 from syncd.sync.run import Feed
 from syncd.web import health_of, make_runner
 from tests.clock import Clock

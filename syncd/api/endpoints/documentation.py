@@ -15,8 +15,7 @@ from importlib.resources import files
 from aiohttp import web
 
 from syncd.api.context import CONTEXT
-from syncd.domain import FIELD_CODES
-from syncd.errors import NotFound
+from syncd.errors import FIELD_CODES, NotFound
 from syncd.web import CODES, JSON, answer
 
 #: The files of the viewer and their types.

@@ -47,7 +47,7 @@ async def list_jobs(request: web.Request) -> web.Response:
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     query, address = ListQuery.parse(request.rel_url.raw_query_string), _address(request)
 
-    def look(tx: Tx) -> tuple[int, list[jobs.Header]]:
+    def look(tx: Tx) -> tuple[int, list[jobs.JobView]]:
         return jobs.page(
             tx, employer.id, q=query.q, status=query.status, page=query.page, page_size=query.page_size
         )
@@ -176,7 +176,7 @@ async def list_history(request: web.Request) -> web.Response:
     return web.Response(body=body, headers={"Content-Type": JSON, **links})
 
 
-def history_entry(step: history.Step, render: Renderer, employer: Employer) -> Shape:
+def history_entry(step: history.HistoryStep, render: Renderer, employer: Employer) -> Shape:
     """Return one change as it is answered."""
     entry = step.entry
     return {
@@ -188,7 +188,7 @@ def history_entry(step: history.Step, render: Renderer, employer: Employer) -> S
     }
 
 
-def _who(step: history.Step) -> Shape:
+def _who(step: history.HistoryStep) -> Shape:
     """Return who made the change. A run keeps its id when an operator has approved it. The service and the operator
     have no id."""
     actor = step.entry.actor
@@ -196,7 +196,7 @@ def _who(step: history.Step) -> Shape:
     return {"kind": actor.kind.value, "id": number, "label": step.by}
 
 
-def _changes(step: history.Step, render: Renderer, employer: Employer) -> list[Shape]:
+def _changes(step: history.HistoryStep, render: Renderer, employer: Employer) -> list[Shape]:
     """Return the fields that differ; of a new or a deleted job all that have a value."""
     before, after = (
         None if job is None else render.shape(job, employer) for job in (step.before, step.after)

@@ -136,14 +136,17 @@ def _paging(path: str, total: int) -> dict[str, object]:
     return ListQuery().paging(total, _ADDRESS + path)[0]
 
 
-def _steps() -> list[history.Step]:
+def _steps() -> list[history.HistoryStep]:
     """Return the steps of a job that got another title."""
     first = replace(_JOB, title="Nurse")
     key, run = Actor(ActorKind.KEY, 3), Actor(ActorKind.RUN, 42)
-    changed = history.Entry(
+    changed = history.HistoryEntry(
         1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}
     )
-    created = history.Entry(
+    created = history.HistoryEntry(
         1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None
     )
-    return [history.Step(changed, first, _JOB, "hr-system"), history.Step(created, None, first, "harbour")]
+    return [
+        history.HistoryStep(changed, first, _JOB, "hr-system"),
+        history.HistoryStep(created, None, first, "harbour"),
+    ]

@@ -9,7 +9,6 @@ from syncd.api.payloads import SCHEMAS
 from syncd.domain import (
     CHANGEABLE,
     FIELD,
-    FIELD_CODES,
     HEADER_MEMBERS,
     INT32_MAX,
     INT32_MIN,
@@ -26,6 +25,7 @@ from syncd.domain import (
     Needed,
     Status,
 )
+from syncd.errors import FIELD_CODES
 from syncd.store import employers
 from syncd.web import CODES
 

@@ -15,7 +15,8 @@ import syncd.domain
 from syncd.api.app import ROUTES
 from syncd.api.openapi import OPERATIONS, openapi_document, schemas
 from syncd.config import Api
-from syncd.domain import ATTRIBUTES, FIELD_CODES, READ_ONLY, Catalogue, FieldKind, fields_of
+from syncd.domain import ATTRIBUTES, READ_ONLY, Catalogue, FieldKind, fields_of
+from syncd.errors import FIELD_CODES
 from syncd.web import CODES
 
 if TYPE_CHECKING:
