@@ -108,7 +108,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
     from syncd.domain import Catalogue
     from syncd.errors import NotFound
     from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-    from syncd.service.interpreter import tune_garbage_collector, tune_thread_switches
+    from syncd.service.process import tune_garbage_collector, tune_thread_switches
     from syncd.store import Store, employers, feeds, runs
     from syncd.sync.run.context import Feed, RunContext, SourceFile
     from syncd.sync.run.importer import Importer

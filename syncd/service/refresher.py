@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from syncd.domain import REFRESH_EVERY, Actor, ActorKind, Archive, Update, decide_close, decide_refresh
+from syncd.domain import REFRESH_EVERY, Actor, ActorKind, Update, decide_close, decide_refresh
 from syncd.logs import Event
 from syncd.store import Store, Tx, job_writer, jobs
 
@@ -70,5 +70,5 @@ class Refresher:
 
     def _close(self, tx: Tx) -> int:
         due = jobs.due_close(tx, tx.now.today, BATCH)
-        changes = [change for job in due if isinstance(change := decide_close(job, tx.now), Archive)]
+        changes = [change for job in due if isinstance(change := decide_close(job, tx.now), Update)]
         return len(job_writer.apply(tx, changes, Actor(ActorKind.CLOSE)))

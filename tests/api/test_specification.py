@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from syncd.api.endpoints import ROUTES
+from syncd.api.app import ROUTES
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, Invalid
 from syncd.service.refresher import Refresher

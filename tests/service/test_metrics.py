@@ -12,7 +12,7 @@ from syncd.service.metrics import Metrics
 from syncd.service.refresher import RefreshResult
 from syncd.store import employers
 from syncd.web import RequestTimes
-from syncd.web.timings import BOUNDS
+from syncd.web.monitoring import BOUNDS
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 

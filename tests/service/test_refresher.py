@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from syncd.domain import Actor, ActorKind, ArchivedBy
 from syncd.service.refresher import BATCH, Refresher, RefreshResult
-from syncd.store import Store, employers, history, jobs
+from syncd.store import Store, employers, jobs
 from tests.clock import ZONE
+from tests.store.board import changes_of
 from tests.sync.board import Board
 
 SECOND = timedelta(seconds=1)
@@ -71,7 +72,7 @@ def test_a_job_that_has_been_due_for_months_is_refreshed_once(board: Board) -> N
     board.clock.forward(days=200)
     assert [tick(board), tick(board)] == [(1, 0), (0, 0)]
     assert is_fresh(board)
-    entries = board.store.read(lambda tx: history.of_job(tx, board.employer.id, job.id))
+    entries = changes_of(board.store, board.employer.id, job.id)
     assert [entry.action for entry in entries] == ["refreshed", "created"]
     board.clock.forward(days=6, hours=23, minutes=59)
     assert tick(board) == (0, 0)  # the next one is seven days after this one
@@ -246,11 +247,11 @@ def test_the_history_has_the_actor_of_a_closing_and_of_a_refresh(board: Board) -
     b = board.put(board.row("b", status="active", autoRefresh=True))
     board.clock.forward(days=8)
     tick(board)
-    closed, opened = board.store.read(lambda tx: history.of_job(tx, board.employer.id, a.id))
+    closed, opened = changes_of(board.store, board.employer.id, a.id)
     assert (closed.action, closed.actor, closed.run_id) == ("closed", Actor(ActorKind.CLOSE), None)
     assert (closed.before, closed.at) == ({"status": "active"}, board.clock.now)
     assert opened.action == "created"
-    fresh = board.store.read(lambda tx: history.of_job(tx, board.employer.id, b.id))[0]
+    fresh = changes_of(board.store, board.employer.id, b.id)[0]
     assert (fresh.action, fresh.actor) == ("refreshed", Actor(ActorKind.REFRESH))
     assert fresh.before == {"publishDate": "2026-11-16"}
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from syncd.errors import StoreBusy
-from syncd.service.readiness import SILENCE, Readiness
+from syncd.service.supervision import SILENCE, Readiness
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.sync.run import Stopped
 

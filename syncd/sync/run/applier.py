@@ -20,7 +20,6 @@ import structlog
 from syncd.domain import (
     Actor,
     ActorKind,
-    Archive,
     Change,
     Hold,
     Job,
@@ -31,6 +30,7 @@ from syncd.domain import (
     RowAction,
     RowDecision,
     Status,
+    Update,
     decide_missing,
 )
 from syncd.errors import Problem, StoreError
@@ -227,7 +227,7 @@ def _archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: in
     found = jobs.by_ids(tx, ids)
     owners = feed_jobs.ownership(tx, feed.id, list(found))
     own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NO_OWNER)))
-    changes = [change for job in own if isinstance(change := decide_missing(job), Archive)]
+    changes = [change for job in own if isinstance(change := decide_missing(job), Update)]
     job_writer.apply(tx, changes, actor, run_id=run_id)
     feed_jobs.release(tx, [change.job.id for change in changes])
     return len(changes)

@@ -17,10 +17,10 @@ from msgspec import structs
 
 from syncd.domain import ActorKind, Job, Run
 from syncd.errors import NotFound
-from syncd.store import Store, history, results
-from syncd.sync.run import Feed, Stopped
-from syncd.sync.run.approval import NotHeld
+from syncd.store import Store, results
+from syncd.sync.run import Feed, NotHeld, Stopped
 from tests.clock import ZONE
+from tests.store.board import changes_of
 from tests.sync.board import LONG_TEXT, Board, Row, counted_rows, not_none, on_phase
 
 Jobs = dict[str, Job]
@@ -227,7 +227,7 @@ def test_the_actor_of_an_approved_change_is_the_operator(board: Board) -> None:
     held = make_held(board, "share")
     board.importer.approve(held.run.id, held.feed)
     job = board.job("r12")
-    newest = board.store.read(lambda tx: history.of_job(tx, board.employer.id, job.id))[0]
+    newest = changes_of(board.store, board.employer.id, job.id)[0]
     assert (newest.action, newest.actor.kind, newest.run_id) == ("archived", ActorKind.OPERATOR, held.run.id)
 
 
