@@ -13,7 +13,7 @@ from syncd.domain import Catalogue, FeedLimits, Moment, Status, check_body, chec
 from syncd.errors import Invalid
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.drafting.preset_match import Evidence, tally
-from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers import open_reader
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "mapping" / "presets" / "golden"

@@ -6,7 +6,7 @@ import json
 import re
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import Format
+from syncd.feeds.readers.spec import Format
 
 _HTML = re.compile(
     rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", re.DOTALL

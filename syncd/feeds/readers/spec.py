@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
+from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import Format
+
+Format = Literal["csv", "xml", "json", "jsonl"]
+
+#: A function from the digests of the next records to those that are known (their rows need no parsing).
+Known = Callable[[list[bytes]], Collection[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,20 @@ class ReadSpec:
     recover: bool = False
     outside: bool = True
     sheet: str | None = None
+
+
+class ReadOptions(NamedTuple):
+    """What a reader is given besides the bytes.
+
+    ``slicing``: records of XML may come as Slices. For a file in an archive, ``before`` is the number of records in the
+    files before it, and ``like`` their format."""
+
+    spec: ReadSpec
+    limits: FeedLimits
+    known: Known | None = None
+    slicing: bool = False
+    before: int = 0
+    like: Format | None = None
 
 
 def header_key(name: str) -> str:

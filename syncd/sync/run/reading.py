@@ -66,8 +66,8 @@ def write_late_rejects(this: FileRun, stage: Stage) -> None:
             this.rejects.add(record, rejected.reference, rejected.problems)
 
 
-def _open(this: FileRun, known: Known) -> FeedReader:
-    return open_reader(this.source.path, this.feed.config.read, this.ctx.limits, known)
+def _open(this: FileRun, known: Known, *, slicing: bool = False) -> FeedReader:
+    return open_reader(this.source.path, this.feed.config.read, this.ctx.limits, known, slicing=slicing)
 
 
 def _not_wanted(stage: Stage) -> Known:
@@ -104,8 +104,8 @@ class _Reading:
 
     def _read_with(self, processes: int) -> FeedReader:
         this = self._this
-        self._reader = reader = _open(this, self._known_records.find)
-        reader.slicing = processes > 0 and not this.feed.config.read.outside
+        slicing = processes > 0 and not this.feed.config.read.outside
+        self._reader = reader = _open(this, self._known_records.find, slicing=slicing)
         if this.rejects is not None:
             this.rejects.start(reader)
         task = ValidationTask(

@@ -9,7 +9,7 @@ from syncd.errors import ConfigError
 from syncd.feeds.mapping.kinds import COMPILERS
 from syncd.feeds.mapping.mapping import Mapping
 from syncd.feeds.mapping.presets.loading import load_preset
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers import Record
 
 CATALOGUE = Catalogue.default()
 

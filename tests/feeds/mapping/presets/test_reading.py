@@ -6,7 +6,7 @@ from syncd.domain import Catalogue, FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.mapping.presets.loading import load_preset, preset_names
-from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers import open_reader
 
 CATALOGUE = Catalogue.default()
 EMPTY = {

@@ -2,26 +2,29 @@
 
 A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding. A record
 that starts where the one before ended, and whose bytes were once read as one record, is that record: known ones are not
-parsed again."""
+parsed again.
+
+The dialect, the delimiter and the line end, is found in the header and the first records."""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
-from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.base import too_long
-from syncd.feeds.readers.csv.dialect import Dialect, find_dialect
-from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.records import Known, Record
+from syncd.feeds.readers.records import Record, TableReader, seeded, too_long
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import ReadSpec
-from syncd.feeds.readers.table import TableReader
+from syncd.feeds.readers.spec import ReadOptions
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+_SAMPLE = 1 << 18
+_RECORDS = 21
+_SEP = re.compile(rb"sep=([^\r\n])[^\r\n]*(?:\r\n|\n|\r)", re.IGNORECASE)
+_FIRST_END = re.compile(rb'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+(\r\n|\n|\r)')
 #: Fed after the last line. If it becomes part of a record, a quote is open.
 _SENTINEL = "end"
 #: csv.reader has one limit for the whole process; the feed's limits are checked on the bytes.
@@ -29,19 +32,17 @@ csv.field_size_limit(1 << 30)
 
 
 class CsvReader(TableReader):
-    """See FeedReader. Raise FeedError ``bad_header``, ``bad_encoding``, ``truncated``, ``limit_exceeded``."""
+    """See FeedReader. ``delimiter`` is the character between two cells. Raise FeedError ``bad_header``, ``bad_encoding``,
+    ``truncated``, ``limit_exceeded``."""
 
-    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
-        super().__init__(source, limits, known)
-        self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
+    def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        spec = options.spec
+        self._dialect = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
+        self.delimiter = self._dialect.delimiter
         self._newline = self._dialect.line_end[-1:]
         self._waiting = b""
         self._digest: Callable[[bytes], bytes] | None = None
-
-    @property
-    def delimiter(self) -> str:
-        """The character between two cells."""
-        return self._dialect.delimiter
 
     def __iter__(self) -> Iterator[Record]:
         tail = b""
@@ -180,7 +181,7 @@ class CsvReader(TableReader):
             raise FeedError("truncated", "the file ends inside a quoted cell of its header", line=self._line)
         if any(map(str.strip, cells)):
             self._set_header(cells, self._line)
-            digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
+            digest = seeded("csv", self.source.encoding, self.delimiter, "\x00".join(cells))
             # a CR or LF at a record's end means nothing; quotes may have kept it there
             self._digest = lambda record: digest(record.rstrip(b"\r\n"))
         rest = "".join(lines[reader.line_num :]).encode()
@@ -214,3 +215,52 @@ def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
             start = at + step
         at += step
     return pieces, buf[start:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    """``skip`` is the length of a ``sep=;`` line before the header."""
+
+    delimiter: str
+    line_end: bytes
+    skip: int = 0
+
+
+def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> _Dialect:
+    """Return the dialect of a file that begins with ``head``.
+
+    ``setting`` is the feed's own delimiter. It wins over a ``sep=`` line, and that over the scores. ``guessed``: nobody
+    said that this is a CSV, so a file with one column is refused. Raise FeedError ``not_a_feed``."""
+    line = _SEP.match(head)
+    skip = line.end() if line else 0
+    found = setting or (line.group(1).decode("latin-1") if line else None) or _best(head[skip:])
+    if found is None and guessed:
+        raise FeedError("not_a_feed", "neither XML nor JSON, and no delimiter splits its first line", line=1)
+    end = _FIRST_END.match(head, skip)
+    return _Dialect(found or ",", end.group(1) if end else b"\n", skip)
+
+
+def _best(head: bytes) -> str | None:
+    """The delimiter with which most records have as many cells as their header; of two alike, the one with more
+    columns."""
+    text = head[:_SAMPLE].decode("utf-8", "replace")
+    complete = len(head) < _SAMPLE
+    scored = [(*_score(text, delimiter, complete=complete), delimiter) for delimiter in ",;\t|"]
+    best = max(scored, key=lambda entry: entry[:2])
+    return best[2] if best[1] > 1 else None
+
+
+def _score(text: str, delimiter: str, *, complete: bool) -> tuple[float, int]:
+    """The share of the sampled records that have as many cells as the header, and the number of these."""
+    try:
+        rows = [
+            row for row in islice(csv.reader(text.splitlines(True), delimiter=delimiter), _RECORDS + 1) if row
+        ]
+    except csv.Error:
+        return 0.0, 0
+    if len(rows) > 1 and not complete and len(rows) <= _RECORDS:
+        rows.pop()  # cut off by the end of the sample
+    if not rows or len(rows[0]) < 2:
+        return 0.0, len(rows[0]) if rows else 0
+    same = sum(len(row) == len(rows[0]) for row in rows)
+    return same / len(rows), len(rows[0])
