@@ -1,4 +1,4 @@
-"""Jobs written as feeds: the service's own shape, and what job boards and search engines read."""
+"""Jobs written as feeds."""
 
 from syncd.feeds.export.formats import EXPORTS, ExportFormat
 

@@ -72,16 +72,9 @@ class XmlParser:
         self._limits, self._record_name = limits, found.path[-1]
         self.entities = EntityTranslator(self._record_name if self.recover else None)
         self._since = self._tags = 0
-        self.fed_line = line
-        self._begin(found.root, line)
-
-    def _begin(self, root: str, line: int) -> None:
-        """Begin a document whose root has this name, in ``line``."""
-        # the ends of these elements count: records, the root, and the number of records
-        tags = (f"{{*}}{self._record_name}", root, COUNT_TAG)
-        self._parser = new_parser(tags, recover=self.recover)
+        self._parser = self._new_parser(found.root)
         self._events = cast(Iterator[Event], self._parser.read_events())
-        self.first_line = line
+        self.first_line = self.fed_line = line
 
     @property
     def in_section(self) -> bool:
@@ -153,9 +146,13 @@ class XmlParser:
         detail = f"more than {self._limits.text} bytes without the end of a record ([limits] text)"
         return FeedError("limit_exceeded", detail, line=line)
 
+    def _new_parser(self, root: str) -> etree.XMLPullParser:
+        """A parser that reports the ends of records, of the root and of the number of records."""
+        return new_parser((f"{{*}}{self._record_name}", root, COUNT_TAG), recover=self.recover)
+
 
 def _forbidden_in(data: bytes) -> str | None:
-    """Return the complaint about a control character in ``data``, None if it has none."""
+    """The complaint about a control character in ``data``, None if it has none."""
     found = _CONTROL.search(data)
     return _FORBIDDEN.format(data[found.start()]) if found else None
 
@@ -176,7 +173,7 @@ def _code_of(error: etree.XMLSyntaxError) -> int:
 def _syntax_fault(
     error: etree.XMLSyntaxError, code: str, first_line: int, fed_line: int, words: str | None = None
 ) -> FeedError:
-    """Return the FeedError for a complaint. ``code`` counts where the parser's own code does not decide; ``words`` replace
+    """The FeedError for a complaint. ``code`` counts where the parser's own code does not decide; ``words`` replace
     the parser's. Lines are counted from ``first_line``; ``fed_line`` is used where the parser has none."""
     if _code_of(error) in LIMIT_ERRORS:
         code = "limit_exceeded"

@@ -1,25 +1,36 @@
-"""Job bodies from feeds of the service's own shape, without any mapping (docs/feeds.md "The service's own shape").
+"""Job bodies from feeds of the service's own shape, without any mapping, and feeds of this shape from jobs (docs/feeds.md
+"The service's own shape").
 
-Text becomes the type that the API wants where it can. Otherwise it is passed on, and the rules report it in the words
-of the API. Nothing is trimmed, guessed or cleaned; "NA" is text."""
+What is read is not trimmed, guessed or cleaned; "NA" is text. The rules report in the words of the API what has another
+type than the API wants.
+
+Every field that a body may set is written, null or not, and both application addresses as they are stored. So
+importing an export changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
+from xml.sax.saxutils import escape
 
-from syncd.domain import SALARY_MEMBERS, Catalogue, FieldKind, JobField, fields_of
+import msgspec
+
+from syncd.domain import SALARY_MEMBERS, Catalogue, Employer, FieldKind, Job, JobField, fields_of
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder, finders
 from syncd.feeds.faults import nearest
-from syncd.feeds.native.elements import read_object
-from syncd.feeds.native.shape import COLUMNS, ELEMENTS
+from syncd.feeds.native.shape import COLUMNS, ELEMENTS, KINDS, NATIVE_FIELDS, item_name, read_object
 from syncd.feeds.readers import ERRORS, Format
 from syncd.feeds.row_log import RowLog
+from syncd.feeds.text import spelled
 
-Body = dict[str, object]
+Body = dict[str, Any]
 
 _BY_KEY = {name.casefold(): (column, column.kind) for name, column in COLUMNS.items()}
+_JSON = msgspec.json.Encoder(decimal_format="number")
+#: A parser would read a carriage return as a line feed (XML 1.0, section 2.11).
+_XML_SAFE = {"\r": "&#13;"}
 
 
 class NativeBodies:
@@ -50,7 +61,8 @@ def _body_of_row(row: Mapping[str, str], log: RowLog) -> Body:
         if known is None:
             if key != ERRORS:
                 detail = f"there is no column {key!r}{nearest(key, COLUMNS)}"
-                log.problems.append(Problem(f"/{_escaped(key)}", "unknown_field", detail))
+                pointer = "/" + key.replace("~", "~0").replace("/", "~1")
+                log.problems.append(Problem(pointer, "unknown_field", detail))
             continue
         (field, member), kind = known
         if member is not None:
@@ -62,11 +74,6 @@ def _body_of_row(row: Mapping[str, str], log: RowLog) -> Body:
     if salary:
         body["salary"] = salary if any(value not in (None, False) for value in salary.values()) else None
     return body
-
-
-def _escaped(name: str) -> str:
-    """``name`` as a part of a JSON pointer."""
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 # --- names of catalogue entries, in any format
@@ -119,3 +126,78 @@ _BY_KIND: Mapping[FieldKind, Callable[[object, JobField, _Finders, RowLog], obje
 }
 #: The fields whose values may name entries of a catalogue, with the function that replaces the names by ids.
 _WITH_NAMES = tuple((field, with_ids) for kind, with_ids in _BY_KIND.items() for field in fields_of(kind))
+
+
+# --- jobs as feeds
+
+
+def json_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
+    """Yield one array, with one job a line."""
+    by_name = finders(catalogue)
+    lead = "[\n"
+    for job in jobs:
+        yield lead + _JSON.encode(_body(job, by_name)).decode()
+        lead = ",\n"
+    yield "[]\n" if lead == "[\n" else "\n]\n"
+
+
+def xml_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
+    """Yield ``<jobs><job>…``. An empty element is a null."""
+    by_name = finders(catalogue)
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<jobs>\n'
+    for job in jobs:
+        yield "<job>" + _elements(_body(job, by_name)) + "</job>\n"
+    yield "</jobs>\n"
+
+
+def csv_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
+    """Yield a CSV with commas, line ends as in RFC 4180, and a byte order mark (spreadsheets need it to see UTF-8)."""
+    by_name = finders(catalogue)
+    line = csv.writer(_Line(), lineterminator="\r\n").writerow
+    yield "\ufeff" + line(COLUMNS)
+    for job in jobs:
+        yield line(_cells(_body(job, by_name), by_name))
+
+
+def _body(job: Job, by_name: _Finders) -> Body:
+    """What a client would send to make this job (docs/specification.md 4.2).
+
+    Entries of catalogues have their names beside their ids, for people."""
+    return {field.name: _member(field, getattr(job, field.attribute), by_name) for field in NATIVE_FIELDS}
+
+
+def _member(field: JobField, value: Any, by_name: _Finders) -> object:
+    if value is None:
+        return None
+    if field.kind is FieldKind.SALARY:
+        return {m.name: _member(m, getattr(value, m.attribute), by_name) for m in SALARY_MEMBERS}
+    return KINDS[field.kind].member(value, by_name.get(field.name))
+
+
+def _cells(body: Body, by_name: _Finders) -> Iterator[str]:
+    """The cells of ``COLUMNS``."""
+    for field, member in COLUMNS.values():
+        shown, value = field, body[field.name]
+        if member is not None and value is not None:
+            shown, value = member, value[member.name]
+        yield "" if value is None else KINDS[shown.kind].cell(value, by_name.get(shown.name))
+
+
+class _Line:
+    """A file for csv.writer that returns what is written."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _elements(values: Body) -> str:
+    return "".join(_element(name, value) for name, value in values.items())
+
+
+def _element(name: str, value: object) -> str:
+    if value is None:
+        return f"<{name}/>"
+    if isinstance(value, list):
+        return f"<{name}>" + "".join(_element(item_name(name), item) for item in value) + f"</{name}>"
+    content = _elements(value) if isinstance(value, dict) else escape(spelled(value), _XML_SAFE)
+    return f"<{name}>{content}</{name}>"
