@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
@@ -38,17 +37,17 @@ class CsvReader(TableReader):
     def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         super().__init__(source, options)
         spec = options.spec
-        self._dialect = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
-        self.delimiter = self._dialect.delimiter
-        self._newline = self._dialect.line_end[-1:]
+        found = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
+        self.delimiter, self._end, self._skip = found
+        self._newline = self._end[-1:]
         self._waiting = b""
         self._digest: Callable[[bytes], bytes] | None = None
 
     def __iter__(self) -> Iterator[Record]:
         tail = b""
-        self._line += 1 if self._dialect.skip else 0
+        self._line += 1 if self._skip else 0
         for buf in self._growing():
-            pieces, tail = _join(buf, self._dialect.line_end)
+            pieces, tail = _join(buf, self._end)
             carry = yield from self._records(pieces)
             tail = carry + tail
             if len(tail) > self._limits.text:
@@ -68,7 +67,7 @@ class CsvReader(TableReader):
         not read over and over."""
         more: list[bytes] = []
         size = 0
-        for chunk in self._chunks(self._dialect.skip):
+        for chunk in self._chunks(self._skip):
             more.append(chunk)
             size += len(chunk)
             waits = len(self._waiting)
@@ -91,7 +90,6 @@ class CsvReader(TableReader):
             return b""
         digests = list(map(self._digest, pieces))
         known = self._ask(digests)
-        end = self._dialect.line_end
         pending: list[bytes] = []
         marks: list[bytes] = []
         newline, misled = self._newline, False
@@ -103,7 +101,9 @@ class CsvReader(TableReader):
                     yield Record(self._next(), self._line, None, digest, None)
                     self._line += piece.count(newline) + 1
                     continue
-                carry = carry.removesuffix(end)  # in an open quote even the bytes of a known record are text
+                carry = carry.removesuffix(
+                    self._end
+                )  # in an open quote even the bytes of a known record are text
                 pending, marks = [carry], [self._digest(carry)]
                 misled = True
             pending.append(piece)
@@ -112,7 +112,6 @@ class CsvReader(TableReader):
 
     def _parse(self, pieces: list[bytes], digests: list[bytes]) -> Generator[Record, None, bytes]:
         """Candidates that csv.reader has to decide, the first at a record's start. Returns the bytes in an open quote."""
-        end = self._dialect.line_end
         newline = self._newline
         texts = list(map(self._decode, pieces))
         reader = csv.reader([*texts, _SENTINEL], delimiter=self.delimiter)
@@ -129,13 +128,13 @@ class CsvReader(TableReader):
                 self._line += raw.count(newline) + 1
         except csv.Error:
             pass
-        return (yield from self._by_lines("".join(text + end.decode() for text in texts[done:])))
+        return (yield from self._by_lines("".join(text + self._end.decode() for text in texts[done:])))
 
     def _by_lines(self, text: str) -> Generator[Record, None, bytes]:
         """The records line by line, where quotes misled the joining."""
         lines = [line for line in _LINE.findall(text) if line]
         assert self._digest is not None
-        end, done = self._dialect.line_end, 0
+        done = 0
         reader = csv.reader([*lines, _SENTINEL], delimiter=self.delimiter)
         try:
             for row in reader:
@@ -143,7 +142,7 @@ class CsvReader(TableReader):
                     break
                 raw = "".join(lines[done : reader.line_num]).encode()
                 done = reader.line_num
-                bare = raw.removesuffix(end)
+                bare = raw.removesuffix(self._end)
                 yield from self._row(row, bare, self._digest(bare))
                 self._line += raw.count(self._newline)
         except csv.Error as error:
@@ -217,17 +216,9 @@ def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
     return pieces, buf[start:]
 
 
-@dataclass(frozen=True, slots=True)
-class _Dialect:
-    """``skip`` is the length of a ``sep=;`` line before the header."""
-
-    delimiter: str
-    line_end: bytes
-    skip: int = 0
-
-
-def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> _Dialect:
-    """Return the dialect of a file that begins with ``head``.
+def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[str, bytes, int]:
+    """The delimiter and the line end of a file that begins with ``head``, and the length of a ``sep=;`` line before the
+    header.
 
     ``setting`` is the feed's own delimiter. It wins over a ``sep=`` line, and that over the scores. ``guessed``: nobody
     said that this is a CSV, so a file with one column is refused. Raise FeedError ``not_a_feed``."""
@@ -237,7 +228,7 @@ def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> _Dialec
     if found is None and guessed:
         raise FeedError("not_a_feed", "neither XML nor JSON, and no delimiter splits its first line", line=1)
     end = _FIRST_END.match(head, skip)
-    return _Dialect(found or ",", end.group(1) if end else b"\n", skip)
+    return found or ",", end.group(1) if end else b"\n", skip
 
 
 def _best(head: bytes) -> str | None:

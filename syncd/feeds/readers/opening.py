@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO
 
 from syncd.domain import FeedLimits
 from syncd.feeds.readers.csv_reader import CsvReader
@@ -38,11 +37,7 @@ def open_reader(
     """Return a reader of the file at ``path``. Raise FeedError for what its start already shows, and OSError.
 
     ``slicing``: records of XML may come as Slices, which ``again`` of another reader of the same file parses."""
-
-    def opener() -> BinaryIO:
-        return path.open("rb", buffering=0)
-
-    return read_stream(opener, spec, limits, known, slicing=slicing)
+    return read_stream(lambda: path.open("rb", buffering=0), spec, limits, known, slicing=slicing)
 
 
 def read_stream(

@@ -38,6 +38,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+#: What codecs call an encoding → its name in messages.
 _SPOKEN = {"charmap": "Windows-1252 (or the one-byte encoding that was named)"}
 _DECLARED = re.compile(rb"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
 
@@ -221,16 +222,11 @@ def _decode(
         return raw
     try:
         return decoder.decode(raw, final).encode()
-    except UnicodeError as error:
-        offset, what = start, "not valid text"
-        if isinstance(error, UnicodeDecodeError):
-            offset, what = start + error.start, _not_text(error, final=final)
-        raise FeedError("bad_encoding", what, offset=offset) from None
-
-
-def _not_text(error: UnicodeDecodeError, *, final: bool) -> str:
-    """The codec's complaint in plain words: codecs call Windows-1252 ``charmap``, and count from the start of a chunk."""
-    name = _SPOKEN.get(error.encoding, error.encoding.upper())
-    if final:
-        return f"the file ends within a character of {name}"
-    return f"the byte 0x{error.object[error.start]:02X} is not text in {name}"
+    except UnicodeDecodeError as error:
+        name = _SPOKEN.get(error.encoding, error.encoding.upper())
+        what = f"the byte 0x{error.object[error.start]:02X} is not text in {name}"
+        if final:
+            what = f"the file ends within a character of {name}"
+        raise FeedError("bad_encoding", what, offset=start + error.start) from None
+    except UnicodeError:
+        raise FeedError("bad_encoding", "not valid text", offset=start) from None

@@ -17,11 +17,11 @@ from syncd.feeds.readers.records import FeedReader, Record
 from syncd.feeds.readers.source import Opener, Stream, Unpacked, unpacking
 from syncd.feeds.readers.spec import ReadOptions
 
-ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
 _END = b"PK\x05\x06"
 _END_SIZE = 22
+ZIP = (b"PK\x03\x04", _END)
 
 #: Makes the reader of one member.
 Member = Callable[[Callable[[], Stream], ReadOptions], FeedReader]
@@ -37,8 +37,11 @@ class ZipArchive:
         try:
             with unpacking():
                 self.zip = _open(bounded)
-                bounded.listed = True
-                self._check_end()
+            bounded.listed = True
+            self.size = raw.seek(0, 2)
+            raw.seek(max(0, self.size - _END_SIZE - len(self.zip.comment)))
+            if raw.read(len(_END)) != _END:
+                raise FeedError("bad_archive", "something else follows the end of the zip archive")
         except BaseException:
             raw.close()
             raise
@@ -75,12 +78,6 @@ class ZipArchive:
     def close(self) -> None:
         self.zip.close()
         self._raw.close()
-
-    def _check_end(self) -> None:
-        self.size = self._raw.seek(0, 2)
-        self._raw.seek(max(0, self.size - _END_SIZE - len(self.zip.comment)))
-        if self._raw.read(len(_END)) != _END:
-            raise FeedError("bad_archive", "something else follows the end of the zip archive")
 
 
 class ZipReader(FeedReader):
@@ -207,5 +204,4 @@ def _within(info: zipfile.ZipInfo, error: FeedError) -> FeedError:
         line=error.line,
         column=error.column,
         offset=error.offset,
-        last_good=error.last_good,
     )

@@ -126,7 +126,9 @@ class OuterParser:
         elif event in _CLOSING:
             self._key = self._stack.pop()
         elif event == "number" and isinstance(value, int):
-            self._note_total(value)
+            name = ".".join(part or "" for part in self._at()).casefold()
+            if name in _TOTALS and value >= 0:
+                self.declared = max(self.declared or 0, value)
 
     def _at(self) -> tuple[str | None, ...]:
         return (*self._stack[1:], self._key) if self._stack else ()
@@ -141,11 +143,6 @@ class OuterParser:
             raise FeedError("not_well_formed", "the records occur twice", offset=self._offset)
         self._found = self._found or here_it_is
         return here_it_is
-
-    def _note_total(self, value: int) -> None:
-        name = ".".join(part or "" for part in self._at()).casefold()
-        if name in _TOTALS and value >= 0:
-            self.declared = max(self.declared or 0, value)
 
 
 def _likely_path(head: bytes) -> tuple[str, ...] | None:

@@ -134,18 +134,15 @@ class _Search:
         root = self._containers[0][0] if self._containers else "?"
         what = "/".join(self._wanted[0]) if self._wanted else "a known one such as source/job or jobs/job"
         where = "" if whole else " in its first megabyte"
-        return f"no record path matched: the root is {root!r}, and nothing{where} is at {what}; {self._repeated()}"
-
-    def _repeated(self) -> str:
-        """Which elements might be records: those with elements in them, the most frequent first."""
+        complaint = f"no record path matched: the root is {root!r}, and nothing{where} is at {what}"
+        # records may be the elements with elements in them, the most frequent first
         parents = {path[:-1] for path in self._containers if len(path) > 2}
         counts = Counter(path for path in self._containers if path in parents)
         likely = [f"{'/'.join(path)} ({count})" for path, count in counts.most_common(5)]
         if likely:
-            return f"there is {', '.join(likely)}"
-        root = self._containers[0][0] if self._containers else "?"
+            return f"{complaint}; there is {', '.join(likely)}"
         alone = f'if the root is the one record, say [read] records = "/{root}"'
-        return f"no element below it has elements in it; {alone}"
+        return f"{complaint}; no element below it has elements in it; {alone}"
 
     def _note_total(self, name: str, value: str | None) -> None:
         text = (value or "").strip()

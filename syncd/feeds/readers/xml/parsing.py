@@ -23,19 +23,16 @@ _PLACE = re.compile(r"\s*, line \d+, column \d+\Z")
 _TOO_LONG = (
     "a text or a name is longer than an XML parser takes (10,000,000 bytes; no [limits] text allows more)"
 )
-_TOO_DEEP = "nested deeper than an XML parser takes (256; no [limits] depth allows more)"
 _FORBIDDEN = "the character with number {0}, which XML does not allow"
 #: Characters in CDATA that libxml2 has no message for.
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-_BARE_AND = "a bare & (write &amp;)"
-_BARE_LESS = "a bare < (write &lt;)"
 _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"Excessive depth", _TOO_DEEP),
+        (r"Excessive depth", "nested deeper than an XML parser takes (256; no [limits] depth allows more)"),
         (r"Resource limit exceeded|.*XML_PARSE_HUGE", _TOO_LONG),
-        (r"xmlParseEntityRef: no name|EntityRef: expecting ';'", _BARE_AND),
-        (r"StartTag: invalid element name", _BARE_LESS),
+        (r"xmlParseEntityRef: no name|EntityRef: expecting ';'", "a bare & (write &amp;)"),
+        (r"StartTag: invalid element name", "a bare < (write &lt;)"),
         (r"(?:PCDATA|CData section|Char 0x0 out of|xmlParseCharRef).*invalid.* (?:Char|xmlChar) value (\d+)",
          _FORBIDDEN),
         (r"Opening and ending tag mismatch: (.+) line \d+ and (.+)", "<{0}> is ended by </{1}>"),
@@ -45,7 +42,6 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )  # fmt: skip
 LIMIT_ERRORS = frozenset({etree.ErrorTypes.ERR_NAME_TOO_LONG, etree.ErrorTypes.ERR_RESOURCE_LIMIT})
-_ENCODING_ERRORS = frozenset({etree.ErrorTypes.ERR_INVALID_ENCODING})
 #: The errors of a file that is cut off, when the parser is closed.
 _UNCLOSED = frozenset(
     {
@@ -177,7 +173,7 @@ def _syntax_fault(
     the parser's. Lines are counted from ``first_line``; ``fed_line`` is used where the parser has none."""
     if _code_of(error) in LIMIT_ERRORS:
         code = "limit_exceeded"
-    elif _code_of(error) in _ENCODING_ERRORS:
+    elif _code_of(error) == etree.ErrorTypes.ERR_INVALID_ENCODING:
         code = "bad_encoding"
     line, column = cast("tuple[int | None, int | None]", error.position)
     place = line + first_line - 1 if line else fed_line

@@ -81,15 +81,6 @@ def is_one_element(events: list[Event]) -> bool:
     )
 
 
-def depth_of(element: etree._Element) -> int:
-    """Return the depth of the tree below ``element``: 1 for an element without elements in it."""
-    level, found = [element], 0
-    while level:
-        found += 1
-        level = [child for parent in level for child in parent]
-    return found
-
-
 def matches(path: tuple[str, ...], found: tuple[str, ...]) -> bool:
     """Return whether the names ``found`` are those of ``path``, in which "*" is any name."""
     return len(path) == len(found) and all(a in ("*", b) for a, b in zip(path, found, strict=True))
@@ -143,7 +134,11 @@ class RecordTree:
 
     def check_depth(self, element: etree._Element, limits: FeedLimits, line: int) -> None:
         """Raise FeedError ``limit_exceeded`` for a record that is nested too deep."""
-        if depth_of(element) > limits.depth - len(self.path) + 1:
+        level, depth = [element], len(self.path) - 1
+        while level:
+            depth += 1
+            level = [child for parent in level for child in parent]
+        if depth > limits.depth:
             detail = f"nested deeper than {limits.depth} ([limits] depth)"
             raise FeedError("limit_exceeded", detail, line=line)
 
