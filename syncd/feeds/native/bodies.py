@@ -10,7 +10,7 @@ importing an export changes nothing."""
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -47,9 +47,11 @@ class NativeBodies:
             body = read_object(item, ELEMENTS)
         else:
             body = {name: value for name, value in item.items() if name != ERRORS}
-        for field, with_ids in _WITH_NAMES:
-            if field.name in body:
-                body[field.name] = with_ids(body[field.name], field, self._finders, log)
+        _replace_names(body, _NAMED_FIELDS, self._finders, log)
+        for field in _SALARIES:
+            if isinstance(salary := body.get(field.name), dict):
+                body[field.name] = salary = dict(salary)
+                _replace_names(salary, _NAMED_MEMBERS, self._finders, log)
         return body
 
 
@@ -79,26 +81,23 @@ def _body_of_row(row: Mapping[str, str], log: RowLog) -> Body:
 # --- names of catalogue entries, in any format
 
 _Finders = Mapping[str, EntryFinder]
+_NAMED_FIELDS = (*fields_of(FieldKind.CHOICES), *fields_of(FieldKind.CHOICE))
+_SALARIES = fields_of(FieldKind.SALARY)
+_NAMED_MEMBERS = tuple(member for member in SALARY_MEMBERS if member.kind is FieldKind.CHOICE)
 
 
-def _choice(value: object, field: JobField, by_name: _Finders, log: RowLog) -> object:
-    find = by_name[field.name]
-    return _with_id(value, find, find.pointer, log)
-
-
-def _choices(value: object, field: JobField, by_name: _Finders, log: RowLog) -> object:
-    if not isinstance(value, list):
-        return value
-    find = by_name[field.name]
-    return [_with_id(entry, find, f"{find.pointer}/{i}", log) for i, entry in enumerate(value)]
-
-
-def _salary(value: object, field: JobField, by_name: _Finders, log: RowLog) -> object:
-    """The salary with the id of its period."""
-    if not isinstance(value, dict):
-        return value
-    found = {m.name: _choice(value[m.name], m, by_name, log) for m in _NAMED_MEMBERS if m.name in value}
-    return {**value, **found}
+def _replace_names(values: Body, fields: Iterable[JobField], by_name: _Finders, log: RowLog) -> None:
+    """Replace the names of catalogue entries in these fields of ``values`` by their ids."""
+    for field in fields:
+        if field.name not in values:
+            continue
+        value, find = values[field.name], by_name[field.name]
+        if field.kind is FieldKind.CHOICE:
+            values[field.name] = _with_id(value, find, find.pointer, log)
+        elif isinstance(value, list):
+            values[field.name] = [
+                _with_id(entry, find, f"{find.pointer}/{i}", log) for i, entry in enumerate(value)
+            ]
 
 
 def _with_id(value: object, find: EntryFinder, pointer: str, log: RowLog) -> object:
@@ -116,16 +115,6 @@ def _with_id(value: object, find: EntryFinder, pointer: str, log: RowLog) -> obj
         log.problems.append(Problem(pointer, "unknown_value", find.unknown(name), name))
         return None
     return {"id": id}
-
-
-_NAMED_MEMBERS = tuple(member for member in SALARY_MEMBERS if member.kind is FieldKind.CHOICE)
-_BY_KIND: Mapping[FieldKind, Callable[[object, JobField, _Finders, RowLog], object]] = {
-    FieldKind.CHOICES: _choices,
-    FieldKind.CHOICE: _choice,
-    FieldKind.SALARY: _salary,
-}
-#: The fields whose values may name entries of a catalogue, with the function that replaces the names by ids.
-_WITH_NAMES = tuple((field, with_ids) for kind, with_ids in _BY_KIND.items() for field in fields_of(kind))
 
 
 # --- jobs as feeds

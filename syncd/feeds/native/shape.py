@@ -17,27 +17,26 @@ from syncd.feeds.xml_node import inner_markup, local_name, text_of
 
 # --- elements as the values that the same members have in JSON
 
-#: A function from an element, or from all elements of one name, to a value.
-ElementReader = Callable[[Any], object]
+#: A function from all elements of one name to a value. Unless it is a list, the last element counts.
+ElementReader = Callable[[list[Any]], object]
 
 
-class ListElements:
-    """The reader of a list: ``<locations><location>…</location></locations>``, or the list's element repeated, or
-    one item without its own element. It takes all elements of the list's name."""
+def _list_of(item_name: str, read_item: ElementReader) -> ElementReader:
+    """Return a reader of a list: ``<locations><location>…</location></locations>``, or the list's element repeated, or
+    one item without its own element."""
 
-    def __init__(self, item_name: str, item: ElementReader) -> None:
-        self._item_name, self._item = item_name, item
-
-    def __call__(self, elements: list[Any]) -> object:
+    def read(elements: list[Any]) -> object:
         found: list[object] = []
         for element in elements:
-            items = [child for child in _children(element) if local_name(child.tag) == self._item_name]
-            found.extend(self._item(child) for child in items or [element])
+            items = [child for child in _children(element) if local_name(child.tag) == item_name]
+            found.extend(read_item([child]) for child in items or [element])
         return [value for value in found if value is not None] or None
+
+    return read
 
 
 def read_object(element: Any, members: Mapping[str, ElementReader]) -> dict[str, object]:
-    """Return the members of an element. Of a repeated member the last counts, unless it is a list.
+    """Return the members of an element.
 
     Members that are not in ``members`` are kept as text: the rules report their names."""
     by_name: dict[str, list[Any]] = {}
@@ -45,28 +44,26 @@ def read_object(element: Any, members: Mapping[str, ElementReader]) -> dict[str,
         if child.tag.__class__ is str:
             by_name.setdefault(local_name(child.tag), []).append(child)
     by_name.pop(ERRORS, None)
-    body: dict[str, object] = {}
-    for name, elements in by_name.items():
-        read = members.get(name, _read_unknown)
-        body[name] = read(elements if read.__class__ is ListElements else elements[-1])
-    return body
+    return {name: members.get(name, _read_unknown)(elements) for name, elements in by_name.items()}
 
 
-def _read_text(element: Any) -> object:
+def _read_text(elements: list[Any]) -> object:
     """Return the text, as it stands; None for an empty element."""
+    element = elements[-1]
     return (str(text_of(element)) or None) if len(element) else (element.text or None)
 
 
-def _read_markup(element: Any) -> object:
+def _read_markup(elements: list[Any]) -> object:
     """Return what stands between the tags, with its markup; None for an empty element."""
+    element = elements[-1]
     return (inner_markup(element) if len(element) else element.text) or None
 
 
 def _typed(parse: Callable[[str], object]) -> ElementReader:
     """Return a reader of the text that ``parse`` gives its type; None for blank text."""
 
-    def read(element: Any) -> object:
-        text = _read_text(element)
+    def read(elements: list[Any]) -> object:
+        text = _read_text(elements)
         return parse(text) if isinstance(text, str) and text.strip() else None
 
     return read
@@ -75,8 +72,8 @@ def _typed(parse: Callable[[str], object]) -> ElementReader:
 def _object_or_text(members: Mapping[str, ElementReader], of_text: Callable[[str], object]) -> ElementReader:
     """Return a reader of an object: an element with members, or with nothing but the text of its main member."""
 
-    def read(element: Any) -> object:
-        return read_object(element, members) if _children(element) else of_bare_text(element)
+    def read(elements: list[Any]) -> object:
+        return read_object(elements[-1], members) if _children(elements[-1]) else of_bare_text(elements)
 
     of_bare_text = _typed(of_text)
     return read
@@ -96,8 +93,8 @@ def _children(element: Any) -> list[Any]:
     return [child for child in element if child.tag.__class__ is str]
 
 
-def _read_unknown(element: Any) -> object:
-    return read_object(element, {}) if len(element) else _read_text(element)
+def _read_unknown(elements: list[Any]) -> object:
+    return read_object(elements[-1], {}) if len(elements[-1]) else _read_text(elements)
 
 
 _INTEGER = _typed(integer)
@@ -119,7 +116,7 @@ _READ_ONLY: Mapping[str, ElementReader] = {
 class NativeKind(NamedTuple):
     """How the values of one kind are read and written.
 
-    ``read_cell`` gives the value of a CSV cell that is not blank, ``read_element`` that of an XML element, both as a
+    ``read_cell`` gives the value of a CSV cell that is not blank, ``read_element`` that of XML elements, both as a
     body in JSON has it. ``member`` gives that value for one of Job or Salary, ``cell`` the CSV cell for that value; both
     also take the finder of the field's catalogue. ``empty_is_null``: an empty cell is sent as null; else it is not sent."""
 
@@ -147,11 +144,9 @@ def _parts(item: Callable[[str], object]) -> Callable[[str], object]:
     return lambda cell: [item(part) for part in cell.split("|")]
 
 
-def _salary(element: Any) -> object:
-    return (
-        read_object(element, {member.name: KINDS[member.kind].read_element for member in SALARY_MEMBERS})
-        or None
-    )
+def _salary(elements: list[Any]) -> object:
+    members = {member.name: KINDS[member.kind].read_element for member in SALARY_MEMBERS}
+    return read_object(elements[-1], members) or None
 
 
 _ENTRY = NativeKind(_entry_of, _read_entry, _entry, _entry_cell)
@@ -223,7 +218,7 @@ def item_name(list_name: str) -> str:
 def _element_reader(field: JobField) -> ElementReader:
     read = KINDS[field.kind].read_element
     is_list = field.kind in (FieldKind.CHOICES, FieldKind.PLACES)
-    return ListElements(item_name(field.name), read) if is_list else read
+    return _list_of(item_name(field.name), read) if is_list else read
 
 
 #: The members of a job's XML element → their readers.

@@ -134,17 +134,14 @@ class _Reading:
             if record.number % EDGE == 0:
                 self._after_batch(reader, record.number)
             if record.number % EDGE == 0 or (record.number == FIRST_LOOK and not self._known):
-                pool.look_ahead(self._left(reader, record.number))
+                # how many of the remaining bytes have to be validated, if the file goes on as it began
+                left = self._this.source.size - reader.bytes_read
+                pool.look_ahead(left * (1 - self._known / record.number))
 
     def _after_batch(self, reader: FeedReader, number: int) -> None:
         self._this.mark(f"read {number}")
         self._now = self._this.store.now()
         self._this.ctx.after_batch("reading", reader.bytes_read, self._this.source.size)
-
-    def _left(self, reader: FeedReader, number: int) -> float:
-        """Return how many of the remaining bytes have to be validated, if the file goes on as it began."""
-        left = self._this.source.size - reader.bytes_read
-        return left * (1 - self._known / number)
 
     def _start_over(self) -> None:
         self._known_records = KnownRecords(self._this.store, self._this.feed)
