@@ -18,32 +18,21 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
 from syncd.errors import Problem
-from syncd.feeds.readers import EACH, Format, Record, element_path, member_path
+from syncd.feeds.readers import EACH, ERRORS, FeedReader, Record, element_path, member_path
 from syncd.feeds.readers.xml import enclosing_markup
 
-#: The name of the column, attribute or member that has the reasons.
-MARK = "syncd_errors"
 #: The member for a record that is not an object, or that could not be parsed.
 _ORPHAN = "syncd_record"
 _JSON = msgspec.json.Encoder(decimal_format="number")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]+")
 _START_TAG = re.compile(rb"""<([^\s/>!?]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(/?)>""")
-_OLD_MARK = re.compile(rf"""\s{MARK}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
-
-
-class Described(Protocol):
-    """What the writer needs of an open reader."""
-
-    format: Format
-    header: list[str] | None
-
-    def member_of(self, number: int) -> str | None: ...
+_OLD_MARK = re.compile(rf"""\s{ERRORS}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
 
 
 def reasons(problems: Sequence[Problem]) -> str:
@@ -69,13 +58,13 @@ class RejectsWriter:
         delimiter: str | None = None,
     ) -> None:
         self._stem, self._encoding, self._records, self._delimiter = stem, encoding, records, delimiter
-        self._reader: Described | None = None
+        self._reader: FeedReader | None = None
         self._file: TextIO | None = None
         self._form: _Form | None = None
         self.path: Path | None = None
         self.count = 0
 
-    def start(self, reader: Described) -> None:
+    def start(self, reader: FeedReader) -> None:
         """Set the reader whose records follow. A run that starts over calls it again, and what was written is
         dropped."""
         self._discard()
@@ -118,7 +107,7 @@ class RejectsWriter:
         file = path.open("x", encoding=encoding, errors=errors, newline="")
         return file, self._make_form(file, reader, encoding)
 
-    def _make_form(self, file: TextIO, reader: Described, encoding: str) -> _Form:
+    def _make_form(self, file: TextIO, reader: FeedReader, encoding: str) -> _Form:
         match reader.format:
             case "csv":
                 return _Csv(file, reader.header or [], self._delimiter or ",")
@@ -154,9 +143,9 @@ class _Csv:
     dropped."""
 
     def __init__(self, file: TextIO, header: list[str], delimiter: str) -> None:
-        self._old = next((i for i, name in enumerate(header) if name.strip().casefold() == MARK), None)
+        self._old = next((i for i, name in enumerate(header) if name.strip().casefold() == ERRORS), None)
         self._write: Callable[[list[str]], object] = csv.writer(file, delimiter=delimiter).writerow
-        self._write([MARK, *self._kept(header)])
+        self._write([ERRORS, *self._kept(header)])
 
     def record(self, record: Record, why: str) -> None:
         raw = _raw(record)
@@ -185,7 +174,7 @@ class _Xml:
         if isinstance(raw, bytes) and (tag := _START_TAG.search(raw)):
             self._file.write(_marked(raw, tag, why).decode("utf-8", "replace") + "\n")
         else:
-            self._file.write(f"<job {MARK}={quoteattr(why)}>{escape(_text(raw))}</job>\n")
+            self._file.write(f"<job {ERRORS}={quoteattr(why)}>{escape(_text(raw))}</job>\n")
 
     def end(self) -> None:
         self._file.write(self._closing)
@@ -239,14 +228,14 @@ def _marked(raw: bytes, tag: re.Match[bytes], why: str) -> bytes:
     """Return the serialised element with the mark as its first attribute; an old mark is dropped."""
     name, attributes, slash = tag.groups()
     mark = quoteattr(why).encode("utf-8")
-    start = b"<%b %b=%b%b%b>" % (name, MARK.encode(), mark, _OLD_MARK.sub(b"", attributes), slash)
+    start = b"<%b %b=%b%b%b>" % (name, ERRORS.encode(), mark, _OLD_MARK.sub(b"", attributes), slash)
     return start + raw[tag.end() :].rstrip()
 
 
 def _member(raw: object, why: str) -> dict[str, object]:
     if isinstance(raw, dict):
-        return {MARK: why} | {str(key): value for key, value in raw.items() if key != MARK}
-    return {MARK: why, _ORPHAN: _text(raw) if isinstance(raw, bytes) else raw}
+        return {ERRORS: why} | {str(key): value for key, value in raw.items() if key != ERRORS}
+    return {ERRORS: why, _ORPHAN: _text(raw) if isinstance(raw, bytes) else raw}
 
 
 def _json(value: object, encoding: str) -> str:
