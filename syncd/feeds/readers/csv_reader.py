@@ -15,9 +15,8 @@ from functools import partial
 from itertools import islice
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import Record, TableReader, seeded, too_long
+from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded, too_long
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import ReadOptions
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 _SAMPLE = 1 << 18

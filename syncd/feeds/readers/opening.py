@@ -1,24 +1,25 @@
-"""Open a feed file with the reader of its format.
+"""Open a feed file with the reader of its format, which its first bytes show, and never its name.
 
 ``open_reader`` looks at the first megabyte only. What is wrong further on is raised as FeedError while iterating. With
 ``known``, the readers do not parse records whose digest is known; the file is still checked to its last byte."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 from syncd.domain import FeedLimits
+from syncd.errors import FeedError
 from syncd.feeds.readers.csv_reader import CsvReader
-from syncd.feeds.readers.detect import detect, refuse_foreign, refuse_page
-from syncd.feeds.readers.json import JsonLinesReader, JsonReader
-from syncd.feeds.readers.records import FeedReader
+from syncd.feeds.readers.json import ARRAYS, JsonLinesReader, JsonReader
+from syncd.feeds.readers.records import FeedReader, Format, Known, ReadOptions, ReadSpec
 from syncd.feeds.readers.source import GZIP, Opener, Stream, Utf8Source, gunzip
-from syncd.feeds.readers.spec import Format, Known, ReadOptions, ReadSpec
 from syncd.feeds.readers.xlsx_book import is_spreadsheet
 from syncd.feeds.readers.xlsx_reader import XlsxReader
-from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
+from syncd.feeds.readers.xml import LenientXmlReader, XmlReader, banner
 from syncd.feeds.readers.zip_archive import ZIP, ZipArchive, ZipReader
 
 _READERS: dict[Format, Callable[[Utf8Source, ReadOptions], FeedReader]] = {
@@ -27,6 +28,28 @@ _READERS: dict[Format, Callable[[Utf8Source, ReadOptions], FeedReader]] = {
     "json": JsonReader,
     "jsonl": JsonLinesReader,
 }
+_HTML = re.compile(
+    rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", re.DOTALL
+)
+#: Offset, bytes, and what a file with these bytes is. Archives that are unpacked have been unpacked before.
+_MAGIC = (
+    (0, b"\x1f\x8b", "an archive within an archive"),
+    (0, b"PK\x03\x04", "an archive or a spreadsheet within an archive"),
+    (0, b"PK\x05\x06", "an archive within an archive"),
+    (0, b"PK\x07\x08", "a part of a split zip archive"),
+    (257, b"ustar", "a tar archive (only zip and gzip are unpacked)"),
+    (0, b"BZh", "a bzip2 archive (only zip and gzip are unpacked)"),
+    (0, b"\xfd7zXZ\x00", "an xz archive (only zip and gzip are unpacked)"),
+    (0, b"\x28\xb5\x2f\xfd", "a zstd archive (only zip and gzip are unpacked)"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive (only zip and gzip are unpacked)"),
+    (0, b"Rar!\x1a\x07", "a RAR archive (only zip and gzip are unpacked)"),
+    (0, b"%PDF", "a PDF document"),
+    (0, b"\xd0\xcf\x11\xe0", "an old spreadsheet (.xls) or Word document; save it as .xlsx or CSV"),
+    (0, b"SQLite format 3\x00", "a database"),
+    (0, b"\x89PNG", "an image"),
+    (0, b"\xff\xd8\xff", "an image"),
+    (0, b"GIF8", "an image"),
+)
 #: This many bytes show what kind of file it is.
 _START = 512
 
@@ -57,11 +80,11 @@ def read_stream(
 
 
 def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReader:
-    refuse_foreign(_start(opener))
+    _refuse_foreign(_start(opener))
     spec = options.spec
     source = Utf8Source(opener, spec.encoding, options.limits)
-    refuse_page(source.head)
-    form = spec.format or detect(source.head, recover=spec.recover)
+    _refuse_page(source.head)
+    form = spec.format or _detect(source.head, recover=spec.recover)
     if (options.like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object
         form = "jsonl"
     if form == "xml" and spec.recover:
@@ -72,3 +95,49 @@ def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReade
 def _start(opener: Callable[[], Stream]) -> bytes:
     with closing(opener()) as stream:
         return stream.read(_START)
+
+
+def _refuse_page(head: bytes) -> None:
+    """Raise FeedError ``not_a_feed`` for an HTML page, which a web server may send in place of the feed."""
+    if _HTML.match(head):
+        raise FeedError("not_a_feed", "this is an HTML page, not a feed", line=1)
+
+
+def _refuse_foreign(raw: bytes) -> None:
+    """Raise FeedError ``not_a_feed`` for well-known kinds of files that are not feeds."""
+    for offset, magic, what in _MAGIC:
+        if raw.startswith(magic, offset):
+            raise FeedError("not_a_feed", f"this is {what}, not a feed")
+
+
+def _detect(head: bytes, *, recover: bool = False) -> Format:
+    """The format of a file that begins with ``head``, in UTF-8.
+
+    Raise FeedError ``not_well_formed`` for XML with text before it, unless it is to be read leniently."""
+    text = head.lstrip()
+    if text.startswith(b"<"):
+        return "xml"
+    if text.startswith(b"["):
+        return "json"
+    if text.startswith(b"{"):
+        return "jsonl" if _lines_of_objects(text) else "json"
+    if length := banner(head):
+        if recover:
+            return "xml"
+        line = head.count(b"\n", 0, length) + 1
+        raise FeedError("not_well_formed", "there is text before the XML declaration", line=line)
+    return "csv"
+
+
+def _lines_of_objects(text: bytes) -> bool:
+    """Whether the first line is a whole object that another one follows, or a lone job."""
+    first, _, rest = text.partition(b"\n")
+    try:
+        value = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(value, dict):
+        return False
+    if any(isinstance(value.get(name), list) for name in ARRAYS):
+        return False
+    return bool(rest.strip()) or "referenceId" in value

@@ -15,9 +15,8 @@ from itertools import islice
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import Record, TableReader, seeded, too_long
+from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded, too_long
 from syncd.feeds.readers.source import Opener, Utf8Source, check_expansion
-from syncd.feeds.readers.spec import ReadOptions
 from syncd.feeds.readers.xlsx_book import Book, Texts, plain_text
 from syncd.feeds.readers.xml import local
 from syncd.feeds.readers.zip_archive import ZipArchive

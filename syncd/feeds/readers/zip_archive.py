@@ -13,9 +13,8 @@ from typing import BinaryIO
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import FeedReader, Record
+from syncd.feeds.readers.records import FeedReader, ReadOptions, Record
 from syncd.feeds.readers.source import Opener, Stream, Unpacked, unpacking
-from syncd.feeds.readers.spec import ReadOptions
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}

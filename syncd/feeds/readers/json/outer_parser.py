@@ -13,9 +13,10 @@ import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.detect import ARRAYS
-from syncd.feeds.readers.spec import EACH, asked_path, member_path
+from syncd.feeds.readers.records import EACH, asked_path, member_path
 
+#: Members whose array holds the records, the likeliest first.
+ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
 _KINDS = {"start_array": "array", "start_map": "object"}
 _CLOSING = ("end_array", "end_map")
 _STEP = 1 << 14

@@ -20,9 +20,8 @@ from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.json.outer_parser import OuterParser
 from syncd.feeds.readers.json.pieces import JsonBuffer, RecordArray, RecordObject
 from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, record_value, scan
-from syncd.feeds.readers.records import ERRORS, FeedReader, Record, seeded
+from syncd.feeds.readers.records import ERRORS, FeedReader, Format, ReadOptions, Record, seeded
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import Format, ReadOptions
 
 _CONTAINERS = {"array": RecordArray(), "members": RecordObject()}
 #: This many cuts are tried before the records are read one by one.

@@ -11,7 +11,7 @@ from typing import cast
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.spec import asked_path, element_path
+from syncd.feeds.readers.records import asked_path, element_path
 from syncd.feeds.readers.xml.entities import EntityTranslator, UnknownEntity
 from syncd.feeds.readers.xml.tree import (
     Event,

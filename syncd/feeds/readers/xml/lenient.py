@@ -15,10 +15,8 @@ from typing import cast
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.detect import banner
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers.records import ReadOptions, ReadSpec, Record
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import ReadOptions, ReadSpec
 from syncd.feeds.readers.xml.discovery import find_records, is_known
 from syncd.feeds.readers.xml.parsing import LIMIT_ERRORS, XmlParser, in_words
 from syncd.feeds.readers.xml.reader import XmlReader
@@ -204,6 +202,11 @@ class LenientXmlReader(XmlReader):
         if self._barren:
             more = f" and {len(self._barren) - 3} more roots" if len(self._barren) > 3 else ""
             self.withheld = f"{self.withheld}; no record path matched in {', '.join(self._barren[:3])}{more}"
+
+
+def banner(head: bytes) -> int:
+    """Return the length of the text that a browser or server has put before an XML declaration; 0 if there is none."""
+    return max(0, head.find(b"<?xml", 0, 4096)) if not head.lstrip().startswith(b"<") else 0
 
 
 def _roots(head: bytes) -> Iterator[tuple[int, int]]:

@@ -25,9 +25,18 @@ from typing import cast
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import ERRORS, FeedReader, Record, Slice, seeded, too_long
+from syncd.feeds.readers.records import (
+    ERRORS,
+    FeedReader,
+    Format,
+    ReadOptions,
+    ReadSpec,
+    Record,
+    Slice,
+    seeded,
+    too_long,
+)
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import Format, ReadOptions, ReadSpec
 from syncd.feeds.readers.xml.discovery import find_records
 from syncd.feeds.readers.xml.entities import SUSPICIOUS, safe_cut, whole_text
 from syncd.feeds.readers.xml.parsing import COUNT_TAG, XmlParser

@@ -11,8 +11,7 @@ from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import Slice
-from syncd.feeds.readers.spec import ReadSpec
+from syncd.feeds.readers.records import ReadSpec, Slice
 
 Event = tuple[str, etree._Element]
 
