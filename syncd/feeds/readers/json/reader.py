@@ -88,19 +88,20 @@ class JsonLinesReader(_JsonReader):
                     self.mended = self.mended or ERRORS_NAME in raw
                     yield Record(number, self._line, None, digest, None)
                 else:
-                    yield self._record(number, None, raw, digest, self._value(raw, last=last))
+                    try:
+                        found = record_value(raw, self._limits)
+                    except ValueError as error:
+                        found = None, self._problem(error, last=last)
+                    yield self._record(number, None, raw, digest, found)
             self._line += 1
 
-    def _value(self, raw: bytes, *, last: bool) -> tuple[dict[str, Any] | None, Problem | None]:
-        try:
-            return record_value(raw, self._limits)
-        except UnicodeDecodeError as error:
+    def _problem(self, error: ValueError, *, last: bool) -> Problem:
+        if isinstance(error, UnicodeDecodeError):
             raise bad_text(error, 0, self._line) from None
-        except ValueError as error:
-            if last:
-                detail = f"the last line has no end and does not parse: {_words(error)}"
-                raise FeedError("truncated", detail, line=self._line) from None
-            return None, Problem("", "invalid_json", f"the line is not JSON: {_words(error)}")
+        if last:
+            detail = f"the last line has no end and does not parse: {_words(error)}"
+            raise FeedError("truncated", detail, line=self._line) from None
+        return Problem("", "invalid_json", f"the line is not JSON: {_words(error)}")
 
 
 def _words(error: ValueError) -> str:

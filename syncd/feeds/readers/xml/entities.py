@@ -50,6 +50,7 @@ class EntityTranslator:
         """Return ``data`` with HTML's entities as character references. Raise UnknownEntity."""
         out: list[bytes] = []
         at = copied = 0
+        search = self._token.search
         while True:
             if self.section_end is not None:
                 end = data.find(self.section_end, at)
@@ -57,19 +58,22 @@ class EntityTranslator:
                     break
                 at = end + len(self.section_end)
                 self.section_end = None
-            token = self._token.search(data, at)
+            token = search(data, at)
             if token is None:
                 break
             at = token.end()
-            text, name = token.group(), token.group(1)
-            if text in SECTION_ENDS:
-                self.section_end = SECTION_ENDS[text]
-            elif text in _REFERENCES:
-                out += (data[copied : token.start()], _REFERENCES[text])
+            text, name = token.group(0, 1)
+            if name in _XML:
+                continue
+            if (reference := _REFERENCES.get(text)) is not None:
+                out.append(data[copied : token.start()])
+                out.append(reference)
                 copied = at
+            elif text in SECTION_ENDS:
+                self.section_end = SECTION_ENDS[text]
             elif name is None:
                 self.started += 1
-            elif name not in _XML:
+            else:
                 before = b"".join((*out, data[copied : token.start()]))
                 raise UnknownEntity(name.decode(), token.start(), before)
         return b"".join((*out, data[copied:])) if out else data
