@@ -39,12 +39,24 @@ def jsonld(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Ite
 
 def _posting(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, Any]:
     identifier = {"@type": "PropertyValue", "value": job.reference_id}
-    organization = {"@type": "Organization", "name": employer.name}
     posting: dict[str, Any] = {
         "@type": "JobPosting",
         "identifier": identifier if job.confidential else identifier | {"name": employer.name},
         "title": job.title,
         "description": job.description,
+        **posting_terms(job, employer, catalogue),
+    }
+    if job.routing == Routing.URL:
+        posting["url"] = job.application_url
+    elif job.routing == Routing.EMAIL:
+        posting["applicationContact"] = {"@type": "ContactPoint", "email": job.application_email}
+    return {name: value for name, value in posting.items() if value is not None}
+
+
+def posting_terms(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, Any]:
+    """Return the members of a JobPosting that the API writes too, None for those that the job lacks."""
+    organization = {"@type": "Organization", "name": employer.name}
+    return {
         "datePosted": job.publish_date.isoformat(),
         "validThrough": job.close_date.isoformat(),
         "employmentType": _type(job, catalogue, _EMPLOYMENT_TYPES, "OTHER"),
@@ -54,11 +66,6 @@ def _posting(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, An
         "baseSalary": None if job.salary is None or job.salary.amount is None else _base_salary(job.salary),
         "incentiveCompensation": "commission" if job.salary and job.salary.plus_commission else None,
     }
-    if job.routing == Routing.URL:
-        posting["url"] = job.application_url
-    elif job.routing == Routing.EMAIL:
-        posting["applicationContact"] = {"@type": "ContactPoint", "email": job.application_email}
-    return {name: value for name, value in posting.items() if value is not None}
 
 
 def _place(location: Location) -> dict[str, Any]:

@@ -19,10 +19,9 @@ import msgspec
 from syncd.domain import SALARY_MEMBERS, Catalogue, Employer, FieldKind, Job, JobField, fields_of
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder, finders
-from syncd.feeds.faults import nearest
+from syncd.feeds.faults import RowLog, nearest
 from syncd.feeds.native.shape import COLUMNS, ELEMENTS, KINDS, NATIVE_FIELDS, item_name, read_object
 from syncd.feeds.readers import ERRORS, Format
-from syncd.feeds.row_log import RowLog
 from syncd.feeds.text import spelled
 
 Body = dict[str, Any]
