@@ -43,7 +43,8 @@ class RunKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """Rows by their strongest action, and jobs that were archived. ``missing``: owned, active, not named."""
+    """Rows by their strongest action, and jobs that were archived. ``missing``: owned, active, not named. ``filtered``:
+    rows that the feed's file leaves out."""
 
     read: int = 0
     created: int = 0
@@ -53,6 +54,7 @@ class RunCounts:
     rejected: int = 0
     suppressed: int = 0
     expired: int = 0
+    filtered: int = 0
     missing: int = 0
     archived: int = 0
     warnings: int = 0
@@ -73,7 +75,8 @@ class UnknownValues:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex."""
+    """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex.
+    ``filtered_by``: the rows that the feed's file leaves out, by rule."""
 
     id: int
     feed: str
@@ -92,6 +95,7 @@ class Run:
     ended_at: datetime | None = None
     counts: RunCounts = field(default_factory=RunCounts)
     phases: dict[str, float] = field(default_factory=dict)
+    filtered_by: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from syncd.store.transactions import Tx
 #: Added places count from here; every GeoNames id is below.
 FIRST_ADDED = 1_000_000_000
 
+
 def _location(row: tuple[int, str, str | None]) -> Location:
     place_id, name, province = row
     return Location(place_id, name, f"{name}, {province}" if province else name)

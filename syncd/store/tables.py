@@ -256,6 +256,7 @@ class RunRow(Table, table=True):
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
     counts: str
     phases: str
+    filtered_by: str = Field(default="{}", sa_column_kwargs={"server_default": "{}"})
     claimed_name: str | None = None
     checkpoint: str | None = None
     died_at: str | None = None
