@@ -12,8 +12,8 @@ from syncd.config import Settings
 from syncd.domain import Catalogue, Run, RunState
 from syncd.service import configured_feeds, stores, wiring
 from syncd.store import Store, runs
+from syncd.sync.arrival import decide
 from syncd.sync.report import run_json
-from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import Feed
 
 
@@ -42,9 +42,7 @@ def decided(store: Store, settings: Settings, number: int, *, approved: bool) ->
     catalogue = stores.catalogue_of(store, settings, remember=True)
     feeds = _feed_of(store, settings, catalogue, number) if approved else {}
     importer = wiring.make_importer(store, settings, catalogue, feeds)
-    run = importer.approve(number) if approved else importer.reject(number)
-    refresh_reports(store, settings.drop.folder / run.feed, run.id)
-    return run
+    return decide(store, importer, settings.drop.folder, number, approved=approved)
 
 
 def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> dict[str, Feed]:

@@ -35,6 +35,7 @@ from syncd.service.timers import repeat, watch_the_loop
 from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync.calendar import Refresher
+from syncd.sync.files import make_drop_folder
 from syncd.web import RequestTimes, make_runner
 
 log = structlog.get_logger("syncd.service")
@@ -71,7 +72,7 @@ def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> Config
 def _make_drop_folder(folder: Path) -> None:
     """Create the drop folder if it does not exist. Raises ConfigError."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_drop_folder(folder)
     except OSError as error:
         what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is not a folder"
         raise ConfigError(

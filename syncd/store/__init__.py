@@ -17,6 +17,7 @@ __all__ = [
     "job_writer",
     "jobs",
     "keys",
+    "locks",
     "places",
     "replies",
     "results",

@@ -51,6 +51,7 @@ class SqliteDatabase(StoreFile):
 
     def writer(self) -> SqliteSession:
         self.make_folder()
+        self.make_file()
         return SqliteSession(self._connect(_WRITER), "BEGIN IMMEDIATE")
 
     def reader(self) -> SqliteSession:

@@ -8,7 +8,8 @@ from syncd.domain import Run
 from syncd.sync.arrival.claims import Claimed, Claims
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
-from syncd.sync.arrival.feed_folder import feed_lock, make_folders, tidy
+from syncd.sync.arrival.feed_folder import make_folders, tidy
+from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.arrival.inbox import Candidate, Inbox, UnexpectedFile
 from syncd.sync.arrival.recovery import Delivery, fail_lost_runs, left_behind
 from syncd.sync.arrival.settling import Settling
@@ -50,7 +51,7 @@ class FeedQueue:
         Raises Stopped between two files when the service stops, and whatever the folder, the store or a run raises."""
         self.due = None
         make_folders(self._folder)
-        with feed_lock(self._folder) as mine:
+        with feed_lock(self._ctx.store, feed.name, self._folder) as mine:
             if not mine:
                 self._look_again(ELSEWHERE)
                 return

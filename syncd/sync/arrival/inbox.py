@@ -107,8 +107,7 @@ class Inbox:
         try:
             fd = files.open_regular(name, folder)
         except OSError as error:
-            why = f"it cannot be opened: {error.strerror}; syncd's user needs to read it"
-            return UnexpectedFile(files.display_name(name), why)
+            return UnexpectedFile(files.display_name(name), files.unopened(error))
         if fd is None:
             return Waiting("it is gone", 0.0)
         try:

@@ -17,8 +17,9 @@ from syncd.store import Store
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext, FileImporter
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
-from syncd.sync.arrival.feed_folder import feed_lock, make_folders
-from syncd.sync.arrival.feed_queue import ELSEWHERE, FeedQueue
+from syncd.sync.arrival.feed_folder import make_folders
+from syncd.sync.arrival.feed_lock import PAUSE, awaited, feed_lock
+from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
 from syncd.sync.arrival.retry import can_pass, pause
 from syncd.sync.run import Feed, Progress, Stopped
@@ -146,13 +147,13 @@ class Worker:
         the folder, the store or the run raises. The daemon's next tick continues a run that breaks off."""
         copying = (lambda done, size: progress("copying", done, size)) if progress else None
         make_folders(feed.folder)
-        while True:
-            with feed_lock(feed.folder) as mine:
-                if mine:
-                    claimed = copy_in(feed.folder, path, copying)
-                    return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed)
-            self._ctx.check_stop("stopped while another process was running the feed")
-            self._ctx.sleep(ELSEWHERE / 5)
+        with awaited(lambda: feed_lock(self._ctx.store, feed.name, feed.folder), self._wait_for_lock):
+            claimed = copy_in(feed.folder, path, copying)
+            return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed)
+
+    def _wait_for_lock(self) -> None:
+        self._ctx.check_stop("stopped while another process was running the feed")
+        self._ctx.sleep(PAUSE)
 
     def _turns_of(self, feed: Feed) -> FeedTurns:
         turns = self._turns.get(feed.name)

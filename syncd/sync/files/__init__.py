@@ -9,6 +9,7 @@ from syncd.sync.files.descriptors import (
     mode_of,
     open_regular,
     try_lock,
+    unopened,
 )
 from syncd.sync.files.folders import (
     ensure_subfolder,
@@ -18,6 +19,15 @@ from syncd.sync.files.folders import (
     open_folder_in,
     open_subfolder,
     other_file_system,
+)
+from syncd.sync.files.modes import (
+    DROP_MODE,
+    FEED_MODE,
+    INNER_MODES,
+    REPORT_MODE,
+    make_drop_folder,
+    make_feed_folder,
+    set_mode,
 )
 from syncd.sync.files.names import (
     CLAIMED,
@@ -46,8 +56,12 @@ __all__ = [
     "CLAIMED",
     "DONE",
     "DRAFT",
+    "DROP_MODE",
     "FAILED",
+    "FEED_MODE",
+    "INNER_MODES",
     "OPEN_FILES",
+    "REPORT_MODE",
     "Signature",
     "claim_name",
     "copy_into",
@@ -61,6 +75,8 @@ __all__ = [
     "is_filed_as",
     "is_own_file",
     "kind_of",
+    "make_drop_folder",
+    "make_feed_folder",
     "mode_of",
     "move",
     "moving_to",
@@ -73,7 +89,9 @@ __all__ = [
     "parse_claim",
     "parse_filed",
     "replace_own_file",
+    "set_mode",
     "short_name",
     "try_lock",
+    "unopened",
     "write_draft",
 ]

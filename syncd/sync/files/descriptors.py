@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -49,9 +50,16 @@ def open_regular(name: str, folder: int) -> int | None:
     return None
 
 
+def unopened(error: OSError) -> str:
+    """Return why a file of a partner cannot be opened, and what to do."""
+    if error.errno == errno.EAGAIN:
+        return "it cannot be opened: the process that wrote it holds a lease on it"
+    return f"it cannot be opened: {error.strerror}; syncd's user needs to read it"
+
+
 def try_lock(fd: int) -> bool:
-    """Return whether this process now has the file's lock. On a file system without locks it always has: the lock of
-    the feed must do there."""
+    """Return whether this process now has the lock of an open folder. On a file system without such locks it always
+    has."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

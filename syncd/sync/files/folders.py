@@ -13,6 +13,7 @@ from pathlib import Path
 
 from syncd.errors import UnusableFolder
 from syncd.sync.files.descriptors import kind_of
+from syncd.sync.files.modes import INNER_MODES, set_mode
 from syncd.sync.files.names import CLAIMED, DONE, FAILED
 
 _FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -54,9 +55,10 @@ def ensure_subfolder(folder: Path, name: str) -> Iterator[int]:
     """Open the folder as ``open_subfolder`` does; make it if it is not there. Files are renamed into it, so it must be on
     the file system of ``folder``."""
     with open_folder(folder) as outer:
-        with suppress(FileExistsError):
-            os.mkdir(name, 0o700 if name == CLAIMED else 0o777, dir_fd=outer)
+        made = _made(name, outer)
         with open_folder_in(outer, folder / name) as fd:
+            if made:
+                set_mode(fd, INNER_MODES[name])
             if os.fstat(fd).st_dev != os.fstat(outer).st_dev:
                 raise other_file_system(folder / name)
             yield fd
@@ -77,6 +79,15 @@ def folder_faults(folder: Path) -> list[str]:
     """Return why a feed's folder, or one of the three inside it, cannot be used. Makes and changes nothing; a folder that
     is missing is not a fault."""
     return _faults(folder) or [fault for name in (CLAIMED, DONE, FAILED) for fault in _faults(folder / name)]
+
+
+def _made(name: str, outer: int) -> bool:
+    """Make one of the folders inside a feed's; return whether it was missing."""
+    try:
+        os.mkdir(name, INNER_MODES[name] & 0o770, dir_fd=outer)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _faults(place: Path) -> list[str]:
