@@ -20,7 +20,7 @@ from syncd.config import Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
-from syncd.service import configured_feeds, stores, wiring
+from syncd.service import configured_feeds, exposure, stores, wiring
 from syncd.service.configured_feeds import ConfiguredFeeds
 from syncd.service.file_limits import allow_connections, report_lack_of_files
 from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing
@@ -48,6 +48,7 @@ WATCHER = 10.0
 
 def serve(settings: Settings) -> int:
     """Run until a signal ends it, and return the exit code. Raises ConfigError, StoreError, OSError while it starts."""
+    exposure.refuse_open_store(settings)
     store = stores.open_store(settings, exclusive=True)
     try:
         catalogue = stores.catalogue_of(store, settings, remember=True)

@@ -14,6 +14,7 @@ A person's decision on a held run needs the same lock (``decisions``). A process
 ``.claimed/``. Faults that can pass are tried again (``retry``)."""
 
 from syncd.sync.arrival.decisions import decide
+from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.worker import Worker
 
-__all__ = ["Worker", "decide"]
+__all__ = ["Worker", "decide", "make_folders"]

@@ -82,7 +82,7 @@ def test_a_folder_of_locks_that_is_not_a_folder_is_not_used(arrival: Arrival, th
     else:
         locks_of(arrival).touch()
     with (
-        pytest.raises(StoreError, match="the folder of locks .* cannot be opened"),
+        pytest.raises(StoreError, match=r"the folder of locks .* cannot be opened"),
         locks.feed_lock(arrival.board.store, "acme"),
     ):
         pass
