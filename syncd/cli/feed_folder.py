@@ -8,11 +8,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.output import print_json, print_table, remark
+from syncd.cli.output import print_list, remark
 from syncd.cli.store_access import acting_as, owner_ids, quiet_settings
 from syncd.errors import ConfigError, NotFound
 from syncd.service import configured_feeds, exposure, stores
-from syncd.service.feed_access import FolderRights, open_to_group
+from syncd.sync.arrival import FolderRights, open_to_group
 
 
 def open_feed_folder(config: Path | None, as_json: bool, name: str, group: str) -> None:
@@ -30,10 +30,8 @@ def open_feed_folder(config: Path | None, as_json: bool, name: str, group: str) 
         raise ConfigError([f"{why}; make one for the partner: groupadd feed-{name}"])
     folder = settings.drop.folder / name
     opened = open_to_group(folder, found.gr_gid, owner, lambda: acting_as(owner))
-    if as_json:
-        print_json({"feed": name, "group": found.gr_name, "folders": [_json(rights) for rights in opened]})
-    else:
-        print_table(("folder", "mode", "group"), [_row(rights) for rights in opened], "")
+    shown = {"feed": name, "group": found.gr_name, "folders": [_json(rights) for rights in opened]}
+    print_list(as_json, shown, ("folder", "mode", "group"), [_row(rights) for rights in opened], "")
     _remark_on_members(owner, found)
 
 

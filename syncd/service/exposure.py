@@ -15,7 +15,7 @@ from pathlib import Path
 
 from syncd.config import Settings
 from syncd.errors import ConfigError
-from syncd.sync.files import CLAIMED, DROP_MODE, FEED_MODE, INNER_MODES
+from syncd.sync import CLAIMED, DROP_MODE, FEED_MODE, INNER_MODES
 
 _GROUP, _OTHERS = 0o070, 0o007
 _READ_OR_WRITE, _WRITE = 0o066, 0o022

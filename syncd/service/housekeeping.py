@@ -3,14 +3,17 @@ keep the search index up to date."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
 
-from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded
+from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
+from syncd.service.clock_check import ClockCheck
 from syncd.store import Store, Tx, history, replies, runs
 from syncd.sync.run import Feed
 
@@ -22,17 +25,38 @@ HOUSEKEEPING, INDEXING = 60.0, 1.0
 BATCH = 1_000
 
 
-class Housekeeping:
-    """``feeds`` returns the feeds as they are configured now. A silent feed is reported once for each period."""
+async def repeat(part: str, tick: Callable[[], object], seconds: float) -> None:
+    """Call ``tick`` now and every ``seconds``, in a thread of its own. An exception is logged and the next tick
+    follows."""
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(1, thread_name_prefix=f"syncd-{part}") as thread:
+        while True:
+            try:
+                await loop.run_in_executor(thread, tick)
+            except SyncdError as error:
+                log.warning(Event.SERVICE_FAULT, part=part, reason=str(error))
+            except Exception as error:
+                log.exception(Event.SERVICE_FAULT, part=part, reason=str(error))
+            await asyncio.sleep(seconds)
 
-    def __init__(self, store: Store, keep: timedelta, feeds: Callable[[], Mapping[str, Feed]]) -> None:
-        self._store, self._keep, self._feeds = store, keep, feeds
+
+class Housekeeping:
+    """``feeds`` returns the feeds as they are configured now. A silent feed is reported once for each period. While
+    ``clock`` does not trust the time, nothing is done."""
+
+    def __init__(
+        self, store: Store, keep: timedelta, feeds: Callable[[], Mapping[str, Feed]], clock: ClockCheck
+    ) -> None:
+        self._store, self._keep, self._feeds, self._clock = store, keep, feeds, clock
         self._since = store.now().instant
         self._reported: dict[str, datetime] = {}
 
     def tick(self) -> None:
         """Report silent feeds and delete what is too old. Raises StoreError."""
+        self._clock.remember()
         now = self._store.now().instant
+        if not self._clock.trusts(now):
+            return
         for feed in self._feeds().values():
             self._report_silence(feed, now)
         self._delete(lambda tx: history.prune(tx, now - self._keep, BATCH))
@@ -66,16 +90,10 @@ class SearchIndexing:
         """Repair the index and add what it lacks. A store that is busy or full is left alone until the next tick: searches
         are correct meanwhile. Raises StoreError for any other fault."""
         with suppress(StoreBusy, StoreClosed, StoreOverloaded):
-            self._mend()
+            found = self._store.mend_index()
+            if found is not None:
+                error, rebuilt = found
+                then = "it is rebuilt" if rebuilt else "searches scan until the next start"
+                log.error(Event.SEARCH_DAMAGED, error=error, then=then)
             while not self._stop() and self._store.index_some():
                 pass
-
-    def _mend(self) -> None:
-        found = self._store.mend_index()
-        if found is not None:
-            error, rebuilt = found
-            log.error(
-                Event.SEARCH_DAMAGED,
-                error=error,
-                then="it is rebuilt" if rebuilt else "searches scan until the next start",
-            )

@@ -10,7 +10,6 @@ import sys
 import pytest
 
 from syncd.cli.app import app
-from syncd.store import Store
 
 
 @pytest.fixture
@@ -77,7 +76,7 @@ def test_every_fault_of_the_settings_has_a_line(installation):
 
 
 def test_a_fault_of_the_program_is_one_line_too(acme, monkeypatch):
-    monkeypatch.setattr(Store, "read", lambda self, fn: 1 / 0)
+    monkeypatch.setattr("syncd.store.transactions.Readers.read", lambda self, fn: 1 / 0)
     result = acme.run("employer", "list")
     assert result.code == 1
     assert re.fullmatch(
@@ -361,10 +360,13 @@ def test_serve_does_not_start_without_a_drop_folder(installation):
 
 
 def test_a_reload_during_the_start_does_not_end_the_daemon(installation):
-    assert signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
-    installation.settings("nonsense = 1\n")
-    assert installation.run("serve").code == 1
-    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a process that `nohup` starts ignores it
+    try:
+        installation.settings("nonsense = 1\n")
+        assert installation.run("serve").code == 1
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_check_creates_nothing(cli, tmp_path, monkeypatch):

@@ -7,8 +7,8 @@ import resource
 import pytest
 import structlog
 
-from syncd.service import file_limits
-from syncd.service.file_limits import OWN_FILES, allow_connections, report_lack_of_files
+from syncd.service import process
+from syncd.service.process import OWN_FILES, allow_connections, report_lack_of_files
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,8 @@ def test_the_limit_is_raised_and_no_more_connections_are_allowed_than_fit(
 ):
     fit, warned = expected
     now = list(limits)
-    monkeypatch.setattr(file_limits.resource, "getrlimit", lambda _: tuple(now))
-    monkeypatch.setattr(file_limits.resource, "setrlimit", lambda _, new: now.__setitem__(slice(None), new))
+    monkeypatch.setattr(process.resource, "getrlimit", lambda _: tuple(now))
+    monkeypatch.setattr(process.resource, "setrlimit", lambda _, new: now.__setitem__(slice(None), new))
     with structlog.testing.capture_logs() as lines:
         assert allow_connections(wanted) == fit
     assert now == [raised, limits[1]]
@@ -40,8 +40,8 @@ def test_a_system_that_forbids_a_higher_limit_allows_fewer_connections(monkeypat
     def forbid(*_):
         raise PermissionError(errno.EPERM, "no")
 
-    monkeypatch.setattr(file_limits.resource, "getrlimit", lambda _: (1_024, 4_096))
-    monkeypatch.setattr(file_limits.resource, "setrlimit", forbid)
+    monkeypatch.setattr(process.resource, "getrlimit", lambda _: (1_024, 4_096))
+    monkeypatch.setattr(process.resource, "setrlimit", forbid)
     assert allow_connections(2_000) == 1_024 - 500
 
 

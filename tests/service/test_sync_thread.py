@@ -7,9 +7,9 @@ import time
 import pytest
 
 from syncd.errors import StoreBusy
-from syncd.service.readiness import SILENCE, Readiness
+from syncd.service.supervision import SILENCE, Readiness
 from syncd.service.sync_thread import Heartbeat, SyncThread
-from syncd.sync.run.feed import Stopped
+from syncd.sync.run import Stopped
 
 PATIENCE = 20
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from syncd.store import Store, locks
-from syncd.sync import files
+from syncd.sync import folders
 
 #: Seconds between two attempts to get the lock.
 PAUSE = 0.2
@@ -27,8 +27,8 @@ def feed_lock(store: Store, name: str, folder: Path) -> Iterator[bool]:
         if not mine:
             yield False
             return
-        with files.open_subfolder(folder, files.CLAIMED) as claims:
-            yield files.try_lock(claims)
+        with folders.open_subfolder(folder, folders.CLAIMED) as claims:
+            yield folders.try_lock(claims)
 
 
 @contextmanager

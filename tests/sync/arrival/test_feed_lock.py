@@ -17,8 +17,9 @@ from structlog.testing import capture_logs
 from syncd.domain import Run, RunState
 from syncd.errors import StoreError
 from syncd.store import Store, locks
-from syncd.sync.arrival import Worker, decide
-from syncd.sync.run import Feed, NotHeld
+from syncd.sync.arrival import ArrivalContext, Worker, decide
+from syncd.sync.run import Feed
+from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE
 from tests.sync.arrival.arrivals import Arrival, Died, claims, names
 from tests.sync.board import Board
@@ -203,10 +204,9 @@ def test_a_daemon_with_another_store_on_the_same_drop_folder_leaves_a_file_alone
     arrival.drop(feed, [arrival.row("a")])
     with Store.open(f"sqlite:///{tmp_path}/other.db", clock=arrival.board.clock, timezone=ZONE) as store:
         other = Board(store, arrival.board.clock, tmp_path)
-        second = Worker(
-            store, {"acme": other.feed()}, other.importer,
-            monotonic=arrival.monotonic, sleep=arrival.monotonic.sleep,
-        )  # fmt: skip
+        clock = arrival.monotonic
+        ctx = ArrivalContext(store, other.importer, monotonic=clock, sleep=clock.sleep)
+        second = Worker(ctx, {"acme": other.feed()})
         ended: list[Run] = []
 
         def run_second(step: str) -> None:
@@ -246,7 +246,7 @@ def test_a_decision_waits_while_another_process_runs_the_feed(
     arrival: Arrival, held: tuple[Feed, Run], approved: bool, state: RunState
 ) -> None:
     feed, run = held
-    importer = arrival.board.make_importer(feeds={feed.name: feed})
+    importer = arrival.board.importer
     waits: list[RunState] = []
     with ExitStack() as lock:
         assert lock.enter_context(locks.feed_lock(arrival.board.store, feed.name))
@@ -258,7 +258,7 @@ def test_a_decision_waits_while_another_process_runs_the_feed(
 
         drop = arrival.board.folder / "drop"
         decided = decide(
-            arrival.board.store, importer, drop, run.id, approved=approved, wait=end_at_the_third
+            arrival.board.store, importer, drop, run.id, feed, approved=approved, wait=end_at_the_third
         )
     assert decided.state is state
     assert waits == [RunState.HELD] * 3
@@ -270,7 +270,7 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
     arrival: Arrival, held: tuple[Feed, Run], approved: bool
 ) -> None:
     feed, run = held
-    importer = arrival.board.make_importer(feeds={feed.name: feed})
+    importer = arrival.board.importer
     with ExitStack() as lock:
         assert lock.enter_context(locks.feed_lock(arrival.board.store, feed.name))
 
@@ -281,7 +281,7 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
 
         with pytest.raises(NotHeld, match="run 2 is superseded"):
             decide(
-                arrival.board.store, importer, arrival.board.folder / "drop", run.id,
+                arrival.board.store, importer, arrival.board.folder / "drop", run.id, feed,
                 approved=approved, wait=let_a_newer_file_run,
             )  # fmt: skip
     assert arrival.states() == ["succeeded", "superseded", "succeeded"]
