@@ -9,7 +9,7 @@ import pytest
 
 from syncd.domain import Catalogue, FeedLimits
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers import open_reader
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient

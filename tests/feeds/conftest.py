@@ -15,7 +15,7 @@ from syncd.domain.lifecycle import new_job
 from syncd.errors import Invalid
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.drafting.records import name_of, values_in
-from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers import open_reader
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "mapping" / "presets" / "golden"

@@ -10,7 +10,7 @@ from syncd.domain import Catalogue, check_body
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.mapping.mapping import MappedRow, Mapping
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers import Record
 
 CATALOGUE = Catalogue.default()
 

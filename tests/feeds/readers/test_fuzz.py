@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import ReadSpec, read_stream
+from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers.opening import read_stream
 from tests.feeds.spreadsheets import book, row
 
 CSV = "sep=;\r\nid;title;city\r\n" + "".join(f'{n};"a;\r\n""b""";Québec\r\n' for n in range(9))

@@ -13,7 +13,7 @@ READ = """
 import sys
 from pathlib import Path
 from syncd.domain import FeedLimits
-from syncd.feeds.readers.opening import ReadSpec, open_reader
+from syncd.feeds.readers import ReadSpec, open_reader
 known = (lambda digests: digests) if sys.argv[2] == "known" else None
 count = sum(1 for _ in open_reader(Path(sys.argv[1]), ReadSpec(), FeedLimits(), known))
 status = Path("/proc/self/status").read_text()

@@ -12,8 +12,8 @@ from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import ReadSpec, read_stream
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers import ReadSpec, Record
+from syncd.feeds.readers.opening import read_stream
 
 X = '<?xml version="1.0" encoding="UTF-8"?>'
 MB = 1 << 20

@@ -8,7 +8,8 @@ import pytest
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import ReadSpec, read_stream
+from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers.opening import read_stream
 from tests.feeds.spreadsheets import book, row, zipped
 
 HEAD = row("id", "title")

@@ -11,8 +11,7 @@ from lxml import etree
 
 from syncd.domain import Catalogue, FeedLimits, check_body
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.feeds.readers.opening import open_reader
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers import Record, open_reader
 
 ROOT = Path(__file__).parents[4]
 CATALOGUE = Catalogue.default()

@@ -12,7 +12,7 @@ from syncd.errors import FeedError
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.drafting.preset_match import find_preset, score
 from syncd.feeds.mapping.presets import load_preset, preset_names
-from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers import open_reader
 
 NAMES = (
     "indeed ziprecruiter talent jora linkedin jooble careerjet adzuna trovit jobrapido directemployers hrxml personio rss"
