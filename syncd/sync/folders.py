@@ -31,6 +31,8 @@ _KINDS = (
     (stat.S_ISFIFO, "a FIFO"),
     (stat.S_ISSOCK, "a socket"),
 )
+#: Why a file with a second name is not taken.
+OTHER_NAME = "it has a second name (a hard link), so it may be a file from elsewhere: copy it, or remove the other name"
 #: This process's open files, by descriptor.
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -62,6 +64,12 @@ def open_regular(name: str, folder: int) -> int | None:
         return fd
     os.close(fd)
     return None
+
+
+def has_other_name(fd: int) -> bool:
+    """Return whether an open file has a second name (a hard link). It may be a file from anywhere, and be written to from
+    there."""
+    return os.fstat(fd).st_nlink > 1
 
 
 def unopened(error: OSError) -> str:

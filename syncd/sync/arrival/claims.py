@@ -164,13 +164,16 @@ def _unused_token(claims: int) -> str:
 
 
 def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
-    """Open a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file, is gone
-    or cannot be read. Locks that a partner holds on the file do not matter."""
+    """Open a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file, has
+    another name, is gone or cannot be read. Locks that a partner holds on the file do not matter."""
     try:
         fd = folders.open_regular(name, claims)
     except OSError:
         return None
     if fd is None:
+        return None
+    if folders.has_other_name(fd):
+        os.close(fd)
         return None
     return Claimed(
         fd, os.dup(claims), feed / folders.CLAIMED, name, shown, folders.Signature.of(os.fstat(fd))
@@ -184,7 +187,8 @@ def _fault(name: str, claims: int) -> str | None:
     except OSError as error:
         return folders.unopened(error)
     if fd is not None:
+        linked = folders.has_other_name(fd)
         os.close(fd)
-        return None
+        return folders.OTHER_NAME if linked else None
     mode = folders.mode_of(name, claims)
     return f"{folders.kind_of(mode)}: only regular files are taken" if mode else None

@@ -172,6 +172,8 @@ class Inbox:
         if fd is None:
             return Waiting("it is gone", 0.0)
         try:
+            if folders.has_other_name(fd):
+                return UnexpectedFile(files.display_name(name), folders.OTHER_NAME)
             return None if self._marker else self._settling.in_use(name, fd)
         finally:
             os.close(fd)

@@ -19,6 +19,7 @@ from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_lock import PAUSE, awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
+from syncd.sync.arrival.unexpected import UnexpectedFilesLog
 from syncd.sync.run import Feed, Progress, Stopped
 
 log = structlog.get_logger("syncd.sync")
@@ -92,7 +93,7 @@ class Worker:
         self._drop = drop
         self._feeds, self._unusable = dict(feeds), unusable
         self._turns: dict[str, FeedTurns] = {}
-        self._reported: set[tuple[str, str]] = set()
+        self._unexpected = UnexpectedFilesLog(ctx.monotonic)
 
     @property
     def waiting(self) -> str | None:
@@ -153,7 +154,7 @@ class Worker:
         return turns if turns is not None and turns.queue.serves(feed) else FeedTurns(self._ctx, feed)
 
     def _report_unexpected(self) -> None:
-        """Log ``feed.stray`` once for everything in the drop folder that is never taken."""
+        """Report everything in the drop folder that is never taken."""
         found = {
             (name, file.name): file.why
             for name, turns in self._turns.items()
@@ -165,10 +166,7 @@ class Worker:
                     ("", file.name): file.why
                     for file in unexpected_in(self._drop, {*self._feeds, *self._unusable})
                 }
-        for (feed, name), why in found.items():
-            if (feed, name) not in self._reported:
-                log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=why)
-        self._reported = set(found)
+        self._unexpected.report(found)
 
 
 def _in_words(error: Exception, folder: Path) -> str:
