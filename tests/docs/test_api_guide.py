@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from syncd.api import make_app
 from syncd.api.endpoints.problem_pages import EXPLANATIONS
@@ -50,7 +51,7 @@ class Served:
     seen: list[web.Request] = field(default_factory=list)
 
     @web.middleware
-    async def refuse(self, request: web.Request, handler: Any) -> web.StreamResponse:
+    async def refuse(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """The first of the ``refusals`` that are left instead of a PUT."""
         if effective_method(request) == "PUT" and self.refusals:
             raise self.refusals.pop(0)

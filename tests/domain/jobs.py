@@ -2,10 +2,11 @@
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 from msgspec.structs import replace
 
-from syncd.domain.decisions import Create, Unchanged, Update
+from syncd.domain.decisions import Create, Reject, Unchanged, Update
 from syncd.domain.job import Job, JobInput, Location, Moment, Status
 from syncd.domain.lifecycle import decide
 
@@ -29,11 +30,12 @@ FIELDS = {
 }
 
 
-def put(current, now=NOW, **fields):
+def put(current: Job | None, now: Moment = NOW, /, **fields: object) -> Any:
+    """Return the decision on a body that the employer sent."""
     return decide(current, JobInput(fields), now, employer_id=9)
 
 
-def stored(decision):
+def stored(decision: Create | Update | Unchanged | Reject) -> Job:
     """The job after the decision is applied."""
     if isinstance(decision, Create):
         return replace(decision.job, id=1, version=1)
@@ -43,5 +45,5 @@ def stored(decision):
     return decision.job
 
 
-def job(**changes) -> Job:
+def job(**changes: Any) -> Job:
     return replace(stored(put(None, **FIELDS)), **changes)

@@ -119,6 +119,7 @@ class Forked:
         script = str(Path(__file__).with_name("child.py"))
         self._process = NURSERY.Process(target=runpy.run_path, args=(script, names), daemon=True)
         self._process.start()
+        assert self._process.pid is not None
         self.pid = self._process.pid
 
     def poll(self):
@@ -146,6 +147,7 @@ class Daemon:
         self.words, self._events, self._read = [], [], 0
         arguments = ["serve", "--config", str(installation.config)]
         environ = {**clean_environ(), "NOTIFY_SOCKET": str(installation.base / "notify"), **(environ or {})}
+        self.process: subprocess.Popen[bytes] | Forked
         if real or wrapper:
             command = [*wrapper, sys.executable, "-m", "syncd", *arguments]
             with self.log.open("wb") as log:

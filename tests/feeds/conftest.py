@@ -14,10 +14,12 @@ from syncd.errors import Invalid
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.drafting.preset_match import Evidence, tally
 from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers.records import Format
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "mapping" / "presets" / "golden"
 CATALOGUE = Catalogue.default()
+FORMATS: dict[str, Format] = {".xml": "xml", ".json": "json", ".csv": "csv"}
 NOW = Moment(datetime(2026, 11, 21, tzinfo=UTC), date(2026, 11, 21))
 
 
@@ -44,7 +46,7 @@ class Sample:
     def outcome(self):
         """The bodies that a new job would be made of, the rejected records and the warnings, as plain data."""
         mapping = self.feed().mapping
-        out = {"jobs": [], "rejected": [], "warnings": []}
+        out: dict[str, list[object]] = {"jobs": [], "rejected": [], "warnings": []}
         for record in self.records():
             row = mapping.row(record)
             problems = [*row.problems, *refused(row.body, bool(row.problems))]
@@ -60,7 +62,7 @@ class Sample:
 
     def evidence(self):
         """Return what a first look gives: every place where records may be, with the names in them."""
-        form = {".xml": "xml", ".json": "json", ".csv": "csv"}[self.path.suffix]
+        form = FORMATS[self.path.suffix]
         data = self.path.read_bytes()
         text = data.decode("utf-16" if data[:2] == b"\xff\xfe" else "utf-8")
         return Evidence(form, tuple(tally(path, items, form) for path, items in PLACES[form](text)))
@@ -84,7 +86,7 @@ def plain(value):
 
 def xml_places(text):
     root = etree.fromstring(text.encode())
-    places = {}
+    places: dict[str, list[etree._Element]] = {}
     for element in root.iter(etree.Element):
         path = "/" + "/".join(
             etree.QName(e).localname for e in [*reversed(list(element.iterancestors())), element]

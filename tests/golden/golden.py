@@ -131,8 +131,8 @@ def _of_csv(text: str) -> list[tuple[str, Callable[[str], str]]]:
 
 
 def _of_xml(text: str) -> list[tuple[str, Callable[[str], str]]]:
-    found = etree.fromstring(text.encode()).xpath("//@syncd_errors")
-    return [(str(why), html_escaped) for why in found]
+    found = (element.get("syncd_errors") for element in etree.fromstring(text.encode()).iter("*"))
+    return [(why, html_escaped) for why in found if why is not None]
 
 
 def html_escaped(value: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -110,7 +111,8 @@ def test_it_stops_at_once(begin):
 def ready(store, begin):
     """(readiness, what the test can break)."""
     now = [0.0]
-    worker, watcher, heartbeat = Worker(), Watcher(), Heartbeat(lambda: now[0])
+    watcher: Any = Watcher()
+    worker, heartbeat = Worker(), Heartbeat(lambda: now[0])
     thread = begin(worker, heartbeat=heartbeat)
     return Readiness(store, watcher, thread, heartbeat, lambda: worker.degraded), worker, watcher, thread, now
 

@@ -1,6 +1,7 @@
 """The repeating tasks of the event loop."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -48,7 +49,8 @@ async def test_a_failure_is_logged_and_the_task_repeats(logged):
 @pytest.mark.parametrize("progressing", [True, False])
 async def test_signs_of_life_are_sent_only_while_the_worker_makes_progress(monkeypatch, progressing):
     monkeypatch.setattr(timers, "PULSE", 0.01)
-    notifier, readiness = Notifier(), Readiness(progressing)
+    notifier: Any = Notifier()
+    readiness: Any = Readiness(progressing)
     await briefly(watch_the_loop(notifier, readiness))
     assert (notifier.heard > 2) is progressing
     assert readiness.lag < 0.3

@@ -17,12 +17,14 @@ from collections.abc import Callable
 from itertools import chain, repeat
 from pathlib import Path
 from random import Random
+from typing import BinaryIO, cast
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
 from syncd.feeds.readers.opening import ReadSpec, read_stream
 
 GIB = 1 << 30
+Opener = Callable[[], BinaryIO]
 
 
 class Lazy(io.RawIOBase):
@@ -44,11 +46,11 @@ class Lazy(io.RawIOBase):
         return whole[:size]
 
 
-def lazily(*args: bytes | int) -> Callable[[], io.RawIOBase]:
-    return lambda: Lazy(*args)
+def lazily(before: bytes, unit: bytes, after: bytes = b"", size: int = GIB) -> Opener:
+    return lambda: cast("BinaryIO", Lazy(before, unit, after, size))  # it has all that a reader calls
 
 
-def ready(data: bytes) -> Callable[[], io.BytesIO]:
+def ready(data: bytes) -> Opener:
     return lambda: io.BytesIO(data)
 
 
@@ -107,7 +109,7 @@ LONG_TEXT = (b"<sst><si><t>" + b"x" * 30_000 + b"</t></si></sst>", b"", 0)
 FAR_CORNER = (b"<worksheet><sheetData>" + HEAD + b'<row><c r="XFD1048576"><v>1</v></c></row>', b"", 0)
 
 #: Name → (the code it fails with, or the number of records; what opens it). "lenient": with [read] recover.
-INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
+INPUTS: dict[str, tuple[str | int, Callable[[], Opener]]] = {
     "an empty feed": (0, lambda: ready(b"<jobs/>")),
     "xml: a text of 1 GiB": ("limit_exceeded", lambda: lazily(b"<jobs><job><id>", b"x")),
     "xml: lines of text of 1 GiB": ("limit_exceeded", lambda: lazily(b"<jobs><job><id>", b"line> \n")),
@@ -189,7 +191,7 @@ INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
 }
 
 
-def outcome(opener: Callable[[], io.IOBase], *, lenient: bool) -> tuple[str | int, str]:
+def outcome(opener: Opener, *, lenient: bool) -> tuple[str | int, str]:
     """The number of records, or a code with its words."""
     try:
         return sum(1 for _ in read_stream(opener, ReadSpec(recover=lenient), FeedLimits())), ""

@@ -16,7 +16,8 @@ ROOT = SCRIPT.parents[3]
 
 def names() -> list[str]:
     out = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=True, env=env())
-    return json.loads(out.stdout)
+    found: list[str] = json.loads(out.stdout)
+    return found
 
 
 def env() -> dict[str, str]:

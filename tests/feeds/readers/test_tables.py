@@ -6,6 +6,7 @@ import io
 import json
 import time
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from lxml import etree
@@ -21,7 +22,7 @@ FOUND = ReadSpec()
 LIMITS = FeedLimits()
 
 
-def values(record: Record) -> object:
+def values(record: Record) -> Any:
     """A record's content in plain types: an element as its children's texts by name."""
     if isinstance(record.item, etree._Element):
         return {etree.QName(child).localname: child.text for child in record.item}
@@ -35,7 +36,7 @@ def read(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS,
     return reader, [(values(r), r.problem.code if r.problem else None) for r in reader]
 
 
-def items(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS) -> list[object]:
+def items(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS) -> list[Any]:
     return [value for value, _ in read(data, spec, limits)[1]]
 
 
@@ -43,6 +44,10 @@ def fault(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS
     with pytest.raises(FeedError) as caught:
         read(data, spec, limits)
     return caught.value
+
+
+def digests(data: bytes, spec: ReadSpec = FOUND) -> list[bytes]:
+    return [record.digest for record in read_stream(lambda: io.BytesIO(data), spec, LIMITS)]
 
 
 XML_GOOD = {
@@ -252,7 +257,7 @@ def test_a_record_path_that_is_set_is_found_in_a_later_root():
     reader = read_stream(
         lambda: io.BytesIO(text.encode()), ReadSpec(recover=True, records="/offres/offre"), LIMITS
     )
-    assert [(record.line, record.item.findtext("id")) for record in reader] == [(3, "1"), (3, "2")]
+    assert [(record.line, values(record)["id"]) for record in reader] == [(3, "1"), (3, "2")]
 
 
 def test_where_no_root_has_records_the_first_one_is_named():
@@ -429,7 +434,7 @@ def test_ragged_csv_rows_are_rejected_rows_with_the_cells_that_exist():
 
 def test_a_rejected_csv_row_can_be_written_again_as_it_was():
     reader = read_stream(lambda: io.BytesIO(b"id,title\n1\n"), ReadSpec(), FeedLimits())
-    assert [record.raw() for record in reader] == [["1"]]
+    assert [record.raw and record.raw() for record in reader] == [["1"]]
     assert reader.header == ["id", "title"]
 
 
@@ -710,32 +715,24 @@ def test_records_whose_digest_is_known_are_not_parsed_again(text):
 
 
 def test_a_date_in_the_feed_s_header_matters_only_to_mappings_that_look_outside_the_record():
-    def digests(date, outside):
-        text = f"<source><lastBuildDate>{date}</lastBuildDate><job><id>1</id></job></source>".encode()
-        return [
-            r.digest for r in read_stream(lambda: io.BytesIO(text), ReadSpec(outside=outside), FeedLimits())
-        ]
-
-    assert digests("today", True) != digests("tomorrow", True)
-    assert digests("today", False) == digests("tomorrow", False)
+    today, tomorrow = (
+        f"<source><lastBuildDate>{day}</lastBuildDate><job><id>1</id></job></source>".encode()
+        for day in ("today", "tomorrow")
+    )
+    outside, inside = ReadSpec(outside=True), ReadSpec(outside=False)
+    assert digests(today, outside) != digests(tomorrow, outside)
+    assert digests(today, inside) == digests(tomorrow, inside)
 
 
 def test_the_same_record_in_another_namespace_is_another_record():
     one = b'<jobs xmlns="urn:a"><job><id>1</id></job></jobs>'
     two = b'<jobs xmlns="urn:b"><job><id>1</id></job></jobs>'
     spec = ReadSpec(outside=False)
-    digests = [
-        [r.digest for r in read_stream(lambda d=d: io.BytesIO(d), spec, FeedLimits())] for d in (one, two)
-    ]
-    assert digests[0] != digests[1]
+    assert digests(one, spec) != digests(two, spec)
 
 
 def test_the_digest_of_a_csv_row_depends_on_the_header():
-    one, two = (
-        [r.digest for r in read_stream(lambda t=t: io.BytesIO(t), ReadSpec(), FeedLimits())]
-        for t in (b"id,title\n1,a\n", b"title,id\n1,a\n")
-    )
-    assert one != two
+    assert digests(b"id,title\n1,a\n") != digests(b"title,id\n1,a\n")
 
 
 def test_progress_is_counted_in_bytes_of_the_file():

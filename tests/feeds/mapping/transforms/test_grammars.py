@@ -1,6 +1,7 @@
 """The grammars of feeds, in English and French: dates, places, kinds of work, categories, and salary texts beyond those
 of test_money. Each as a table of cases, then as laws."""
 
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -75,7 +76,9 @@ def test_what_a_date_is_read_as_is_a_date_that_the_api_takes_and_reads_the_same(
     if found is not None:
         assert compile_dates(["iso"])(found) == found
         if found >= "0001-01-01":
-            assert check_body({"closeDate": found}, CATALOGUE).fields["closeDate"].isoformat() == found
+            read = check_body({"closeDate": found}, CATALOGUE).fields["closeDate"]
+            assert isinstance(read, date)
+            assert read.isoformat() == found
 
 
 PLACES = [
@@ -413,6 +416,7 @@ def test_a_salary_that_is_read_passes_the_rules_and_reads_the_same_again(text, l
     sent = check_body({"salary": {**body, "plusCommission": pay.plus_commission}}, CATALOGUE)
     assert sent.fields["salary"] is not None
     if pay.amount is not None:
+        assert pay.period is not None
         unit = CATALOGUE.periods[pay.period].unit
         most = f" - ${pay.max_amount}" if pay.max_amount else ""
         again = money.parse(f"${pay.amount}{most} per {unit}")
