@@ -6,7 +6,7 @@ import shutil
 import pytest
 from hypothesis import settings
 
-# The gate judges a commit, so it tries the same examples whenever it is asked; whoever develops tries others each time.
+# The gate tries the same examples in every run, so its result depends on the commit alone; other runs try new ones.
 settings.register_profile("gate", derandomize=True)
 if os.environ.get("TESTS_WHOLE"):
     settings.load_profile("gate")

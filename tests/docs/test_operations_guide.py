@@ -48,7 +48,7 @@ def test_every_setting_is_documented_with_default_unit_and_meaning():
 
 
 def logged():
-    """Event → the names of the fields that the code gives it. A name that is no member of Event is a fault."""
+    """Event → the names of the fields that the code gives it. A name that is not a member of Event is a fault."""
     found: defaultdict[Event, set[str]] = defaultdict(set)
     for path in (ROOT / "syncd").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_bytes())):

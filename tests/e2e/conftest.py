@@ -30,7 +30,7 @@ from syncd.domain import Catalogue
 from syncd.store import Store
 from tests.api.contract import Answer, contract_of
 
-PATIENCE = 60.0  # seconds; reached only if the daemon hangs
+TIMEOUT = 60.0  # seconds; reached only if the daemon hangs
 HEADER = ["referenceId", "title", "locations", "categories", "positionType", "description"]
 HEADER += ["applicantRoutingType", "applicationEmail"]
 EMPLOYER = "Acme Ltd."
@@ -159,9 +159,9 @@ class Daemon:
             self.log.touch()
             self.process = Forked(arguments, self.log, environ)
 
-    def wait_for(self, word, patience=PATIENCE):
+    def wait_for(self, word, timeout=TIMEOUT):
         """Until systemd would have heard ``word``."""
-        end = time.monotonic() + patience
+        end = time.monotonic() + timeout
         while not any(word in heard for heard in self.words):
             assert time.monotonic() < end, f"no {word}: {self.words}\n{self.log.read_text()}"
             assert self.process.poll() is None or self._more(), self.log.read_text()
@@ -189,7 +189,7 @@ class Daemon:
         return self.events("service.ready")[0][which].removeprefix("http://")
 
     def request(self, method, path, key=None, body=None, which="api"):
-        """(status, JSON), after a look at whether the document tells of such an answer."""
+        """Return (status, JSON) of an answer that the OpenAPI document describes."""
         connection = http.client.HTTPConnection(self.address(which), timeout=30)
         with contextlib.closing(connection):
             headers = {"API-Key": key} if key else {}
@@ -199,8 +199,8 @@ class Daemon:
             answer = connection.getresponse()
             content = answer.read()
             if which == "api" and path.startswith(f"{BASE}/"):
-                told = Answer(answer.status, answer.headers, content)
-                contract_of(document()).check(method, path.removeprefix(BASE), headers, told)
+                found = Answer(answer.status, answer.headers, content)
+                contract_of(document()).check(method, path.removeprefix(BASE), headers, found)
             return answer.status, json.loads(content) if content else None
 
     def text(self, path, headers=None, which="api"):
@@ -219,7 +219,7 @@ class Daemon:
         """Ask once and give the exit code."""
         if self.process.poll() is None:
             self.signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT)
 
     def close(self):
         if self.process.poll() is None:
@@ -230,7 +230,7 @@ class Daemon:
 
 
 def wait_until(condition, what="it"):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not (found := condition()):
         assert time.monotonic() < end, f"{what} did not happen"
         time.sleep(0.02)

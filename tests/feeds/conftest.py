@@ -51,9 +51,9 @@ class Sample:
             row = mapping.row(record)
             problems = [*row.problems, *refused(row.body, bool(row.problems))]
             if problems:
-                told = [[p.pointer, p.code, p.detail] for p in problems]
+                listed = [[p.pointer, p.code, p.detail] for p in problems]
                 out["rejected"].append(
-                    {"record": record.number, "referenceId": row.reference_id, "problems": told}
+                    {"record": record.number, "referenceId": row.reference_id, "problems": listed}
                 )
             else:
                 out["jobs"].append(plain(row.body))

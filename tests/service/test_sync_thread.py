@@ -12,7 +12,7 @@ from syncd.service.readiness import SILENCE, Readiness
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.sync.run.feed import Stopped
 
-PATIENCE = 20
+TIMEOUT = 20  # seconds
 
 
 class Worker:
@@ -34,7 +34,7 @@ class Worker:
         return []
 
     def wait(self):
-        assert self.ticked.acquire(timeout=PATIENCE)
+        assert self.ticked.acquire(timeout=TIMEOUT)
 
 
 class Watcher:
@@ -58,7 +58,7 @@ def begin():
     yield start
     for thread in started:
         thread.stop()
-        thread.join(PATIENCE)
+        thread.join(TIMEOUT)
         assert not thread.is_alive()
 
 
@@ -103,7 +103,7 @@ def test_a_failed_tick_is_logged_once_and_repeated(begin, logged, monkeypatch):
 def test_it_stops_at_once(begin):
     thread = begin(Worker(Stopped()))
     thread.stop()
-    thread.join(PATIENCE)
+    thread.join(TIMEOUT)
     assert not thread.is_alive()
 
 
@@ -164,6 +164,6 @@ async def test_a_worker_that_is_stuck_or_has_ended_stops_the_watchdogs_signs_of_
     thread.hint()
     worker.wait()
     thread.stop()
-    thread.join(PATIENCE)
+    thread.join(TIMEOUT)
     assert (await readiness())["sync"] == "not running"
     assert not readiness.progressing

@@ -22,7 +22,7 @@ def test_an_employer_is_found_by_name_or_id(store: Store) -> None:
     assert store.read(employers.all) == [acme, number]
 
 
-def test_an_unknown_employer_is_told_with_the_nearest_name(store: Store) -> None:
+def test_an_unknown_employer_is_reported_with_the_nearest_name(store: Store) -> None:
     store.write(lambda tx: employers.add(tx, "Acme Ltd."))
     with pytest.raises(NotFound, match=r"did you mean 'Acme Ltd\.'"):
         store.read(lambda tx: employers.find(tx, "Acme Ldt."))

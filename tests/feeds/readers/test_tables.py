@@ -207,7 +207,7 @@ def test_recovery_reads_what_it_can_and_withholds():
     assert reader.withheld
 
 
-#: Name → (what is read leniently, the ids that come, what is told as lost).
+#: Name → (what is read leniently, the ids that come, what is reported as lost).
 LENIENT = {
     "two roots": ("<jobs><job><id>1</id></job></jobs>\n<jobs><job><id>2</id></job></jobs>", "1 2", None),
     "three roots, one of them empty": (
@@ -244,7 +244,7 @@ LENIENT = {
 
 @pytest.mark.parametrize("size", [1, 1 << 18])
 @pytest.mark.parametrize("name", LENIENT)
-def test_a_lenient_reading_finds_every_record_or_tells_what_it_lost(name, size, monkeypatch):
+def test_a_lenient_reading_finds_every_record_or_reports_what_it_lost(name, size, monkeypatch):
     text, ids, lost = LENIENT[name]
     monkeypatch.setattr("syncd.feeds.readers.source.CHUNK", size)
     reader, got = read(text, ReadSpec(recover=True))
@@ -512,7 +512,7 @@ def test_a_single_object_is_a_list_of_one():
 
 KEYED = {
     "a known member": ('{"total": 2, "jobs": {"7": {"a": 1}, "8": {"a": 2}}, "x": 1}', None),
-    "a known member that is told": ('{"jobs": {"7": {"a": 1}, "8": {"a": 2}}}', "jobs.*"),
+    "a known member that is set": ('{"jobs": {"7": {"a": 1}, "8": {"a": 2}}}', "jobs.*"),
     "deeper": ('{"data": {"list": {"7": {"a": 1}, "8": {"a": 2}}}}', "data.list.*"),
     "the root": ('{"7": {"a": 1}, "8": {"a": 2}}', "*"),
     "the root, with a sign for it": ('{"7": {"a": 1}, "8": {"a": 2}}', "$.*"),
