@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""The fixtures of all tests, and the profile of Hypothesis that the gate uses."""
 
 import os
 import shutil
@@ -14,8 +14,8 @@ if os.environ.get("TESTS_WHOLE"):
 
 @pytest.fixture(scope="session")
 def program():
-    """``program("chromium", "google-chrome")``: the path of the first of these that the machine has. Without
-    any the test is left out, which the gate (``.ci/run``) does not allow."""
+    """``program("chromium", "google-chrome")``: the path of the first of these programs that the machine has. A test whose
+    program is missing is skipped; in the gate (``.ci/run``) it fails."""
 
     def find(*names: str) -> str:
         found = next((path for name in names if (path := shutil.which(name))), None)

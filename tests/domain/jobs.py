@@ -1,4 +1,4 @@
-"""A full job, made and changed as the store would do it."""
+"""A whole job, made by a decision, and its changes as the store would keep them."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -36,7 +36,7 @@ def put(current: Job | None, now: Moment = NOW, /, **fields: object) -> Any:
 
 
 def stored(decision: Create | Update | Unchanged | Reject) -> Job:
-    """The job after the decision is applied."""
+    """Return the job after the decision is applied."""
     if isinstance(decision, Create):
         return replace(decision.job, id=1, version=1)
     if isinstance(decision, Update):
@@ -46,4 +46,5 @@ def stored(decision: Create | Update | Unchanged | Reject) -> Job:
 
 
 def job(**changes: Any) -> Job:
+    """Return a stored active job, with these attributes changed."""
     return replace(stored(put(None, **FIELDS)), **changes)

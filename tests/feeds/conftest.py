@@ -1,4 +1,4 @@
-"""The samples of the presets, read and mapped as a run does it, and the evidence that a look at them gives."""
+"""The sample files of the presets, read and mapped as a run does it, and the evidence that detection has from them."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ NOW = Moment(datetime(2026, 11, 21, tzinfo=UTC), date(2026, 11, 21))
 
 @dataclass(frozen=True)
 class Sample:
-    """The sample of one preset. ``extra``: what a feed's own file says besides, as TOML."""
+    """The sample file of one preset. ``extra``: TOML that a feed's own file adds to the preset."""
 
     preset: str
     extra: str = ""
@@ -44,7 +44,7 @@ class Sample:
         return open_reader(self.path, self.feed().read, FeedLimits())
 
     def outcome(self):
-        """The bodies that a new job would be made of, the rejected records and the warnings, as plain data."""
+        """Return the bodies of new jobs, the rejected records and the warnings, as plain data."""
         mapping = self.feed().mapping
         out: dict[str, list[object]] = {"jobs": [], "rejected": [], "warnings": []}
         for record in self.records():
@@ -61,7 +61,7 @@ class Sample:
         return out
 
     def evidence(self):
-        """Return what a first look gives: every place where records may be, with the names in them."""
+        """Return what detection knows of the file: every place where records may be, with the names in them."""
         form = FORMATS[self.path.suffix]
         data = self.path.read_bytes()
         text = data.decode("utf-16" if data[:2] == b"\xff\xfe" else "utf-8")
@@ -69,8 +69,8 @@ class Sample:
 
 
 def refused(body, already):
-    """What the API's rules say of a body that makes a new, active job; ``already``: the mapping refuses it,
-    so the job as a whole is not validated."""
+    """Return the problems that the API's rules find in the body of a new, active job. ``already``: the mapping has found
+    problems, so the job as a whole is not validated."""
     try:
         sent = check_body(body, CATALOGUE, reference_required=True)
     except Invalid as invalid:
@@ -80,11 +80,12 @@ def refused(body, already):
 
 
 def plain(value):
-    """Amounts as JSON numbers, the rest as it is."""
+    """Return the value with amounts as JSON numbers, the rest unchanged."""
     return json.loads(json.dumps(value, default=lambda n: int(n) if n == int(n) else float(n)))
 
 
 def xml_places(text):
+    """Return (path, elements) of every path under which there are elements with children."""
     root = etree.fromstring(text.encode())
     places: dict[str, list[etree._Element]] = {}
     for element in root.iter(etree.Element):
@@ -96,6 +97,7 @@ def xml_places(text):
 
 
 def json_places(text):
+    """Return (name, items) of every list of the document; the name of a list at the root is empty."""
     value = json.loads(text)
     if isinstance(value, list):
         return [("", value)]
@@ -103,6 +105,7 @@ def json_places(text):
 
 
 def csv_places(text):
+    """Return the one place of records, with a dict for each row."""
     mark = max("\t;,|", key=text.partition("\n")[0].count)
     header, *rows = csv.reader(text.lstrip("\ufeff").splitlines(keepends=True), delimiter=mark)
     return [("", [dict(zip(header, row, strict=False)) for row in rows])]
@@ -113,12 +116,13 @@ PLACES = {"xml": xml_places, "json": json_places, "csv": csv_places}
 
 @pytest.fixture
 def sample():
+    """``sample("indeed")``: the sample of a preset."""
     return Sample
 
 
 @pytest.fixture
 def golden():
-    """The reviewed outcome of a preset's sample: {"with": extra TOML, "jobs", "rejected", "warnings"}."""
+    """``golden("indeed")``: the reviewed outcome of a sample: {"with": extra TOML, "jobs", "rejected", "warnings"}."""
 
     def load(preset):
         return json.loads((GOLDEN / f"{preset}.json").read_text(encoding="utf-8"))

@@ -51,7 +51,7 @@ def same(name: str, text: str) -> None:
 
 
 def same_json(name: str, value: object) -> None:
-    """The same for a value as JSON. The order of members counts."""
+    """Fail unless ``value``, written as JSON, equals the golden file ``name``. The order of members counts."""
     same(name, _pretty(value, 0) + "\n")
 
 

@@ -1,8 +1,8 @@
 """Inputs that are made to harm a reader: huge, deep or compressed too far.
 
-Run as a program with the name of one, it reads that and prints as JSON the expected and the actual outcome, the seconds
-of processor time, the peak of memory, by how much that rose (MiB), and the text of the error. Without a name it prints
-all of them. No input is ever whole in memory or on disk: it is written while it is read."""
+A program: with the name of an input it reads that input and prints as JSON the expected and the actual outcome, the
+seconds of processor time, the peak of memory, by how much that rose (MiB), and the text of the error. Without a name it
+prints all names. No input is ever whole in memory or on disk: it is made while it is read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Opener = Callable[[], BinaryIO]
 
 
 class Lazy(io.RawIOBase):
-    """``before``, then ``unit`` over and over up to ``size`` bytes, then ``after``."""
+    """A file of ``before``, then ``unit`` repeated up to ``size`` bytes, then ``after``."""
 
     def __init__(self, before: bytes, unit: bytes, after: bytes = b"", size: int = GIB) -> None:
         block = unit * max(1, (1 << 16) // len(unit))
@@ -55,7 +55,7 @@ def ready(data: bytes) -> Opener:
 
 
 def swollen(before: bytes, unit: bytes, size: int) -> bytes:
-    """A gzip file of few bytes that expands to ``size`` and more."""
+    """Return a small gzip file that expands to ``size`` bytes or more."""
     out = io.BytesIO()
     with gzip.open(out, "wb") as file:
         file.write(before)
@@ -65,7 +65,7 @@ def swollen(before: bytes, unit: bytes, size: int) -> bytes:
 
 
 def zipped(parts: dict[str, tuple[bytes, bytes, int]]) -> bytes:
-    """Name → (before, unit, times) of each member."""
+    """Return a zip archive. ``parts``: name → (before, unit, how often) of each member."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, (before, unit, times) in parts.items():
@@ -86,7 +86,7 @@ LINKS = (
 
 
 def book(sheet: tuple[bytes, bytes, int], texts: tuple[bytes, bytes, int], padding: int = 0) -> bytes:
-    """A spreadsheet. ``padding``: bytes that do not compress, so that its parts keep within the ratio."""
+    """Return a spreadsheet. ``padding``: bytes that do not compress, so that the ratio of the file stays allowed."""
     return zipped(
         {
             "docProps/thumbnail.jpeg": (Random(1).randbytes(padding), b"", 0),
@@ -192,7 +192,7 @@ INPUTS: dict[str, tuple[str | int, Callable[[], Opener]]] = {
 
 
 def outcome(opener: Opener, *, lenient: bool) -> tuple[str | int, str]:
-    """The number of records, or a code with its words."""
+    """Return the number of records and no text, or the code and the text of the error."""
     try:
         return sum(1 for _ in read_stream(opener, ReadSpec(recover=lenient), FeedLimits())), ""
     except FeedError as error:
@@ -200,7 +200,7 @@ def outcome(opener: Opener, *, lenient: bool) -> tuple[str | int, str]:
 
 
 def peak_memory() -> int:
-    """KiB. Of this program alone: ``ru_maxrss`` starts with what the process had that started it."""
+    """Return KiB, of this program alone: ``ru_maxrss`` starts with the memory of the process that started it."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0])
 

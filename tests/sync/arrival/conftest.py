@@ -1,4 +1,4 @@
-"""An arrival for each test."""
+"""The fixture of the tests in which files arrive (arrivals.py)."""
 
 import pytest
 
