@@ -45,6 +45,8 @@ class Counter(Table, table=True):
 
 
 class EmployerRow(Table, table=True):
+    """An employer."""
+
     __tablename__ = "employer"
     __table_args__ = {"sqlite_autoincrement": True}
 
@@ -300,6 +302,8 @@ class RunRejected(Table, table=True):
 
 
 class RunWarning(Table, table=True):
+    """A warning of a run: something in its file that was cut, cleaned, guessed or left out."""
+
     __tablename__ = "run_warning"
 
     id: int = Field(primary_key=True)

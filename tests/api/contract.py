@@ -19,6 +19,8 @@ from referencing.jsonschema import DRAFT202012
 
 @dataclass
 class Answer:
+    """An answer of the API."""
+
     status: int
     headers: Any
     raw: bytes

@@ -77,6 +77,8 @@ CHANGES: tuple[dict[str, Any], ...] = (
 
 @dataclass
 class Scenario:
+    """An installation, and what commands and requests have answered while it was made."""
+
     installation: Installation
     keys: dict[str, str] = field(default_factory=dict)
     #: Name → output of a command; name → answer to a request.

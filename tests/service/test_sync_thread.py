@@ -38,6 +38,8 @@ class Worker:
 
 
 class Watcher:
+    """A watcher that runs until the test says otherwise."""
+
     def __init__(self):
         self.running = threading.Event()
         self.running.set()

@@ -10,6 +10,8 @@ from syncd.service.timers import repeat, watch_the_loop
 
 
 class Readiness:
+    """Keeps the lateness of the loop; ``progressing`` is what the test chose."""
+
     def __init__(self, progressing):
         self.progressing, self.lag = progressing, 9.0
 
@@ -18,6 +20,8 @@ class Readiness:
 
 
 class Notifier:
+    """Counts the signs of life. The supervisor allows 30 ms between two."""
+
     watchdog = 0.03
 
     def __init__(self):

@@ -104,7 +104,6 @@ def _guess(raw: bytes, start: int) -> str:
     """UTF-8 if ``raw`` is (except for a character cut off at its end), else Windows-1252, unless it is broken UTF-8."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(raw)
-        return "utf-8"
     except UnicodeDecodeError as error:
         text = raw.decode("utf-8", "replace")
         wrong = text.count("\ufffd")
@@ -115,6 +114,7 @@ def _guess(raw: bytes, start: int) -> str:
                 offset=start + error.start,
             ) from None
         return "cp1252"
+    return "utf-8"
 
 
 def _transcoder(encoding: str) -> codecs.IncrementalDecoder | None:

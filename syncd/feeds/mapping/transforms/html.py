@@ -156,10 +156,10 @@ def paragraphs(text: str) -> str:
     """Return plain text (no markup, no entities) as HTML: empty lines separate paragraphs, single line ends are
     ``<br>``."""
     unified = without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
-    out: list[str] = []
-    for lines in _groups(unified.split("\n")):
-        out.append(f"<p>{'<br>'.join(html.escape(line, quote=False) for line in lines)}</p>")
-    return "".join(out)
+    return "".join(
+        f"<p>{'<br>'.join(html.escape(line, quote=False) for line in lines)}</p>"
+        for lines in _groups(unified.split("\n"))
+    )
 
 
 def _groups(lines: list[str]) -> Iterator[list[str]]:

@@ -54,6 +54,8 @@ class RecordContainer(ABC):
 
 
 class ArrayContainer(RecordContainer):
+    """An array: each of its elements is a record."""
+
     called = "array"
     ends = (b"[", b"]")
     first = "{"
@@ -72,6 +74,8 @@ class ArrayContainer(RecordContainer):
 
 
 class ObjectContainer(RecordContainer):
+    """An object: each of its members is a record."""
+
     called = "object"
     ends = (b"{", b"}")
     first = '"'
