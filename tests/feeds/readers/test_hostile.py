@@ -21,7 +21,9 @@ def names() -> list[str]:
 
 
 def env() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
+    """Return the environment of a process whose time and memory are measured, so coverage must not run in it."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+    return {**inherited, "PYTHONPATH": str(ROOT)}
 
 
 @pytest.mark.parametrize("name", names())

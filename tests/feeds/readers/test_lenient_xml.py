@@ -76,9 +76,9 @@ def test_where_no_root_has_records_the_first_one_is_named():
 
 @pytest.mark.parametrize("unit", ["<a/>", "<a></a>", "<a><a></a>", "<a>&<b"])
 def test_a_megabyte_of_roots_without_records_is_refused_at_once(unit):
-    start = time.perf_counter()
+    start = time.process_time()
     assert fault(unit * (MB // len(unit)), ReadSpec(recover=True)).code == "no_records_path"
-    assert time.perf_counter() - start < 8
+    assert time.process_time() - start < 8
 
 
 def test_the_one_record_of_a_file_may_have_others_beside_it_below_a_root():
