@@ -6,8 +6,9 @@ import shutil
 import pytest
 from hypothesis import settings
 
-# The gate tries the same examples in every run, so its result depends on the commit alone; other runs try new ones.
-settings.register_profile("gate", derandomize=True)
+# The gate tries the same examples in every run, so its result depends on the commit alone; other runs try new ones. It has
+# no deadline for an example, since it measures coverage, which takes time.
+settings.register_profile("gate", derandomize=True, deadline=None)
 if os.environ.get("TESTS_WHOLE"):
     settings.load_profile("gate")
 

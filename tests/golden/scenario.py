@@ -150,6 +150,7 @@ def prepare(base: Path, clock: Clock) -> Installation:
 
 
 def make_scenario(base: Path) -> Scenario:
+    """Return the scenario, run in a new installation under ``base``."""
     scenario = Scenario(prepare(base, Clock()))
     _people(scenario)
     _first_files(scenario)
