@@ -26,7 +26,7 @@ from syncd.config.kinds import (
     Address,
 )
 from syncd.domain import Catalogue, FeedLimits, Policy
-from syncd.domain.settings import (
+from syncd.values import (
     DURATION,
     FLAG,
     LARGEST_COUNT,

@@ -15,11 +15,11 @@ from aiohttp.test_utils import BaseTestServer, TestClient
 from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd import config
-from syncd.api import add_health, make_app
+from syncd.api import add_open, make_app
 from syncd.api.context import CONTEXT
 from syncd.domain import Catalogue
 from syncd.store import Store, facts
-from syncd.web import ServerLimits, make_runner
+from syncd.web import ServerLimits, health_of, make_runner
 from tests.api.client import ApiClient, new_employer
 from tests.api.contract import contract_of
 from tests.clock import ZONE, Clock
@@ -76,7 +76,7 @@ def serve(store: Store, clock: Clock, aiohttp_client: AiohttpClient) -> Start:
             await asyncio.to_thread(store.write, facts.prove_writable)
             return {"ready": True}
 
-        add_health(app, readiness)
+        add_open(app, health_of(readiness))
         client: TestClient[Any, Any] = await aiohttp_client(ApiServer(app, given))
         api = ApiClient(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
         try:

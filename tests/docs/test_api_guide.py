@@ -21,12 +21,13 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from syncd.api import make_app
-from syncd.api.endpoints.problem_pages import EXPLANATIONS
+from syncd.api.endpoints.documentation import EXPLANATIONS
 from syncd.api.openapi import examples
 from syncd.api.openapi.operations import OPERATIONS
 from syncd.api.openapi.schemas import ACTIONS
 from syncd.config import Api
-from syncd.domain import FIELD_CODES, ActorKind, Catalogue
+from syncd.domain import ActorKind, Catalogue
+from syncd.errors import FIELD_CODES
 from syncd.store import Store, employers, keys
 from syncd.web import CODES, Refusal, effective_method, make_runner
 

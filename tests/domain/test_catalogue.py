@@ -2,7 +2,7 @@
 
 import pytest
 
-from syncd.domain.catalogue import Catalogue, CatalogueEntry, SalaryPeriod
+from syncd.domain.catalogue import Catalogue, CatalogueEntry
 from syncd.domain.text import name_key
 from syncd.errors import ConfigError
 
@@ -17,7 +17,7 @@ def test_the_shipped_catalogue_is_that_of_the_contract():
         4: "Temp",
         5: "Volunteer",
     }
-    assert CATALOGUE.periods.get(1) == SalaryPeriod(1, "Yearly", "Year")
+    assert CATALOGUE.periods.get(1) == CatalogueEntry(1, "Yearly", unit="Year")
     assert [p.name for p in CATALOGUE.periods.values()] == ["Yearly", "Monthly", "Weekly", "Daily", "Hourly"]
     assert [r.name for r in CATALOGUE.routing_types.values()] == ["Email", "URL"]
     assert list(CATALOGUE.categories) == list(range(1, len(CATALOGUE.categories) + 1))

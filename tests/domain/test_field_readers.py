@@ -71,6 +71,7 @@ def test_the_same_item_twice_counts_once_but_the_limit_counts_what_was_sent():
         (None, [("/locations/0", "null_not_allowed")]),
         ({}, [("/locations/0/description", "required")]),
         ({"description": None}, [("/locations/0/description", "required")]),
+        ({"description": ""}, [("/locations/0/description", "required")]),
         ({"description": " "}, [("/locations/0/description", "required")]),
         ({"description": 5}, [("/locations/0/description", "wrong_type")]),
         ({"description": "Laval", "city": "x"}, [("/locations/0/city", "unknown_field")]),

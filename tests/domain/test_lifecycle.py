@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
-from syncd.domain.decisions import Archive, Create, Reject, Unchanged, Update
+from syncd.domain.decisions import Create, Reject, Unchanged, Update
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
 from syncd.domain.job_rules import check_job
 from syncd.domain.lifecycle import decide, decide_close, decide_missing, decide_refresh
@@ -337,7 +337,7 @@ def test_a_missing_job_is_archived_if_it_is_active(status):
     decision = decide_missing(current)
     if status is Status.ACTIVE:
         after = job(status=Status.ARCHIVED, archived_by=ArchivedBy.MISSING)
-        assert decision == Archive(current, after, ArchivedBy.MISSING)
+        assert decision == Update(current, after, ("status",))
     else:
         assert decision == Unchanged(current)
 
@@ -355,7 +355,7 @@ def test_a_missing_job_is_archived_if_it_is_active(status):
 def test_a_job_is_closed_on_the_day_after_its_last(days, status, closes):
     current = job(status=Status(status), close_date=TODAY + timedelta(days=days))
     decision = decide_close(current, NOW)
-    assert isinstance(decision, Archive) == closes
+    assert isinstance(decision, Update) == closes
     assert not closes or decision.job.archived_by is ArchivedBy.CLOSED
 
 

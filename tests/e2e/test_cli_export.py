@@ -78,7 +78,7 @@ def test_one_status_is_exported_if_it_is_named(acme):
 def test_a_failing_export_leaves_the_old_file(acme, monkeypatch):
     target = acme.base / "out.xml"
     target.write_text("old")
-    monkeypatch.setattr("syncd.cli.export.PAGE", 1)
+    monkeypatch.setattr("syncd.cli.jobs.PAGE", 1)
     monkeypatch.setattr("syncd.store.jobs.after", _failing_after_the_first)
     result = acme.run("export", "--employer", "1", "--format", "xml", "-o", str(target))
     assert result.code == 1

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from syncd.domain import Catalogue, FeedLimits, Moment, Status, check_body, check_job, new_job
+from syncd.domain import Catalogue, FeedLimits, Moment, Status, check_body
+from syncd.domain.job_rules import check_job
+from syncd.domain.lifecycle import new_job
 from syncd.errors import Invalid
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.feeds.drafting.preset_match import Evidence, tally
+from syncd.feeds.drafting.records import name_of, values_in
 from syncd.feeds.readers.opening import open_reader
 from syncd.feeds.readers.records import Format
 
@@ -60,12 +62,16 @@ class Sample:
             out["warnings"] += [[record.number, code, detail] for code, detail in row.warnings]
         return out
 
-    def evidence(self):
-        """Return what detection knows of the file: every place where records may be, with the names in them."""
+    def places(self):
+        """Return the format, and every place where records may be with the names in them and the records' number."""
         form = FORMATS[self.path.suffix]
         data = self.path.read_bytes()
         text = data.decode("utf-16" if data[:2] == b"\xff\xfe" else "utf-8")
-        return Evidence(form, tuple(tally(path, items, form) for path, items in PLACES[form](text)))
+        return form, [(path, names_in(items, form), len(items)) for path, items in PLACES[form](text)]
+
+
+def names_in(items, form):
+    return {name_of(steps, form) for item in items for steps, _ in values_in(item, form)}
 
 
 def refused(body, already):

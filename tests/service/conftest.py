@@ -7,6 +7,7 @@ import structlog
 
 from syncd.store import Store
 from tests.clock import Clock
+from tests.sync.board import Board
 
 
 @pytest.fixture
@@ -20,6 +21,11 @@ def store(tmp_path, clock):
     """An empty store."""
     with Store.open(f"sqlite:///{tmp_path}/a.db", clock=clock, timezone=ZoneInfo("America/Toronto")) as store:
         yield store
+
+
+@pytest.fixture
+def board(store, clock, tmp_path):
+    return Board(store, clock, tmp_path)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import resource
 import pytest
 import structlog
 
-from syncd.service.file_limits import OWN_FILES, allow_connections, report_lack_of_files
+from syncd.service.process import OWN_FILES, allow_connections, report_lack_of_files
 
 
 @pytest.mark.parametrize(

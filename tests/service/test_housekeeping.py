@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from syncd.domain import Actor, ActorKind, JobInput, Place, RunState
 from syncd.errors import StoreOverloaded
+from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import Housekeeping, SearchIndexing
 from syncd.store import employers, feeds, runs, upsert
 from syncd.store.sqlite import search, search_index
-from syncd.sync.calendar import ClockCheck
 
 
 @dataclass

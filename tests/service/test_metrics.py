@@ -9,10 +9,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from syncd.domain import Run, RunCounts, RunKind, RunState
 from syncd.service.metrics import Metrics
+from syncd.service.refresher import RefreshResult
 from syncd.store import employers
-from syncd.sync.calendar.refresher import RefreshResult
 from syncd.web import RequestTimes
-from syncd.web.timings import BOUNDS
+from syncd.web.monitoring import BOUNDS
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 

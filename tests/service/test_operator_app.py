@@ -3,7 +3,7 @@
 import pytest
 from pytest_aiohttp.plugin import AiohttpClient
 
-from syncd.service.operator import make_operator_app
+from syncd.service.listeners import make_operator_app
 
 
 @pytest.fixture

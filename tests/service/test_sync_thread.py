@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from syncd.errors import StoreBusy
-from syncd.service.readiness import SILENCE, Readiness
+from syncd.service.supervision import SILENCE, Readiness
 from syncd.service.sync_thread import Heartbeat, SyncThread
-from syncd.sync.run.feed import Stopped
+from syncd.sync.run import Stopped
 
 TIMEOUT = 20  # seconds
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from syncd.service import timers
-from syncd.service.timers import repeat, watch_the_loop
+from syncd.service import supervision
+from syncd.service.housekeeping import repeat
+from syncd.service.supervision import watch_the_loop
 
 
 class Readiness:
@@ -52,7 +53,7 @@ async def test_a_failure_is_logged_and_the_task_repeats(logged):
 
 @pytest.mark.parametrize("progressing", [True, False])
 async def test_signs_of_life_are_sent_only_while_the_worker_makes_progress(monkeypatch, progressing):
-    monkeypatch.setattr(timers, "PULSE", 0.01)
+    monkeypatch.setattr(supervision, "PULSE", 0.01)
     notifier: Any = Notifier()
     readiness: Any = Readiness(progressing)
     await briefly(watch_the_loop(notifier, readiness))

@@ -12,7 +12,6 @@ from syncd.domain import (
     ATTRIBUTES,
     Actor,
     ActorKind,
-    Archive,
     ArchivedBy,
     Change,
     CloseOrigin,
@@ -24,7 +23,7 @@ from syncd.domain import (
     Status,
     Update,
 )
-from syncd.store import Store, Tx, job_writer
+from syncd.store import Store, Tx, history, job_writer
 from syncd.store.sqlite import SqliteDatabase, search, search_index
 
 TORONTO = ZoneInfo("America/Toronto")
@@ -75,6 +74,12 @@ def index_step(tx: Tx, limit: int = search_index.STEP) -> bool:
     return search_index.step(tx, tx.search, limit)
 
 
+def changes_of(store: Store, employer_id: int, job_id: int) -> list[history.HistoryEntry]:
+    """Return the changes of a job, newest first."""
+    _, steps = store.read(lambda tx: history.page(tx, employer_id, job_id, page=1, page_size=1_000))
+    return [step.entry for step in steps]
+
+
 def file_of(store: Store) -> Path:
     """Return the path of the database."""
     assert isinstance(store.database, SqliteDatabase)
@@ -105,7 +110,7 @@ class Board:
 
     def archive(self, before: Job, by: ArchivedBy, actor: Actor = ACTOR, run_id: int | None = None) -> Job:
         after = replace(before, status=Status.ARCHIVED, archived_by=by)
-        return self.apply(Archive(before, after, by), actor=actor, run_id=run_id)[0]
+        return self.apply(Update(before, after, ("status",)), actor=actor, run_id=run_id)[0]
 
     def delete(self, job: Job) -> None:
         self.apply(Delete(job))

@@ -8,7 +8,8 @@ import pytest
 
 from syncd.domain import Actor, ActorKind, Catalogue, Employer, Job, JobInput, Status, check_body
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed
-from syncd.store import Store, employers, history, jobs, upsert
+from syncd.store import Store, employers, jobs, upsert
+from tests.store.board import changes_of
 
 BODY = {
     "title": "Baker",
@@ -90,7 +91,7 @@ def test_put_creates_once_and_then_changes_nothing(calls: Calls, store: Store, e
     job, created = calls.put(sent(referenceId="A"))
     assert created
     assert calls.put(sent(referenceId="A")) == (job, False)
-    assert len(store.read(lambda tx: history.of_job(tx, employer.id, job.id))) == 1
+    assert len(changes_of(store, employer.id, job.id)) == 1
 
 
 def test_put_changes_only_what_is_sent(calls: Calls) -> None:

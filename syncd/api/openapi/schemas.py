@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from syncd.api.catalogue_resources import SCHEMAS
+from syncd.api.payloads import SCHEMAS
 from syncd.domain import (
     CHANGEABLE,
     FIELD,
-    FIELD_CODES,
     HEADER_MEMBERS,
     INT32_MAX,
     INT32_MIN,
@@ -26,6 +25,7 @@ from syncd.domain import (
     Needed,
     Status,
 )
+from syncd.errors import FIELD_CODES
 from syncd.store import employers
 from syncd.web import CODES
 
@@ -50,14 +50,18 @@ def text(limit: int | None = None, **more: object) -> Schema:
     return {"type": "string", **({} if limit is None else {"maxLength": limit}), **more}
 
 
-def number(least: int | None, most: int | None) -> Schema:
-    return {"type": "integer", **_bounds(minimum=least, maximum=most)}
+def number(least: int, most: int) -> Schema:
+    return {"type": "integer", "minimum": least, "maximum": most}
 
 
 def nullable(schema: Schema) -> Schema:
     """Return the schema of ``schema`` or null."""
     if isinstance(schema.get("type"), str) and "enum" not in schema:
         return {**schema, "type": [schema["type"], "null"]}
+    return or_null(schema)
+
+
+def or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
@@ -138,8 +142,8 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
     FieldKind.FLAG: lambda _field: {"type": "boolean"},
     FieldKind.DATE: lambda _field: DATE,
     FieldKind.STATUS: lambda _field: STATUS,
-    FieldKind.CHOICE: lambda field: ref(SCHEMAS[field.catalogue or ""]),
-    FieldKind.CHOICES: lambda field: listed(ref(SCHEMAS[field.catalogue or ""]), field.least, field.most),
+    FieldKind.CHOICE: lambda field: ref(SCHEMAS[field.catalogue]),
+    FieldKind.CHOICES: lambda field: listed(ref(SCHEMAS[field.catalogue]), field.least, field.most),
     FieldKind.PLACES: lambda field: listed(ref("Location"), field.least, field.most),
     FieldKind.SALARY: lambda _field: ref("Salary"),
 }

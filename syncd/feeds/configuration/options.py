@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from syncd.domain import Policy, Threshold
-from syncd.domain.settings import ValueFault, count, filled_text, flag, one_of, percent, shown
 from syncd.feeds.faults import Scope
 from syncd.feeds.readers import ReadSpec, element_path, member_path
+from syncd.values import ValueFault, count, filled_text, flag, one_of, percent, shown
 
 T = TypeVar("T")
 

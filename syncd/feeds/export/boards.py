@@ -50,6 +50,18 @@ def _posting(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, An
         "identifier": identifier if job.confidential else identifier | {"name": employer.name},
         "title": job.title,
         "description": job.description,
+        **posting_terms(job, employer, catalogue),
+    }
+    if job.routing == Routing.URL:
+        posting["url"] = job.application_url
+    elif job.routing == Routing.EMAIL:
+        posting["applicationContact"] = {"@type": "ContactPoint", "email": job.application_email}
+    return {name: value for name, value in posting.items() if value is not None}
+
+
+def posting_terms(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, Any]:
+    """Return the members of a JobPosting that the API writes too, None for those that the job lacks."""
+    return {
         "datePosted": job.publish_date.isoformat(),
         "validThrough": job.close_date.isoformat(),
         "employmentType": _type(job, catalogue, 0, "OTHER"),
@@ -59,11 +71,6 @@ def _posting(job: Job, employer: Employer, catalogue: Catalogue) -> dict[str, An
         "baseSalary": None if job.salary is None or job.salary.amount is None else _base_salary(job.salary),
         "incentiveCompensation": "commission" if job.salary and job.salary.plus_commission else None,
     }
-    if job.routing == Routing.URL:
-        posting["url"] = job.application_url
-    elif job.routing == Routing.EMAIL:
-        posting["applicationContact"] = {"@type": "ContactPoint", "email": job.application_email}
-    return {name: value for name, value in posting.items() if value is not None}
 
 
 def _organization(employer: Employer) -> dict[str, str]:

@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from syncd.domain import JobField
-from syncd.feeds.faults import Scope
-from syncd.feeds.mapping.lookups import constants
+from syncd.feeds.faults import RowLog, Scope
+from syncd.feeds.mapping.selectors import ValueSource
 from syncd.feeds.mapping.sources import (
     NOTHING,
     SOURCE_KEYS,
     MappingContext,
-    ValueSource,
     compile_source,
     compile_table,
+    constants,
 )
-from syncd.feeds.row_log import RowLog
 
 
 class _Dropped:
@@ -50,6 +49,11 @@ class FieldExpression:
             self.scope.at(key).fault(f"must be {' or '.join(known)}, not {value!r}")
             return known[0]
         return str(value)
+
+    def source_of(self, key: str) -> ValueSource:
+        """Return the source that an option describes; it gives nothing where there is no such option."""
+        given = key in self.options
+        return compile_source(self.options[key], self.context, self.scope.at(key)) if given else NOTHING
 
     def most_items(self) -> int | None:
         """Return how many items of a list are kept. With ``too_many = "reject"`` all are sent, for the rules to refuse."""

@@ -11,11 +11,10 @@ from typing import Any
 from syncd.domain import SALARY_MEMBERS, Catalogue, FieldKind, JobField, fields_of
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder, finders
-from syncd.feeds.faults import nearest
+from syncd.feeds.faults import RowLog, nearest
 from syncd.feeds.native.elements import read_object
 from syncd.feeds.native.shape import COLUMNS, ELEMENTS
 from syncd.feeds.readers import ERRORS, Format
-from syncd.feeds.row_log import RowLog
 
 Body = dict[str, object]
 

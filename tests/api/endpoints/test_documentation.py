@@ -15,7 +15,7 @@ import aiohttp
 import pytest
 
 from syncd.api.endpoints import documentation
-from syncd.domain import FIELD_CODES
+from syncd.errors import FIELD_CODES
 from syncd.web import Refusal, problems
 
 if TYPE_CHECKING:

@@ -358,9 +358,14 @@ def test_the_preferred_address_that_is_there_decides_the_routing(item, expected)
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "status"), [("Published", "active"), ("T", "active"), ("Filled", "archived"), ("odd", "odd")]
-)
+STATUSES = {
+    "active": ["Published", "T", "Ouverte"],
+    "archived": ["Filled", "Fermé", "Pourvue", "Closed"],
+    "odd": ["odd"],
+}
+
+
+@pytest.mark.parametrize(("given", "status"), [(word, s) for s, words in STATUSES.items() for word in words])
 def test_a_status_is_read_by_its_common_names(given, status):
     assert value("s", {"s": given}, "status") == status
 

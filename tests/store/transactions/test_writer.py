@@ -16,7 +16,7 @@ from syncd.errors import NotFound, StoreBusy, StoreClosed, StoreOverloaded
 from syncd.store import Store, Tx, employers
 from syncd.store.facts import prove_writable
 from syncd.store.statements import inserting
-from syncd.store.tables import Setting
+from syncd.store.tables import FactRow
 from tests.store.board import file_of
 
 PUT = (
@@ -138,7 +138,7 @@ def test_one_that_raises_after_writing_loses_only_its_own_effects(store: Store, 
 
 def test_a_statement_that_fails_half_way_leaves_nothing(store: Store, path: Path) -> None:
     def clash(tx: Tx) -> None:
-        tx.many(inserting(Setting), [("t-new", "1"), ("t-1", "2")])
+        tx.many(inserting(FactRow), [("t-new", "1"), ("t-1", "2")])
 
     _, error, _ = together(store, put("t-1"), clash, put("t-2"))
     assert isinstance(error, sqlite3.IntegrityError)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from syncd.domain import Run
 from syncd.store import runs
-from syncd.sync.arrival import Worker
+from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, RejectsWriter, SourceFile
 from tests.sync.board import Board
 
@@ -75,16 +75,15 @@ class Arrival:
         stop: Callable[[], bool] = lambda: False,
     ) -> Worker:
         """Start another worker; the one before it is as if its process had died. ``at`` and ``stop`` as in ``Worker``."""
-        self.worker = Worker(
+        ctx = ArrivalContext(
             self.board.store,
-            self.feeds,
             importer or self.board.importer,
-            drop=self.board.folder / "drop",
             monotonic=self.monotonic,
             sleep=self.monotonic.sleep,
             stop=stop,
             at=at,
         )
+        self.worker = Worker(ctx, self.feeds, drop=self.board.folder / "drop")
         return self.worker
 
     def restart_dying(self, step: str) -> None:
