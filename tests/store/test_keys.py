@@ -126,7 +126,7 @@ def test_without_grace_the_old_one_ends_at_once(store: Store, employer: Employer
     assert (live(store, plain_old), live(store, plain_new)) == (False, True)
 
 
-def test_the_successor_lasts_as_long_as_its_predecessor_was_did_or_until_the_date_that_is_given(
+def test_the_successor_lasts_as_long_as_its_predecessor_did_or_until_the_date_that_is_given(
     store: Store, employer: Employer, clock: Clock
 ) -> None:
     old, _ = store.write(lambda tx: keys.create(tx, employer.id, "", clock() + 90 * DAY))
