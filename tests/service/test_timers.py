@@ -1,6 +1,7 @@
 """The repeating tasks of the event loop."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,8 @@ from syncd.service.supervision import watch_the_loop
 
 
 class Readiness:
+    """Keeps the lateness of the loop; ``progressing`` is what the test chose."""
+
     def __init__(self, progressing):
         self.progressing, self.lag = progressing, 9.0
 
@@ -18,6 +21,8 @@ class Readiness:
 
 
 class Notifier:
+    """Counts the signs of life. The supervisor allows 30 ms between two."""
+
     watchdog = 0.03
 
     def __init__(self):
@@ -49,7 +54,8 @@ async def test_a_failure_is_logged_and_the_task_repeats(logged):
 @pytest.mark.parametrize("progressing", [True, False])
 async def test_signs_of_life_are_sent_only_while_the_worker_makes_progress(monkeypatch, progressing):
     monkeypatch.setattr(supervision, "PULSE", 0.01)
-    notifier, readiness = Notifier(), Readiness(progressing)
+    notifier: Any = Notifier()
+    readiness: Any = Readiness(progressing)
     await briefly(watch_the_loop(notifier, readiness))
     assert (notifier.heard > 2) is progressing
     assert readiness.lag < 0.3
