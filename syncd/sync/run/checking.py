@@ -108,6 +108,9 @@ class Checker:
                 member = reader.member_of(record.number)
                 yield RejectedRow(record.number, record.line, row.reference, problems, member)
         result.withheld = reader.withheld
+        if reader.encoding_guessed is not None:
+            result.warnings["encoding_guessed"] += 1
+            result.examples["encoding_guessed"] = reader.encoding_guessed
 
     def _problems(self, row: CheckedRow, result: CheckResult) -> tuple[Problem, ...]:
         if row.sent is None or row.reference is None:
