@@ -34,7 +34,7 @@ from syncd.service.systemd import SystemdNotifier
 from syncd.service.timers import repeat, watch_the_loop
 from syncd.service.watcher import Watcher
 from syncd.store import Store
-from syncd.sync.calendar import Refresher
+from syncd.sync.calendar import ClockCheck, Refresher
 from syncd.web import RequestTimes, make_runner
 
 log = structlog.get_logger("syncd.service")
@@ -93,6 +93,7 @@ class Daemon:
         self._stopping = threading.Event()
         self._times = RequestTimes()
         self._metrics = Metrics(store, lambda: self._configured.feeds, self._times, self._degraded)
+        self._clock = ClockCheck(store)
         worker = wiring.make_worker(
             store,
             settings,
@@ -101,6 +102,7 @@ class Daemon:
             unusable=configured.degraded,
             stop=self._must_stop,
             ended=self._metrics.ran,
+            trusts=self._clock.trusts,
         )
         self._sync = SyncThread(worker, settings.drop.rescan, self._heartbeat, self._stopping)
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
@@ -150,9 +152,15 @@ class Daemon:
     def _start_timers(self) -> None:
         store, settings = self._store, self._settings.refresh
         refresher = Refresher(
-            store, every=settings.every, archive_closed=settings.archive_closed, stop=self._stopping.is_set
+            store,
+            every=settings.every,
+            archive_closed=settings.archive_closed,
+            stop=self._stopping.is_set,
+            trusts=self._clock.trusts,
         )
-        housekeeping = Housekeeping(store, self._settings.store.keep_history, lambda: self._configured.feeds)
+        housekeeping = Housekeeping(
+            store, self._settings.store.keep_history, lambda: self._configured.feeds, self._clock
+        )
         indexing = SearchIndexing(store, self._stopping.is_set)
         self._spawn(
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),

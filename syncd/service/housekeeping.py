@@ -12,6 +12,7 @@ import structlog
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded
 from syncd.logs import Event
 from syncd.store import Store, Tx, history, replies, runs
+from syncd.sync.calendar import ClockCheck
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
@@ -23,16 +24,22 @@ BATCH = 1_000
 
 
 class Housekeeping:
-    """``feeds`` returns the feeds as they are configured now. A silent feed is reported once for each period."""
+    """``feeds`` returns the feeds as they are configured now. A silent feed is reported once for each period. While
+    ``clock`` does not trust the time, nothing is done."""
 
-    def __init__(self, store: Store, keep: timedelta, feeds: Callable[[], Mapping[str, Feed]]) -> None:
-        self._store, self._keep, self._feeds = store, keep, feeds
+    def __init__(
+        self, store: Store, keep: timedelta, feeds: Callable[[], Mapping[str, Feed]], clock: ClockCheck
+    ) -> None:
+        self._store, self._keep, self._feeds, self._clock = store, keep, feeds, clock
         self._since = store.now().instant
         self._reported: dict[str, datetime] = {}
 
     def tick(self) -> None:
         """Report silent feeds and delete what is too old. Raises StoreError."""
+        self._clock.remember()
         now = self._store.now().instant
+        if not self._clock.trusts(now):
+            return
         for feed in self._feeds().values():
             self._report_silence(feed, now)
         self._delete(lambda tx: history.prune(tx, now - self._keep, BATCH))

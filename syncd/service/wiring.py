@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Mapping
+from datetime import datetime
 
 from syncd.config import Settings
 from syncd.domain import Catalogue, Run
@@ -50,9 +51,10 @@ def make_worker(
     stop: Callable[[], bool] = lambda: False,
     progress: Progress | None = None,
     ended: Callable[[Run], None] = lambda run: None,
+    trusts: Callable[[datetime], bool] = lambda now: True,
 ) -> Worker:
     """Return the worker on these feeds, with an importer of its own. ``unusable``: the names of feeds that are
     configured and cannot be used."""
     importer = make_importer(store, settings, catalogue, feeds, stop=stop, progress=progress)
     drop = settings.drop.folder
-    return Worker(store, feeds, importer, unusable=unusable, drop=drop, stop=stop, ended=ended)
+    return Worker(store, feeds, importer, unusable=unusable, drop=drop, stop=stop, ended=ended, trusts=trusts)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from sqlmodel import col, select
 
-from syncd.store.statements import Statement, matching, micros, replacing
+from syncd.store.statements import Statement, instant_of, matching, micros, replacing
 from syncd.store.tables import Setting
 from syncd.store.transactions import Tx
 
@@ -23,3 +25,14 @@ def put(tx: Tx, name: str, value: str) -> None:
 def prove_writable(tx: Tx) -> None:
     """Write something: to run it proves that the store takes writes."""
     put(tx, "health", str(micros(tx.now.instant)))
+
+
+def last_seen(tx: Tx) -> datetime | None:
+    """Return the last time that ``note_seen`` stored; None for a store that has none."""
+    value = get(tx, "clock")
+    return instant_of(int(value)) if value else None
+
+
+def note_seen(tx: Tx) -> None:
+    """Store the time as seen."""
+    put(tx, "clock", str(micros(tx.now.instant)))

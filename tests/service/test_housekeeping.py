@@ -9,6 +9,7 @@ from syncd.errors import StoreOverloaded
 from syncd.service.housekeeping import Housekeeping, SearchIndexing
 from syncd.store import employers, feeds, runs, upsert
 from syncd.store.sqlite import search, search_index
+from syncd.sync.calendar import ClockCheck
 
 
 @dataclass
@@ -23,7 +24,10 @@ class Feed:
 
 
 def housekeeping(store, feed):
-    return Housekeeping(store, timedelta(days=400), lambda: {feed.name: feed})
+    def monotonic():  # the time never jumps
+        return store.now().instant.timestamp()
+
+    return Housekeeping(store, timedelta(days=400), lambda: {feed.name: feed}, ClockCheck(store, monotonic))
 
 
 def run_now(store, state=RunState.SUCCEEDED):

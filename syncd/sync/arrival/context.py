@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, TypeVar
 
 from syncd.domain import Run
@@ -24,7 +25,8 @@ class FileImporter(Protocol):
 class ArrivalContext:
     """``monotonic`` and ``sleep`` are in seconds. ``stop`` is asked between two files. ``at`` is called after each step
     of a delivery with the step's name (``claimed``, ``begun``, ``run``, ``reported``, ``filed``): tests end the process
-    there. ``ended`` is called with each run that has its outcome."""
+    there. ``ended`` is called with each run that has its outcome. ``trusts`` returns whether an instant can be trusted;
+    while it cannot, nothing old is removed."""
 
     store: Store
     importer: FileImporter
@@ -33,6 +35,7 @@ class ArrivalContext:
     stop: Callable[[], bool]
     at: Callable[[str], None]
     ended: Callable[[Run], None]
+    trusts: Callable[[datetime], bool]
 
     def retried(self, work: Callable[[], T]) -> T:
         """Return ``work()``, tried again while it fails in a way that can pass."""

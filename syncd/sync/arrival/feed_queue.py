@@ -57,7 +57,7 @@ class FeedQueue:
             tidy(self._folder)
             yield from fail_lost_runs(self._ctx, feed, self._claims)
             yield from self._run_all(feed)
-            if self._ctx.monotonic() >= self._sweep_at:
+            if self._ctx.monotonic() >= self._sweep_at and self._ctx.trusts(self._ctx.store.now().instant):
                 sweep(self._ctx.store, feed)
                 self._sweep_at = self._ctx.monotonic() + SWEEP
 

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import structlog
@@ -93,8 +94,9 @@ class Worker:
         stop: Callable[[], bool] = lambda: False,
         at: Callable[[str], None] = lambda step: None,
         ended: Callable[[Run], None] = lambda run: None,
+        trusts: Callable[[datetime], bool] = lambda now: True,
     ) -> None:
-        self._ctx = ArrivalContext(store, importer, monotonic, sleep, stop, at, ended)
+        self._ctx = ArrivalContext(store, importer, monotonic, sleep, stop, at, ended, trusts)
         self._drop = drop
         self._feeds, self._unusable = dict(feeds), unusable
         self._turns: dict[str, FeedTurns] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -29,7 +29,8 @@ class RefreshResult:
 
 class Refresher:
     """``every``: the age at which a publication is refreshed. ``archive_closed``: whether jobs are archived after their
-    close date (settings of ``[refresh]``). ``stop`` is asked between batches."""
+    close date (settings of ``[refresh]``). ``stop`` is asked between batches, ``trusts`` whether an instant can be trusted
+    (``ClockCheck``): if not, nothing is due."""
 
     def __init__(
         self,
@@ -38,8 +39,10 @@ class Refresher:
         every: timedelta = REFRESH_EVERY,
         archive_closed: bool = True,
         stop: Callable[[], bool] = lambda: False,
+        trusts: Callable[[datetime], bool] = lambda now: True,
     ) -> None:
-        self._store, self._every, self._archive_closed, self._stop = store, every, archive_closed, stop
+        self._store, self._every, self._archive_closed = store, every, archive_closed
+        self._stop, self._trusts = stop, trusts
 
     def tick(self) -> RefreshResult:
         """Do all that is due now, and log ``refresh.done`` if a job was changed. Raises StoreError."""
@@ -53,7 +56,7 @@ class Refresher:
         """Repeat ``step``, each time in a write of its own, until it changes less than a whole batch."""
         done = 0
         while not self._stop():
-            changed = self._store.write(step)
+            changed = self._store.write(lambda tx: step(tx) if self._trusts(tx.now.instant) else 0)
             done += changed
             if changed < BATCH:
                 break

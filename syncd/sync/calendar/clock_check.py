@@ -1,0 +1,85 @@
+"""Whether the time of the system can be trusted, or has just been set (docs/reconciliation.md "Crash, fault and race")."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import structlog
+
+from syncd.logs import Event
+from syncd.store import Store, facts
+
+log = structlog.get_logger("syncd.sync")
+
+#: The most by which the time may move against the monotonic clock between two calls of ``trusts``.
+JUMP = timedelta(hours=1)
+#: How long the time is not trusted after it has jumped, and after a start with a gap.
+AFTER_JUMP, AFTER_GAP = timedelta(minutes=10), timedelta(hours=1)
+#: The longest time between the last that the store has seen and a start, without a gap.
+GAP = timedelta(weeks=1)
+
+
+class ClockCheck:
+    """Compares the time with the monotonic clock and, at the start, with the last time that the store has seen. While the
+    time is not trusted, no job is closed or refreshed and nothing old is deleted. Any thread may call it."""
+
+    def __init__(self, store: Store, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """Raises StoreError."""
+        self._store, self._monotonic = store, monotonic
+        self._lock = threading.Lock()
+        now = store.now().instant
+        self._start = self._start_of(now)
+        self._trusted_start: datetime | None = self._start
+        self._wait_until: float | None = None
+        self._check_gap(now, store.read(facts.last_seen))
+
+    def trusts(self, now: datetime) -> bool:
+        """Return whether ``now`` can be trusted. Log when the time has jumped, and when it is trusted again."""
+        with self._lock:
+            self._check_jump(now)
+            if self._wait_until is not None and self._monotonic() >= self._wait_until:
+                self._trust(now)
+            return self._wait_until is None
+
+    def remember(self) -> None:
+        """Store the time as seen, if it is trusted. Raises StoreError."""
+        if self.trusts(self._store.now().instant):
+            self._store.write(facts.note_seen)
+
+    def _start_of(self, now: datetime) -> datetime:
+        """Return when the monotonic clock was 0, by the time ``now``: it changes only when the time is set."""
+        return now - timedelta(seconds=self._monotonic())
+
+    def _check_gap(self, now: datetime, last: datetime | None) -> None:
+        if last is not None and not timedelta() <= now - last <= GAP:
+            self._wait(AFTER_GAP)
+            self._trusted_start = None
+            log.warning(Event.CLOCK_GAP, last_seen=last, now=now, waits=AFTER_GAP.total_seconds())
+
+    def _check_jump(self, now: datetime) -> None:
+        start = self._start_of(now)
+        moved, self._start = start - self._start, start
+        if abs(moved) <= JUMP:
+            if self._wait_until is None:
+                self._trusted_start = start
+            return
+        if self._trusted_start is not None and abs(start - self._trusted_start) <= JUMP:
+            self._trust(now)  # the time is what it was before it jumped
+            return
+        self._wait(AFTER_JUMP)
+        log.warning(
+            Event.CLOCK_JUMPED,
+            seconds=round(moved.total_seconds()),
+            now=now,
+            waits=AFTER_JUMP.total_seconds(),
+        )
+
+    def _wait(self, period: timedelta) -> None:
+        self._wait_until = max(self._wait_until or 0.0, self._monotonic() + period.total_seconds())
+
+    def _trust(self, now: datetime) -> None:
+        self._wait_until, self._trusted_start = None, self._start
+        log.info(Event.CLOCK_TRUSTED, now=now)
