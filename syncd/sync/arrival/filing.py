@@ -40,8 +40,9 @@ def file_away(
             name = attempt.place(reports, placed)
         finally:
             attempt.clean()
-        for fd in (target, claimed.folder_fd):
-            os.fsync(fd)
+        with suppress(OSError):  # a move that a power cut undoes is made again: the run has ended
+            for fd in (target, claimed.folder_fd):
+                os.fsync(fd)
     claimed.close()
     return place / name
 
