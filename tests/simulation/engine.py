@@ -20,7 +20,7 @@ from syncd.store.sqlite import checkpoint
 from syncd.store.transactions import Writer
 from syncd.store.transactions import writer as writer_module
 from syncd.sync.arrival import Worker
-from syncd.sync.calendar import Refresher
+from syncd.sync.calendar import ClockCheck, Refresher
 from syncd.sync.run import Feed, Importer, applier, ending, known_records, planner, reading
 from tests.clock import ZONE, Clock
 
@@ -89,8 +89,8 @@ class _Namespace:
 
 
 class Engine:
-    """The feeds of one employer in ``folder``, and the processes that work on them. ``tenth`` has the seconds of the
-    simulated clocks."""
+    """The feeds of one employer in ``folder``, and the processes that work on them. ``monotonic`` and ``sleep``
+    are in seconds."""
 
     def __init__(self, folder: Path, clock: Clock, monotonic: Any, sleep: Any) -> None:
         self.drop, self.scratch = folder / "drop", folder / "scratch"
@@ -116,27 +116,45 @@ class Engine:
     def importer(self, store: Store, known: dict[str, Feed], stop: Any) -> Importer:
         return Importer(store, catalogue=CATALOGUE, scratch=self.scratch, feeds=known, stop=stop)
 
-    def worker(self, store: Store, known: dict[str, Feed], stop: Any) -> Worker:
+    def worker(self, store: Store, known: dict[str, Feed], stop: Any, **options: Any) -> Worker:
         importer = self.importer(store, known, stop)
         return Worker(
-            store, known, importer, drop=self.drop, monotonic=self.monotonic, sleep=self.sleep, stop=stop
+            store,
+            known,
+            importer,
+            drop=self.drop,
+            monotonic=self.monotonic,
+            sleep=self.sleep,
+            stop=stop,
+            **options,
         )
 
 
 class Daemon:
-    """One life of the service: its store, worker and timers. ``stopping``: it was asked to stop."""
+    """One life of the service: its store, worker and timers. ``since``: when it started, by the monotonic clock;
+    ``stopping``: it was asked to stop."""
 
     def __init__(self, engine: Engine) -> None:
-        self.stopping = False
+        self.since, self.stopping = engine.monotonic(), False
         self.store = engine.open_store(exclusive=True)
         try:
             known = engine.feeds(self.store)
             self.store.write(lambda tx: feeds.release_unconfigured(tx, known))
-            self.worker = engine.worker(self.store, known, lambda: self.stopping)
-            self.refresher = Refresher(self.store)
+            self.clock = ClockCheck(self.store, engine.monotonic)
+            self.worker = engine.worker(self.store, known, lambda: self.stopping, trusts=self.clock.trusts)
+            self.refresher = Refresher(self.store, trusts=self.clock.trusts)
         except Exception:
             self.store.close()
             raise
+
+    def look_at_the_calendar(self) -> bool:
+        """Do what is due by the calendar. Return whether the time can be trusted; if not, nothing is due."""
+        self.clock.remember()
+        self.refresher.tick()
+        return self.trusts()
+
+    def trusts(self) -> bool:
+        return self.clock.trusts(self.store.now().instant)
 
 
 def _config(name: str, toml: str) -> FeedConfig:

@@ -33,9 +33,11 @@ _WEIGHTS = {
     "deaf": 2,
     "jump": 2,
     "again": 8,
+    "probe": 2,
+    "turn": 0,
 }
 #: What happens in the middle of other work.
-_NESTED = ("drop", "api", "die", "approve", "reject", "import", "remove", "finish", "stop")
+_NESTED = ("drop", "api", "die", "approve", "reject", "import", "remove", "finish", "stop", "turn")
 
 
 class Generator:
@@ -56,7 +58,7 @@ class Generator:
         kinds = {name: weight for name, weight in _WEIGHTS.items() if name not in NOT_YET}
         if nested:
             kinds = {name: weight for name, weight in kinds.items() if name in _NESTED}
-            kinds["die"] *= 3
+            kinds |= {"die": 3 * kinds["die"], "turn": 10}
         kind = pick.choices(list(kinds), list(kinds.values()))[0]
         feed = pick.choice(self._feeds)
         match kind:
@@ -91,8 +93,14 @@ class Generator:
             case "deaf":
                 return (kind, pick.choice([10, 100]))
             case "jump":
-                return (kind, pick.choice([-3000, -60, 60, 3000]))
-            case "stop":
+                return (
+                    kind,
+                    pick.choice([-3000, -60, 60, 3000, 7200, -7200, 20 * 86400, 90 * 86400, -20 * 86400]),
+                )
+            case "probe":
+                row = (pick.choice(self._references), "Probe", "One", None, None)
+                return (kind, feed, pick.choice(sorted(FEEDS)), row)
+            case "stop" | "turn":
                 return (kind,)
             case _:
                 return (kind, feed)

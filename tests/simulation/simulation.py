@@ -58,8 +58,8 @@ class Simulation:
         self.process: Process | None = None
         self.daemon: Daemon | None = None
         self.next_start = self.next_tick = self.next_calendar = 0.0
-        self.deaf_until = self.doubted_until = 0.0
-        self._set_by = timedelta()
+        self.deaf_until = self.doubted_until = self.jumped_at = 0.0
+        self._set_by = self._trusted_by = timedelta()
         self.log: Counter[str] = Counter()
         self.broken: AssertionError | None = None
         self._acting = False
@@ -111,8 +111,9 @@ class Simulation:
             self._wait(65.0)
             if self.ledger.is_done():
                 break
-        self.next_calendar = 0.0
-        self._wait(65.0)
+        for _ in range(2):  # the second time after the longest time for which the clock is not trusted
+            self.next_calendar = 0.0
+            self._wait(CALENDAR + FULL)
 
     def _throw_away(self) -> None:
         """End the present process without a word, and close what partners have open."""
@@ -237,14 +238,15 @@ class Simulation:
         assert daemon is not None
         assert process is not None
         self._look()
-        done = False
+        done, trusted = False, True
         try:
             with self._inside(process):
-                daemon.refresher.tick()
+                trusted = daemon.look_at_the_calendar()
                 done = True
         except Exception as error:
             self._expected(error)
-        self.ledger.calendar(done=done)
+        if trusted and not (daemon.since < self.jumped_at and self.monotonic < self.doubted_until):
+            self.ledger.calendar(done=done)
         self.next_calendar = self.monotonic + (CALENDAR if done else 60.0)
         self._after_work(process)
 
@@ -333,11 +335,39 @@ class Simulation:
         self.deaf_until = self.monotonic + seconds
 
     def _jump(self, seconds: float) -> None:
-        """The clock on the wall is set. For ten minutes nothing is closed or removed on its word, if it is more than an hour
-        away from where it was; a service that starts in that time may know less, and more."""
+        """The clock on the wall is set. For ten minutes nothing is closed on its word, if it has jumped by more than an hour and
+        not back again. (A service that starts meanwhile cannot know.)"""
+        if self.monotonic >= self.doubted_until:
+            self._trusted_by = self._set_by
         self._set_by += timedelta(seconds=seconds)
-        self.doubted_until = 0.0 if abs(self._set_by) <= HOUR else self.monotonic + DOUBT
+        if abs(self._set_by - self._trusted_by) <= HOUR:
+            self.doubted_until = 0.0
+        elif abs(timedelta(seconds=seconds)) > HOUR:
+            self.jumped_at, self.doubted_until = self.monotonic, self.monotonic + DOUBT
         self._set_clock(self.clock() + timedelta(seconds=seconds))
+
+    def _turn(self) -> None:
+        """The service works while a command does."""
+        if self.daemon is not None and self._struck is not self.process:
+            self._tick()
+
+    def _probe(self, feed: str, other: str, row: Any) -> None:
+        """While no file of another feed can be read or written, a file of this one is run within a minute."""
+        self.faults.clear()
+        self.armed.clear()
+        self._wait(70.0)
+        if feed != other:
+            self._fault("EIO", 300.0, 1.0, other)
+            self._fault("EACCES", 300.0, 1.0, other)
+        self._drop(feed, "a.json", ("json", [row], 1.0), "rename")
+        inode = (self.engine.drop / feed / "a.json").stat().st_ino
+        if feed == "marked":
+            self._marker(feed, "a.json")
+        self._wait(FULL)
+        found = [seen.run.state.ended for seen in self.ledger.runs.values() if seen.inode == inode]
+        assert found == [True], (
+            f"a file of {feed} waits for {other}: {self.daemon and self.daemon.worker.degraded}"
+        )
 
     # -- partners ---------------------------------------------------------------------------------------------------
 
