@@ -323,5 +323,7 @@ def _comes_too_late(seen: SeenRun, other: SeenRun) -> bool:
     claimed earlier, or it was delivered earlier into the same folder."""
     if seen.run.id == other.run.id or seen.age > other.age:
         return False
+    if other.since is None and "dead imports" in NOT_YET:
+        return False
     delivered = seen.since is not None and other.since is not None and seen.since < other.since
     return seen.claimed < other.claimed or (delivered and seen.run.feed != "marked")

@@ -9,7 +9,8 @@ from tests.simulation.contents import Short, ShortRow
 from tests.simulation.engine import FEEDS
 from tests.simulation.faults import CALLS
 from tests.simulation.not_yet import NOT_YET
-from tests.simulation.simulation import REFERENCES, Step
+from tests.simulation.scene import REFERENCES
+from tests.simulation.simulation import Step
 
 _FORMATS = ["json"] * 6 + ["xml"] * 3 + ["csv"] * 2
 _NAMES = {"json": ("a.json", "b.json"), "xml": ("c.xml",), "csv": ("d.csv",)}
