@@ -87,7 +87,8 @@ class Partners:
         """End everything that was begun."""
         for feed, name in list(self._writing):
             self.finish(feed, name)
-        for path in (self._scene.engine.drop / "marked").iterdir():
+        marked = self._scene.engine.drop / "marked"
+        for path in marked.iterdir() if marked.exists() else ():
             if path.is_file() and not path.name.endswith((".done", ".part")):
                 self.marker("marked", path.name)
 

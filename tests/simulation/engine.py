@@ -4,9 +4,10 @@ the one that knows how it is put together."""
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds
 from syncd.store import store as store_module
 from syncd.store.sqlite import checkpoint
+from syncd.store.sqlite import database as database_module
+from syncd.store.sqlite.dialect import statements
 from syncd.store.transactions import Writer
 from syncd.store.transactions import writer as writer_module
 from syncd.sync.arrival import Worker
@@ -35,6 +38,7 @@ FEEDS = {
     "marked": 'marker = ".done"',
 }
 _NEVER = Threshold(100, 10**9)
+_STATEMENTS = statements()
 
 
 class _NoThread:
@@ -63,11 +67,12 @@ class InlineWriter(Writer):
 
 @contextmanager
 def without_threads() -> Iterator[None]:
-    """In the block a store has no threads, and a few rows are several batches."""
+    """In the block a store has no threads and compiles no statement twice, and a few rows are several batches."""
     with pytest.MonkeyPatch.context() as patched:
         threading = _Namespace(writer_module.threading, Thread=_NoThread)
         patched.setattr(writer_module, "threading", threading)
         patched.setattr(store_module, "Writer", InlineWriter)
+        patched.setattr(database_module, "statements", lambda: _STATEMENTS)
         patched.setattr(checkpoint, "ROWS", 10**9)
         for module, name in ((planner, "BATCH"), (ending, "_BATCH"), (applier, "ALONE")):
             patched.setattr(module, name, 2)
@@ -89,17 +94,19 @@ class _Namespace:
 
 
 class Engine:
-    """The feeds of one employer in ``folder``, and the processes that work on them. ``monotonic`` and ``sleep``
+    """The feeds ``names`` of one employer in ``folder``, and the processes that work on them. ``monotonic`` and ``sleep``
     are in seconds."""
 
-    def __init__(self, folder: Path, clock: Clock, monotonic: Any, sleep: Any) -> None:
+    def __init__(
+        self, folder: Path, names: Collection[str], clock: Clock, monotonic: Any, sleep: Any
+    ) -> None:
         self.drop, self.scratch = folder / "drop", folder / "scratch"
         self.url = f"sqlite:///{folder}/store/syncd.db"
         self.clock, self.monotonic, self.sleep = clock, monotonic, sleep
-        for name in FEEDS:
+        for name in names:
             (self.drop / name).mkdir(parents=True)
         self.scratch.mkdir()
-        self.configs = {name: _config(name, toml) for name, toml in FEEDS.items()}
+        self.configs = {name: _config(name) for name in names}
 
     def open_store(self, *, exclusive: bool = False) -> Store:
         return Store.open(self.url, clock=self.clock, timezone=ZONE, exclusive=exclusive)
@@ -157,9 +164,10 @@ class Daemon:
         return self.clock.trusts(self.store.now().instant)
 
 
-def _config(name: str, toml: str) -> FeedConfig:
+@lru_cache
+def _config(name: str) -> FeedConfig:
     """Return the feed's configuration, with a guard whose thresholds no file exceeds."""
-    config = parse_feed(name, f'employer = "{EMPLOYER}"\n{toml}', CATALOGUE, FeedDefaults())
+    config = parse_feed(name, f'employer = "{EMPLOYER}"\n{FEEDS[name]}', CATALOGUE, FeedDefaults())
     limits = {f.name: _NEVER for f in fields(Policy) if isinstance(getattr(config.policy, f.name), Threshold)}
     return replace(config, policy=replace(config.policy, **limits))
 

@@ -15,7 +15,7 @@ from syncd.domain import HoldScope, Run, RunState
 from syncd.store import Store, Tx, feed_jobs, jobs, runs
 from tests.clock import Clock
 from tests.simulation.contents import Content
-from tests.simulation.engine import FEEDS, Engine
+from tests.simulation.engine import Engine
 from tests.simulation.model import Model, Reconciliation, agreement, state_of
 from tests.simulation.not_yet import NOT_YET
 
@@ -69,12 +69,12 @@ class Ledger:
         self._engine, self._inspector, self._clock = engine, inspector, clock
         self.model = Model(clock, references)
         known = engine.feeds(inspector)
-        self.employer = known["north"].employer.id
+        self.employer = next(iter(known.values())).employer.id
         self._names = {feed.id: name for name, feed in known.items()}
         self._contents: dict[str, Content] = {}
         self._deliveries: dict[int, Delivery] = {}
         self._imports: list[bool] = []
-        self._applied: dict[str, list[SeenRun]] = {name: [] for name in FEEDS}
+        self._applied: dict[str, list[SeenRun]] = {name: [] for name in engine.configs}
         self._claimed_at: dict[int, int] = {}
         self._reconciled: Counter[int] = Counter()
         self._looking = False
@@ -134,7 +134,7 @@ class Ledger:
         self._looking = True
         try:
             self._looks += 1
-            for feed in FEEDS:
+            for feed in self._engine.configs:
                 for name in self._claimed(feed):
                     inode = (self._engine.drop / feed / ".claimed" / name).stat().st_ino
                     self._claimed_at.setdefault(inode, self._looks)
@@ -221,7 +221,9 @@ class Ledger:
     def is_done(self) -> bool:
         """Return whether nothing is left to be done."""
         unfinished = any(not seen.run.state.ended for seen in self.runs.values())
-        return not unfinished and not any(self._waiting(name) or self._claimed(name) for name in FEEDS)
+        return not unfinished and not any(
+            self._waiting(name) or self._claimed(name) for name in self._engine.configs
+        )
 
     def _waiting(self, feed: str) -> list[str]:
         """Return the names of the files that lie in the feed's folder."""
@@ -239,7 +241,7 @@ class Ledger:
             assert seen.run.state.ended, f"run {seen.run.id} of {seen.run.feed} is still {seen.run.state}"
             events = self._reconciled[seen.run.id]
             assert events <= 1, f"run {seen.run.id} has {events} events feed.reconciled"
-        for feed in FEEDS:
+        for feed in self._engine.configs:
             self._check_files(feed)
         if "superseding" not in NOT_YET:
             self._check_superseded()

@@ -13,7 +13,7 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any
 
-from tests.simulation.engine import template
+from tests.simulation.engine import FEEDS, template
 from tests.simulation.schedules import Generator
 from tests.simulation.simulation import Broken, Simulation, Step
 
@@ -39,7 +39,7 @@ class Runner:
         """Carry out these steps. Return what is broken."""
         place = self._folder / "schedule"
         try:
-            Simulation(self._template, place, seed).run(steps)
+            Simulation(self._template, place, feeds_of(steps), seed).run(steps)
         except Broken as error:
             return str(error)
         except Exception:  # a fault of the simulation itself
@@ -62,6 +62,18 @@ class Runner:
                     at += size
             size //= 2
         return steps, why
+
+
+def feeds_of(steps: Any) -> set[str]:
+    """Return the names of the feeds that the steps concern."""
+    found = {part for step in steps for part in step if isinstance(part, str) and part in FEEDS}
+    nested = (
+        part
+        for step in steps
+        for part in step
+        if isinstance(part, tuple) and part and isinstance(part[0], str)
+    )
+    return found.union(*(feeds_of([part]) for part in nested)) or {"north"}
 
 
 @contextmanager

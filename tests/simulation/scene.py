@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -28,13 +28,14 @@ _FAULTS = ("feed.fault", "service.fault", "row.failed", "archive.failed")
 
 
 class Scene:
-    """``folder`` must not exist yet. ``clock`` is the clock on the wall, ``monotonic`` counts seconds and is never set.
+    """``folder`` must not exist yet, ``feeds`` are configured. ``clock`` is the clock on the
+    wall, ``monotonic`` counts seconds and is never set.
     ``broken`` is the first thing that was found wrong. ``log`` counts the events of the log."""
 
-    def __init__(self, template: Path, folder: Path, seed: object) -> None:
+    def __init__(self, template: Path, folder: Path, feeds: Collection[str], seed: object) -> None:
         install(template, folder)
         self.clock, self.monotonic = Clock(), 1000.0
-        self.engine = Engine(folder, self.clock, lambda: self.monotonic, self.pass_time)
+        self.engine = Engine(folder, feeds, self.clock, lambda: self.monotonic, self.pass_time)
         self.layer = Layer(seed, lambda: int(self.clock().timestamp() * 1e9))
         self.log: Counter[str] = Counter()
         self.broken: AssertionError | None = None

@@ -90,7 +90,7 @@ class Generator:
             case "finish" | "remove":
                 return (kind, feed, self._name())
             case "marker":
-                return (kind, "marked", self._name())
+                return (kind, "marked", self._name()) if "marked" in self._feeds else ("wait", 3)
             case "deaf":
                 return (kind, pick.choice([10, 100]))
             case "jump":
@@ -100,7 +100,7 @@ class Generator:
                 )
             case "probe":
                 row = (pick.choice(self._references), "Probe", "One", None, None)
-                return (kind, feed, pick.choice(sorted(FEEDS)), row)
+                return (kind, feed, pick.choice(self._feeds), row)
             case "stop" | "turn":
                 return (kind,)
             case _:

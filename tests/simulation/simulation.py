@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,11 @@ class Broken(AssertionError):
 
 
 class Simulation:
-    """``folder`` must not exist yet. ``seed`` decides what the steps leave open. ``steps`` has what a step does, by its name."""
+    """``folder`` must not exist yet, ``feeds`` are configured. ``seed`` decides what the steps leave open. ``steps`` has what a
+    step does, by its name."""
 
-    def __init__(self, template: Path, folder: Path, seed: object) -> None:
-        self.scene = scene = Scene(template, folder, seed)
+    def __init__(self, template: Path, folder: Path, feeds: Collection[str], seed: object) -> None:
+        self.scene = scene = Scene(template, folder, feeds, seed)
         scene.layer.before = self._before_call
         self.service = service = Service(scene)
         self.partners, clients = Partners(scene, service), Clients(scene, service)
