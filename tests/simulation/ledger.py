@@ -243,6 +243,7 @@ class Ledger:
             assert events <= 1, f"run {seen.run.id} has {events} events feed.reconciled"
         for feed in self._engine.configs:
             self._check_files(feed)
+        self._check_held()
         if "superseding" not in NOT_YET:
             self._check_superseded()
         self.check_jobs()
@@ -306,6 +307,17 @@ class Ledger:
             if delivery.feed == feed and not delivery.gone:
                 assert found.pop(inode, 0) == 1, f"a file of {feed} is not in exactly one place"
         assert len(found) <= len(self._imports), f"{feed} has {len(found)} files that nobody sent"
+
+    def _check_held(self) -> None:
+        """A held run waits only as long as no later file of its feed could be used."""
+        for number, seen in self.runs.items():
+            if seen.run.state is RunState.HELD:
+                later = [
+                    n
+                    for n, other in self.runs.items()
+                    if n > number and other.run.feed == seen.run.feed and other.usable
+                ]
+                assert not later, f"run {number} of {seen.run.feed} is held, though run {later} came later"
 
     def _check_superseded(self) -> None:
         """A file that was never run gave its place to a newer one that could be used."""

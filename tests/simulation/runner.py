@@ -64,16 +64,15 @@ class Runner:
         return steps, why
 
 
-def feeds_of(steps: Any) -> set[str]:
-    """Return the names of the feeds that the steps concern."""
-    found = {part for step in steps for part in step if isinstance(part, str) and part in FEEDS}
-    nested = (
-        part
-        for step in steps
-        for part in step
-        if isinstance(part, tuple) and part and isinstance(part[0], str)
-    )
-    return found.union(*(feeds_of([part]) for part in nested)) or {"north"}
+def feeds_of(steps: list[Step]) -> set[str]:
+    """Return the names of the feeds that the steps concern; one of them, if they concern none."""
+    return _named(steps) or {"north"}
+
+
+def _named(step: Any) -> set[str]:
+    if isinstance(step, str):
+        return {step} & FEEDS.keys()
+    return set().union(*map(_named, step)) if isinstance(step, list | tuple) else set()
 
 
 @contextmanager

@@ -343,6 +343,29 @@ def test_a_file_whose_move_cannot_be_made_durable_is_run_once_and_filed(
     assert "feed.file_lost" not in [entry["event"] for entry in logs]
 
 
+def test_a_file_that_was_moved_is_not_lost_when_what_is_left_cannot_be_removed(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")])
+    unlink, failures = os.unlink, [1]
+
+    def read_only(path: str, *, dir_fd: int | None = None) -> None:
+        if failures and ".filing-" in path:
+            failures.clear()
+            raise OSError(errno.EROFS, "Read-only file system")
+        unlink(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "unlink", read_only)
+    with capture_logs() as logs:
+        arrival.run_files()
+        arrival.run_files()
+    assert not failures
+    assert "feed.file_lost" not in [entry["event"] for entry in logs]
+    assert names(feed.folder / "done")[0] == "1-jobs.json"
+    assert [name for name in names(feed.folder / ".claimed") if "filing" in name] == []
+
+
 def test_a_file_that_is_claimed_without_a_free_descriptor_is_run_later(
     arrival: Arrival, monkeypatch: pytest.MonkeyPatch
 ) -> None:
