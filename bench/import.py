@@ -108,11 +108,10 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
     from syncd.domain import Catalogue
     from syncd.errors import NotFound
     from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-    from syncd.service.interpreter import tune_garbage_collector, tune_thread_switches
+    from syncd.service.process import tune_garbage_collector, tune_thread_switches
     from syncd.store import Store, employers, feeds, runs
-    from syncd.sync.run.feed import Feed
+    from syncd.sync.run.context import Feed, RunContext, SourceFile
     from syncd.sync.run.importer import Importer
-    from syncd.sync.run.source import SourceFile
 
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
     catalogue = Catalogue.default()
@@ -132,7 +131,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
         feed = Feed(feed_id, config, employer, folder)
         source = SourceFile.of(path)
         run = store.write(lambda tx: runs.begin(tx, feed_id, employer.id, source.name, source.size, "bench"))
-        importer = Importer(store, catalogue=catalogue, scratch=folder, helpers=helpers)
+        importer = Importer(RunContext(store, catalogue, scratch=folder, processes=helpers))
         tune_garbage_collector()
         tune_thread_switches()
         memory = _Memory()

@@ -1,6 +1,6 @@
 """The import rules of docs/architecture.md.
 
-Imports point one way: errors ← domain ← {config, feeds, store, web} ← sync ← {api, console} ← service ← cli.
+Imports point one way: {errors, values} ← domain ← {config, feeds, store, web} ← sync ← {api, console} ← service ← cli.
 A package is used through its face, the names in ``__all__`` of its ``__init__``. No two modules and no two packages
 import each other in a circle."""
 
@@ -15,6 +15,7 @@ import pytest
 ROOT = Path(__file__).parent.parent / "syncd"
 RANK = {
     "errors": 0,
+    "values": 0,
     "domain": 1,
     "config": 2,
     "logs": 2,

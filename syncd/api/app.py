@@ -1,4 +1,5 @@
-"""The application of the API, with all its parts."""
+"""The application of the API, with all its parts: the addresses, and the middleware as the settings ask for it. A part that is
+switched off costs nothing."""
 
 from __future__ import annotations
 
@@ -8,27 +9,35 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from syncd.api.auth import KeyRing
-from syncd.api.context import CONTEXT, ApiContext
-from syncd.api.endpoints import ROUTES, add_routes
-from syncd.api.jsonld import JsonLd
-from syncd.api.middleware import guarded
-from syncd.api.openapi import document
+from syncd.api.context import CONTEXT, PRINCIPAL, ApiContext
+from syncd.api.endpoints import documentation
+from syncd.api.openapi import OPERATIONS, openapi_document
 from syncd.api.payloads import Renderer, encode
 from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.logs import Event, frequent
 from syncd.store import Store
 from syncd.web import (
+    KEY_ID,
+    STOPPING,
     Addresses,
+    Compressor,
+    Cors,
     FailedKeys,
-    ReadinessCheck,
-    RenderMetrics,
+    Guard,
+    KeyLimit,
+    Refusal,
     RequestLog,
     RequestTimes,
     add_endpoint,
-    health_of,
-    metrics_of,
+    add_not_found,
+    envelope,
 )
+
+#: Path under the base path → method → handler.
+ROUTES: dict[str, dict[str, Handler]] = {}
+for (_method, _path), _operation in OPERATIONS.items():
+    ROUTES.setdefault(_path, {})[_method] = _operation.handler
 
 
 def make_app(
@@ -44,29 +53,74 @@ def make_app(
         catalogue=catalogue,
         keys=keys,
         render=Renderer(catalogue),
-        json_ld=JsonLd(catalogue),
         addresses=addresses,
-        document=encode(document(settings, catalogue, ROUTES)),
+        document=encode(openapi_document(settings, catalogue)),
         log=RequestLog(frequent(Event.API_REQUEST), times or RequestTimes(), addresses),
     )
-    app = guarded(context)
+    app = _guarded(context)
     app.cleanup_ctx.append(keys.keep_flushing)
-    add_routes(app, settings.base_path)
+    _add_routes(app, settings.base_path)
     return app
 
 
-def add_health(app: web.Application, readiness: ReadinessCheck) -> None:
-    """Serve ``/healthz`` and ``/readyz``."""
-    _add_open(app, health_of(readiness))
+def _guarded(context: ApiContext) -> web.Application:
+    """Return an application whose middleware is, in this order: request id and log line, preflights, the key, the limit
+    of the key, the handler, compression."""
+    settings = context.settings
+    cors = Cors(settings.cors_origins, round(settings.cors_max_age)) if settings.cors_origins else None
+    limit = KeyLimit(settings.rate_limit, settings.rate_window) if settings.rate_limit else None
+    gzip = Compressor(settings.compress_min) if settings.compress else None
+    guards: list[Guard] = [cors.preflight] if cors else []
+    guards += [_authentication(context)]
+    guards += [limit.spend] if limit else []
+    around = envelope(guards, gzip.finish if gzip else None, context.log, context.stopping)
+    app = web.Application(middlewares=[around], client_max_size=settings.max_body)
+    app[CONTEXT], app[STOPPING] = context, context.stopping
+    if cors:
+        app.on_response_prepare.append(cors.allow_origin)
+    if limit:
+        app.on_response_prepare.append(limit.add_headers)
+    if gzip:
+        app.cleanup_ctx.append(gzip.keep_thread)
+    return app
 
 
-def add_metrics(app: web.Application, render: RenderMetrics, token: str) -> None:
-    """Serve ``/metrics`` on the API's address."""
-    _add_open(app, metrics_of(render, token))
+def _authentication(context: ApiContext) -> Guard:
+    """Return the guard that lets no request under the base path pass without a good key, be its path
+    known or not (docs/specification.md 5)."""
+    base = context.settings.base_path
+
+    def authenticate(request: web.Request) -> None:
+        path = request.path
+        if not path.startswith(base) or path[len(base) :][:1] not in ("", "/") or path in context.open_paths:
+            return
+        if context.stopping.is_set():
+            raise Refusal("shutting_down", "the service is stopping; try again shortly", close=True)
+        sent = request.headers.getall("API-Key", ())
+        who = request[PRINCIPAL] = context.keys.principal(sent, lambda: context.addresses.client(request))
+        request[KEY_ID] = who.key_id
+
+    return authenticate
 
 
-def _add_open(app: web.Application, handlers: Mapping[str, Handler]) -> None:
-    """Serve ``handlers`` by path. They need no key and are not logged."""
+def _add_routes(app: web.Application, base_path: str) -> None:
+    """Serve the pages of documentation, the operations under ``base_path``, and a 404 at every other address. The pages
+    need no key, nor does the document."""
+    add_endpoint(app, "/docs", {"GET": documentation.page})
+    add_endpoint(app, "/docs/{file}", {"GET": documentation.asset})
+    add_endpoint(app, "/problems/{code}", {"GET": documentation.problem_page})
+    app[CONTEXT].open_paths.update(
+        (f"{base_path}/openapi.json", "/docs"),
+        (f"/docs/{name}" for name in documentation.FILES),
+        (f"/problems/{code}" for code in documentation.EXPLANATIONS),
+    )
+    for path, methods in ROUTES.items():
+        add_endpoint(app, base_path + path, methods)
+    add_not_found(app, f"{base_path}/openapi.json")
+
+
+def add_open(app: web.Application, handlers: Mapping[str, Handler]) -> None:
+    """Serve ``handlers`` by path, beside the API. They need no key and are not logged."""
     for path, handler in handlers.items():
         add_endpoint(app, path, {"GET": handler})
         app[CONTEXT].open_paths.add(path)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from syncd.api.auth import KeyRing, Principal
-from syncd.api.jsonld import JsonLd
 from syncd.api.payloads import Renderer
 from syncd.config import Api
 from syncd.domain import Catalogue
@@ -27,18 +26,12 @@ class ApiContext:
     catalogue: Catalogue
     keys: KeyRing
     render: Renderer
-    json_ld: JsonLd
     addresses: Addresses
     document: bytes
     log: RequestLog
     open_paths: set[str] = field(default_factory=set)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     in_flight: set[tuple[int, str]] = field(default_factory=set)
-
-    def needs_key(self, path: str) -> bool:
-        """Return whether ``path`` is under the base path, known or not (docs/specification.md 5)."""
-        base = self.settings.base_path
-        return path.startswith(base) and path[len(base) :][:1] in ("", "/") and path not in self.open_paths
 
 
 CONTEXT = web.AppKey("context", ApiContext)

@@ -1,17 +1,15 @@
 """The JSON of answers (docs/specification.md 2.1 to 2.8), from the table of a job's fields. No other module knows it.
 
-The objects of catalogue entries are made once and shared between answers.
-"""
+The objects of catalogue entries are made once and shared between answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from syncd.api.catalogue_resources import CATALOGUES
 from syncd.domain import (
     ADDRESSES,
     CHANGEABLE,
@@ -25,16 +23,43 @@ from syncd.domain import (
     FieldKind,
     Job,
     JobField,
-    Location,
     exact,
 )
+from syncd.feeds.export import posting_terms
 from syncd.store import jobs
 
+JSON_LD = "application/ld+json"
 encode = msgspec.json.Encoder(decimal_format="number").encode
-
 Shape = dict[str, Any]
 #: Value of a field → what the encoder writes.
 Render = Callable[[Any], object]
+
+
+class CatalogueResource(NamedTuple):
+    """One catalogue. ``catalogue`` is its name in the domain (``JobField.catalogue``), ``schema`` the name of an entry in
+    the OpenAPI document, ``plural`` the name of all entries there, ``about`` the same in words."""
+
+    catalogue: str
+    schema: str
+    plural: str
+    about: str
+
+    @property
+    def path(self) -> str:
+        """The path of the list under the base path."""
+        return f"/{self.plural.lower()}"
+
+
+CATALOGUES = (
+    CatalogueResource("position_types", "PositionType", "PositionTypes", "position types"),
+    CatalogueResource("categories", "Category", "Categories", "job categories"),
+    CatalogueResource("periods", "SalaryPeriod", "SalaryPeriods", "salary periods"),
+    CatalogueResource(
+        "routing_types", "ApplicantRoutingType", "ApplicantRoutingTypes", "applicant routing types"
+    ),
+)
+#: Name of a catalogue in the domain → name of the schema of its entries.
+SCHEMAS = {resource.catalogue: resource.schema for resource in CATALOGUES}
 
 
 class CatalogueShapes(dict[int | None, Shape | None]):
@@ -56,7 +81,7 @@ ShapesByCatalogue = Mapping[str, CatalogueShapes]
 
 
 def _choice(field: JobField, catalogues: ShapesByCatalogue) -> Render:
-    return catalogues[field.catalogue or ""].__getitem__
+    return catalogues[field.catalogue].__getitem__
 
 
 def _choices(field: JobField, catalogues: ShapesByCatalogue) -> Render:
@@ -100,21 +125,23 @@ def _object(
 
 
 class Renderer:
-    """Renders answers with the names of one catalogue."""
+    """Renders answers with the names of one catalogue. ``catalogues`` has the list of each catalogue, without retired
+    entries; ``entries`` each entry of it, also a retired one."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         shapes = {r.catalogue: CatalogueShapes(catalogue, r.catalogue) for r in CATALOGUES}
+        self._catalogue = catalogue
         self._job = _object(JOB_MEMBERS, FIELDS, shapes)
         self._header = _object(HEADER_MEMBERS, FIELDS, shapes)
-        self._lists: dict[str, bytes] = {}
-        self._entries: dict[str, dict[int, bytes]] = {}
+        self.catalogues: dict[str, bytes] = {}
+        self.entries: dict[str, dict[int, bytes]] = {}
         for name, shape in shapes.items():
             entries = catalogue.entries(name)
             offered = [shape[id] for id, entry in entries.items() if not entry.retired]
-            self._lists[name] = encode({"data": offered})
-            self._entries[name] = {id: encode(shape[id]) for id in entries}
+            self.catalogues[name] = encode({"data": offered})
+            self.entries[name] = {id: encode(shape[id]) for id in entries}
 
-    def job(self, job: Job | jobs.Shown, employer: Employer) -> bytes:
+    def job(self, job: Job | jobs.JobView, employer: Employer) -> bytes:
         """Return a whole Job (docs/specification.md 2.1). An address that its routing type does not use is null."""
         shape = self.shape(job, employer)
         for address in ADDRESSES:
@@ -122,14 +149,34 @@ class Renderer:
                 setattr(shape, address.name, None)
         return encode(shape)
 
-    def shape(self, job: Job | jobs.Shown, employer: Employer) -> Any:
+    def posting(self, job: Job, employer: Employer) -> bytes:
+        """Return the job as a JobPosting of schema.org in JSON-LD, with the members that search engines ask for, without
+        those that the job lacks. It is for the public: a confidential job shows neither its employer nor where
+        applications go. Times are in the time zone of the service: a posting is valid through its last day."""
+        terms = posting_terms(job, employer, self._catalogue)
+        places = terms["jobLocation"]
+        shape = {
+            "@context": "https://schema.org",
+            "@type": "JobPosting",
+            "title": job.title,
+            "description": job.description,
+            "identifier": _identifier(job, employer),
+            **terms,
+            "validThrough": f"{terms['validThrough']}T23:59:59",
+            "jobLocation": places[0] if len(places) == 1 else places,
+            "incentiveCompensation": terms["incentiveCompensation"] and "Commission",
+            "applicationContact": _contact(job),
+        }
+        return encode({name: value for name, value in shape.items() if value is not None})
+
+    def shape(self, job: Job | jobs.JobView, employer: Employer) -> Any:
         """Return the same as a struct, with both addresses."""
         shape = self._job(job)
         shape.employer = {"id": employer.id, "name": employer.name}
         return shape
 
     def page(
-        self, found: Iterable[Job | jobs.Header], employer: Employer, paging: Mapping[str, object]
+        self, found: Iterable[Job | jobs.JobView], employer: Employer, paging: Mapping[str, object]
     ) -> bytes:
         """Return a page of job headers with its paging object (docs/specification.md 2.7 and 2.8)."""
         owner = {"id": employer.id, "name": employer.name}
@@ -138,16 +185,16 @@ class Renderer:
             shape.employer = owner
         return encode({"data": data, "paging": paging})
 
-    def catalogue(self, name: str) -> bytes:
-        """Return the list of the catalogue ``name``, without retired entries."""
-        return self._lists[name]
 
-    def catalogue_entry(self, name: str, id: int) -> bytes | None:
-        """Return one entry of it, also a retired one."""
-        return self._entries[name].get(id)
+def _identifier(job: Job, employer: Employer) -> Shape:
+    owner = {} if job.confidential else {"name": employer.name}
+    return {"@type": "PropertyValue", **owner, "value": job.reference_id or str(job.id)}
 
-    def location(self, place: Location) -> bytes:
-        return encode(place)
 
-    def locations(self, places: Iterable[Location], paging: Mapping[str, object]) -> bytes:
-        return encode({"data": list(places), "paging": paging})
+def _contact(job: Job) -> Shape | None:
+    if job.confidential or job.routing is None:
+        return None
+    # (The kinds of the addresses, email and url, are the names of schema.org too.)
+    address = next(field for field in ADDRESSES if field.routing == job.routing)
+    value = getattr(job, address.attribute)
+    return {"@type": "ContactPoint", "contactType": "applications", address.kind.value: value}

@@ -1,6 +1,7 @@
 """All commands with their options. The module that does the work of a command is imported when the command is called,
 so that ``syncd --help`` starts fast. Annotations are values here, not texts that typer has to evaluate at each start."""
 
+import signal
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
@@ -29,6 +30,11 @@ FeedName = Annotated[
     str, typer.Option("--feed", metavar="NAME", help="The feed whose mapping and rules apply.")
 ]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A feed file.", show_default=False)]
+KeyId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_default=False)]
+Employer = Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")]
+Status = Annotated[
+    Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
+]
 Number = Annotated[
     int, typer.Argument(metavar="N", help="The run's number.", min=1, max=LARGEST, show_default=False)
 ]
@@ -47,7 +53,7 @@ app.add_typer(runs, name="runs")
 
 def time_span(text: str) -> timedelta:
     """Return a time span such as 90d, or 0."""
-    from syncd.domain.settings import duration
+    from syncd.values import duration
 
     return duration(text)
 
@@ -94,9 +100,16 @@ def demo(
 @app.command()
 def serve(config: Config = None) -> int:
     """Runs the daemon: API, drop folder and auto-refresh in one process."""
-    from syncd.cli.serve import serve
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a reload that comes before there is anything to reload
+    from syncd import logs
+    from syncd.cli.store_access import become_owner
+    from syncd.config import load_settings
+    from syncd.service import daemon
 
-    return serve(config)
+    settings = load_settings(config)
+    become_owner(settings)
+    logs.set_up(settings.log.format, settings.log.level)
+    return daemon.serve(settings)
 
 
 @app.command()
@@ -115,7 +128,7 @@ def employer_add(
     as_json: Json = False,
 ) -> None:
     """Adds an employer. Auto-refresh takes effect on the plan unlimited only."""
-    from syncd.cli.employers import add_employer
+    from syncd.cli.accounts import add_employer
 
     add_employer(config, as_json, name, plan)
 
@@ -123,7 +136,7 @@ def employer_add(
 @employers.command("list")
 def employer_list(config: Config = None, as_json: Json = False) -> None:
     """Lists the employers."""
-    from syncd.cli.employers import list_employers
+    from syncd.cli.accounts import list_employers
 
     list_employers(config, as_json)
 
@@ -144,14 +157,14 @@ def key_create(
     as_json: Json = False,
 ) -> None:
     """Creates a key and prints it. It is never shown again."""
-    from syncd.cli.keys import create_key
+    from syncd.cli.accounts import create_key
 
     create_key(config, as_json, employer, label, expires)
 
 
 @keys.command("rotate")
 def key_rotate(
-    key_id: Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_default=False)],
+    key_id: KeyId,
     grace: Annotated[
         timedelta | None,
         typer.Option(
@@ -173,7 +186,7 @@ def key_rotate(
     as_json: Json = False,
 ) -> None:
     """Creates a successor of a key and prints it. Both are valid until the old one ends."""
-    from syncd.cli.keys import rotate_key
+    from syncd.cli.accounts import rotate_key
 
     rotate_key(config, as_json, key_id, grace, expires)
 
@@ -181,19 +194,15 @@ def key_rotate(
 @keys.command("list")
 def key_list(config: Config = None, as_json: Json = False) -> None:
     """Lists the keys by number. The keys themselves are not stored."""
-    from syncd.cli.keys import list_keys
+    from syncd.cli.accounts import list_keys
 
     list_keys(config, as_json)
 
 
 @keys.command("revoke")
-def key_revoke(
-    key_id: Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_default=False)],
-    config: Config = None,
-    as_json: Json = False,
-) -> None:
+def key_revoke(key_id: KeyId, config: Config = None, as_json: Json = False) -> None:
     """Revokes a key: it is not valid from now on."""
-    from syncd.cli.keys import revoke_key
+    from syncd.cli.accounts import revoke_key
 
     revoke_key(config, as_json, key_id)
 
@@ -232,7 +241,7 @@ def feed_check(
     as_json: Json = False,
 ) -> int:
     """Lists each row of FILE that a run would reject, and why. Exit code 1 if there is one, else 0."""
-    from syncd.cli.feed_check import check_file
+    from syncd.cli.feeds import check_file
 
     return check_file(config, as_json, name, file)
 
@@ -281,7 +290,7 @@ def runs_list(
 @runs.command("show")
 def runs_show(number: Number, config: Config = None, as_json: Json = False) -> None:
     """Shows a run: counts, rejected rows, warnings, changes."""
-    from syncd.cli.run_report import show_run
+    from syncd.cli.runs import show_run
 
     show_run(config, as_json, number)
 
@@ -289,26 +298,24 @@ def runs_show(number: Number, config: Config = None, as_json: Json = False) -> N
 @runs.command("approve")
 def runs_approve(number: Number, config: Config = None, as_json: Json = False) -> int:
     """Approves a held run: its waiting changes are made."""
-    from syncd.cli.decisions import approve_run
+    from syncd.cli.imports import decide_run
 
-    return approve_run(config, as_json, number)
+    return decide_run(config, as_json, number, approved=True)
 
 
 @runs.command("reject")
 def runs_reject(number: Number, config: Config = None, as_json: Json = False) -> int:
     """Rejects a held run: its waiting changes are not made."""
-    from syncd.cli.decisions import reject_run
+    from syncd.cli.imports import decide_run
 
-    return reject_run(config, as_json, number)
+    return decide_run(config, as_json, number, approved=False)
 
 
 @app.command()
 def jobs(
-    employer: Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")],
+    employer: Employer,
     q: Annotated[str | None, typer.Option("-q", "--q", metavar="Q", help="In title or referenceId.")] = None,
-    status: Annotated[
-        Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
-    ] = None,
+    status: Status = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -321,7 +328,7 @@ def jobs(
 @app.command()
 def export(
     *,
-    employer: Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")],
+    employer: Employer,
     form: Annotated[
         Literal["json", "xml", "csv", "jsonld", "indeed"],
         typer.Option(
@@ -331,13 +338,11 @@ def export(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Default, or -: standard output.")
     ] = None,
-    status: Annotated[
-        Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
-    ] = None,
+    status: Status = None,
     config: Config = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON about the file written.")] = False,
 ) -> int:
     """Writes an employer's jobs as a feed, and says how many have no referenceId and are left out."""
-    from syncd.cli.export import export
+    from syncd.cli.jobs import export
 
     return export(config, as_json, employer=employer, form=form, status=status, output=output)

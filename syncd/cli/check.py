@@ -16,7 +16,7 @@ from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
 from syncd.service import configured_feeds, stores
 from syncd.store import Store, facts
-from syncd.sync.files import folder_faults
+from syncd.sync import folder_faults
 
 NO_FOLDER = "it, or something above it, is not a folder"
 
@@ -94,7 +94,10 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
             with store:
                 store.write(facts.prove_writable)
                 return running, _feed_faults(store, settings)
-        store_faults.extend(_store_cannot_be_made(settings))
+        if settings.store.path is not None:
+            folder = settings.store.path.parent
+            why = _cannot_be_made(folder / "store")
+            store_faults += [f"store.url: {folder}: {why}"] if why is not None else []
     except SyncdError as error:
         store_faults.append(
             "store.url: " + (f"{settings.store.path}: " if settings.store.path else "") + str(error)
@@ -102,14 +105,6 @@ def _store_and_feeds(settings: Settings) -> tuple[bool, list[str]]:
     except OSError as error:
         store_faults.append(f"store.url: {system_fault(error)}")
     return running, [*_feed_faults(None, settings, employers=not store_faults), *store_faults]
-
-
-def _store_cannot_be_made(settings: Settings) -> Iterator[str]:
-    if settings.store.path is not None:
-        folder = settings.store.path.parent
-        why = _cannot_be_made(folder / "store")
-        if why is not None:
-            yield f"store.url: {folder}: {why}"
 
 
 def _feed_faults(store: Store | None, settings: Settings, *, employers: bool = True) -> list[str]:

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from syncd.cli.exit_codes import DONE, FAILED, INTERRUPTED, USAGE
-from syncd.cli.output import system_fault
+from syncd.cli.output import DONE, FAILED, INTERRUPTED, USAGE, system_fault
 from syncd.errors import ConfigError, SyncdError
 
 if TYPE_CHECKING:

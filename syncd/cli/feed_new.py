@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.exit_codes import DONE
 from syncd.cli.imports import FileUnusable
-from syncd.cli.output import clean, print_json, remark, whole_file
+from syncd.cli.output import DONE, clean, print_json, remark, whole_file
 from syncd.cli.store_access import lent_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Moment

@@ -1,76 +1,166 @@
-"""``syncd feed list``."""
+"""``syncd feed list`` and ``syncd feed check``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from syncd.cli.output import clean, print_json, print_table, remark
-from syncd.cli.run_text import state_of
+import msgspec
+
+from syncd.cli.imports import FileUnusable
+from syncd.cli.output import DONE, FAILED, bold, clean, print_list, remark
+from syncd.cli.report_text import print_kinds, print_unknown, rejected_text, state_of
 from syncd.cli.store_access import quiet_settings, store_if_any
 from syncd.config import Settings
-from syncd.domain import Run
-from syncd.feeds.configuration import FeedFile
+from syncd.domain import Job, Moment, UnknownValues
+from syncd.errors import FeedError, NotFound
+from syncd.feeds.configuration import FeedConfig, FeedFile
 from syncd.service import configured_feeds, stores
-from syncd.store import Store, runs
-from syncd.sync.report import run_json
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A configured feed. ``reason``: what is wrong with its file, None if it is as it should be."""
-
-    file: FeedFile
-    folder: Path
-    reason: str | None
-    last: Run | None
-
-    @property
-    def state(self) -> str:
-        return "ok" if self.reason is None else "degraded"
+from syncd.store import Store, employers, jobs, runs
+from syncd.sync.report import rejected_json, run_json, unknown_json
+from syncd.sync.run import Checker, CheckResult
 
 
 def list_feeds(config: Path | None, as_json: bool) -> None:
     settings = quiet_settings(config)
     with store_if_any(settings) as store:
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
-        found = [_listed(store, file, settings) for file in files]
-    if as_json:
-        print_json([_json(feed) for feed in found])
-        return
+        found = [_feed_json(store, file, settings) for file in files]
     headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
-    print_table(headings, [_row(feed) for feed in found], empty)
+    print_list(as_json, found, headings, [_row(feed) for feed in found], empty)
     for feed in found:
-        if feed.reason is not None:
-            remark(f"syncd: {feed.file.name}: {clean(feed.reason)}")
+        if feed["reason"] is not None and not as_json:
+            remark(f"syncd: {feed['name']}: {clean(feed['reason'])}")
 
 
-def _listed(store: Store | None, file: FeedFile, settings: Settings) -> Listed:
+def _feed_json(store: Store | None, file: FeedFile, settings: Settings) -> dict[str, Any]:
+    """Return a configured feed. ``reason``: what is wrong with its file, None if it is as it should be."""
+    config = file.config
     last = store.read(lambda tx: runs.list(tx, file.name, 1)) if store is not None else []
     reason = "; ".join(configured_feeds.faults_of(store, file)) or None
-    return Listed(file, settings.drop.folder / file.name, reason, last[0] if last else None)
-
-
-def _row(feed: Listed) -> tuple[object, ...]:
-    config, last = feed.file.config, feed.last
-    run = f"{last.id}: {state_of(last)}" if last is not None else None
-    if config is None:
-        return feed.file.name, feed.state, None, None, None, feed.folder, run
-    mapping = config.preset or "own"
-    return feed.file.name, feed.state, config.employer, mapping, config.policy.mode, feed.folder, run
-
-
-def _json(feed: Listed) -> dict[str, Any]:
-    config = feed.file.config
     return {
-        "name": feed.file.name,
+        "name": file.name,
         "employer": config.employer if config is not None else None,
         "preset": config.preset if config is not None else None,
         "mode": config.policy.mode if config is not None else None,
-        "folder": str(feed.folder),
-        "lastRun": run_json(feed.last) if feed.last is not None else None,
-        "state": feed.state,
-        "reason": feed.reason,
+        "folder": str(settings.drop.folder / file.name),
+        "lastRun": run_json(last[0]) if last else None,
+        "state": "ok" if reason is None else "degraded",
+        "reason": reason,
     }
+
+
+def _row(feed: dict[str, Any]) -> tuple[object, ...]:
+    last, mapping = feed["lastRun"], feed["mode"] and (feed["preset"] or "own")
+    run = f"{last['id']}: {state_of(last['state'], last['holds'])}" if last is not None else None
+    return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run
+
+
+def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int:
+    """Print the check, and return 1 if a row would be rejected, else 0. Raises NotFound (feed), FileUnusable,
+    ConfigError."""
+    settings = quiet_settings(config)
+    with store_if_any(settings) as store:
+        catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
+        found = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name).usable()
+        checker = Checker(found, catalogue, settings.limits, _now(store, settings), _current(store, found))
+        return report_check(checker, file, as_json)
+
+
+def report_check(checker: Checker, file: Path, as_json: bool) -> int:
+    """Check and print. A scratch file holds the rejected rows until the summary is known."""
+    result = CheckResult()
+    with tempfile.TemporaryFile() as scratch:
+        try:
+            for row in checker.check(file, result):
+                scratch.write(json.dumps(rejected_json(row), default=str).encode() + b"\n")
+        except FeedError as error:
+            raise FileUnusable(file, error) from error
+        config = checker.config
+        unknown = result.unknown.listed(config.mapping, config.own_lookups, checker.catalogue)
+        scratch.seek(0)
+        (_print_json if as_json else _print_text)(checker, file, result, unknown, scratch)
+    return FAILED if result.rejected else DONE
+
+
+def _now(store: Store | None, settings: Settings) -> Moment:
+    if store is not None:
+        return store.now()
+    instant = datetime.now(UTC)
+    return Moment(instant, instant.astimezone(settings.timezone).date())
+
+
+def _current(store: Store | None, config: FeedConfig) -> Callable[[str], Job | None]:
+    """Return a function that finds a job of the feed's employer; it finds none if the employer does not exist yet."""
+    if store is None:
+        return lambda reference: None
+    try:
+        owner = store.read(lambda tx: employers.find(tx, config.employer))
+    except NotFound:
+        return lambda reference: None
+    return lambda reference: store.read(lambda tx: jobs.by_reference(tx, owner.id, reference))
+
+
+def _print_text(
+    checker: Checker, file: Path, result: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
+) -> None:
+    print(bold(f"{checker.config.name}: {clean(file.name)} ({result.format})"))
+    print(_counts(result))
+    if result.withheld:
+        print(f"nothing would be archived: {clean(result.withheld)}")
+    print_kinds("rejected, by kind", [(k.rows, k.field, k.code, k.detail) for k in result.by_frequency()])
+    print_kinds(
+        "warnings", [(n, code, "", result.examples[code]) for code, n in result.warnings.most_common()]
+    )
+    if result.rejected:
+        print(bold(f"rejected rows: {result.rejected}"))
+    for line in scratch:
+        print("  " + rejected_text(json.loads(line), codes=True))
+    print_unknown(unknown.toml)
+
+
+def _counts(result: CheckResult) -> str:
+    parts = [f"{result.good} would go in"]
+    parts += [f"{result.rejected} rejected"] if result.rejected else []
+    parts += [f"{result.expired} expired (skipped unless the job exists)"] if result.expired else []
+    parts += [f"{result.repeated} repeat a referenceId (the last counts)"] if result.repeated else []
+    return f"{result.read} records: {', '.join(parts)}"
+
+
+def _print_json(
+    checker: Checker, file: Path, result: CheckResult, unknown: UnknownValues, scratch: IO[bytes]
+) -> None:
+    """Print one object piece by piece: a million rejected rows need no memory."""
+    head = {
+        "format": "syncd.check/1",
+        "feed": checker.config.name,
+        "file": str(file),
+        "fileFormat": result.format,
+        "counts": {
+            "read": result.read,
+            "good": result.good,
+            "rejected": result.rejected,
+            "expired": result.expired,
+            "repeated": result.repeated,
+            "warnings": result.warnings.total(),
+        },
+        "withheld": result.withheld,
+        "kinds": [
+            {"pointer": k.field, "code": k.code, "rows": k.rows, "detail": k.detail, "firstRecord": k.record}
+            for k in result.by_frequency()
+        ],
+        "warnings": [
+            {"code": code, "count": n, "example": result.examples[code]}
+            for code, n in result.warnings.most_common()
+        ],
+        **unknown_json(unknown),
+    }
+    print(msgspec.json.encode(head).decode()[:-1] + ',"rejectedRows":[', end="")
+    for number, line in enumerate(scratch):
+        print(("," if number else "") + line.decode().rstrip("\n"), end="")
+    print("]}")

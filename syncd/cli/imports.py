@@ -1,24 +1,30 @@
-"""``syncd plan`` and ``syncd import``."""
+"""The commands that make runs and decide them: ``syncd plan`` (as a text like a diff, and as ``--json``) and ``syncd import``,
+``syncd runs approve`` and ``syncd runs reject``."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from syncd.cli.exit_codes import CHANGES, DONE, FAILED, HELD
-from syncd.cli.output import clean, print_json, remark
-from syncd.cli.plan_text import plan_json, print_plan
-from syncd.cli.run_text import counts_of, summary
+from syncd.cli.output import CHANGES, DONE, FAILED, HELD, bold, clean, print_json, print_result, remark
+from syncd.cli.report_text import counts_of, place_of, summary
 from syncd.cli.store_access import opened_store, quiet_settings
-from syncd.domain import Run, RunState
+from syncd.config import Settings
+from syncd.domain import Catalogue, Location, Run, RunState, Salary
 from syncd.errors import FeedError
-from syncd.service import configured_feeds, interpreter, stores, wiring
-from syncd.sync.report import run_json
-from syncd.sync.run import Planned
+from syncd.service import configured_feeds, process, stores
+from syncd.store import Store, runs
+from syncd.sync.arrival import ArrivalContext, Worker
+from syncd.sync.report import FORMAT, change_json, rejected_json, run_json, warning_json, would_archive_json
+from syncd.sync.report.files import refresh_reports
+from syncd.sync.run import Feed, Planned, PlannedChange, Progress
 
-Progress = Callable[[str, int, int], None]
+SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
+#: Lines of each kind, and characters of a value, that the text has.
+SHOWN, VALUE = 200, 60
 
 
 def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: bool) -> int:
@@ -26,23 +32,19 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
         found = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
-        feed = configured_feeds.resolve_dry(store, found, settings)
-        interpreter.tune_garbage_collector()
+        feed = configured_feeds.resolve(store, found, settings, dry=True)
+        process.tune_garbage_collector()
         try:
-            planned = wiring.make_importer(store, settings, catalogue, {}, progress=progress).plan(feed, file)
+            planned = configured_feeds.make_importer(store, settings, catalogue, progress=progress).plan(
+                feed, file
+            )
         except FeedError as error:
             raise FileUnusable(file, error) from error
     if as_json:
         print_json(plan_json(planned))
     else:
         print_plan(planned)
-    return _plan_code(planned, exit_code)
-
-
-def _plan_code(planned: Planned, exit_code: bool) -> int:
-    if not exit_code:
-        return DONE
-    return CHANGES if planned.changing else DONE
+    return CHANGES if exit_code and planned.changes else DONE
 
 
 class FileUnusable(FeedError):
@@ -59,13 +61,12 @@ def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> in
         catalogue = stores.catalogue_of(store, settings, remember=True)
         chosen = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
         feed = configured_feeds.resolve(store, chosen, settings)
-        interpreter.tune_garbage_collector()
-        worker = wiring.make_worker(store, settings, catalogue, {name: feed}, progress=progress)
+        process.tune_garbage_collector()
+        importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
+        worker = Worker(ArrivalContext(store, importer), {name: feed}, drop=settings.drop.folder)
         run = worker.import_file(feed, file)
-    if as_json:
-        print_json(run_json(run))
-    elif run.state is not RunState.FAILED:
-        print(summary(run))
+    if as_json or run.state is not RunState.FAILED:
+        print_result(as_json, run_json(run), summary(run))
     return _import_code(run)
 
 
@@ -98,3 +99,113 @@ def _progress(quiet: bool) -> Iterator[Progress | None]:
         yield lambda phase, done, total: bar.update(
             task, description=phase, completed=done, total=total or None
         )
+
+
+def decide_run(config: Path | None, as_json: bool, number: int, *, approved: bool) -> int:
+    """Carry the decision out and print the run. Raises NotFound, Conflict if the run does not wait or is not what was
+    shown, and, for an approval, ConfigError if the file of its feed is wrong."""
+    settings = quiet_settings(config)
+    with opened_store(settings) as store:
+        catalogue = stores.catalogue_of(store, settings, remember=True)
+        importer = configured_feeds.make_importer(store, settings, catalogue)
+        feed = _feed_of(store, settings, catalogue, number) if approved else None
+        run = importer.approve(number, feed) if approved else importer.reject(number)
+        refresh_reports(store, settings.drop.folder / run.feed, run.id)
+    print_result(as_json, run_json(run), summary(run))
+    return FAILED if run.state is RunState.FAILED else DONE
+
+
+def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> Feed | None:
+    """Return the feed of a run, None if it is no longer configured."""
+    name = store.read(lambda tx: runs.get(tx, number)).feed
+    file = configured_feeds.feed_files(settings, catalogue).get(name)
+    return configured_feeds.resolve(store, file, settings) if file is not None else None
+
+
+def plan_json(planned: Planned) -> dict[str, Any]:
+    """Return the run object of docs/operations.md "JSON output" with ``state`` planned, and what it would change."""
+    return {
+        "format": FORMAT,
+        **run_json(planned.run),
+        "id": None,
+        "state": "planned",
+        "phases": {},
+        "wouldArchive": would_archive_json(
+            len(going := _archived(planned)),
+            ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
+        ),
+        "rejectedRows": [rejected_json(row) for row in planned.rejected],
+        "warnings": [warning_json(warning) for warning in planned.warnings],
+        "changes": [change_json(c.action, c.reference_id, c.job_id, c.fields) for c in planned.changes],
+    }
+
+
+def _archived(planned: Planned) -> list[PlannedChange]:
+    """Return the changes that would archive a job."""
+    return [change for change in planned.changes if change.archives]
+
+
+def print_plan(planned: Planned) -> None:
+    if planned.unchanged:
+        print(
+            "the file is the same as in the feed's last run, and nothing has changed since: nothing would change"
+        )
+        return
+    _print_changes([change for change in planned.changes if not change.archives])
+    _print_changes(_archived(planned))
+    for row in planned.rejected[:SHOWN]:
+        reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
+        print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))
+    _more(len(planned.rejected))
+    print(bold(counts_of(planned.run.counts)))
+    if planned.run.holds:
+        print(f"this run would be held ({planned.run.holds}): {clean(planned.run.reason or '')}")
+
+
+def _print_changes(changes: list[PlannedChange]) -> None:
+    for change in changes[:SHOWN]:
+        print(line_of(change))
+        for name, (before, after) in change.fields.items():
+            if change.action != "archived":
+                print(f"    {name}: {shown(before)} → {shown(after)}")
+    _more(len(changes))
+
+
+def _more(count: int) -> None:
+    if count > SHOWN:
+        print(f"  … and {count - SHOWN} more: --json has them")
+
+
+def line_of(change: PlannedChange) -> str:
+    which = f" (job {change.job_id})" if change.job_id else ""
+    sign = "-" if change.archives else SIGNS.get(change.action, " ")
+    title = f": {change.title}" if change.archives or not change.job_id else ""
+    return clean(f"{sign} {change.reference_id or 'no referenceId'}{which} {change.action}{title}")
+
+
+def shown(value: object) -> str:
+    """Return a field's value as one short line."""
+    match value:
+        case None:
+            text = "none"
+        case bool():
+            text = "true" if value else "false"
+        case Location():
+            text = value.description
+        case Salary():
+            text = _salary(value)
+        case tuple():
+            text = ", ".join(shown(item) for item in value) or "none"
+        case _:
+            text = str(value)
+    text = clean(text)
+    return text if len(text) <= VALUE else text[: VALUE - 1] + "…"
+
+
+def _salary(salary: Salary) -> str:
+    if salary.amount is None:
+        return "commission" if salary.plus_commission else "none"
+    top = f" to {salary.max_amount}" if salary.max_amount is not None else ""
+    return f"{salary.amount}{top} (period {salary.period})" + (
+        " + commission" if salary.plus_commission else ""
+    )

@@ -1,17 +1,27 @@
-"""``syncd jobs``."""
+"""``syncd jobs`` and ``syncd export``: an employer's jobs as a table or as a feed."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
-from syncd.cli.output import print_json, print_table
-from syncd.cli.store_access import opened_store
+import typer
+
+from syncd.cli.output import DONE, print_json, print_list, remark, whole_file
+from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import load_settings
-from syncd.domain import Employer, Status
+from syncd.domain import Employer, Job, Status
+from syncd.service import stores
 from syncd.store import Store, employers, jobs
 
+if TYPE_CHECKING:
+    from syncd.feeds.export import ExportFormat
+
+#: Jobs that are read at once: jobs of a megabyte each still fit into memory.
 PAGE = 100
 
 
@@ -20,48 +30,120 @@ def list_jobs(config: Path | None, as_json: bool, employer: str, q: str | None, 
     with opened_store(load_settings(config)) as store:
         owner = store.read(lambda tx: employers.find(tx, employer))
         found = list(_headers(store, owner, q, wanted))
-    if as_json:
-        print_json([_header(header, owner) for header in found])
-        return
+    places = ["; ".join(place.description for place in header.locations) for header in found]
     rows = [
-        (
-            h.id,
-            h.reference_id,
-            h.status,
-            h.publish_date,
-            h.title,
-            "; ".join(p.description for p in h.locations),
-        )
-        for h in found
+        (header.id, header.reference_id, header.status, header.publish_date, header.title, place)
+        for header, place in zip(found, places, strict=True)
     ]
-    print_table(("id", "referenceId", "status", "published", "title", "locations"), rows, "no such jobs")
+    headings = ("id", "referenceId", "status", "published", "title", "locations")
+    print_list(as_json, [_header(header, owner) for header in found], headings, rows, "no such jobs")
 
 
-def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.Header]:
+def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:
     """Yield the jobs of all pages."""
-    page, more = 1, True
-    while more:
-        number = page
+    for page in count(1):
         total, found = store.read(
-            lambda tx, n=number: jobs.page(tx, owner.id, q=q, status=status, page=n, page_size=PAGE)  # type: ignore[misc]
+            lambda tx, n=page: jobs.page(tx, owner.id, q=q, status=status, page=n, page_size=PAGE)  # type: ignore[misc]
         )
         yield from found
-        more = page * PAGE < total
-        page += 1
+        if page * PAGE >= total:
+            return
 
 
-def _header(header: jobs.Header, owner: Employer) -> dict[str, Any]:
+def _header(header: jobs.JobView, owner: Employer) -> dict[str, Any]:
     """Return a job header as the API lists it (docs/specification.md 2.7)."""
     return {
         "id": header.id,
         "referenceId": header.reference_id,
         "employer": {"id": owner.id, "name": owner.name},
         "title": header.title,
-        "publishDate": header.publish_date.isoformat(),
-        "locations": [
-            {"id": place.id, "name": place.name, "description": place.description, "type": place.type}
-            for place in header.locations
-        ],
+        "publishDate": header.publish_date,
+        "locations": header.locations,
         "confidential": header.confidential,
-        "status": header.status.value,
+        "status": header.status,
     }
+
+
+@dataclass(slots=True)
+class ExportCounts:
+    """``late``: jobs that are active although their close date has passed; an import would archive them."""
+
+    exported: int = 0
+    without_reference: int = 0
+    not_active: int = 0
+    late: int = 0
+
+
+def export(
+    config: Path | None, as_json: bool, *, employer: str, form: str, status: str | None, output: Path | None
+) -> int:
+    """Write the export and print how many jobs it has. Raises NotFound (employer), OSError, typer.BadParameter."""
+    from syncd.feeds.export import EXPORTS
+
+    if output == Path("-"):  # the conventional name of standard output
+        output = None
+    if as_json and output is None:
+        raise typer.BadParameter("--json describes a file: name the file with -o")
+    wanted = Status(status) if status else None
+    counts = ExportCounts()
+    settings = quiet_settings(config)
+    with opened_store(settings) as store:
+        owner = store.read(lambda tx: employers.find(tx, employer))
+        found = _jobs(store, owner, wanted, EXPORTS[form], counts)
+        pieces = EXPORTS[form].write(found, owner, stores.catalogue_of(store, settings))
+        if output is None:
+            _write(sys.stdout.buffer, pieces)
+        else:
+            with whole_file(output) as file:
+                _write(file, pieces)
+    _print_counts(counts, as_json, owner, form, output)
+    return DONE
+
+
+def _jobs(
+    store: Store, owner: Employer, status: Status | None, form: ExportFormat, counts: ExportCounts
+) -> Iterator[Job]:
+    """Yield the jobs to write, page by page: no lock is held while they are written, and memory stays flat."""
+    today = store.read(lambda tx: tx.now.today)
+    last = 0
+    while page := store.read(lambda tx, after=last: jobs.after(tx, owner.id, after, PAGE, status=status)):  # type: ignore[misc]
+        for job in page:
+            if job.reference_id is None:
+                counts.without_reference += 1
+            elif form.published_only and job.status is not Status.ACTIVE:
+                counts.not_active += 1
+            else:
+                counts.exported += 1
+                counts.late += job.status is Status.ACTIVE and job.close_date < today
+                yield job
+        last = page[-1].id
+
+
+def _write(file: IO[bytes], pieces: Iterator[str]) -> None:
+    for piece in pieces:
+        file.write(piece.encode())
+
+
+def _print_counts(
+    counts: ExportCounts, as_json: bool, owner: Employer, form: str, output: Path | None
+) -> None:
+    if as_json:
+        print_json(
+            {
+                "employer": owner.name,
+                "format": form,
+                "file": str(output),
+                "exported": counts.exported,
+                "withoutReferenceId": counts.without_reference,
+                "notActive": counts.not_active,
+                "pastCloseDate": counts.late,
+            }
+        )
+        return
+    left = [f"{counts.without_reference} without a referenceId"] if counts.without_reference else []
+    left += [f"{counts.not_active} not active"] if counts.not_active else []
+    remark(
+        f"syncd: {counts.exported} jobs of {owner.name}" + (f"; left out: {', '.join(left)}" if left else "")
+    )
+    if counts.late:
+        remark(f"syncd: {counts.late} active past their closeDate: importing this file would archive them")

@@ -1,5 +1,5 @@
-"""Printing: aligned columns for people, JSON for programs. Results go to standard output, remarks to standard
-error."""
+"""What a command gives back: exit codes; aligned columns for people, JSON for programs. Results go to standard output,
+remarks to standard error."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import IO
+
+DONE, FAILED, USAGE, HELD = 0, 1, 2, 3
+#: Under ``plan --exit-code``: the run would change something.
+CHANGES = 2
+INTERRUPTED = 130
 
 
 def print_json(value: object) -> None:
@@ -20,8 +25,22 @@ def print_json(value: object) -> None:
     sys.stdout.write(msgspec.json.Encoder(decimal_format="number").encode(value).decode() + "\n")
 
 
-def print_table(headings: Sequence[str], rows: Sequence[Sequence[object]], empty: str) -> None:
-    """Print columns as wide as their longest cell, or without rows the remark ``empty``."""
+def print_result(as_json: bool, value: object, text: str) -> None:
+    """Print ``value`` as JSON, or ``text``."""
+    if as_json:
+        print_json(value)
+    else:
+        print(text)
+
+
+def print_list(
+    as_json: bool, values: object, headings: Sequence[str], rows: Sequence[Sequence[object]], empty: str
+) -> None:
+    """Print ``values`` as JSON, or ``rows`` as columns as wide as their longest cell, or without rows the remark
+    ``empty``."""
+    if as_json:
+        print_json(values)
+        return
     if not rows:
         remark(empty)
         return
@@ -57,13 +76,6 @@ def bold(text: str) -> str:
 
 def remark(text: str) -> None:
     print(text, file=sys.stderr)
-
-
-def instant(value: datetime | None) -> str | None:
-    """Return the time in ISO 8601, in UTC with Z."""
-    if value is None:
-        return None
-    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Parts of a report as texts for a terminal."""
+"""Runs and parts of reports as texts for a terminal."""
 
 from __future__ import annotations
 
@@ -6,20 +6,49 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from syncd.cli.output import bold, clean
+from syncd.cli.output import bold, clean, quoted
+from syncd.domain import Run, RunCounts, RunState
 
 #: Columns of a table that goes to a file or a pipe.
 WIDTH = 160
+
+
+def summary(run: Run) -> str:
+    """Return a run as one line."""
+    line = f"run {run.id}: {clean(run.feed)}, {clean(run.file)}: {state_of(run.state, run.holds)}; {counts_of(run.counts)}"
+    return f"{line}; {clean(run.reason)}" if run.reason else line
+
+
+def state_of(state: str, holds: str | None) -> str:
+    return f"{state}: {holds}" if holds and state == RunState.HELD else state
+
+
+def counts_of(counts: RunCounts) -> str:
+    """Return the counts that are not zero in words."""
+    names = (
+        "created",
+        "updated",
+        "reactivated",
+        "unchanged",
+        "rejected",
+        "suppressed",
+        "expired",
+        "archived",
+    )
+    parts = [f"{getattr(counts, name)} {name}" for name in names if getattr(counts, name)]
+    if counts.missing > counts.archived:
+        parts.append(f"{counts.missing - counts.archived} missing")
+    return f"{counts.read} read" + (f" ({', '.join(parts)})" if parts else "")
 
 
 def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> None:
     """Print a table of ``kinds``: number, field, code and an example of each, the most frequent first."""
     if not kinds:
         return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     print(bold(heading))
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
@@ -48,6 +77,18 @@ def place_of(row: dict[str, Any]) -> str:
     line = f", line {row['line']}" if row["line"] else ""
     member = f"{' of' if line else ', in'} {row['member']}" if row["member"] else ""
     return f"record {row['record']}{line}{member} ({row['referenceId'] or 'no referenceId'})"
+
+
+def rejected_text(row: dict[str, Any], *, codes: bool) -> str:
+    """Return ``record 4711, line 9423 (R-17): /title required: a job needs a title``, with the value at fault. ``codes``:
+    whether it has the code of each error."""
+    return clean(f"{place_of(row)}: " + "; ".join(_reason(error, codes) for error in row["errors"]))
+
+
+def _reason(error: dict[str, Any], codes: bool) -> str:
+    code = f" {error['code']}" if codes else ""
+    value = "" if error["value"] is None else f" [{quoted(error['value'])}]"
+    return f"{error['pointer'] or '/'}{code}: {error['detail']}{value}"
 
 
 def _cut(text: str, most: int = 200) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from syncd.config import Settings, load_settings
 from syncd.errors import StoreError
-from syncd.service import interpreter, stores
+from syncd.service import stores
 from syncd.store import Store
 
 
@@ -35,7 +36,7 @@ def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
             " `syncd serve` and `syncd employer add` make one"
         )
     with stores.open_store(settings) as store:
-        interpreter.end_of_imports()
+        _end_of_imports()
         yield store
 
 
@@ -47,6 +48,14 @@ def store_if_any(settings: Settings) -> Iterator[Store | None]:
             yield store
     else:
         yield None
+
+
+def _end_of_imports() -> None:
+    """Switch the garbage collector on, if the command line has switched it off: the objects that exist now are not
+    searched."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def has_store(settings: Settings) -> bool:
@@ -68,7 +77,7 @@ def lent_store(settings: Settings) -> Iterator[Store | None]:
         os.seteuid(owner.st_uid)
     try:
         with stores.open_store(settings) as store:
-            interpreter.end_of_imports()
+            _end_of_imports()
             yield store
     finally:
         os.seteuid(user)

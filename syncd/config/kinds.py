@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from syncd.domain.settings import SIZE, SettingKind, ValueFault, shown, size, text
+from syncd.values import SIZE, SettingKind, ValueFault, shown, size, text
 
 _ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"
@@ -52,10 +52,6 @@ def _address(value: object) -> Address:
         except ValueError:
             raise ValueFault(f"must have an IPv6 address in the brackets, not {shown(value)}") from None
     return Address(found["six"] or found["host"], int(found["port"]))
-
-
-def _address_or_none(value: object) -> Address | None:
-    return None if value == "" else _address(value)
 
 
 def _prefix(value: object) -> str:
@@ -167,7 +163,7 @@ def _json(text: str) -> object:
 PATH = SettingKind("path", "path", lambda value: Path(text(value)))
 PATH_OR_NONE = SettingKind("path", "path", lambda value: Path(text(value)) if value else None)
 ADDRESS = SettingKind("address", "HOST:PORT", _address)
-ADDRESS_OR_NONE = SettingKind("address", "HOST:PORT", _address_or_none)
+ADDRESS_OR_NONE = SettingKind("address", "HOST:PORT", lambda value: None if value == "" else _address(value))
 #: The path in front of every address of the API, without a slash at its end.
 PREFIX = SettingKind("path prefix", "", _prefix)
 #: Scheme and host that clients outside use, or nothing.

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from syncd.config.settings import BY_KEY, SETTINGS, Api, Catalogues, Operator, Settings
+from syncd.config.settings import BY_KEY, SETTINGS, Catalogues, Operator, Settings
 from syncd.domain import Catalogue
-from syncd.domain.settings import Setting, ValueFault, members_of
 from syncd.errors import ConfigError
+from syncd.values import Setting, ValueFault, members_of
 
 LOCAL = Path("config/syncd.toml")
 SYSTEM = Path("/etc/syncd/syncd.toml")
@@ -39,7 +39,7 @@ def load_settings(path: Path | None = None, environ: Mapping[str, str] | None = 
         sources |= dict.fromkeys(given, source)
     parsed = {setting.key: _parsed(setting, values, sources, faults) for setting in SETTINGS}
     settings = _settings(parsed, sources, file, faults)
-    faults += [*_faults_of_operator(settings), *_faults_of_api(settings.api)]
+    faults.extend(_contradictions(settings))
     if faults:
         raise ConfigError(faults)
     return settings
@@ -215,19 +215,14 @@ def _absolute_store(url: str, base: Path) -> str:
     return _SQLITE + str(base / url.removeprefix(_SQLITE)) if url.startswith(_SQLITE) else url
 
 
-# -- faults of values that do not fit together -----------------------------------------------------------------
-
-
-def _faults_of_operator(settings: Settings) -> Iterator[str]:
+def _contradictions(settings: Settings) -> Iterator[str]:
+    """Yield the faults of values that do not fit together."""
     operator, api = settings.operator, settings.api
     where = operator.listen or api.listen
     if not where.loopback and not operator.token:
         yield f"operator.listen: {where} can be reached from outside: set operator.token or operator.token_file"
     if operator.listen == api.listen and where.port != 0:
         yield f'operator.listen: {where} is the API\'s address too; to share it write operator.listen = ""'
-
-
-def _faults_of_api(api: Api) -> Iterator[str]:
     if api.max_head < api.max_line:
         yield "api.max_head: must be at least api.max_line, which is a part of it"
     if api.rate_limit and api.rate_window < 1:

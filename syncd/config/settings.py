@@ -26,7 +26,7 @@ from syncd.config.kinds import (
     Address,
 )
 from syncd.domain import Catalogue, FeedLimits, Policy
-from syncd.domain.settings import (
+from syncd.values import (
     DURATION,
     FLAG,
     LARGEST_COUNT,
@@ -182,6 +182,8 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Log:
+    """The log of the service."""
+
     format: str = setting(
         choice("auto", "console", "json"), "auto", "auto: console on a terminal, JSON otherwise"
     )

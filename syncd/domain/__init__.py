@@ -11,13 +11,10 @@ from syncd.domain.catalogue import (
     SHOWN_MEMBERS,
     Catalogue,
     CatalogueEntry,
-    SalaryPeriod,
 )
 from syncd.domain.decisions import (
-    Archive,
     Change,
     Create,
-    Decision,
     Delete,
     Hold,
     Ownership,
@@ -28,10 +25,9 @@ from syncd.domain.decisions import (
     Unchanged,
     Update,
 )
-from syncd.domain.feed_rows import decide_row, row_due
-from syncd.domain.field_digests import field_digests, value_digest
+from syncd.domain.feed_rows import decide_row, field_digests, row_due
 from syncd.domain.field_readers import LOCATION_READ_ONLY
-from syncd.domain.flat_jobs import FLAT, Flat, NewJob, decimal_text, flat
+from syncd.domain.flat_jobs import FLAT, NewJob, decimal_text, flat
 from syncd.domain.guard import guard
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, html_faults
 from syncd.domain.job import (
@@ -60,7 +56,6 @@ from syncd.domain.job_fields import (
     INT32_MIN,
     JOB_MEMBERS,
     READ_ONLY,
-    SALARY_ATTRIBUTES,
     SALARY_MEMBERS,
     FieldKind,
     JobField,
@@ -68,26 +63,21 @@ from syncd.domain.job_fields import (
     Routing,
     fields_of,
 )
-from syncd.domain.job_rules import check_job
 from syncd.domain.lifecycle import (
     REFRESH_EVERY,
     decide,
     decide_close,
     decide_missing,
     decide_refresh,
-    new_job,
     unique_locations,
 )
 from syncd.domain.places import (
     MAX_PLACE_DESCRIPTION,
     MAX_PLACE_NAME,
     PROVINCES,
-    PlaceError,
-    parse_place,
     province_code,
 )
 from syncd.domain.policy import FeedLimits, Policy, Threshold
-from syncd.domain.problem_codes import FIELD_CODES
 from syncd.domain.run import (
     FeedWarning,
     HoldScope,
@@ -109,7 +99,6 @@ __all__ = [
     "CHANGEABLE",
     "FIELD",
     "FIELDS",
-    "FIELD_CODES",
     "FLAT",
     "HEADER_MEMBERS",
     "HTML_SCHEMES",
@@ -125,25 +114,21 @@ __all__ = [
     "PROVINCES",
     "READ_ONLY",
     "REFRESH_EVERY",
-    "SALARY_ATTRIBUTES",
     "SALARY_MEMBERS",
     "SHOWN_MEMBERS",
     "Actor",
     "ActorKind",
-    "Archive",
     "ArchivedBy",
     "Catalogue",
     "CatalogueEntry",
     "Change",
     "CloseOrigin",
     "Create",
-    "Decision",
     "Delete",
     "Employer",
     "FeedLimits",
     "FeedWarning",
     "FieldKind",
-    "Flat",
     "Hold",
     "HoldScope",
     "Job",
@@ -155,7 +140,6 @@ __all__ = [
     "NewJob",
     "Ownership",
     "Place",
-    "PlaceError",
     "PlanCounts",
     "Policy",
     "Reject",
@@ -168,14 +152,12 @@ __all__ = [
     "RunKind",
     "RunState",
     "Salary",
-    "SalaryPeriod",
     "Status",
     "Threshold",
     "Unchanged",
     "UnknownValues",
     "Update",
     "check_body",
-    "check_job",
     "check_reference",
     "decide",
     "decide_close",
@@ -191,11 +173,8 @@ __all__ = [
     "guard",
     "html_faults",
     "name_key",
-    "new_job",
     "other_job",
-    "parse_place",
     "province_code",
     "row_due",
     "unique_locations",
-    "value_digest",
 ]

@@ -51,8 +51,9 @@ def check_body(
     job_id = _job_id(body["id"], problems) if "id" in body else None
     if addressed is not None and (mismatch := other_job(job_id, addressed)):
         problems.append(mismatch)
-    if reference_required and fields.get("referenceId") is None:
-        _add_missing_reference(problems)
+    lacks_reference = reference_required and fields.get("referenceId") is None
+    if lacks_reference and all(member_of(problem) != "referenceId" for problem in problems):
+        problems.append(_NO_REFERENCE)
     if problems:
         if creating is not None:
             _add_missing_fields(problems, fields, creating)
@@ -91,11 +92,6 @@ def _job_id(value: object, problems: Problems) -> int | None:
         return value
     wrong_type("/id", value, "a whole number", problems)
     return None
-
-
-def _add_missing_reference(problems: Problems) -> None:
-    if all(member_of(problem) != "referenceId" for problem in problems):
-        problems.append(_NO_REFERENCE)
 
 
 def _add_missing_fields(problems: Problems, fields: dict[str, object], creating: Moment) -> None:

@@ -6,7 +6,8 @@ what is sent, so that a job that has one can be sent back as it was read; they a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 
 from syncd.domain.catalogue_data import (
@@ -25,25 +26,18 @@ from syncd.errors import ConfigError
 
 MAX_CATEGORY_NAME = 40
 MAX_POSITION_NAME = 10
+_LONGEST = {"categories": MAX_CATEGORY_NAME, "position_types": MAX_POSITION_NAME}
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A position type, category or routing type. ``retired``: valid on old jobs, no longer offered."""
+    """An entry of a catalogue. ``retired``: valid on old jobs, no longer offered. ``unit``, of a salary period only: the
+    time that one amount pays for (Year … Hour)."""
 
     id: int
     name: str
     retired: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SalaryPeriod:
-    """A salary period; ``unit`` is the time that one amount pays for (Year … Hour)."""
-
-    id: int
-    name: str
-    unit: str
-    retired: bool = False
+    unit: str = ""
 
 
 #: Catalogue → what answers show of an entry beside its id; in a body it is accepted and ignored.
@@ -59,22 +53,22 @@ _SYNONYMS: Mapping[str, Mapping[int, tuple[str, ...]]] = {
     "periods": PERIOD_SYNONYMS,
     "routing_types": ROUTING_SYNONYMS,
 }
-Entries = Mapping[int, CatalogueEntry] | Mapping[int, SalaryPeriod]
+Entries = Mapping[int, CatalogueEntry]
 
 
 @dataclass(frozen=True)
 class Catalogue:
     """All four, by id, in the order of ids. Two catalogues are equal if their digests are."""
 
-    position_types: Mapping[int, CatalogueEntry]
-    categories: Mapping[int, CatalogueEntry]
-    periods: Mapping[int, SalaryPeriod]
-    routing_types: Mapping[int, CatalogueEntry]
-    _by_name: Mapping[str, Mapping[str, int]] = field(init=False, repr=False, compare=False)
+    position_types: Entries
+    categories: Entries
+    periods: Entries
+    routing_types: Entries
 
-    def __post_init__(self) -> None:
-        names = {name: _names(self.entries(name), synonyms) for name, synonyms in _SYNONYMS.items()}
-        object.__setattr__(self, "_by_name", names)
+    @cached_property
+    def _by_name(self) -> Mapping[str, Mapping[str, int]]:
+        """Catalogue → key of a name → id."""
+        return {name: _names(self.entries(name), synonyms) for name, synonyms in _SYNONYMS.items()}
 
     @classmethod
     def default(cls) -> Catalogue:
@@ -82,7 +76,7 @@ class Catalogue:
         return cls(
             position_types={id: CatalogueEntry(id, name) for id, name in POSITION_TYPES.items()},
             categories={id: CatalogueEntry(id, name) for id, name in CATEGORIES.items()},
-            periods={id: SalaryPeriod(id, name, unit) for id, (name, unit) in PERIODS.items()},
+            periods={id: CatalogueEntry(id, name, unit=unit) for id, (name, unit) in PERIODS.items()},
             routing_types={id: CatalogueEntry(id, name) for id, name in ROUTING_TYPES.items()},
         )
 
@@ -100,22 +94,8 @@ class Catalogue:
         id to retire."""
         faults: list[str] = []
         changed = Catalogue(
-            _changed(
-                "position_types",
-                self.position_types,
-                position_types or {},
-                retired_position_types,
-                limit=MAX_POSITION_NAME,
-                faults=faults,
-            ),
-            _changed(
-                "categories",
-                self.categories,
-                categories or {},
-                retired_categories,
-                limit=MAX_CATEGORY_NAME,
-                faults=faults,
-            ),
+            _changed("position_types", self.position_types, position_types, retired_position_types, faults),
+            _changed("categories", self.categories, categories, retired_categories, faults),
             self.periods,
             self.routing_types,
         )
@@ -143,20 +123,20 @@ class Catalogue:
         """Return 16 bytes over every id, name, unit and retirement: equal for equal catalogues, in any process.
 
         Feeds keep it as a part of the digest of their settings, so what is hashed never changes."""
-        parts: list[tuple[str, Entries]] = [
-            ("position", self.position_types),
-            ("category", self.categories),
-            ("period", self.periods),
-            ("routing", self.routing_types),
-        ]
-        shown = ", ".join(f"({kind!r}, {_tuple_text(entries)})" for kind, entries in parts)
+        parts = {
+            "position": self.position_types,
+            "category": self.categories,
+            "period": self.periods,
+            "routing": self.routing_types,
+        }
+        shown = ", ".join(f"({kind!r}, {_tuple_text(kind, entries)})" for kind, entries in parts.items())
         return blake2b(f"[{shown}]".encode(), digest_size=16).digest()
 
 
-def _tuple_text(entries: Entries) -> str:
+def _tuple_text(kind: str, entries: Entries) -> str:
     texts = [
         f"Period(id={entry.id}, name={entry.name!r}, unit={entry.unit!r}, retired={entry.retired})"
-        if isinstance(entry, SalaryPeriod)
+        if kind == "period"
         else f"Entry(id={entry.id}, name={entry.name!r}, retired={entry.retired})"
         for entry in entries.values()
     ]
@@ -181,16 +161,14 @@ def _bare(key: str) -> str:
 
 def _changed(
     kind: str,
-    entries: Mapping[int, CatalogueEntry],
-    names: Mapping[int, str],
+    entries: Entries,
+    names: Mapping[int, str] | None,
     retired: Iterable[int],
-    *,
-    limit: int,
     faults: list[str],
 ) -> dict[int, CatalogueEntry]:
     changed = dict(entries)
-    for id, name in names.items():
-        faults.extend(f"{kind}.{id}: {fault}" for fault in _entry_faults(id, name, limit))
+    for id, name in (names or {}).items():
+        faults.extend(f"{kind}.{id}: {fault}" for fault in _entry_faults(id, name, _LONGEST[kind]))
         changed[id] = CatalogueEntry(id, name.strip())
     for id in retired:
         if id in changed:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from syncd.domain.job import ArchivedBy, Job
+from syncd.domain.job import Job
 from syncd.errors import IllegalTransition, Problem
 
 
@@ -32,14 +32,6 @@ class Unchanged(Struct, frozen=True):
     job: Job
 
 
-class Archive(Struct, frozen=True):
-    """Archive ``before``; ``job`` is the result, ``by`` the reason."""
-
-    before: Job
-    job: Job
-    by: ArchivedBy
-
-
 class Delete(Struct, frozen=True):
     """Remove the job."""
 
@@ -55,7 +47,7 @@ class Reject(Struct, frozen=True):
 
 
 Decision = Create | Update | Unchanged | Reject
-Change = Create | Update | Archive | Delete | Unchanged
+Change = Create | Update | Delete | Unchanged
 
 
 class RowAction(StrEnum):

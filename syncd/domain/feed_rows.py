@@ -1,17 +1,21 @@
 """One valid feed row against the job that it names (docs/reconciliation.md "The law"): which status and close date the row
-implies, which feed may write, which edits of people stay, and what the row counts as."""
+implies, which feed may write, which edits of people stay, and what the row counts as.
+
+With ``on_api_edit = "keep"`` digests of field values (docs/reconciliation.md "Edits through the API") show which fields a
+person has changed since a feed last wrote them, and whether the feed's own value has changed since."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, timedelta
+from decimal import Decimal
+from hashlib import blake2b
 
 from msgspec import Struct
 
 from syncd.domain.decisions import Create, Decision, Ownership, Reject, RowAction, RowDecision, Update
-from syncd.domain.field_digests import value_digest
-from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Moment, Status
-from syncd.domain.job_fields import ATTRIBUTES
+from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Place, Salary, Status
+from syncd.domain.job_fields import ATTRIBUTES, SALARY_ATTRIBUTES
 from syncd.domain.lifecycle import decide, default_close_date
 from syncd.domain.policy import Policy
 from syncd.errors import Problem
@@ -44,7 +48,9 @@ def decide_row(
 
     The decision is None only for an expired row that names no job: there is nothing to write."""
     if current is not None and ownership.owner not in (None, feed_id) and not policy.take_over:
-        return RowDecision(RowAction.REJECTED, Reject((_foreign(sent),)), owns=False)
+        detail = "another feed owns this job; only a feed with take_over may write to it"
+        foreign = Problem("/referenceId", "owned_by_other_feed", detail, sent.reference_id)
+        return RowDecision(RowAction.REJECTED, Reject((foreign,)), owns=False)
     fields = dict(sent.fields)
     if current is not None and policy.on_api_edit == "keep" and ownership.owner == feed_id:
         _keep_edits(fields, current, ownership)
@@ -63,34 +69,16 @@ def decide_row(
     return RowDecision(_action(current, row, decision), decision, not isinstance(decision, Reject), archives)
 
 
-def next_due(job: Job, sent: JobInput, policy: Policy) -> date | None:
-    """Return the first day on which the same row would change ``job``, the job after the row, or None if it never would.
-
-    It is the day after the row's own date, or the day on which a date that nobody chose is renewed."""
-    if job.status is not Status.ACTIVE:
-        return None
-    if sent.fields.get("closeDate") is not None:
-        return job.close_date + _DAY if job.close_date < date.max else None
-    if not policy.renew or job.close_origin is CloseOrigin.CHOSEN:
+def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
+    """Return the first day on which the same row would change ``job``, the job after the row: the day after the row's own
+    date, or the day on which a date that nobody chose is renewed. None: never."""
+    own = sent.fields.get("closeDate")
+    if isinstance(own, date) and own >= now.today:
+        return own + _DAY if own < date.max else None
+    # A date of its own that has passed is ignored (``expired = "ignore"``), or has archived the job.
+    if job.status is not Status.ACTIVE or not policy.renew or job.close_origin is CloseOrigin.CHOSEN:
         return None
     return job.close_date - RENEW_BELOW + _DAY
-
-
-def row_due(sent: JobInput, job: Job, policy: Policy, now: Moment) -> date | None:
-    """Return the first day on which the same row would result in something else for an unchanged job: its own date has
-    passed, or the date that nobody chose is renewed. None: never."""
-    own = sent.fields.get("closeDate")
-    if not isinstance(own, date):
-        return next_due(job, sent, policy)
-    if own >= now.today:
-        return own + _DAY if own < date.max else None
-    fields = {name: value for name, value in sent.fields.items() if name != "closeDate"}
-    return next_due(job, JobInput(fields), policy)  # ``expired = "ignore"``: as a row without a date
-
-
-def _foreign(sent: JobInput) -> Problem:
-    detail = "another feed owns this job; only a feed with take_over may write to it"
-    return Problem("/referenceId", "owned_by_other_feed", detail, sent.reference_id)
 
 
 def _keep_edits(fields: dict[str, object], current: Job, known: Ownership) -> None:
@@ -190,3 +178,47 @@ def _suppressed(current: Job, after: Job, fields: Mapping[str, object]) -> bool:
     """Whether the job stays archived because a person archived it, although its feed lists it as live."""
     archived = current.status is Status.ARCHIVED and after.status is Status.ARCHIVED
     return archived and not _by_service(current) and "status" not in fields
+
+
+# -- digests ---------------------------------------------------------------------------------------------------
+
+#: A longer text is hashed, a shorter one is its own digest.
+_LITERAL = 16
+
+
+def field_digests(sent_fields: Mapping[str, object]) -> dict[str, str]:
+    """Return wire name → digest of what was sent: the fields of a JobInput, locations already located.
+
+    Stable between processes and versions of Python; equal for equal values."""
+    return {name: value_digest(value) for name, value in sent_fields.items()}
+
+
+def value_digest(value: object) -> str:
+    """Return a short text that is the same exactly if the value is; trailing zeros of a decimal do not count."""
+    text = _canonical(value)
+    if len(text) <= _LITERAL:
+        return "=" + text
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=9).hexdigest()
+
+
+def _canonical(value: object) -> str:
+    """Return ``value`` as a text that begins with its kind, so that values of two kinds never have the same text."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return "s" + value
+    if isinstance(value, bool):
+        return "b1" if value else "b0"
+    if isinstance(value, int | Decimal):
+        return "n" + format(Decimal(value).normalize(), "f")
+    if isinstance(value, date):
+        return "d" + value.isoformat()
+    if isinstance(value, Place | Location):
+        return "p" + value.description
+    if isinstance(value, Salary):
+        value = {name: getattr(value, attribute) for name, attribute in SALARY_ATTRIBUTES.items()}
+    if isinstance(value, Mapping):
+        return "{" + "\x1f".join(f"{name}:{_canonical(value[name])}" for name in sorted(value)) + "}"
+    if isinstance(value, tuple):
+        return "[" + "\x1f".join(map(_canonical, value)) + "]"
+    raise TypeError(f"no digest for {type(value).__name__}")

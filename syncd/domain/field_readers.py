@@ -9,17 +9,17 @@ from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache, partial
 from typing import Any
 
-from syncd.domain.addresses import email_fault, url_fault
 from syncd.domain.catalogue import SHOWN_MEMBERS, Catalogue
 from syncd.domain.html import html_faults
 from syncd.domain.job import Place, Status
 from syncd.domain.job_fields import FIELDS, INT32_MAX, INT32_MIN, SALARY_MEMBERS, FieldKind, JobField
 from syncd.domain.job_rules import needed_value
-from syncd.domain.places import MAX_PLACE_DESCRIPTION, PlaceError, parse_place, place_identity
+from syncd.domain.places import MAX_PLACE_DESCRIPTION, parse_place, place_identity
 from syncd.domain.scalar_readers import (
     FAULT,
     Fault,
     Problems,
+    email_fault,
     read_amount,
     read_date,
     read_flag,
@@ -27,6 +27,7 @@ from syncd.domain.scalar_readers import (
     read_text,
     read_whole,
     shown_value,
+    url_fault,
     wrong_type,
 )
 from syncd.domain.text import fold
@@ -240,12 +241,9 @@ def _read_place(pointer: str, value: object, problems: Problems) -> _Identified 
         problems.append(Problem(pointer, "required", 'a location needs a description: "City, ProvinceCode"'))
     if not isinstance(text, str):
         return None
-    try:
-        place = parse_place(text)
-    except PlaceError as error:
-        problems += [Problem(pointer, code, detail, shown_value(text)) for code, detail in error.faults]
-        return None
-    return place, place_identity(place)
+    place, faults = parse_place(text)
+    problems += [Problem(pointer, code, detail, shown_value(text)) for code, detail in faults]
+    return None if faults else (place, place_identity(place))
 
 
 def _salary(field: JobField, pointer: str) -> Reader:

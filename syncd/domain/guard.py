@@ -16,32 +16,28 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``older_bytes`` (everything), ``empty``
     ``without_reference`` ``feed_changed`` ``max_archive`` (archiving)."""
     missing = counts.missing if archives else 0
-    stop = list(_everything(counts, policy, missing))
-    if stop:
-        return Hold(True, stop[0][0], _joined(stop))
-    wait = list(_archiving(counts, policy, missing))
-    return Hold(False, wait[0][0], _joined(wait)) if wait else None
-
-
-def _joined(reasons: list[tuple[str, str]]) -> str:
-    return "; ".join(reason for _, reason in reasons)
+    for everything, found in ((True, _everything), (False, _archiving)):
+        if reasons := list(found(counts, policy, missing)):
+            return Hold(everything, reasons[0][0], "; ".join(reason for _, reason in reasons))
+    return None
 
 
 def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
-    if policy.max_rejected.crossed(counts.rejected, counts.read):
-        yield "max_rejected", _share(counts.rejected, counts.read, "rows were rejected", policy.max_rejected)
-    if policy.max_rekeyed.crossed(missing, counts.active) and 0 < missing <= 2 * counts.rekeyed:
-        what = (
-            f"active jobs are missing and {counts.rekeyed} of these are new again under another referenceId "
-            f"({_percent(counts.rekeyed, missing)} %, the limit is 50 %)"
-        )
-        yield "rekeyed", _share(missing, counts.active, what, policy.max_rekeyed)
-    if policy.max_retitled.crossed(counts.retitled, counts.named_active):
-        what = "active jobs would get another title (shifted columns?)"
-        yield "retitled", _share(counts.retitled, counts.named_active, what, policy.max_retitled)
-    if policy.max_shrunk.crossed(counts.shrunk, counts.described):
-        what = "descriptions would lose half of their text or more"
-        yield "shrunk", _share(counts.shrunk, counts.described, what, policy.max_shrunk)
+    rekeyed = (
+        f"active jobs are missing and {counts.rekeyed} of these are new again under another referenceId "
+        f"({_percent(counts.rekeyed, missing)} %, the limit is 50 %)"
+    )
+    retitled = "active jobs would get another title (shifted columns?)"
+    shrunk = "descriptions would lose half of their text or more"
+    missing_mostly_rekeyed = missing if missing <= 2 * counts.rekeyed else 0
+    for code, limit, part, whole, what in (
+        ("max_rejected", policy.max_rejected, counts.rejected, counts.read, "rows were rejected"),
+        ("rekeyed", policy.max_rekeyed, missing_mostly_rekeyed, counts.active, rekeyed),
+        ("retitled", policy.max_retitled, counts.retitled, counts.named_active, retitled),
+        ("shrunk", policy.max_shrunk, counts.shrunk, counts.described, shrunk),
+    ):
+        if limit.crossed(part, whole):
+            yield code, _share(part, whole, what, limit)
     if counts.older_bytes:
         yield "older_bytes", "the file is, byte for byte, an older one of this feed: a step back in time"
 

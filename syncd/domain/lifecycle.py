@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from syncd.domain.decisions import Archive, Create, Decision, Reject, Unchanged, Update
+from syncd.domain.decisions import Create, Decision, Reject, Unchanged, Update
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
 from syncd.domain.job_fields import ADDRESSES, CHANGEABLE, FIELDS, SALARY_ATTRIBUTES, FieldKind
 from syncd.domain.job_rules import check_job
@@ -62,7 +62,9 @@ def decide(
     problems = check_job(job, fields, now)
     if problems or conflict:
         return Reject(tuple(problems), conflict)
-    return Update(current, job, changed_fields(changes)) if changes else Unchanged(current)
+    if not changes:
+        return Unchanged(current)
+    return Update(current, job, tuple(name for name, attribute in CHANGEABLE.items() if attribute in changes))
 
 
 def _conflict(source: Status, target: Status) -> IllegalTransition | None:
@@ -184,29 +186,21 @@ def _close_date(
     return {"close_date": default, "close_origin": CloseOrigin.DEFAULT}
 
 
-_WIRE = {attribute: name for name, attribute in CHANGEABLE.items()}
-
-
-def changed_fields(changes: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the wire names of the changed attributes, in the order of docs/specification.md 2.1; a new publication
-    is ``publishDate``."""
-    return tuple(name for attribute, name in _WIRE.items() if attribute in changes)
-
-
-def decide_missing(current: Job) -> Archive | Unchanged:
+def decide_missing(current: Job) -> Update | Unchanged:
     """Return what becomes of a job that its feed no longer has: an active one is archived as MISSING."""
     return _archive(current, ArchivedBy.MISSING)
 
 
-def decide_close(current: Job, now: Moment) -> Archive | Unchanged:
+def decide_close(current: Job, now: Moment) -> Update | Unchanged:
     """Archive an active job as CLOSED from the day after its close date; on its last live day it stays."""
     return _archive(current, ArchivedBy.CLOSED) if current.close_date < now.today else Unchanged(current)
 
 
-def _archive(current: Job, by: ArchivedBy) -> Archive | Unchanged:
+def _archive(current: Job, by: ArchivedBy) -> Update | Unchanged:
     if current.status is not Status.ACTIVE:
         return Unchanged(current)
-    return Archive(current, replace(current, status=Status.ARCHIVED, archived_by=by), by)
+    job = replace(current, status=Status.ARCHIVED, archived_by=by)
+    return Update(current, job, ("status",))
 
 
 def decide_refresh(

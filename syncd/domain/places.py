@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
-from functools import lru_cache
 
 from syncd.domain.job import Place
 from syncd.domain.text import fold
@@ -64,15 +63,6 @@ _TYPED = str.maketrans("’‘‐‑–", "''---")
 _PLAIN_CITY = re.compile(r"[A-Za-z][A-Za-z .'\-]*")
 
 
-class PlaceError(ValueError):
-    """A text that is not a location. ``faults``: (stable code, what is wrong), at least one."""
-
-    def __init__(self, faults: tuple[tuple[str, str], ...]) -> None:
-        self.faults = faults
-        self.code, self.detail = faults[0]
-        super().__init__("; ".join(detail for _, detail in faults))
-
-
 def _province_key(name: str) -> str:
     return "".join(c for c in fold(name).replace("&", "and") if c.isalnum())
 
@@ -91,31 +81,17 @@ def place_identity(place: Place) -> tuple[str, str | None]:
     return fold(place.city), place.province
 
 
-def parse_place(text: str) -> Place:
-    """Return the place that ``text`` names, without surrounding and repeated white space.
-
-    Raise PlaceError: ``required`` (no text), ``too_long``, ``invalid_characters`` (in the city), ``unknown_province``."""
-    text = text.strip()
-    if len(text) > MAX_PLACE_DESCRIPTION:
-        raise PlaceError(
-            (("too_long", f"{len(text)} characters; at most {MAX_PLACE_DESCRIPTION} are allowed"),)
-        )
-    return _parse(text)
-
-
-@lru_cache(maxsize=16384)
-def _parse(text: str) -> Place:
+def parse_place(text: str) -> tuple[Place, list[tuple[str, str]]]:
+    """Return the place that ``text`` names, without surrounding and repeated white space, and what is wrong with it:
+    (code, detail), the codes being ``too_long``, ``invalid_characters`` (both of the city) and ``unknown_province``."""
     city, comma, suffix = text.partition(",")
     city, suffix = " ".join(city.translate(_TYPED).split()), suffix.strip()
-    if not city and not comma:
-        raise PlaceError((("required", "a location needs a city"),))
     province = province_code(suffix) if comma else None
-    faults = tuple(_faults(city))
+    faults = _faults(city)
     if comma and province is None:
-        faults += (("unknown_province", _unknown_province(suffix)),)
-    if faults:
-        raise PlaceError(faults)
-    return Place(city, province)
+        detail = f"{suffix[:60]!r} is not a Canadian province or territory; use one of {' '.join(PROVINCES)}"
+        faults.append(("unknown_province", detail))
+    return Place(city, province), faults
 
 
 def _faults(city: str) -> list[tuple[str, str]]:
@@ -133,8 +109,3 @@ def _faults(city: str) -> list[tuple[str, str]]:
 
 def _allowed(char: str) -> bool:
     return char in _PUNCTUATION or unicodedata.category(char)[0] in "LM" or "0" <= char <= "9"
-
-
-def _unknown_province(suffix: str) -> str:
-    codes = " ".join(PROVINCES)
-    return f"{suffix[:60]!r} is not a Canadian province or territory; use one of {codes}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from syncd.domain.settings import (
+from syncd.values import (
     FLAG,
     LARGEST_COUNT,
     PERCENT,

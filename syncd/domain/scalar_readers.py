@@ -1,7 +1,8 @@
 """Readers of single values: from what a JSON parser or a feed's mapping gives to typed values.
 
 A reader returns the typed value, or FAULT after it has added what is wrong to ``problems``. Numbers arrive as
-int or Decimal; a float is refused, because it has lost digits already."""
+int or Decimal; a float is refused, because it has lost digits already. Of an address only the writing is checked:
+nothing is looked up."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from datetime import date
 from decimal import Context, Decimal
 from functools import lru_cache
 from typing import Final
+from urllib.parse import urlsplit
 
 from syncd.errors import Problem
 
@@ -193,3 +195,58 @@ def _parse_date(text: str) -> date | None:
         return date(int(found[1]), int(found[2]), int(found[3]))
     except ValueError:
         return None
+
+
+# -- addresses -------------------------------------------------------------------------------------------------
+
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
+#: What is accepted without a closer look: nearly all addresses.
+_PLAIN_URL = re.compile(
+    rf"[Hh][Tt][Tt][Pp][Ss]?://(?:{_LABEL}\.)*[A-Za-z](?:[A-Za-z0-9-]{{0,61}}[A-Za-z0-9])?"
+    r"""(?:[/?#][A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%|]*)?"""
+)
+_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_HOST_LABEL = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?")
+_NOT_IN_URL = re.compile(r"""[\s\\<>"^`{}]""")
+
+
+@lru_cache(maxsize=8192)
+def email_fault(address: str) -> str | None:
+    """Return why ``address`` is not an e-mail address, or None. Only its syntax counts (``.test`` domains are valid)."""
+    # Imported at the first use: the library takes longer to import than the rest of the domain.
+    from email_validator import EmailNotValidError, validate_email  # noqa: PLC0415
+
+    try:
+        validate_email(address, check_deliverability=False, test_environment=True)
+    except EmailNotValidError as error:
+        return str(error)
+    # The library's test mode accepts a bare "test" as a domain.
+    return None if "." in address.rpartition("@")[2] else "The part after the @-sign needs a period."
+
+
+def url_fault(url: str) -> str | None:
+    """Return why ``url`` is not an address for candidates, or None: it must be http or https with a host, have no
+    credentials, and nothing that a browser would have to correct."""
+    if _PLAIN_URL.fullmatch(url):
+        return None
+    if not _SCHEME.match(url):
+        return "the address must begin with http:// or https://"
+    if found := _NOT_IN_URL.search(url):
+        return f"the address cannot contain {found[0]!r}"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return "the host or the port cannot be read"
+    if "@" in parts.netloc:
+        return "the address must not have a user name or a password"
+    if not host:
+        return "the address has no host"
+    if port == 0 or parts.netloc.endswith(":"):
+        return "the port must be 1 to 65535"
+    return None if "[" in parts.netloc or _is_host(host) else f"{host[:100]!r} is not a host name"
+
+
+def _is_host(host: str) -> bool:
+    labels = host.removesuffix(".").split(".")
+    return len(host) <= 253 and all(_HOST_LABEL.fullmatch(label) for label in labels)

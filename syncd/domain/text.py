@@ -8,28 +8,10 @@ from functools import lru_cache
 
 #: Letters and signs that Unicode does not decompose, and apostrophes and dashes that people use for one another.
 _VARIANTS = str.maketrans(
-    {
-        "œ": "oe",
-        "æ": "ae",
-        "ø": "o",
-        "đ": "d",
-        "ð": "d",
-        "ł": "l",
-        "þ": "th",
-        "ı": "i",
-        "’": "'",
-        "‘": "'",
-        "ʼ": "'",
-        "`": "'",
-        "´": "'",
-        "‐": "-",
-        "‑": "-",
-        "‒": "-",
-        "–": "-",
-        "—": "-",
-        "\u00a0": " ",
-        "\u202f": " ",
-    }
+    {"œ": "oe", "æ": "ae", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i"}
+    | dict.fromkeys("’‘ʼ`´", "'")
+    | dict.fromkeys("‐‑‒–—", "-")
+    | dict.fromkeys("\u00a0\u202f", " ")
 )
 _NO_LETTERS = re.compile(r"[\W_]+")
 

@@ -1,10 +1,16 @@
-"""The faults of a feed's configuration: all are collected, each with its file and key, before any is raised."""
+"""The faults of a feed's configuration, and what is noticed about a row.
+
+All faults are collected, each with its file and key, before any is raised."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+
+from msgspec import Struct
+
+from syncd.errors import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +38,26 @@ class Scope:
                 self.at(key).fault(f"unknown {what}{nearest(key, known)}")
 
 
-def nearest(key: str, known: Collection[str]) -> str:
-    """Return the end of an "unknown key" message: the likely spelling, or all known keys if they are few, or ""."""
+def similar(key: str, known: Collection[str]) -> str | None:
+    """Return the one of ``known`` that ``key`` may be a misspelling of."""
     folded = {name.lower().replace("-", "_"): name for name in known}
     near = get_close_matches(key.lower().replace("-", "_"), folded, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean {folded[near[0]]}?"
+    return folded[near[0]] if near else None
+
+
+def nearest(key: str, known: Collection[str]) -> str:
+    """Return the end of an "unknown key" message: the likely spelling, or all known keys if they are few, or ""."""
+    if near := similar(key, known):
+        return f"; did you mean {near}?"
     return f"; known: {', '.join(sorted(known))}" if 0 < len(known) <= 12 else ""
+
+
+class RowLog(Struct):
+    """What was noticed about one row. ``unknown`` is (field, value) of values that no catalogue and no lookup has."""
+
+    warnings: list[tuple[str, str]] = []
+    problems: list[Problem] = []
+    unknown: list[tuple[str, str]] = []
+
+    def note(self, code: str, detail: str) -> None:
+        self.warnings.append((code, detail))

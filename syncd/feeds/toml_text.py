@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
+from textwrap import wrap
 
-#: Longer values are texts, and lookups are not for them.
-LONGEST = 200
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -45,16 +43,17 @@ def value(thing: object) -> str:
     return str(thing)
 
 
-def comment(words: str, width: int = 100) -> list[str]:
-    """Return the words as ``# `` lines of at most about ``width`` characters."""
-    lines: list[str] = []
-    line = "#"
-    for word in words.split():
-        if len(line) + 1 + len(word) > width and line != "#":
-            lines.append(line)
-            line = "#"
-        line += " " + word
-    return [*lines, line]
+def comment(words: str) -> list[str]:
+    """Return the words as ``# `` lines of at most about 100 characters."""
+    mark = "# "
+    return wrap(
+        " ".join(words.split()),
+        width=100,
+        initial_indent=mark,
+        subsequent_indent=mark,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def shown(thing: object, most: int = 60) -> str:
@@ -67,20 +66,3 @@ def plain(thing: object, most: int = 120) -> str:
     """Return the same without quotes, for words of the file inside a comment."""
     words = str(thing)
     return text(words[:most])[1:-1] + ("…" if len(words) > most else "")
-
-
-def lookup_lines(values: Counter[str], hints: Mapping[str, str], most: int) -> list[str]:
-    """Return ``"value" = "" # 12 rows``, one line for each value, the most frequent first. ``hints`` is value → the
-    entry that may be meant."""
-    lines = []
-    fit = [(name, count) for name, count in values.most_common() if len(name) <= LONGEST]
-    for name, count in fit[:most]:
-        hint = f"; {hints[name]}?" if name in hints else ""
-        lines.append(f'{text(name)} = ""  # {count} row{"s" if count != 1 else ""}{hint}')
-    if len(fit) > most:
-        lines.append(f"# … and {len(fit) - most} more values")
-    if len(values) > len(fit):
-        lines.append(
-            f"# {len(values) - len(fit)} values are longer than {LONGEST} characters: no lookup is for them"
-        )
-    return lines

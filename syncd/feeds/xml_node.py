@@ -179,14 +179,11 @@ def _xpath(text: str) -> Callable[[Any], list[Any]]:
 
     def find(element: Any) -> list[Any]:
         found = compiled(element)
-        return found if isinstance(found, list) else [_plain(found)]
+        if isinstance(found, float):
+            return [f"{found:.15g}"]  # without ".0"
+        return found if isinstance(found, list) else [found]
 
     return find
-
-
-def _plain(value: Any) -> Any:
-    """An XPath number as text, without the ``.0`` of a float."""
-    return f"{value:.15g}" if isinstance(value, float) else value
 
 
 def namespace_blind(text: str) -> str:
@@ -195,34 +192,22 @@ def namespace_blind(text: str) -> str:
     tokens = [match for match in _tokens(text) if match.lastgroup != "space"]
     out = []
     for i, token in enumerate(tokens):
-        before = tokens[i - 1] if i else None
+        name, before = token[0], tokens[i - 1] if i else None
+        mark = before[0] if before else ""
         after = tokens[i + 1][0] if i + 1 < len(tokens) else ""
-        is_name = token.lastgroup == "name"
-        if (
-            is_name
-            and not _is_operator(token[0], before)
-            and after not in ("(", "::")
-            and _prev(before) not in ("@", "$")
-        ):
-            function = "name" if ":" in token[0] else "local-name"
-            attribute = _prev(before) == "::" and tokens[i - 2][0] == "attribute"
-            out.append(token[0] if attribute else f"*[{function}()='{token[0]}']")
+        attribute = mark == "@" or (mark == "::" and tokens[i - 2][0] == "attribute")
+        if token.lastgroup != "name" or after in ("(", "::") or attribute:
+            out.append(name)
+        elif mark == "$" or (name in _OPERATORS and before and _is_operand(before)):
+            out.append(f" {name} ")
         else:
-            out.append(
-                f" {token[0]} " if is_name and after not in ("(", "::") and _prev(before) != "@" else token[0]
-            )
+            out.append(f"*[{'name' if ':' in name else 'local-name'}()='{name}']")
     return "".join(out)
 
 
-def _prev(token: re.Match[str] | None) -> str:
-    return token[0] if token else ""
-
-
-def _is_operator(name: str, before: re.Match[str] | None) -> bool:
-    """XPath 1.0, 3.7: a name that follows an operand is an operator."""
-    if name not in _OPERATORS or before is None:
-        return False
-    return before.lastgroup in ("name", "number", "text") or before[0] in _OPERAND_ENDS
+def _is_operand(token: re.Match[str]) -> bool:
+    """Whether a name after it is an operator (XPath 1.0, 3.7)."""
+    return token.lastgroup in ("name", "number", "text") or token[0] in _OPERAND_ENDS
 
 
 def _tokens(text: str) -> list[re.Match[str]]:

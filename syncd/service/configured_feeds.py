@@ -1,9 +1,11 @@
-"""The feeds as they are configured: their files, with their employers and identities in the store."""
+"""The feeds as they are configured: their files, with their employers and identities in the store; and the importer that runs
+files of them as the settings say."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -15,7 +17,7 @@ from syncd.feeds.configuration import FeedConfig, FeedDefaults, FeedFile, read_f
 from syncd.logs import Event
 from syncd.store import Store, employers
 from syncd.store import feeds as stored_feeds
-from syncd.sync.run import Feed
+from syncd.sync.run import Feed, Importer, Progress, RunContext
 
 log = structlog.get_logger("syncd.service")
 
@@ -41,22 +43,19 @@ def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
     return read_feed_files(settings.feeds, catalogue, defaults)
 
 
-def load_all(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
-    """Return the feeds as their files are now. Raises ConfigError for a folder that cannot be read, StoreError."""
+def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
+    """Return the feeds as their files are now. Feeds that are no longer configured own no job from now on; a degraded feed
+    is still configured. Raises ConfigError for a folder that cannot be read, StoreError."""
     found = ConfiguredFeeds({}, {})
     for name, file in feed_files(settings, catalogue).items():
         try:
             found.feeds[name] = resolve(store, file, settings)
         except ConfigError as error:
             found.degraded[name] = "; ".join(error.faults)
-    return found
-
-
-def release_unconfigured(store: Store, found: ConfiguredFeeds) -> None:
-    """Let feeds that are no longer configured own no job from now on; a degraded feed is still configured."""
     released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*found.feeds, *found.degraded}))
     if released:
         log.warning(Event.FEED_RELEASED, jobs=released, reason="their feed is no longer configured")
+    return found
 
 
 def choose(files: Mapping[str, FeedFile], name: str) -> FeedFile:
@@ -79,28 +78,19 @@ def faults_of(store: Store | None, file: FeedFile) -> tuple[str, ...]:
     return file.faults
 
 
-def resolve(store: Store, file: FeedFile, settings: Settings) -> Feed:
-    """Return the feed with its employer and its identity in the store. Raises ConfigError with all that is wrong with
-    its file."""
-    config, owner = _usable(store, file)
-    feed_id = store.write(lambda tx: stored_feeds.feed_id(tx, config.name, owner.id))
-    return _feed(feed_id, config, owner, settings)
-
-
-def resolve_dry(store: Store, file: FeedFile, settings: Settings) -> Feed:
-    """Return the feed for a dry run: nothing is written, so its id is 0 if the store does not know it. Raises ConfigError
-    with all that is wrong with its file."""
-    config, owner = _usable(store, file)
-    known = store.read(lambda tx: stored_feeds.find(tx, config.name, owner.id))
-    return _feed(known or 0, config, owner, settings)
-
-
-def _usable(store: Store, file: FeedFile) -> tuple[FeedConfig, Employer]:
+def resolve(store: Store, file: FeedFile, settings: Settings, *, dry: bool = False) -> Feed:
+    """Return the feed with its employer and its identity in the store. ``dry``: for a dry run, which writes nothing, so
+    the id is 0 if the store does not know the feed. Raises ConfigError with all that is wrong with its file."""
     faults = faults_of(store, file)
     if faults:
         raise ConfigError(faults)
     config = file.usable()
-    return config, _owner(store, config)
+    owner = _owner(store, config)
+    if dry:
+        feed_id = store.read(lambda tx: stored_feeds.find(tx, config.name, owner.id)) or 0
+    else:
+        feed_id = store.write(lambda tx: stored_feeds.feed_id(tx, config.name, owner.id))
+    return Feed(feed_id, config, owner, settings.drop.folder / config.name)
 
 
 def _owner(store: Store | None, config: FeedConfig) -> Employer:
@@ -114,5 +104,17 @@ def _owner(store: Store | None, config: FeedConfig) -> Employer:
     raise ConfigError([f"{config.name}.toml: employer: no employer {config.employer!r}; {way}"])
 
 
-def _feed(feed_id: int, config: FeedConfig, owner: Employer, settings: Settings) -> Feed:
-    return Feed(feed_id, config, owner, settings.drop.folder / config.name)
+def make_importer(
+    store: Store,
+    settings: Settings,
+    catalogue: Catalogue,
+    *,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Progress | None = None,
+) -> Importer:
+    """Return the importer. Its scratch files are beside the store, where there is space."""
+    # the cores that this process may use
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    scratch = settings.store.path.parent if settings.store.path is not None else None
+    processes = min(settings.processes.helpers, cores - 1)
+    return Importer(RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes))

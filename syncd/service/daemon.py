@@ -15,27 +15,30 @@ from typing import Any
 
 import structlog
 
-from syncd.api import add_health, add_metrics, make_app
+from syncd.api import add_open, make_app
 from syncd.config import Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
-from syncd.service import configured_feeds, stores, wiring
-from syncd.service.configured_feeds import ConfiguredFeeds
-from syncd.service.file_limits import allow_connections, report_lack_of_files
-from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing
-from syncd.service.interpreter import tune_garbage_collector, tune_thread_switches
-from syncd.service.listeners import Listeners
+from syncd.service import stores
+from syncd.service.clock_check import ClockCheck
+from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
+from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
+from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
-from syncd.service.operator import make_operator_app
-from syncd.service.readiness import Readiness
+from syncd.service.process import (
+    allow_connections,
+    report_lack_of_files,
+    tune_garbage_collector,
+    tune_thread_switches,
+)
+from syncd.service.refresher import Refresher
+from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
 from syncd.service.sync_thread import Heartbeat, SyncThread
-from syncd.service.systemd import SystemdNotifier
-from syncd.service.timers import repeat, watch_the_loop
 from syncd.service.watcher import Watcher
 from syncd.store import Store
-from syncd.sync.calendar import ClockCheck, Refresher
-from syncd.web import RequestTimes, make_runner
+from syncd.sync.arrival import ArrivalContext, Worker
+from syncd.web import RequestTimes, health_of, make_runner, metrics_of
 
 log = structlog.get_logger("syncd.service")
 
@@ -58,14 +61,6 @@ def serve(settings: Settings) -> int:
         store.close()
     log.info(Event.SERVICE_STOPPED)
     return 0
-
-
-def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> ConfiguredFeeds:
-    """Return the feeds as configured; others own no job from now on. Raises ConfigError for a folder of feed files that
-    cannot be read, StoreError."""
-    found = configured_feeds.load_all(store, settings, catalogue)
-    configured_feeds.release_unconfigured(store, found)
-    return found
 
 
 def _make_drop_folder(folder: Path) -> None:
@@ -94,16 +89,14 @@ class Daemon:
         self._times = RequestTimes()
         self._metrics = Metrics(store, lambda: self._configured.feeds, self._times, self._degraded)
         self._clock = ClockCheck(store)
-        worker = wiring.make_worker(
+        arrival = ArrivalContext(
             store,
-            settings,
-            catalogue,
-            configured.feeds,
-            unusable=configured.degraded,
+            make_importer(store, settings, catalogue, stop=self._must_stop),
             stop=self._must_stop,
             ended=self._metrics.ran,
             trusts=self._clock.trusts,
         )
+        worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=settings.drop.folder)
         self._sync = SyncThread(worker, settings.drop.rescan, self._heartbeat, self._stopping)
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
@@ -138,9 +131,9 @@ class Daemon:
         settings = replace(settings, max_connections=allow_connections(settings.max_connections))
         render = self._metrics.render
         app = make_app(self._store, settings, self._catalogue, self._times)
-        add_health(app, self._readiness)
+        add_open(app, health_of(self._readiness))
         if operator.listen is None:
-            add_metrics(app, render, operator.token)
+            add_open(app, metrics_of(render, operator.token))
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
@@ -201,7 +194,8 @@ class Daemon:
             found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
         except (SyncdError, OSError) as error:
             faults = list(getattr(error, "faults", ())) or [str(error)]
-            log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)
+            kept = "the feeds as they were"
+            log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
             self._notifier.status("reload refused: " + faults[0])
             return
         self._configured = found = found.after(self._configured)

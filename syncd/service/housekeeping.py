@@ -3,16 +3,18 @@ keep the search index up to date."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
 
-from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded
+from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
+from syncd.service.clock_check import ClockCheck
 from syncd.store import Store, Tx, history, replies, runs
-from syncd.sync.calendar import ClockCheck
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
@@ -21,6 +23,21 @@ log = structlog.get_logger("syncd.service")
 HOUSEKEEPING, INDEXING = 60.0, 1.0
 #: Rows that one transaction deletes, so that writes of the API get their turn.
 BATCH = 1_000
+
+
+async def repeat(part: str, tick: Callable[[], object], seconds: float) -> None:
+    """Call ``tick`` now and every ``seconds``, in a thread of its own. An exception is logged and the next tick
+    follows."""
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(1, thread_name_prefix=f"syncd-{part}") as thread:
+        while True:
+            try:
+                await loop.run_in_executor(thread, tick)
+            except SyncdError as error:
+                log.warning(Event.SERVICE_FAULT, part=part, reason=str(error))
+            except Exception as error:
+                log.exception(Event.SERVICE_FAULT, part=part, reason=str(error))
+            await asyncio.sleep(seconds)
 
 
 class Housekeeping:
@@ -73,16 +90,10 @@ class SearchIndexing:
         """Repair the index and add what it lacks. A store that is busy or full is left alone until the next tick: searches
         are correct meanwhile. Raises StoreError for any other fault."""
         with suppress(StoreBusy, StoreClosed, StoreOverloaded):
-            self._mend()
+            found = self._store.mend_index()
+            if found is not None:
+                error, rebuilt = found
+                then = "it is rebuilt" if rebuilt else "searches scan until the next start"
+                log.error(Event.SEARCH_DAMAGED, error=error, then=then)
             while not self._stop() and self._store.index_some():
                 pass
-
-    def _mend(self) -> None:
-        found = self._store.mend_index()
-        if found is not None:
-            error, rebuilt = found
-            log.error(
-                Event.SEARCH_DAMAGED,
-                error=error,
-                then="it is rebuilt" if rebuilt else "searches scan until the next start",
-            )

@@ -1,4 +1,5 @@
-"""The addresses of the daemon: sockets that systemd passes (socket activation), else its own."""
+"""The addresses of the daemon: sockets that systemd passes (socket activation), else its own; and the application behind the
+operator's."""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ from aiohttp import web
 
 from syncd.config import Address
 from syncd.errors import ConfigError
-from syncd.web import retire
+from syncd.web import (
+    ReadinessCheck,
+    RenderMetrics,
+    add_endpoint,
+    add_not_found,
+    envelope,
+    health_of,
+    metrics_of,
+    retire,
+)
 
 FIRST_FD = 3
 
@@ -66,3 +76,13 @@ def _reason(error: OSError) -> str:
     if error.errno == errno.EACCES:
         return "this user may not listen there; choose a port above 1023"
     return "cannot listen there: " + (os.strerror(error.errno) if error.errno else str(error))
+
+
+def make_operator_app(readiness: ReadinessCheck, render: RenderMetrics, token: str) -> web.Application:
+    """Return the application with ``/healthz``, ``/readyz`` and ``/metrics``. ``render`` makes the metrics, for which
+    ``token`` is needed if it is not empty. Other requests get the same errors as on the API's address."""
+    app = web.Application(middlewares=[envelope()])
+    for path, handler in {**health_of(readiness), **metrics_of(render, token)}.items():
+        add_endpoint(app, path, {"GET": handler})
+    add_not_found(app)
+    return app

@@ -14,8 +14,8 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from syncd.domain import Run, RunState
+from syncd.service.refresher import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, runs
-from syncd.sync.calendar import RefreshResult
 from syncd.sync.run import Feed
 from syncd.web import RequestTimes
 
@@ -47,8 +47,7 @@ class Metrics:
         )
         self._refreshed = Counter("syncd_refreshed", "Jobs that were published afresh.", registry=registry)
         registry.register(requests)
-        registry.register(_StoreCollector(store, feeds))
-        registry.register(_DegradedCollector(feeds, degraded))
+        registry.register(_Gauges(store, feeds, degraded))
         ProcessCollector(registry=registry)
 
     def ran(self, run: Run) -> None:
@@ -69,39 +68,30 @@ class Metrics:
         return content_type, encode(self._registry)
 
 
-class _StoreCollector(Collector):
-    """Metrics that are read from the store."""
+class _Gauges(Collector):
+    """Metrics that are read when they are asked for: from the store, and which feeds cannot be worked on."""
 
-    def __init__(self, store: Store, feeds: Callable[[], Mapping[str, Feed]]) -> None:
-        self._store, self._feeds = store, feeds
+    def __init__(
+        self,
+        store: Store,
+        feeds: Callable[[], Mapping[str, Feed]],
+        degraded: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._store, self._feeds, self._degraded = store, feeds, degraded
 
     def describe(self) -> list[Metric]:
         """Return nothing, so that registering does not read from the store."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        yield from self._store.read(self._look)
-
-    def _look(self, tx: Tx) -> list[Metric]:
-        return [_jobs(tx), _successes(tx, self._feeds())]
-
-
-class _DegradedCollector(Collector):
-    """Which of the configured feeds cannot be worked on."""
-
-    def __init__(
-        self, feeds: Callable[[], Mapping[str, Feed]], degraded: Callable[[], Mapping[str, str]]
-    ) -> None:
-        self._feeds, self._degraded = feeds, degraded
-
-    def collect(self) -> Iterator[Metric]:
+        feeds, degraded = self._feeds(), self._degraded()
+        yield from self._store.read(lambda tx: [_jobs(tx), _successes(tx, feeds)])
         found = GaugeMetricFamily(
             "syncd_feed_degraded",
             "1 while the feed's file or folder cannot be used, else 0.",
             labels=("feed",),
         )
-        degraded = self._degraded()
-        for name in sorted({*self._feeds(), *degraded}):
+        for name in sorted({*feeds, *degraded}):
             found.add_metric((name,), name in degraded)
         yield found
 

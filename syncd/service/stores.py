@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from syncd.config import Settings
 from syncd.domain import Catalogue
-from syncd.store import Store
-from syncd.store import catalogue as stored_catalogue
+from syncd.store import Store, facts
 
 
 def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
@@ -27,7 +26,7 @@ def catalogue_of(store: Store | None, settings: Settings, *, remember: bool = Fa
     ``remember``: jobs may be written with it from now on."""
     if store is None:
         return settings.catalogue
-    catalogue = store.read(lambda tx: stored_catalogue.complete(tx, settings.catalogue))
+    catalogue = store.read(lambda tx: facts.complete_catalogue(tx, settings.catalogue))
     if remember:
-        store.write(lambda tx: stored_catalogue.remember(tx, catalogue))
+        store.write(lambda tx: facts.remember_catalogue(tx, catalogue))
     return catalogue

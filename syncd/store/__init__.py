@@ -1,14 +1,12 @@
 """The only package that knows the database. ``Store`` runs functions; ``Tx`` is what they get; the modules by noun are
 what they call."""
 
-from syncd.store.store import Store, utc_now
-from syncd.store.transactions import StaleDecision, Tx
+from syncd.store.store import Store
+from syncd.store.transactions import Tx
 
 __all__ = [
-    "StaleDecision",
     "Store",
     "Tx",
-    "catalogue",
     "employers",
     "facts",
     "feed_jobs",
@@ -22,5 +20,4 @@ __all__ = [
     "results",
     "runs",
     "upsert",
-    "utc_now",
 ]

@@ -8,7 +8,8 @@ from sqlmodel import col
 
 from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound, Problem
-from syncd.store.statements import Columns, Statement, creating, matching
+from syncd.store.columns import Columns
+from syncd.store.statements import Statement, creating, matching
 from syncd.store.tables import EmployerRow
 from syncd.store.transactions import Tx, existing
 

@@ -1,17 +1,20 @@
-"""What the store knows about itself, by name."""
+"""What the store knows about itself, by name; among this the catalogue entries that were ever configured."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
+import msgspec
 from sqlmodel import col, select
 
-from syncd.store.statements import Statement, instant_of, matching, micros, replacing
-from syncd.store.tables import Setting
+from syncd.domain import Catalogue
+from syncd.store.columns import instant_of, micros, to_json
+from syncd.store.statements import Statement, matching, replacing
+from syncd.store.tables import FactRow
 from syncd.store.transactions import Tx
 
-_GET = Statement(select(col(Setting.value)).where(*matching(Setting.name)))
-_PUT = replacing(Setting)
+_GET = Statement(select(col(FactRow.value)).where(*matching(FactRow.name)))
+_PUT = replacing(FactRow)
 
 
 def get(tx: Tx, name: str) -> str | None:
@@ -36,3 +39,49 @@ def last_seen(tx: Tx) -> datetime | None:
 def note_seen(tx: Tx) -> None:
     """Store the time as seen."""
     put(tx, "clock", str(micros(tx.now.instant)))
+
+
+# -- the catalogue ---------------------------------------------------------------------------------------------
+
+_CATALOGUE = "catalogue"
+_decode = msgspec.json.Decoder(dict[str, dict[int, str]]).decode
+
+
+def complete_catalogue(tx: Tx, configured: Catalogue) -> Catalogue:
+    """Return ``configured`` with what else the store remembers, retired: an entry that the configuration drops again is
+    kept, because jobs may have its id (docs/api.md "Catalogues")."""
+    known = _remembered(tx)
+    gone = {
+        kind: {id: name for id, name in known.get(kind, {}).items() if id not in entries}
+        for kind, entries in _kinds(configured).items()
+    }
+    return configured.extended(
+        categories=gone["categories"],
+        position_types=gone["position_types"],
+        retired_categories=gone["categories"],
+        retired_position_types=gone["position_types"],
+    )
+
+
+def remember_catalogue(tx: Tx, catalogue: Catalogue) -> None:
+    """Keep every entry that does not ship, under its present name."""
+    shipped = _kinds(Catalogue.default())
+    added = {
+        kind: {id: name for id, name in entries.items() if id not in shipped[kind]}
+        for kind, entries in _kinds(catalogue).items()
+    }
+    known = _remembered(tx)
+    if added != known and (known or any(added.values())):
+        put(tx, _CATALOGUE, to_json(added))
+
+
+def _kinds(catalogue: Catalogue) -> dict[str, dict[int, str]]:
+    return {
+        "position_types": {entry.id: entry.name for entry in catalogue.position_types.values()},
+        "categories": {entry.id: entry.name for entry in catalogue.categories.values()},
+    }
+
+
+def _remembered(tx: Tx) -> dict[str, dict[int, str]]:
+    value = get(tx, _CATALOGUE)
+    return _decode(value) if value else {}

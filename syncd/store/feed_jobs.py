@@ -18,6 +18,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import Ownership, Status
+from syncd.store.columns import to_json
 from syncd.store.statements import (
     Statement,
     adding,
@@ -28,7 +29,6 @@ from syncd.store.statements import (
     matching,
     replacing,
     rewriting,
-    to_json,
     updating,
 )
 from syncd.store.tables import FeedJob, FeedMiss, FeedRow, FeedSent, HistoryRow, JobRow

@@ -11,9 +11,10 @@ from sqlmodel import col, select
 
 from syncd.domain import ActorKind, Status
 from syncd.store import feed_jobs
-from syncd.store.statements import Statement, creating, matching, micros, updating
+from syncd.store.columns import micros
+from syncd.store.statements import Statement, creating, matching, updating
 from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, RunRow
-from syncd.store.transactions import Tx, existing
+from syncd.store.transactions import Tx
 
 _FIND = Statement(select(FeedRow.id).where(*matching(FeedRow.name, FeedRow.employer_id)))
 _OF_OTHERS = Statement(
@@ -21,7 +22,6 @@ _OF_OTHERS = Statement(
 )
 _ADD = creating(FeedRow.name, FeedRow.employer_id, FeedRow.disturbed)
 _ALL = Statement(select(FeedRow.id, FeedRow.name))
-_EMPLOYER = Statement(select(FeedRow.employer_id).where(*matching(FeedRow.id)))
 _SETTINGS = Statement(select(col(FeedRow.settings_digest)).where(*matching(FeedRow.id)))
 _SET_SETTINGS = updating(FeedRow.settings_digest, where=[FeedRow.id])
 
@@ -38,11 +38,6 @@ def feed_id(tx: Tx, name: str, employer_id: int) -> int:
 def find(tx: Tx, name: str, employer_id: int) -> int | None:
     """Return the id of a feed that has been seen before; for a dry run, which must not write."""
     return tx.scalar(_FIND, name=name, employer_id=employer_id)
-
-
-def employer_of(tx: Tx, feed_id: int) -> int:
-    """Raises NotFound."""
-    return existing(tx.scalar(_EMPLOYER, id=feed_id), "feed", feed_id)
 
 
 def settings_digest(tx: Tx, feed_id: int) -> str | None:

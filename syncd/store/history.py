@@ -16,8 +16,9 @@ from sqlmodel import col, select
 
 from syncd.domain import Actor, ActorKind, Job
 from syncd.store import jobs
+from syncd.store.columns import Columns, instant_of, micros
 from syncd.store.job_columns import PRIVATE, attributes_of
-from syncd.store.statements import Columns, Statement, instant_of, matching, micros
+from syncd.store.statements import Statement, matching
 from syncd.store.tables import FeedRow, HistoryRow, KeyRow, RunRow
 from syncd.store.transactions import Tx
 
@@ -27,7 +28,7 @@ _decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class HistoryEntry:
     """One change. ``action``: created, updated, published, archived, closed, reactivated, refreshed or
     deleted; ``version`` and ``reference_id`` are the job's after it. ``old``: the old values by wire name, as JSON has
     them, and those of PRIVATE; None for a create."""
@@ -55,19 +56,19 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryStep:
     """One change with the job on either side of it: no ``before`` of a create, no ``after`` of a delete.
     ``by``: the label of the key, or the name of the feed whose run it was; None for others, and for what was
     removed meanwhile."""
 
-    entry: Entry
+    entry: HistoryEntry
     before: Job | None
     after: Job | None
     by: str | None
 
 
 _ENTRY = Columns(
-    Entry,
+    HistoryEntry,
     HistoryRow,
     at=instant_of,
     actor=((HistoryRow.actor, HistoryRow.actor_id), lambda kind, id: Actor(ActorKind(kind), id)),
@@ -75,13 +76,6 @@ _ENTRY = Columns(
 )
 _newest = col(HistoryRow.id).desc()
 _of_job = matching(HistoryRow.job_id)
-_OF_JOB = Statement(
-    _ENTRY.select()
-    .where(*_of_job, *matching(HistoryRow.employer_id))
-    .order_by(_newest)
-    .limit(bindparam("limit")),
-    _ENTRY.make,
-)
 _OF_RUN = Statement(
     _ENTRY.select().where(*matching(HistoryRow.run_id)).order_by(col(HistoryRow.id)), _ENTRY.make
 )
@@ -125,29 +119,26 @@ _PRUNE = Statement(
 )
 
 
-def of_job(tx: Tx, employer_id: int, job_id: int, limit: int = 100) -> list[Entry]:
-    """Return the newest changes first; also of a job that was deleted."""
-    return tx.all(_OF_JOB, job_id=job_id, employer_id=employer_id, limit=limit)
-
-
-def page(tx: Tx, employer_id: int, job_id: int, *, page: int, page_size: int) -> tuple[int, list[Step]]:
+def page(
+    tx: Tx, employer_id: int, job_id: int, *, page: int, page_size: int
+) -> tuple[int, list[HistoryStep]]:
     """Return the number of changes and those of ``page``, from 1, newest first; also of a job that was deleted. Reads
     the page, and of later changes only as many as it takes to know the whole job."""
     if tx.scalar(_OWNER, job_id=job_id) != employer_id:
         return 0, []
     total = tx.scalar(_COUNT, job_id=job_id) or 0
     found = tx.all(_PAGE, job_id=job_id, limit=page_size, skip=(page - 1) * page_size)
-    steps: list[Step] = []
+    steps: list[HistoryStep] = []
     for by, *row in found:
         entry = _ENTRY.make(row)
         after = steps[-1].before if steps else _after(tx, employer_id, job_id, entry.id)
-        steps.append(Step(entry, _before(entry, after), after, by))
+        steps.append(HistoryStep(entry, _before(entry, after), after, by))
     return total, steps
 
 
 def _after(tx: Tx, employer_id: int, job_id: int, entry_id: int) -> Job | None:
     """Return the job as it was after an entry: today's, or one that a later entry has whole, and back from there."""
-    newer: list[Entry] = []
+    newer: list[HistoryEntry] = []
     for state, *row in tx.each(_LATER, job_id=job_id, after=entry_id):
         entry = _ENTRY.make(row)
         if state is not None:
@@ -161,7 +152,7 @@ def _after(tx: Tx, employer_id: int, job_id: int, entry_id: int) -> Job | None:
     return job
 
 
-def _before(entry: Entry, after: Job | None) -> Job | None:
+def _before(entry: HistoryEntry, after: Job | None) -> Job | None:
     if entry.old is None:
         return None
     if after is None:
@@ -169,12 +160,12 @@ def _before(entry: Entry, after: Job | None) -> Job | None:
     return replace(after, version=entry.version - 1, **entry.attributes)
 
 
-def _whole(entry: Entry, attributes: dict[str, Any]) -> Job:
+def _whole(entry: HistoryEntry, attributes: dict[str, Any]) -> Job:
     """Return the job before an entry that has all of it."""
     return Job(id=entry.job_id, employer_id=entry.employer_id, version=entry.version - 1, **attributes)
 
 
-def of_run(tx: Tx, run_id: int) -> Iterator[Entry]:
+def of_run(tx: Tx, run_id: int) -> Iterator[HistoryEntry]:
     """Yield what a run changed, in order. To be read to the end within the transaction."""
     return tx.each(_OF_RUN, run_id=run_id)
 

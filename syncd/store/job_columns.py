@@ -5,13 +5,13 @@ How a job is flattened into columns the domain knows (``flat``), since worker pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -24,7 +24,6 @@ from syncd.domain import (
     ArchivedBy,
     CloseOrigin,
     FieldKind,
-    Flat,
     Job,
     JobField,
     Location,
@@ -33,12 +32,14 @@ from syncd.domain import (
     decimal_text,
     flat,
 )
-from syncd.store.statements import Columns, Statement, instant_of, micros, optional, picker, to_json, updating
+from syncd.store.columns import Columns, instant_of, micros, optional, to_json
+from syncd.store.statements import Statement, picker, updating
 from syncd.store.tables import JobRow
 
 _decode_locations = msgspec.json.Decoder(list[tuple[int, str, str, str]]).decode
 _decode_ids = msgspec.json.Decoder(tuple[int, ...]).decode
 
+T = TypeVar("T")
 Decode = Callable[..., Any]
 
 
@@ -148,17 +149,21 @@ def _columns(attribute: str) -> tuple[str, ...]:
 # -- rows ----------------------------------------------------------------------------------------------------
 
 
-def columns_of(build: Callable[..., Any], attributes: Mapping[str, Decode | None]) -> Columns[Any]:
-    """Return the columns of an object with some attributes of a Job, each with its decoder."""
-    columns = {name: tuple(getattr(JobRow, c) for c in _columns(name)) for name in attributes}
-    return Columns(build, JobRow, **{name: (columns[name], decode) for name, decode in attributes.items()})
+def columns_of(
+    build: Callable[..., T], attributes: Iterable[str], as_kept: Collection[str] = ()
+) -> Columns[T]:
+    """Return the columns of an object with some attributes of a Job; those of ``as_kept`` are not decoded."""
+    others = {
+        name: (
+            tuple(getattr(JobRow, column) for column in _columns(name)),
+            None if name in as_kept else _CODECS[name].decode,
+        )
+        for name in attributes
+    }
+    return Columns(build, JobRow, **others)
 
 
-def decoder(attribute: str) -> Decode | None:
-    return _CODECS[attribute].decode
-
-
-JOB: Columns[Job] = columns_of(Job, {name: decoder(name) for name in Job.__struct_fields__})
+JOB = columns_of(Job, Job.__struct_fields__)
 
 _FLAT_COLUMNS = (*(column for name in FLAT for column in _columns(name)), "search")
 #: What only the transaction that inserts a job knows of it; the rest is flat.
@@ -174,13 +179,7 @@ Row = tuple[object, ...]
 
 def row_of(job: Job) -> Row:
     """Return the values of ``INSERT``."""
-    return inserted(job.id, job.version, micros(job.published_at), locations_json(job.locations), flat(job))
-
-
-def inserted(job_id: int, version: int, published_at: int, locations: str, values: Flat) -> Row:
-    """Return the values of ``INSERT`` for a job that is flat already; ``published_at`` in microseconds, ``locations``
-    as JSON."""
-    return (job_id, version, published_at, locations, *values)
+    return job.id, job.version, micros(job.published_at), locations_json(job.locations), *flat(job)
 
 
 def update_of(before: Job, after: Job) -> tuple[Statement[Any], Row]:

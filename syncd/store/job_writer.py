@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, overload
@@ -16,7 +16,6 @@ from syncd.domain import (
     CHANGEABLE,
     Actor,
     ActorKind,
-    Archive,
     ArchivedBy,
     Change,
     Create,
@@ -31,7 +30,8 @@ from syncd.domain import (
     unique_locations,
 )
 from syncd.store import history, job_columns, places
-from syncd.store.statements import Statement, adding, deleting, inserting, matching, micros, updating
+from syncd.store.columns import micros
+from syncd.store.statements import Statement, adding, deleting, inserting, matching, updating
 from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, JobTotal
 from syncd.store.transactions import StaleDecision, Tx
 
@@ -83,8 +83,9 @@ def apply(
     """
     stored = _results(tx, changes)
     try:
-        for kind, group in groupby(zip(changes, stored, strict=True), key=lambda pair: _kind(pair[0])):
-            _WRITE[kind](tx, list(group), actor)
+        for kind, group in groupby(zip(changes, stored, strict=True), key=lambda pair: type(pair[0])):
+            if write := _WRITE.get(kind):
+                write(tx, list(group), actor)
     except tx.conflicts as error:
         raise StaleDecision(_culprit(changes)) from error
     _keep_totals(tx, changes, stored)
@@ -92,14 +93,10 @@ def apply(
     return stored
 
 
-def _kind(change: Change | NewJob) -> type:
-    return Update if isinstance(change, Archive) else type(change)
-
-
 def _culprit(changes: Sequence[Change | NewJob]) -> int:
     """Return the id of the job that changed meanwhile; known only where the batch is one change, else 0."""
     first = changes[0]
-    return first.before.id if len(changes) == 1 and isinstance(first, (Update, Archive, Delete)) else 0
+    return first.before.id if len(changes) == 1 and isinstance(first, (Update, Delete)) else 0
 
 
 def _results(tx: Tx, changes: Sequence[Change | NewJob]) -> list[Stored]:
@@ -113,7 +110,7 @@ def _results(tx: Tx, changes: Sequence[Change | NewJob]) -> list[Stored]:
             job = Inserted(next(ids), change.employer_id, change.reference_id, change.status)
         elif isinstance(change, Create):
             job = replace(_placed(tx, change.job), id=next(ids), version=1)
-        elif isinstance(change, (Update, Archive)):
+        elif isinstance(change, Update):
             before = change.before
             job = replace(_placed(tx, change.job), id=before.id, version=before.version + 1)
         else:
@@ -144,7 +141,7 @@ def _insert_flat(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
         where = located.get(key)
         if where is None:
             where = located[key] = job_columns.locations_json(_located(tx, *key))
-        return job_columns.inserted(job.id, job.version, at, where, new.values)
+        return (job.id, job.version, at, where, *new.values)
 
     tx.many(job_columns.INSERT, [row(*pair) for pair in pairs])
 
@@ -172,67 +169,52 @@ def _delete(tx: Tx, pairs: _Pairs, _actor: Actor) -> None:
         raise StaleDecision(_culprit([change for change, _ in pairs]))
 
 
-def _nothing(_tx: Tx, _pairs: _Pairs, _actor: Actor) -> None:
-    """An Unchanged writes nothing."""
-
-
+#: An Unchanged is not there: it writes nothing.
 _WRITE: dict[type, Callable[[Tx, _Pairs, Actor], None]] = {
     NewJob: _insert_flat,
     Create: _insert,
     Update: _update,
     Delete: _delete,
-    Unchanged: _nothing,
 }
 
 
 def _keep_totals(tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored]) -> None:
     totals: dict[tuple[int, str], int] = defaultdict(int)
     for change, job in zip(changes, stored, strict=True):
-        if isinstance(change, (Update, Archive)) and change.before.status is job.status:
+        if isinstance(change, Update) and change.before.status is job.status:
             continue
-        if isinstance(change, (Update, Archive, Delete)):
+        if isinstance(change, (Update, Delete)):
             totals[change.before.employer_id, change.before.status.value] -= 1
-        if isinstance(change, (NewJob, Create, Update, Archive)):
+        if isinstance(change, (NewJob, Create, Update)):
             totals[job.employer_id, job.status.value] += 1
     tx.many(TOTAL, [(*key, n) for key, n in totals.items() if n])
 
 
 def _keep_history(
-    tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Stored], actor: Actor, run_id: int | None
+    tx: Tx, changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor, run_id: int | None
 ) -> None:
     at, by = micros(tx.now.instant), (actor.kind.value, actor.id, run_id)
-    tx.many(
-        _HISTORY,
-        [
-            (job.id, job.employer_id, job.reference_id, version, at, *by, action, before, _state(change, job))
-            for change, job, version, action, before in _entries(changes, stored, actor)
-        ],
-    )
-
-
-def _state(change: Change | NewJob, job: Stored) -> str | None:
-    """Return now and then the whole job from before the change, so that a reader need not begin at today's."""
-    if job.version % history.WHOLE_EVERY or not isinstance(change, Update | Archive):
-        return None
-    return job_columns.old_values(change.before, CHANGEABLE, None)
-
-
-def _entries(
-    changes: Sequence[Change | NewJob], stored: Sequence[Any], actor: Actor
-) -> Iterator[tuple[Change | NewJob, Stored, int, str, str | None]]:
-    """Yield each change with its job, the job's version after it, its action, and the old values; but no Unchanged."""
+    rows = []
     for change, job in zip(changes, stored, strict=True):
-        if isinstance(change, (NewJob, Create)):
-            yield change, job, job.version, "created", None
-        elif isinstance(change, Delete):
-            old = job_columns.old_values(change.before, CHANGEABLE, None)
-            yield change, job, job.version + 1, "deleted", old
-        elif isinstance(change, Archive):
-            action = "closed" if change.by is ArchivedBy.CLOSED else "archived"
-            yield change, job, job.version, action, job_columns.old_values(change.before, ("status",), job)
-        elif isinstance(change, Update):
-            old = job_columns.old_values(change.before, change.changed, job)
-            yield change, job, job.version, action_of(change.before, job, actor), old
+        if not isinstance(change, Unchanged):
+            version, *what = _entry(change, job, actor)
+            rows.append((job.id, job.employer_id, job.reference_id, version, at, *by, *what))
+    tx.many(_HISTORY, rows)
+
+
+def _entry(
+    change: Create | Update | Delete | NewJob, job: Any, actor: Actor
+) -> tuple[int, str, str | None, str | None]:
+    """Return the job's version after a change, what the change is called, the old values, and now and then all of the
+    job from before it, so that a reader need not begin at today's."""
+    if isinstance(change, (NewJob, Create)):
+        return job.version, "created", None, None
+    before = change.before
+    if isinstance(change, Delete):
+        return job.version + 1, "deleted", job_columns.old_values(before, CHANGEABLE, None), None
+    state = None if job.version % history.WHOLE_EVERY else job_columns.old_values(before, CHANGEABLE, None)
+    old = job_columns.old_values(before, change.changed, job)
+    return job.version, action_of(before, job, actor), old, state
 
 
 def action_of(before: Job, after: Job, actor: Actor) -> str:

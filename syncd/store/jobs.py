@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any, Protocol, cast
 
 import sqlalchemy as sa
@@ -12,9 +12,10 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import CHANGEABLE, HEADER_MEMBERS, JOB_MEMBERS, FieldKind, Job, Status, fields_of, fold
-from syncd.store.job_columns import JOB, columns_of, decoder
-from syncd.store.order import Window
-from syncd.store.statements import Columns, Statement, among, instant_of, matching, micros
+from syncd.store.columns import Columns, micros
+from syncd.store.database import Window
+from syncd.store.job_columns import JOB, columns_of
+from syncd.store.statements import Statement, among, matching
 from syncd.store.tables import EmployerRow, JobRow, JobTotal
 from syncd.store.transactions import Tx
 
@@ -22,15 +23,10 @@ from syncd.store.transactions import Tx
 _LONGEST_TERM = 8_000
 
 
-class Header(Protocol):
-    """A job as lists show it: the attributes of Job for the members of ``HEADER_MEMBERS``."""
-
-    def __getattr__(self, name: str) -> Any: ...
-
-
-class Shown(Protocol):
-    """A job as answers show it whole: the attributes of Job for the members of ``JOB_MEMBERS``, but dates as ISO
-    text. Every GET makes one, and a Job takes three times as long."""
+class JobView(Protocol):
+    """Some attributes of a Job, read without the others: a Job takes three times as long, and every GET makes a view.
+    A header has those that lists show (``HEADER_MEMBERS``). What answers show whole has all (``JOB_MEMBERS``), with dates
+    as ISO text."""
 
     def __getattr__(self, name: str) -> Any: ...
 
@@ -39,15 +35,15 @@ _ATTRIBUTES = {"id": "id", "employer": "employer_id", **CHANGEABLE}
 _DATES = {CHANGEABLE["publishDate"], *(field.attribute for field in fields_of(FieldKind.DATE))}
 
 
-def _view(name: str, members: Sequence[str], as_text: Collection[str]) -> Columns[Any]:
-    """Return the columns of an object with the attributes of Job for ``members``; ``as_text`` are not decoded."""
+def _view(name: str, members: Sequence[str], as_kept: Collection[str] = ()) -> Columns[JobView]:
+    """Return the columns of a view with the attributes of Job for ``members``; ``as_kept`` are not decoded."""
     attributes = [_ATTRIBUTES[member] for member in members]
-    decoders = {attribute: None if attribute in as_text else decoder(attribute) for attribute in attributes}
-    return columns_of(defstruct(name, attributes), decoders)
+    view: Any = defstruct(name, attributes)
+    return columns_of(view, attributes, as_kept)
 
 
-_HEADER: Columns[Header] = _view("Header", HEADER_MEMBERS, ())
-_SHOWN: Columns[Shown] = _view("Shown", JOB_MEMBERS, _DATES)
+_HEADER = _view("Header", HEADER_MEMBERS)
+_SHOWN = _view("Shown", JOB_MEMBERS, _DATES)
 
 _SELECT = JOB.select()
 _own = matching(JobRow.employer_id)
@@ -68,7 +64,7 @@ def get(tx: Tx, employer_id: int, job_id: int) -> Job | None:
     return tx.one(_BY_ID, id=job_id, employer_id=employer_id)
 
 
-def shown(tx: Tx, employer_id: int, job_id: int) -> Shown | None:
+def shown(tx: Tx, employer_id: int, job_id: int) -> JobView | None:
     """Return the job as answers show it."""
     return tx.one(_SHOWN_BY_ID, id=job_id, employer_id=employer_id)
 
@@ -120,7 +116,7 @@ _TOTALS = Statement(select(JobTotal.employer_id, JobTotal.status, JobTotal.n))
 
 def page(
     tx: Tx, employer_id: int, *, q: str | None, status: Status | None, page: int, page_size: int
-) -> tuple[int, list[Header]]:
+) -> tuple[int, list[JobView]]:
     """Return how many match, and the headers of ``page``, from 1: newest publication first, then higher id
     (docs/specification.md 4.7).
 
@@ -185,7 +181,6 @@ _DUE_REFRESH = Statement(
     .limit(_limit),
     JOB.make,
 )
-_OLDEST_REFRESHED = Statement(sa.select(sa.func.min(col(JobRow.published_at))).where(_refreshed))
 _DUE_CLOSE = Statement(
     _SELECT.where(_active, col(JobRow.close_date) < _today)
     .order_by(col(JobRow.close_date), col(JobRow.id))
@@ -198,12 +193,6 @@ def due_refresh(tx: Tx, before: datetime, limit: int) -> list[Job]:
     """Return jobs that auto-refresh applies to, last published at or before ``before``: oldest first, at most
     ``limit``."""
     return tx.all(_DUE_REFRESH, today=tx.now.today.isoformat(), before=micros(before), limit=limit)
-
-
-def next_refresh_due(tx: Tx, every: timedelta = timedelta(days=7)) -> datetime | None:
-    """Return when the next refresh is due (it may have passed); None if no job is refreshed."""
-    oldest = tx.scalar(_OLDEST_REFRESHED, today=tx.now.today.isoformat())
-    return None if oldest is None else instant_of(oldest) + every
 
 
 def due_close(tx: Tx, today: date, limit: int) -> list[Job]:

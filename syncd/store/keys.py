@@ -14,18 +14,8 @@ from sqlmodel import col
 
 from syncd.errors import Conflict
 from syncd.store import employers
-from syncd.store.statements import (
-    Columns,
-    Statement,
-    creating,
-    given,
-    instant_of,
-    matching,
-    micros,
-    optional_instant,
-    optional_micros,
-    updating,
-)
+from syncd.store.columns import Columns, instant_of, kept, micros, optional_instant
+from syncd.store.statements import Statement, creating, given, matching, updating
 from syncd.store.tables import EmployerRow, KeyRow
 from syncd.store.transactions import Tx, existing
 
@@ -96,7 +86,7 @@ def create(
         digest=_digest(plain),
         label=label,
         created_at=micros(tx.now.instant),
-        expires_at=optional_micros(expires_at),
+        expires_at=kept(expires_at),
     )
     return get(tx, key_id), plain
 

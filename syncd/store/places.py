@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from hashlib import sha256
+from importlib.resources import files
 from itertools import product
 
 import sqlalchemy as sa
@@ -17,7 +19,9 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import JobInput, Location, Place, fold
-from syncd.store.statements import Statement, TextContains, inserting, matching
+from syncd.store import facts
+from syncd.store.database import Session
+from syncd.store.statements import Statement, TextContains, inserting, matching, replacing
 from syncd.store.tables import PlaceRow
 from syncd.store.transactions import Tx
 
@@ -193,3 +197,28 @@ def _pages(parts: int) -> tuple[Statement[tuple[int]], Statement[Location]]:
     return Statement(sa.select(sa.func.count()).select_from(PlaceRow).where(*where)), Statement(
         page, _location
     )
+
+
+# -- the shipped places ----------------------------------------------------------------------------------------
+
+#: The setting that holds the digest of the file that was loaded.
+_LOADED = "gazetteer"
+_SHIP = replacing(PlaceRow)
+
+
+def load_shipped(session: Session, tx: Tx) -> None:
+    """Bring the table up to the shipped file of Canadian places. Never removes a place. If the file was
+    loaded before nothing happens, which costs a millisecond."""
+    content = (files("syncd.store") / "data" / "places_ca.tsv").read_bytes()
+    digest = sha256(content).hexdigest()
+    if facts.get(tx, _LOADED) == digest:
+        return
+    session.begin()
+    tx.many(_SHIP, map(_row, content.decode().splitlines()))
+    facts.put(tx, _LOADED, digest)
+    session.commit()
+
+
+def _row(line: str) -> tuple[object, ...]:
+    place_id, name, province, population = line.split("\t")
+    return int(place_id), name, province, place_key(name), int(population), None

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col
 
-from syncd.store.statements import Columns, Statement, matching, micros, replacing, to_json
+from syncd.store.columns import Columns, micros, to_json
+from syncd.store.statements import Statement, matching, replacing
 from syncd.store.tables import ReplyRow
 from syncd.store.transactions import Tx
 

@@ -10,17 +10,8 @@ from sqlmodel import col, select
 
 from syncd.domain import FeedWarning, RejectedRow, UnknownValues
 from syncd.errors import Problem
-from syncd.store.statements import (
-    Columns,
-    Statement,
-    clean,
-    deleting,
-    inserting,
-    matching,
-    optional_clean,
-    replacing,
-    to_json,
-)
+from syncd.store.columns import Columns, clean, kept, kept_row, to_json
+from syncd.store.statements import Statement, deleting, inserting, matching, replacing
 from syncd.store.tables import RunPlan, RunRejected, RunUnknown, RunWarning
 from syncd.store.transactions import Tx
 
@@ -51,12 +42,12 @@ _FORGET_REJECTED, _FORGET_WARNINGS, _FORGET_UNKNOWN, _FORGET_PLAN = (
 
 
 def add_rejected(tx: Tx, run_id: int, rows: Iterable[RejectedRow]) -> None:
-    tx.many(_ADD_REJECTED, [(run_id, *_rejected(row)) for row in rows])
+    tx.many(_ADD_REJECTED, [_rejected(run_id, row) for row in rows])
 
 
-def _rejected(row: RejectedRow) -> tuple[object, ...]:
-    errors = to_json([_problem(problem) for problem in row.errors])
-    return row.record, row.line, optional_clean(row.reference_id), errors, optional_clean(row.member)
+def _rejected(run_id: int, row: RejectedRow) -> tuple[object, ...]:
+    errors = to_json([(clean(p.pointer), p.code, clean(p.detail), _plain(p.value)) for p in row.errors])
+    return run_id, row.record, row.line, kept(row.reference_id), errors, kept(row.member)
 
 
 def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
@@ -65,20 +56,8 @@ def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
 
 
 def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:
-    tx.many(
-        _ADD_WARNING,
-        [
-            (
-                run_id,
-                w.code,
-                clean(w.detail),
-                w.record,
-                optional_clean(w.reference_id),
-                optional_clean(w.member),
-            )
-            for w in warnings
-        ],
-    )
+    names = _ADD_WARNING.order[1:]
+    tx.many(_ADD_WARNING, [(run_id, *kept_row(warning, names)) for warning in warnings])
 
 
 def warnings(tx: Tx, run_id: int) -> Iterator[FeedWarning]:
@@ -117,10 +96,6 @@ def set_plan(tx: Tx, run_id: int, payload: bytes | None) -> None:
 
 def plan(tx: Tx, run_id: int) -> bytes | None:
     return tx.scalar(_GET_PLAN, run_id=run_id)
-
-
-def _problem(problem: Problem) -> tuple[str, str, str, object]:
-    return clean(problem.pointer), problem.code, clean(problem.detail), _plain(problem.value)
 
 
 def _plain(value: object) -> object:

@@ -12,21 +12,8 @@ from sqlmodel import col, select
 
 from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
 from syncd.errors import NotFound
-from syncd.store.statements import (
-    Columns,
-    Statement,
-    among,
-    clean,
-    creating,
-    deleting,
-    matching,
-    micros,
-    optional_clean,
-    optional_instant,
-    optional_micros,
-    to_json,
-    updating,
-)
+from syncd.store.columns import Columns, kept, kept_row, micros, optional_instant
+from syncd.store.statements import Statement, among, creating, deleting, matching, updating
 from syncd.store.tables import EmployerRow, FeedRow, RunRow
 from syncd.store.transactions import Tx, existing
 
@@ -74,7 +61,6 @@ _CLAIMED = Statement(
     _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), _RUN.make
 )
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
-_FEED_OF = Statement(select(RunRow.feed_id).where(*matching(RunRow.id)))
 _applied_files = select(col(RunRow.sha256)).where(*_of_feed, col(RunRow.sha256).is_not(None), _applied)
 _LAST_APPLIED = Statement(_applied_files.order_by(_newest).limit(1))
 _APPLIED = Statement(_applied_files.where(*matching(RunRow.sha256)).limit(1))
@@ -154,13 +140,13 @@ def begin(  # noqa: PLR0917
         employer_id=employer_id,
         kind=kind.value,
         state=RunState.CLAIMED.value,
-        file=clean(file),
+        file=kept(file),
         size=size,
         attempt=1,
         claimed_at=micros(tx.now.instant),
-        counts=to_json(RunCounts()),
+        counts=kept(RunCounts()),
         phases="{}",
-        claimed_name=optional_clean(claimed_name),
+        claimed_name=kept(claimed_name),
         deaths=0,
     )
     return get(tx, run_id)
@@ -168,21 +154,7 @@ def begin(  # noqa: PLR0917
 
 def save(tx: Tx, run: Run) -> None:
     """Write what may change of a run: all but its identity, feed and file. Raises NotFound."""
-    changed = tx.run(
-        _SAVE,
-        id=run.id,
-        state=run.state.value,
-        attempt=run.attempt,
-        holds=run.holds.value if run.holds else None,
-        withheld=optional_clean(run.withheld),
-        reason=optional_clean(run.reason),
-        sha256=run.sha256,
-        ended_at=optional_micros(run.ended_at),
-        counts=to_json(run.counts),
-        phases=to_json(run.phases),
-        size=run.size,
-    )
-    if not changed:
+    if not tx.many(_SAVE, [kept_row(run, _SAVE.order)]):
         raise NotFound("run", run.id)
 
 
@@ -208,16 +180,11 @@ def unfinished(tx: Tx) -> Sequence[Run]:
 
 def by_claimed(tx: Tx, feed_id: int, claimed_name: str) -> Run | None:
     """Return the newest run of the file that lies under ``.claimed/`` with that name."""
-    return tx.one(_CLAIMED, feed_id=feed_id, claimed_name=clean(claimed_name))
+    return tx.one(_CLAIMED, feed_id=feed_id, claimed_name=kept(claimed_name))
 
 
 def claimed_name(tx: Tx, run_id: int) -> str | None:
     return tx.scalar(_CLAIMED_NAME, id=run_id)
-
-
-def feed_of(tx: Tx, run_id: int) -> int:
-    """Return the id of the run's feed. Raises NotFound."""
-    return existing(tx.scalar(_FEED_OF, id=run_id), "run", run_id)
 
 
 def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:

@@ -8,9 +8,7 @@ consistent moment; they never wait for a write, nor a write for them. Writes go 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +18,7 @@ import sqlalchemy as sa
 
 from syncd.domain import Location, Moment
 from syncd.errors import StoreError
-from syncd.store import place_data, schema
+from syncd.store import places, schema
 from syncd.store.database import Database, Session
 from syncd.store.sqlite import SqliteDatabase
 from syncd.store.transactions import Readers, Tx, Writer
@@ -47,12 +45,13 @@ def database_at(url: str) -> Database:
 
 
 class Store:
-    """Open one with ``Store.open`` and close it; it is a context manager too. Most methods pass a call on to the part
-    that does it: ``Readers``, ``Writer``, ``Database``."""
+    """Open one with ``Store.open`` and close it; it is a context manager too. ``read``, ``read_async`` and ``look_up`` are
+    those of ``Readers``; ``write``, ``begin_write`` and ``write_async`` those of ``Writer``. ``now()``
+    is the present moment."""
 
     def __init__(self, database: Database, clock: Callable[[], Moment], queue_limit: int) -> None:
         """Not for callers: see ``open``."""
-        self.database, self._clock = database, clock
+        self.database, self.now = database, clock
         self._places: dict[tuple[str, str | None], Location] = {}
         self._closed = False
         self._own_writes = 0
@@ -67,11 +66,15 @@ class Store:
         self._checkpoints = database.checkpoints(self._session)
         self._writer = Writer(self._session, database, self._tx, queue_limit, self._checkpoints.after_commit)
         self._readers = Readers(database, self._tx)
+        self.read, self.read_async = self._readers.read, self._readers.read_async
+        self.look_up = self._readers.look_up
+        self.write, self.begin_write = self._writer.write, self._writer.begin_write
+        self.write_async = self._writer.write_async
 
     def _prepare(self) -> None:
         tx = self._tx(self._session)
         schema.bring_up(self.database, self._session, tx)
-        place_data.load(self._session, tx)
+        places.load_shipped(self._session, tx)
         self.database.index.prepare(self._session)
         self.database.ready()
 
@@ -124,51 +127,9 @@ class Store:
         self.database.unlock()
 
     def _tx(self, session: Session) -> Tx:
-        return Tx(session, self.database, self._clock, self._places)
-
-    # -- transactions ------------------------------------------------------------------------------------
-
-    def read(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` here and now on a snapshot of the store. Raises what ``fn`` raises, StoreBusy,
-        StoreClosed."""
-        return self._readers.read(fn)
-
-    async def read_async(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` as ``read`` does, in a thread of the store."""
-        return await self._readers.read_async(fn)
-
-    def look_up(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` as ``read`` does, for questions of microseconds that come by the thousand. Those of one turn of an
-        event loop share a snapshot, since to begin and end one costs a third of a look-up.
-
-        No request misses what it may expect to see: a loop runs the handlers of a turn before it reads from the network
-        again, so the snapshot is younger than every request that it answers, and than the answer to every write that
-        was awaited."""
-        return self._readers.look_up(fn)
-
-    def write(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` in the writer and wait until it is on disk. ``fn`` may run twice and must not call
-        ``write``.
-
-        Raises what ``fn`` raises (its effects are undone, no other's), StoreOverloaded, StoreBusy,
-        StoreClosed.
-        """
-        return self.begin_write(fn).result()
-
-    def begin_write(self, fn: Callable[[Tx], T]) -> Future[T]:
-        """Queue ``fn`` as ``write`` does, without waiting: the future has the result, or raises, once it is on disk."""
-        future: Future[T] = self._writer.put(fn)
-        return future
-
-    async def write_async(self, fn: Callable[[Tx], T]) -> T:
-        """Run ``fn`` as ``write`` does, for an event loop. A caller that is cancelled does not stop the write."""
-        result: T = await self._writer.put(fn, asyncio.get_running_loop())
-        return result
+        return Tx(session, self.database, self.now, self._places)
 
     # -- about the store ---------------------------------------------------------------------------------
-
-    def now(self) -> Moment:
-        return self._clock()
 
     @property
     def writes(self) -> int:

@@ -7,7 +7,10 @@ Where a description of what changed or was sent has no use but to be read back w
 
 from __future__ import annotations
 
+import re
+
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Text, text
+from sqlalchemy.orm import declared_attr
 from sqlmodel import Field, SQLModel
 
 #: Batch migrations can only drop what has a name.
@@ -28,15 +31,22 @@ class Table(SQLModel):
     model_config = {"defer_build": True}
     metadata = metadata
 
+    @declared_attr.directive
+    def __tablename__(cls) -> str:  # noqa: N805
+        """The name of the class in snake case, without ``Row``."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Row")).lower()
 
-class Setting(Table, table=True):
+
+class FactRow(Table, table=True):
     """What the store knows about itself: version of the place data, last proof that it can write."""
+
+    __tablename__ = "setting"
 
     name: str = Field(primary_key=True)
     value: str
 
 
-class Counter(Table, table=True):
+class CounterRow(Table, table=True):
     """The last id given out. Counted here, so that ids are known before the insert, rise, and are never given out
     twice; a transaction that is rolled back uses none."""
 
@@ -45,7 +55,8 @@ class Counter(Table, table=True):
 
 
 class EmployerRow(Table, table=True):
-    __tablename__ = "employer"
+    """An employer."""
+
     __table_args__ = {"sqlite_autoincrement": True}
 
     id: int = Field(primary_key=True)
@@ -74,7 +85,6 @@ class PlaceRow(Table, table=True):
 
     ``key`` is the name as it is compared (``places.place_key``)."""
 
-    __tablename__ = "place"
     __table_args__ = (Index(None, "key", "province"), Index(None, "employer_id"))
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
@@ -90,7 +100,6 @@ class JobRow(Table, table=True):
     comes last because lists never read it. Locations and categories are JSON: they are only ever read with
     their job, and a job keeps the spelling of a place that it was given."""
 
-    __tablename__ = "job"
     __table_args__ = (
         Index("uq_job_reference", "employer_id", "reference_id", unique=True),
         # serves the list without a status, and answers a search without touching the rows
@@ -130,8 +139,6 @@ class JobRow(Table, table=True):
 class JobTotal(Table, table=True):
     """How many jobs an employer has in a status, kept by the writer of jobs: a list never counts."""
 
-    __tablename__ = "job_total"
-
     employer_id: int = Field(primary_key=True, foreign_key="employer.id")
     status: str = Field(primary_key=True, max_length=10)
     n: int
@@ -142,7 +149,6 @@ class JobSearchStale(Table, table=True):
     the triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that rebuilds that table has to
     make them again. Of a job that is gone there is only this, so nothing here is a foreign key."""
 
-    __tablename__ = "job_search_stale"
     __table_args__ = {"sqlite_with_rowid": False}
 
     employer_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
@@ -156,7 +162,6 @@ class HistoryRow(Table, table=True):
     after the change; ``before`` the values of the fields that changed (none for a create); ``state``, now and then,
     those of all fields before the change."""
 
-    __tablename__ = "history"
     __table_args__ = (
         Index(None, "job_id", "id"),
         Index("ix_history_run", "run_id", sqlite_where=text("run_id IS NOT NULL")),
@@ -180,7 +185,6 @@ class FeedRow(Table, table=True):
     """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last
     run one of its jobs was deleted, or taken by another feed."""
 
-    __tablename__ = "feed"
     __table_args__ = (
         Index("uq_feed_name", "name", "employer_id", unique=True),
         {"sqlite_autoincrement": True},
@@ -197,7 +201,6 @@ class FeedJob(Table, table=True):
     """What a feed last wrote to a job that it owns; a job has one owner. ``active`` and ``touched`` (changed
     by others since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
 
-    __tablename__ = "feed_job"
     __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id"))
 
     job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE")
@@ -215,16 +218,12 @@ class FeedSent(Table, table=True):
     """Digests by field of what the feed sent (JSON), for three-way edits: kept for a feed with
     ``on_api_edit = "keep"``."""
 
-    __tablename__ = "feed_sent"
-
     job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE")
     sent: str = Field(sa_type=Text)
 
 
 class FeedMiss(Table, table=True):
     """How many snapshots in a row lacked a job: only those that wait in ``grace``."""
-
-    __tablename__ = "feed_miss"
 
     feed_id: int = Field(primary_key=True, foreign_key="feed.id")
     job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE", index=True)
@@ -236,7 +235,6 @@ class RunRow(Table, table=True):
     when it last wrote something; ``died_at`` and ``deaths``: where earlier attempts ended, and how often in a
     row."""
 
-    __tablename__ = "run"
     __table_args__ = (
         Index(None, "feed_id", "id"),
         Index(None, "feed_id", "sha256"),
@@ -269,16 +267,12 @@ class RunRow(Table, table=True):
 class RunPlan(Table, table=True):
     """What a held run would do, as the importer packed it."""
 
-    __tablename__ = "run_plan"
-
     run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", primary_key=True)
     payload: bytes = Field(sa_type=LargeBinary)
 
 
 class RunUnknown(Table, table=True):
     """The values that no catalogue and no lookup had, as JSON, and as lines for the feed's file."""
-
-    __tablename__ = "run_unknown"
 
     run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", primary_key=True)
     found: str = Field(sa_type=Text)
@@ -287,8 +281,6 @@ class RunUnknown(Table, table=True):
 
 class RunRejected(Table, table=True):
     """A row that was not taken. ``errors`` is a JSON list of problems."""
-
-    __tablename__ = "run_rejected"
 
     id: int = Field(primary_key=True)
     run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", index=True)
@@ -300,7 +292,7 @@ class RunRejected(Table, table=True):
 
 
 class RunWarning(Table, table=True):
-    __tablename__ = "run_warning"
+    """A warning of a run: something in its file that was cut, cleaned, guessed or left out."""
 
     id: int = Field(primary_key=True)
     run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", index=True)
@@ -313,8 +305,6 @@ class RunWarning(Table, table=True):
 
 class ReplyRow(Table, table=True):
     """The first answer to a request that carried an Idempotency-Key (kept 24 hours for each API key)."""
-
-    __tablename__ = "reply"
 
     key_id: int = Field(primary_key=True, foreign_key="api_key.id")
     idempotency_key: str = Field(primary_key=True, max_length=255)

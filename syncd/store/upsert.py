@@ -11,14 +11,11 @@ from collections.abc import Callable
 
 from syncd.domain import (
     Actor,
-    Create,
-    Decision,
     Delete,
     Job,
     JobInput,
     Reject,
     Unchanged,
-    Update,
     decide,
     other_job,
 )
@@ -93,26 +90,15 @@ def _settle(
 ) -> Job:
     """Decide and apply; return the job. ``free``: a referenceId that no other job has."""
     decision = decide(current, places.locate(tx, employer_id, sent), tx.now, employer_id=employer_id)
-    change = _accepted(decision)
-    if isinstance(change, Unchanged):
-        return change.job
-    if change.job.reference_id not in (None, free):
-        _reference_free(tx, change.job)
-    return apply(tx, [change], actor)[0]
-
-
-def _accepted(decision: Decision) -> Create | Update | Unchanged:
-    """Return ``decision``. Raises the exception that a Reject holds."""
     if isinstance(decision, Reject):
         if decision.conflict is not None and not decision.problems:
             raise decision.conflict
         raise Invalid(decision.problems)
-    return decision
-
-
-def _reference_free(tx: Tx, job: Job) -> None:
-    """Raises DuplicateReference if another job of the employer has the referenceId of ``job``."""
-    reference_id = str(job.reference_id)
-    other = jobs.id_of(tx, job.employer_id, reference_id)
-    if other not in (None, job.id):
-        raise DuplicateReference(reference_id, other)
+    if isinstance(decision, Unchanged):
+        return decision.job
+    reference_id = decision.job.reference_id
+    if reference_id is not None and reference_id != free:
+        other = jobs.id_of(tx, employer_id, reference_id)
+        if other not in (None, decision.job.id):
+            raise DuplicateReference(reference_id, other)
+    return apply(tx, [decision], actor)[0]

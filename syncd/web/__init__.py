@@ -4,18 +4,23 @@ problems (RFC 9457), conditional and compressed answers, CORS, request ids and t
 from syncd.web import problems
 from syncd.web.addresses import Addresses
 from syncd.web.body import read_object
-from syncd.web.compression import Compressor
 from syncd.web.conditional import UNCONDITIONAL, answer, conditions_of, tag_of
-from syncd.web.connections import STOPPING, make_runner, retire
 from syncd.web.cors import Cors
-from syncd.web.endpoint import add_endpoint, add_not_found, effective_method
-from syncd.web.envelope import KEY_ID, Guard, RequestLog, envelope
+from syncd.web.envelope import (
+    KEY_ID,
+    Guard,
+    RequestLog,
+    add_endpoint,
+    add_not_found,
+    effective_method,
+    envelope,
+)
 from syncd.web.limits import ServerLimits
-from syncd.web.monitoring import ReadinessCheck, RenderMetrics, health_of, metrics_of
-from syncd.web.negotiation import JSON, prefers
+from syncd.web.monitoring import ReadinessCheck, RenderMetrics, RequestTimes, health_of, metrics_of
+from syncd.web.negotiation import JSON, Compressor, prefers
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
-from syncd.web.timings import RequestTimes
+from syncd.web.server import STOPPING, make_runner, retire
 
 __all__ = [
     "CODES",

@@ -1,17 +1,84 @@
-"""Absolute addresses for the Location header and for pages, and the address of the client."""
+"""Absolute addresses for the Location header and for pages, and the address of the client: that of the connection, or, behind
+trusted proxies, the one that they report."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from aiohttp import web
 
-from syncd.web.peers import Proxies
 from syncd.web.problems import Refusal
 
+IpAddress = IPv4Address | IPv6Address
+
+#: More hops than a real chain of proxies has. The rest of a longer X-Forwarded-For is not read.
+MAX_HOPS = 20
 _HOST = re.compile(r"(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _SCHEMES = ("http", "https")
+
+
+class Proxies:
+    """The networks of the trusted proxies, whose X-Forwarded-* headers count."""
+
+    def __init__(self, networks: Iterable[str]) -> None:
+        self._networks = tuple(ip_network(network, strict=False) for network in networks)
+
+    def trusts(self, remote: str | None) -> bool:
+        """Return whether a connection from ``remote`` is that of a trusted proxy."""
+        return bool(self._networks) and self._ours(parsed(remote or ""))
+
+    def client(self, remote: str | None, forwarded: Iterable[str]) -> str:
+        """Return the address that limits count for. ``forwarded``: the X-Forwarded-For headers as sent.
+
+        They are read from the right, because only what trusted proxies appended is true. The client is the first
+        address that is not a trusted proxy, else the last address that can be read.
+        """
+        found = parsed(remote or "")
+        if found is None:
+            return ""
+        hops = [hop for header in forwarded for hop in header.split(",")] if self._ours(found) else []
+        for hop in reversed(hops[-MAX_HOPS:]):
+            before = parsed(hop)
+            if before is None:
+                break
+            found = before
+            if not self._ours(found):
+                break
+        return neighbourhood(found)
+
+    def _ours(self, address: IpAddress | None) -> bool:
+        return address is not None and any(address in network for network in self._networks)
+
+
+def parsed(text: str) -> IpAddress | None:
+    """Return the address in ``text``, which may have a port and brackets, as proxies write it. IPv4 in IPv6 is IPv4."""
+    text = text.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def neighbourhood(address: IpAddress) -> str:
+    """Return what belongs to one client: an IPv4 address, or the /64 network that an IPv6 site has to itself."""
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(IPv6Address(int(address) >> 64 << 64)) + "/64"
+
+
+@lru_cache(maxsize=4_096)
+def neighbourhood_of(remote: str) -> str:
+    """Return the ``neighbourhood`` of the address of a connection; "" for a Unix socket."""
+    address = parsed(remote)
+    return "" if address is None else neighbourhood(address)
 
 
 class Addresses:

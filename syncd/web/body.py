@@ -136,13 +136,9 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     value = dict(pairs)
     if len(value) != len(pairs):
         names = Counter(name for name, _ in pairs)
-        raise _malformed(f"the member {_shown(max(names, key=names.__getitem__))} is there twice")
+        twice = json.dumps(max(names, key=names.__getitem__)[:60])
+        raise _malformed(f"the member {twice} is there twice")
     return value
-
-
-def _shown(name: str) -> str:
-    """Return the name of a member for a message: cut, and escaped."""
-    return json.dumps(name[:60])
 
 
 def _constant(name: str) -> NoReturn:

@@ -38,16 +38,12 @@ class Cors:
         }
 
     def preflight(self, request: web.Request) -> web.Response | None:
-        """Return the answer to a preflight, else None (a guard that runs before the authentication)."""
-        return web.Response(status=204, headers=self._preflight) if self._is_preflight(request) else None
-
-    def _is_preflight(self, request: web.Request) -> bool:
-        """Return whether this is a preflight of an allowed origin. From another origin it is like any OPTIONS request."""
-        return (
-            request.method == "OPTIONS"
-            and "Access-Control-Request-Method" in request.headers
-            and self._origin(request) != ""
-        )
+        """Return the answer to a preflight of an allowed origin, else None (a guard that runs before the authentication).
+        From another origin it is like any OPTIONS request."""
+        is_preflight = request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers
+        if not is_preflight or not self._origin(request):
+            return None
+        return web.Response(status=204, headers=self._preflight)
 
     def _origin(self, request: web.BaseRequest) -> str:
         sent = request.headers.getall("Origin", ())

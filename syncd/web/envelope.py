@@ -1,13 +1,13 @@
-"""What surrounds every handler: request id, guards, problems, standard headers and the line in the log.
+"""What surrounds every handler: the methods of its address (HEAD, OPTIONS, Allow and 405 follow from its handlers), request id,
+guards, problems, standard headers and the line in the log.
 
-It is one middleware, because every request pays for it.
-"""
+Most of it is one middleware, because every request pays for it."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import getrandbits
 from time import perf_counter
@@ -19,18 +19,17 @@ from aiohttp.typedefs import Handler, Middleware
 from syncd.web import problems
 from syncd.web.addresses import Addresses
 from syncd.web.aiohttp_internals import asks_for_upgrade
-from syncd.web.endpoint import effective_method
-from syncd.web.timings import RequestTimes
+from syncd.web.monitoring import RequestTimes
+from syncd.web.problems import Refusal
 
+_OVERRIDES = frozenset({"PUT", "DELETE"})
 #: Runs before the handler: lets the request pass (None), returns the answer in its place, or raises.
 Guard = Callable[[web.Request], web.StreamResponse | None]
 #: Runs after the handler and changes its answer. What it returns is awaited.
 Finish = Callable[[web.Request, web.StreamResponse], Awaitable[None] | None]
-
 REQUEST_ID = web.RequestKey("request_id", str)
 #: The id of the API key of an authenticated request.
 KEY_ID = web.RequestKey("key_id", int)
-
 _SAFE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 #: Statuses whose line in the log has the client's address.
 _SUSPICIOUS = frozenset({401, 429})
@@ -40,6 +39,57 @@ _FIXED_HEADERS = (
     ("Cache-Control", "private, no-cache"),
     ("X-Content-Type-Options", "nosniff"),
 )
+
+
+def _endpoint(methods: Mapping[str, Handler]) -> Handler:
+    """Return the handler of one address with these methods."""
+    handlers = dict(methods)
+    if "GET" in methods:
+        handlers["HEAD"] = methods["GET"]
+    allow = ", ".join(sorted({*handlers, "OPTIONS"}))
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        method = effective_method(request)
+        handler = handlers.get(method)
+        if handler is not None:
+            return await handler(request)
+        if method == "OPTIONS":
+            return web.Response(status=204, headers={"Allow": allow})
+        raise Refusal("method_not_allowed", f"this address takes {allow}", headers={"Allow": allow})
+
+    return serve
+
+
+def effective_method(request: web.Request) -> str:
+    """Return PUT or DELETE if a POST has it in X-HTTP-Method-Override, else the method itself (docs/specification.md 4)."""
+    if request.method == "POST":
+        wanted = request.headers.get("X-HTTP-Method-Override", "").strip().upper()
+        if wanted in _OVERRIDES:
+            return wanted
+    return request.method
+
+
+async def no_interim_answer(_request: web.Request) -> None:
+    """``Expect: 100-continue`` is answered when the body is read (``body``), not before."""
+
+
+def add_endpoint(app: web.Application, path: str, methods: Mapping[str, Handler]) -> None:
+    """Serve ``path``, a whole pattern of aiohttp, with ``methods``."""
+    app.router.add_route("*", path, _endpoint(methods), expect_handler=no_interim_answer)
+
+
+def add_not_found(app: web.Application, document: str = "") -> None:
+    """Answer every other address with a 404. This has to be the last route with a pattern. The answer names ``document``,
+    if there is one, which describes the API (RFC 8631), for a client that knows only the address."""
+    detail, headers = "there is nothing at this address", {}
+    if document:
+        detail += f"; {document} describes what there is, and /docs shows it"
+        headers["Link"] = f'<{document}>; rel="service-desc", </docs>; rel="service-doc"'
+
+    async def nothing_here(_request: web.Request) -> web.StreamResponse:
+        raise Refusal("not_found", detail, headers=headers)
+
+    app.router.add_route("*", "/{unknown:.*}", nothing_here, expect_handler=no_interim_answer)
 
 
 def new_request_id() -> str:

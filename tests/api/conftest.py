@@ -15,17 +15,19 @@ from aiohttp.test_utils import BaseTestServer, TestClient
 from pytest_aiohttp.plugin import AiohttpClient
 
 from syncd import config
-from syncd.api import add_health, make_app
+from syncd.api import add_open, make_app
 from syncd.api.context import CONTEXT
 from syncd.domain import Catalogue
 from syncd.store import Store, facts
-from syncd.web import ServerLimits, make_runner
+from syncd.web import ServerLimits, health_of, make_runner
 from tests.api.client import ApiClient, new_employer
 from tests.api.contract import contract_of
 from tests.clock import ZONE, Clock
 
 
 class ApiServer(BaseTestServer):
+    """Serves an application with the protocol limits of the service, as the daemon does."""
+
     def __init__(self, app: web.Application, limits: ServerLimits) -> None:
         super().__init__()
         self.app, self.limits = app, limits
@@ -37,12 +39,13 @@ class ApiServer(BaseTestServer):
 
 @pytest.fixture
 def clock() -> Clock:
+    """The clock of ``store``."""
     return Clock()
 
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated, empty store."""
+    """The file of an empty store, which is made once and copied for each test."""
     path = tmp_path_factory.mktemp("template") / "syncd.db"
     Store.open(f"sqlite:///{path}", timezone=ZONE).close()
     return path
@@ -73,7 +76,7 @@ def serve(store: Store, clock: Clock, aiohttp_client: AiohttpClient) -> Start:
             await asyncio.to_thread(store.write, facts.prove_writable)
             return {"ready": True}
 
-        add_health(app, readiness)
+        add_open(app, health_of(readiness))
         client: TestClient[Any, Any] = await aiohttp_client(ApiServer(app, given))
         api = ApiClient(client, store, clock, employer, key, contract_of(app[CONTEXT].document))
         try:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from syncd.api.endpoints import ROUTES
+from syncd.api.app import ROUTES
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, Invalid
+from syncd.service.refresher import Refresher
 from syncd.store import employers
-from syncd.sync.calendar.refresher import Refresher
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient

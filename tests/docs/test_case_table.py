@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 
 from syncd.domain import (
-    Archive,
     ArchivedBy,
     CloseOrigin,
     Employer,
@@ -25,6 +24,7 @@ from syncd.domain import (
     Reject,
     RowDecision,
     Status,
+    Update,
     decide_missing,
     decide_row,
 )
@@ -174,5 +174,5 @@ def test_the_owner_of_a_job_decides_who_may_write_to_it(line: str, column: str, 
 def test_a_job_that_was_not_named_ends_as_the_table_shows(line: str, column: str, cell: str) -> None:
     owner, employer_wide = REACH[column]
     feed: Any = SimpleNamespace(id=FEED, employer=Employer(EMPLOYER, "Acme"), employer_wide=employer_wide)
-    goes = is_own(feed, MISSED[line], Ownership(owner)) and isinstance(decide_missing(MISSED[line]), Archive)
+    goes = is_own(feed, MISSED[line], Ownership(owner)) and isinstance(decide_missing(MISSED[line]), Update)
     assert ("archived" if goes else "stays") == cell

@@ -8,8 +8,8 @@ import pytest
 from syncd.domain import Catalogue, FeedLimits
 from syncd.feeds.configuration.feed_files import KEYS, FeedDefaults, parse_feed
 from syncd.feeds.configuration.options import FORMATS, READ_KEYS
-from syncd.feeds.mapping.kinds import COMPILERS
-from syncd.feeds.mapping.presets.loading import load_preset, preset_names
+from syncd.feeds.mapping.mapping import COMPILERS
+from syncd.feeds.mapping.presets import load_preset, preset_names
 from syncd.feeds.mapping.sources import SOURCE_KEYS
 from syncd.feeds.mapping.transforms.dates import DATE_FORMATS
 from syncd.feeds.native import COLUMNS

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from syncd.domain.decisions import Create, Ownership, Reject, Unchanged, Update
-from syncd.domain.feed_rows import decide_row, next_due
-from syncd.domain.field_digests import field_digests
+from syncd.domain.feed_rows import decide_row, field_digests, row_due
 from syncd.domain.job import (
     ArchivedBy,
     CloseOrigin,
@@ -364,8 +363,8 @@ def test_a_close_date_that_a_person_moved_holds_off_the_rows_expiry():
         (job("draft"), {}, Policy(), None),
     ],
 )
-def test_next_due_is_the_first_day_on_which_the_row_changes_something(current, fields, policy, due):
-    day = next_due(current, JobInput(BODY | fields), policy)
+def test_a_row_is_due_on_the_first_day_on_which_the_row_changes_something(current, fields, policy, due):
+    day = row_due(JobInput(BODY | fields), current, policy, NOW)
     assert day == (None if due is None else in_days(due))
     if due is not None and policy.renew:
         eve = Moment(NOW.instant + timedelta(days=due - 1), in_days(due - 1))
@@ -375,7 +374,7 @@ def test_next_due_is_the_first_day_on_which_the_row_changes_something(current, f
 
 
 def test_the_last_day_of_the_calendar_is_never_due():
-    assert next_due(job(close_date=date.max), JobInput({"closeDate": date.max}), Policy()) is None
+    assert row_due(JobInput({"closeDate": date.max}), job(close_date=date.max), Policy(), NOW) is None
 
 
 # --- the law as a property ---------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from syncd.domain.field_digests import field_digests, value_digest
+from syncd.domain.feed_rows import field_digests, value_digest
 from syncd.domain.job import Location, Place, Salary, Status
 
 TODAY = date(2026, 11, 21)

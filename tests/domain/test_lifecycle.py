@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from msgspec.structs import replace
 
-from syncd.domain.decisions import Archive, Create, Reject, Unchanged, Update
+from syncd.domain.decisions import Create, Reject, Unchanged, Update
 from syncd.domain.job import ArchivedBy, CloseOrigin, Job, JobInput, Location, Moment, Salary, Status
 from syncd.domain.job_rules import check_job
 from syncd.domain.lifecycle import decide, decide_close, decide_missing, decide_refresh
@@ -137,6 +137,7 @@ def test_archiving_and_coming_back_change_nothing_else():
 def test_who_archived_is_noted_and_forgotten_when_the_job_is_back(by):
     sent = JobInput({"status": Status.ARCHIVED})
     archived = decide(job(), sent, NOW, employer_id=9, by=by)
+    assert isinstance(archived, Update)
     assert archived.job.archived_by is by
     again = decide(archived.job, sent, NOW, employer_id=9, by=ArchivedBy.EXPIRED)
     assert again == Unchanged(archived.job)
@@ -336,7 +337,7 @@ def test_a_missing_job_is_archived_if_it_is_active(status):
     decision = decide_missing(current)
     if status is Status.ACTIVE:
         after = job(status=Status.ARCHIVED, archived_by=ArchivedBy.MISSING)
-        assert decision == Archive(current, after, ArchivedBy.MISSING)
+        assert decision == Update(current, after, ("status",))
     else:
         assert decision == Unchanged(current)
 
@@ -354,7 +355,7 @@ def test_a_missing_job_is_archived_if_it_is_active(status):
 def test_a_job_is_closed_on_the_day_after_its_last(days, status, closes):
     current = job(status=Status(status), close_date=TODAY + timedelta(days=days))
     decision = decide_close(current, NOW)
-    assert isinstance(decision, Archive) == closes
+    assert isinstance(decision, Update) == closes
     assert not closes or decision.job.archived_by is ArchivedBy.CLOSED
 
 
@@ -375,7 +376,7 @@ def test_auto_refresh_publishes_again_what_is_due(changes, due):
     current = job(**{"auto_refresh": True, "published_at": NOW.instant - timedelta(days=7)} | changes)
     decision = decide_refresh(current, NOW, unlimited=True)
     assert isinstance(decision, Update) == due
-    if due:
+    if isinstance(decision, Update):
         assert decision.job == replace(current, published_at=NOW.instant, publish_date=TODAY)
         assert decision.changed == ("publishDate",)
         assert decide_refresh(decision.job, NOW, unlimited=True) == Unchanged(decision.job)

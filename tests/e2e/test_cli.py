@@ -10,7 +10,6 @@ import sys
 import pytest
 
 from syncd.cli.app import app
-from syncd.store import Store
 
 
 @pytest.fixture
@@ -77,7 +76,7 @@ def test_every_fault_of_the_settings_has_a_line(installation):
 
 
 def test_a_fault_of_the_program_is_one_line_too(acme, monkeypatch):
-    monkeypatch.setattr(Store, "read", lambda self, fn: 1 / 0)
+    monkeypatch.setattr("syncd.store.transactions.Readers.read", lambda self, fn: 1 / 0)
     result = acme.run("employer", "list")
     assert result.code == 1
     assert re.fullmatch(

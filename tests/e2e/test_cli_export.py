@@ -1,6 +1,7 @@
 """``syncd export``: to a file or to standard output, complete or not at all, with the number of jobs left out."""
 
 import json
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -27,7 +28,7 @@ def acme(installation):
     with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
         for extra in ({"referenceId": "A", "status": "active"}, {"referenceId": "B"}, {}):
             sent = check_body({**JOB, **extra}, Catalogue.default())
-            store.write(lambda tx, sent=sent: upsert.create(tx, 1, sent, Actor(ActorKind.KEY, 1)))
+            store.write(partial(upsert.create, employer_id=1, sent=sent, actor=Actor(ActorKind.KEY, 1)))
     return installation
 
 
@@ -77,7 +78,7 @@ def test_one_status_is_exported_if_it_is_named(acme):
 def test_a_failing_export_leaves_the_old_file(acme, monkeypatch):
     target = acme.base / "out.xml"
     target.write_text("old")
-    monkeypatch.setattr("syncd.cli.export.PAGE", 1)
+    monkeypatch.setattr("syncd.cli.jobs.PAGE", 1)
     monkeypatch.setattr("syncd.store.jobs.after", _failing_after_the_first)
     result = acme.run("export", "--employer", "1", "--format", "xml", "-o", str(target))
     assert result.code == 1

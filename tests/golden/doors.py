@@ -25,7 +25,7 @@ import structlog
 from aiohttp import web
 
 from syncd import logs
-from syncd.api import add_health, make_app
+from syncd.api import add_open, make_app
 from syncd.cli.entry import run as run_command
 from syncd.config import load_settings
 from syncd.domain import (
@@ -38,15 +38,15 @@ from syncd.domain import (
     Status,
     field_digests,
 )
-from syncd.domain import value_digest as digest
+from syncd.domain.feed_rows import value_digest as digest
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.feeds.readers import ReadSpec, open_reader
 from syncd.service.housekeeping import SearchIndexing
+from syncd.service.refresher import Refresher
 from syncd.service.stores import catalogue_of
 from syncd.store import Store
-from syncd.sync.calendar import Refresher
 from syncd.sync.run import Feed
-from syncd.web import make_runner
+from syncd.web import health_of, make_runner
 from tests.clock import Clock
 
 __all__ = [
@@ -146,6 +146,8 @@ class Shown:
 
 @dataclass(frozen=True)
 class Answer:
+    """An answer of the API."""
+
     status: int
     headers: Mapping[str, str]
     text: str
@@ -231,7 +233,7 @@ class Installation:
             async def readiness() -> dict[str, Any]:
                 return {"ready": True}
 
-            add_health(app, readiness)
+            add_open(app, health_of(readiness))
             with _served(make_runner(app, settings.api, shutdown_timeout=1.0)) as port:
                 yield Api(port, self.clock)
 

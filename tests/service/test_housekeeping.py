@@ -6,19 +6,23 @@ from datetime import timedelta
 
 from syncd.domain import Actor, ActorKind, JobInput, Place, RunState
 from syncd.errors import StoreOverloaded
+from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import Housekeeping, SearchIndexing
 from syncd.store import employers, feeds, runs, upsert
 from syncd.store.sqlite import search, search_index
-from syncd.sync.calendar import ClockCheck
 
 
 @dataclass
 class Config:
+    """The only setting of a feed that housekeeping reads."""
+
     expect_every: timedelta | None = timedelta(days=1)
 
 
 @dataclass
 class Feed:
+    """A feed as far as housekeeping reads it."""
+
     name: str = "acme"
     config: Config = field(default_factory=Config)
 

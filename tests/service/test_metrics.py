@@ -9,10 +9,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from syncd.domain import Run, RunCounts, RunKind, RunState
 from syncd.service.metrics import Metrics
+from syncd.service.refresher import RefreshResult
 from syncd.store import employers
-from syncd.sync.calendar.refresher import RefreshResult
 from syncd.web import RequestTimes
-from syncd.web.timings import BOUNDS
+from syncd.web.monitoring import BOUNDS
 
 OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
@@ -132,7 +132,7 @@ def test_every_metric_is_documented_with_its_labels(store, metrics, times):
             r"^\| `(syncd_[a-z_]+)` \| ([^|]*) \|", OPERATIONS.read_text(), re.MULTILINE
         )
     }
-    labels_shown = {}
+    labels_shown: dict[str, set[str]] = {}
     for name, *labels in shown(metrics):
         base = re.sub(r"_(bucket|sum|count)\Z", "", name)
         if base.startswith("syncd"):

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from syncd.service.systemd import SystemdNotifier
+from syncd.service.supervision import SystemdNotifier
 
 
 @pytest.fixture(params=["path", "abstract"])

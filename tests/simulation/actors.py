@@ -162,7 +162,7 @@ class Operators:
 
         def decide(store: Store) -> None:
             known = scene.engine.feeds(store)
-            importer = scene.engine.importer(store, known, lambda: False)
+            importer = scene.engine.importer(store, lambda: False)
             if approves:
                 importer.approve(held.run.id, known[feed])
             else:

@@ -15,16 +15,17 @@ import pytest
 
 from syncd.domain import Catalogue, Employer, Policy, Threshold
 from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
+from syncd.service.clock_check import ClockCheck
+from syncd.service.refresher import Refresher
 from syncd.store import Store, employers, feeds
 from syncd.store import store as store_module
 from syncd.store.sqlite import checkpoint
 from syncd.store.sqlite import database as database_module
-from syncd.store.sqlite.dialect import statements
+from syncd.store.sqlite.database import statements
 from syncd.store.transactions import Writer
 from syncd.store.transactions import writer as writer_module
-from syncd.sync.arrival import Worker
-from syncd.sync.calendar import ClockCheck, Refresher
-from syncd.sync.run import Feed, Importer, applier, ending, known_records, planner, reading
+from syncd.sync.arrival import ArrivalContext, Worker
+from syncd.sync.run import Feed, Importer, RunContext, applier, ending, planner, reading
 from tests.clock import ZONE, Clock
 
 CATALOGUE = Catalogue.default()
@@ -56,11 +57,7 @@ class InlineWriter(Writer):
 
     def put(self, fn: Any, loop: Any = None) -> Any:
         future = super().put(fn, loop)
-        batch = self._take()
-        self._run(batch)
-        self._answer()
-        self._done = batch
-        self._after_commit(self._answer)
+        self._run(self._take())
         self._answer()
         return future
 
@@ -74,11 +71,11 @@ def without_threads() -> Iterator[None]:
         patched.setattr(store_module, "Writer", InlineWriter)
         patched.setattr(database_module, "statements", lambda: _STATEMENTS)
         patched.setattr(checkpoint, "ROWS", 10**9)
-        for module, name in ((planner, "BATCH"), (ending, "_BATCH"), (applier, "ALONE")):
+        for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (applier, "ALONE")):
             patched.setattr(module, name, 2)
         patched.setattr(applier, "AMONG_OTHERS", 1)
         patched.setattr(reading, "EDGE", 3)
-        patched.setattr(known_records, "_PAGE", 2)
+        patched.setattr(reading, "_PAGE", 2)
         yield
 
 
@@ -120,21 +117,15 @@ class Engine:
             found[name] = Feed(number, config, employer, self.drop / name)
         return found
 
-    def importer(self, store: Store, known: dict[str, Feed], stop: Any) -> Importer:
-        return Importer(store, catalogue=CATALOGUE, scratch=self.scratch, feeds=known, stop=stop)
+    def importer(self, store: Store, stop: Any) -> Importer:
+        return Importer(RunContext(store, CATALOGUE, scratch=self.scratch, stop=stop))
 
     def worker(self, store: Store, known: dict[str, Feed], stop: Any, **options: Any) -> Worker:
-        importer = self.importer(store, known, stop)
-        return Worker(
-            store,
-            known,
-            importer,
-            drop=self.drop,
-            monotonic=self.monotonic,
-            sleep=self.sleep,
-            stop=stop,
-            **options,
+        importer = self.importer(store, stop)
+        context = ArrivalContext(
+            store, importer, monotonic=self.monotonic, sleep=self.sleep, stop=stop, **options
         )
+        return Worker(context, known, drop=self.drop)
 
 
 class Daemon:

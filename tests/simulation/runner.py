@@ -64,9 +64,9 @@ class Runner:
         return steps, why
 
 
-def feeds_of(steps: list[Step]) -> set[str]:
+def feeds_of(steps: list[Step]) -> list[str]:
     """Return the names of the feeds that the steps concern; one of them, if they concern none."""
-    return _named(steps) or {"north"}
+    return sorted(_named(steps)) or ["north"]
 
 
 def _named(step: Any) -> set[str]:

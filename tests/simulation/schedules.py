@@ -52,7 +52,47 @@ class Generator:
         self._references = REFERENCES[: self._random.choice([2, 3, 4, 6])]
 
     def steps(self) -> list[Step]:
-        return [self._step(nested=False) for _ in range(self._random.randint(5, 22))]
+        found: list[Step] = []
+        for _ in range(self._random.randint(4, 18)):
+            found += self._story() if self._random.random() < 0.12 else [self._step(nested=False)]
+        return found
+
+    # -- steps that belong together ------------------------------------------------------------------------------
+
+    def _story(self) -> list[Step]:
+        """A file, and soon after it something that concerns its jobs; often something else happens in between."""
+        pick = self._random
+        feed = pick.choice(self._feeds)
+        rows = [self._row() for _ in range(pick.choice([2, 3, 4]))]
+        end = [("marker", feed, "a.json")] if feed == "marked" else []
+        story: list[Step] = [("drop", feed, "a.json", ("json", rows, 1.0), "rename"), *end, ("wait", 5)]
+        again: list[Step] = [*end, ("wait", 5)]
+        match pick.choice(["resent", "changed", "corrected", "held", "jump"]):
+            case "resent":  # the same bytes, after a client has changed a job
+                story += [
+                    self._edit(pick.choice(rows)[0]),
+                    ("drop", feed, "a.json", ("json", rows, 1.0), "write"),
+                    *again,
+                ]
+            case "changed":  # some of the same records
+                more = [*rows[pick.choice([0, 1]) :], self._row()]
+                story += [
+                    self._edit(pick.choice(rows)[0]),
+                    ("drop", feed, "a.json", ("json", more, 1.0), "write"),
+                    *again,
+                ]
+            case "corrected":
+                story += [("drop", feed, "b.json", ("corrected", rows[1:], 1.0), "write"), *again]
+            case "held":
+                decision = (pick.choice(["approve", "approve", "reject"]), feed)
+                between = [self._step(nested=False)] if pick.random() < 0.5 else []
+                story += [("drop", feed, "a.json", ("json", [], 1.0), "write"), *again, *between, decision]
+            case "jump":  # and perhaps back
+                days = pick.choice([20, 90])
+                story += [("jump", days * 86400), ("wait", pick.choice([65, 300]))]
+                story += [("jump", -days * 86400)] if pick.random() < 0.5 else []
+        at = pick.randrange(1, len(story))
+        return [*story[:at], *([self._step(nested=False)] if pick.random() < 0.5 else []), *story[at:]]
 
     def _step(self, *, nested: bool) -> Step:
         pick = self._random
@@ -159,6 +199,10 @@ class Generator:
             return ("put", (reference, *self._row()[1:]))
         if kind == "delete":
             return ("delete", reference)
+        return self._edit(reference)
+
+    def _edit(self, reference: str) -> Step:
+        pick = self._random
         changes: dict[str, Any] = pick.choice(
             [
                 {"title": pick.choice(["Edited", "Edited again"])},

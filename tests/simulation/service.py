@@ -15,7 +15,7 @@ from tests.simulation.scene import Scene
 
 #: Seconds: between two scans without a hint, from a drop to its hint, between two looks at the calendar, from an end to the
 #: next start, and after a fault of a whole tick.
-RESCAN, HINT, CALENDAR, RESTART, AFTER_FAULT = 60.0, 0.1, 3600.0, 2.0, 5.0
+RESCAN, HINT, CALENDAR, RESTART, AFTER_FAULT = 60.0, 0.1, 60.0, 2.0, 5.0
 #: Seconds of a wait in which the service does all that is due.
 FULL = 65.0
 
@@ -39,7 +39,7 @@ class Service:
         self._live(self._scene.monotonic + min(seconds, FULL))
         if rest:
             self._scene.pass_time(rest)
-            self._live(self._scene.monotonic + 1.0)
+            self._live(self._scene.monotonic + CALENDAR)
 
     def hint(self) -> None:
         """The watcher saw something, if it sees."""
@@ -100,7 +100,7 @@ class Service:
             done = True
         if trusted and not scene.doubts(daemon.since):
             scene.ledger.calendar(done=done)
-        self.calendar_at = scene.monotonic + (CALENDAR if done else 60.0)
+        self.calendar_at = scene.monotonic + CALENDAR
         self._after_work(process)
 
     def stop(self, *, at_once: bool) -> None:

@@ -14,11 +14,13 @@ from tests.simulation.engine import without_threads
 from tests.simulation.faults import Fault
 from tests.simulation.layer import Call, Died, Process, installed
 from tests.simulation.scene import Scene
-from tests.simulation.service import CALENDAR, FULL, Service
+from tests.simulation.service import FULL, Service
 
 Step = tuple[Any, ...]
 #: Seconds within which all is done once the faults are over.
 SETTLED = 900.0
+#: The longest time in seconds for which the service does not trust the clock.
+UNTRUSTED = 3600.0
 
 
 class Broken(AssertionError):
@@ -96,9 +98,7 @@ class Simulation:
             self.service.wait(FULL)
             if self.scene.ledger.is_done():
                 break
-        for _ in range(2):  # the second time after the longest time for which the clock is not trusted
-            self.service.calendar_at = 0.0
-            self.service.wait(CALENDAR + FULL)
+        self.service.wait(UNTRUSTED + FULL)
 
     def _calm(self) -> None:
         self._faults.clear()

@@ -1,5 +1,4 @@
-"""What tests of the store share: an employer whose jobs are changed through ``apply``, the file of a store, and its
-search index."""
+"""For tests of the store: jobs that are changed through ``apply``, the file of a store, and its search index."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -13,7 +12,6 @@ from syncd.domain import (
     ATTRIBUTES,
     Actor,
     ActorKind,
-    Archive,
     ArchivedBy,
     Change,
     CloseOrigin,
@@ -25,7 +23,7 @@ from syncd.domain import (
     Status,
     Update,
 )
-from syncd.store import Store, Tx, job_writer
+from syncd.store import Store, Tx, history, job_writer
 from syncd.store.sqlite import SqliteDatabase, search, search_index
 
 TORONTO = ZoneInfo("America/Toronto")
@@ -36,7 +34,7 @@ MONTREAL = Location(6077243, "Montréal", "Montréal, QC")
 
 
 def a_job(employer_id: int, **fields: Any) -> Job:
-    """A whole active job as a decision to create it would hold it."""
+    """Return a whole active job that is not stored yet, as a decision to create it has it."""
     job = Job(
         id=0,
         employer_id=employer_id,
@@ -65,6 +63,7 @@ OpenStore = Callable[..., Store]
 
 
 def index_all(store: Store) -> None:
+    """Bring the search index up to date."""
     while store.index_some():
         pass
 
@@ -75,7 +74,14 @@ def index_step(tx: Tx, limit: int = search_index.STEP) -> bool:
     return search_index.step(tx, tx.search, limit)
 
 
+def changes_of(store: Store, employer_id: int, job_id: int) -> list[history.HistoryEntry]:
+    """Return the changes of a job, newest first."""
+    _, steps = store.read(lambda tx: history.page(tx, employer_id, job_id, page=1, page_size=1_000))
+    return [step.entry for step in steps]
+
+
 def file_of(store: Store) -> Path:
+    """Return the path of the database."""
     assert isinstance(store.database, SqliteDatabase)
     return store.database.path
 
@@ -90,7 +96,7 @@ class Board:
         return self.store.write(lambda tx: job_writer.apply(tx, decided, actor, run_id=run_id))
 
     def job(self, **fields: Any) -> Job:
-        """Not stored yet. ``employer_id`` may be another's."""
+        """Return a job that is not stored yet. ``employer_id`` may be that of another employer."""
         return a_job(fields.pop("employer_id", self.employer.id), **fields)
 
     def create(self, **fields: Any) -> Job:
@@ -104,7 +110,7 @@ class Board:
 
     def archive(self, before: Job, by: ArchivedBy, actor: Actor = ACTOR, run_id: int | None = None) -> Job:
         after = replace(before, status=Status.ARCHIVED, archived_by=by)
-        return self.apply(Archive(before, after, by), actor=actor, run_id=run_id)[0]
+        return self.apply(Update(before, after, ("status",)), actor=actor, run_id=run_id)[0]
 
     def delete(self, job: Job) -> None:
         self.apply(Delete(job))

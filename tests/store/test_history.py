@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from syncd.domain import ArchivedBy, Employer, Job, Salary, Status
 from syncd.store import Store, employers, history, jobs
-from tests.store.board import Board
+from tests.store.board import Board, changes_of
 
 CHANGES = 3 * history.WHOLE_EVERY + 5
 
@@ -78,7 +78,7 @@ def test_a_page_is_read_without_all_that_came_after_it(
 ) -> None:
     read, entry = [], history._ENTRY._build
 
-    def counted(*row: Any) -> history.Entry:
+    def counted(*row: Any) -> history.HistoryEntry:
         read.append(row)
         return entry(*row)
 
@@ -100,10 +100,10 @@ def test_another_employer_finds_nothing(store: Store, employer: Employer, states
     assert beyond == (CHANGES, [])
 
 
-def test_what_is_told_of_a_change_is_what_changed_also_where_the_whole_job_is_kept(
+def test_an_entry_has_what_changed_also_where_the_whole_job_is_kept(
     store: Store, employer: Employer, states: list[Job]
 ) -> None:
-    entries = store.read(lambda tx: history.of_job(tx, employer.id, states[0].id, CHANGES))
+    entries = changes_of(store, employer.id, states[0].id)
     kept = store.read(lambda tx: tx.execute("SELECT version FROM history WHERE state IS NOT NULL").fetchall())
     assert [row[0] for row in kept] == [history.WHOLE_EVERY * n for n in (1, 2, 3)]
     [entry] = [entry for entry in entries if entry.version == history.WHOLE_EVERY]

@@ -25,10 +25,11 @@ from syncd.domain import (
     Update,
 )
 from syncd.errors import StoreError
-from syncd.store import StaleDecision, Store, employers, history, job_columns, jobs
-from syncd.store.sqlite.dialect import statements
+from syncd.store import Store, employers, history, job_columns, jobs
+from syncd.store.sqlite.database import statements
+from syncd.store.transactions import StaleDecision
 from tests.clock import Clock
-from tests.store.board import Board
+from tests.store.board import Board, changes_of
 
 WHOLE = {
     "reference_id": "A-1 é",
@@ -166,7 +167,7 @@ def test_an_update_raises_the_version_and_keeps_the_id(
 def test_an_unchanged_writes_nothing(board: Board, store: Store) -> None:
     job = board.create()
     assert board.apply(Unchanged(job)) == [job]
-    assert len(store.read(lambda tx: history.of_job(tx, job.employer_id, job.id))) == 1
+    assert len(changes_of(store, job.employer_id, job.id)) == 1
 
 
 def test_a_stale_decision_is_refused_and_changes_nothing(
@@ -228,7 +229,7 @@ def test_every_change_is_in_the_history_with_what_was_before(
     changed = board.update(job, run, title="Cook", salary=None, locations=())
     gone = board.archive(changed, ArchivedBy.MISSING, run, run_id=9)
     board.delete(gone)
-    entries = store.read(lambda tx: history.of_job(tx, employer.id, job.id))[::-1]
+    entries = changes_of(store, employer.id, job.id)[::-1]
     assert [(e.action, e.version, e.actor.kind.value, e.run_id) for e in entries] == [
         ("created", 1, "key", None),
         ("updated", 2, "run", None),
@@ -273,7 +274,7 @@ def test_the_history_names_what_an_update_amounts_to(  # noqa: PLR0917
     changed = replace(job, **after)
     names = tuple(name for name in ("status", "title") if name in after)
     board.apply(Update(job, changed, names), actor=Actor(kind))
-    entry = store.read(lambda tx: history.of_job(tx, job.employer_id, job.id))[0]
+    entry = changes_of(store, job.employer_id, job.id)[0]
     assert entry.action == action
     assert replace(changed, **entry.attributes) == job
 
@@ -287,7 +288,7 @@ def test_old_history_is_pruned_and_only_that(
     limit = clock() - timedelta(days=5)
     assert store.write(lambda tx: history.prune(tx, limit)) == 1
     assert store.write(lambda tx: history.prune(tx, limit)) == 0
-    assert [e.action for e in store.read(lambda tx: history.of_job(tx, employer.id, job.id))] == ["updated"]
+    assert [e.action for e in changes_of(store, employer.id, job.id)] == ["updated"]
 
 
 # -- totals ----------------------------------------------------------------------------------------------

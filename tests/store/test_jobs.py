@@ -162,13 +162,6 @@ def test_what_is_due_for_refresh(board: Board, store: Store, employer: Employer,
         board.create(**{"auto_refresh": True, "published_at": now - WEEK, **fields})
     assert store.read(lambda tx: jobs.due_refresh(tx, now - WEEK, 100)) == due
     assert store.read(lambda tx: jobs.due_refresh(tx, now - WEEK, 1)) == due[:1]
-    assert store.read(jobs.next_refresh_due) == now - timedelta(days=1)
-    assert store.read(lambda tx: jobs.next_refresh_due(tx, timedelta(days=10))) == now + timedelta(days=2)
-
-
-def test_without_refreshed_jobs_nothing_is_due(board: Board, store: Store) -> None:
-    board.create()
-    assert store.read(jobs.next_refresh_due) is None
 
 
 def test_the_close_date_is_the_last_live_day(board: Board, store: Store) -> None:

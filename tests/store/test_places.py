@@ -6,8 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from syncd.domain import Employer, JobInput, Location, Place, parse_place
-from syncd.store import Store, Tx, employers, job_writer, place_data, places, upsert
+from syncd.domain import Employer, JobInput, Location, Place
+from syncd.domain.places import parse_place
+from syncd.store import Store, Tx, employers, job_writer, places, upsert
 from tests.store.board import Board, OpenStore
 
 FOUND = [
@@ -47,8 +48,14 @@ FOUND = [
 ]
 
 
+def place_of(text: str) -> Place:
+    place, faults = parse_place(text)
+    assert faults == []
+    return place
+
+
 def find(store: Store, employer: Employer, text: str) -> Location:
-    return store.read(lambda tx: places.find(tx, employer.id, parse_place(text)))
+    return store.read(lambda tx: places.find(tx, employer.id, place_of(text)))
 
 
 @pytest.mark.parametrize(("text", "description"), FOUND)
@@ -72,7 +79,7 @@ def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
 ) -> None:
     def all_of_them(tx: Tx) -> list[tuple[tuple[int, str, str], Location]]:
         rows = tx.execute("SELECT id, name, province FROM place").fetchall()
-        return [(row, places.find(tx, employer.id, parse_place(f"{row[1]}, {row[2]}"))) for row in rows]
+        return [(row, places.find(tx, employer.id, place_of(f"{row[1]}, {row[2]}"))) for row in rows]
 
     pairs = store.read(all_of_them)
     assert len(pairs) > 3000
@@ -83,7 +90,7 @@ def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
 
 
 def located(store: Store, employer: Employer, *texts: str) -> list[str]:
-    sent = JobInput({"title": "x", "locations": tuple(parse_place(text) for text in texts)})
+    sent = JobInput({"title": "x", "locations": tuple(place_of(text) for text in texts)})
     found = store.read(lambda tx: places.locate(tx, employer.id, sent))
     assert found.fields["title"] == "x"
     return [place.description for place in cast(Any, found.fields["locations"])]
@@ -166,7 +173,7 @@ def test_new_place_data_changes_names_and_removes_nothing(
     (data / "places_ca.tsv").write_text(
         "6077243\tMontréal-Neuf\tQC\t9\n7\tNew Place\tON\t5\n", encoding="utf-8"
     )
-    monkeypatch.setattr(place_data, "files", lambda _package: tmp_path)
+    monkeypatch.setattr(places, "files", lambda _package: tmp_path)
     later = open_store()
     assert find(later, employer, "Montreal Neuf").id == 6077243
     assert find(later, employer, "New Place, ON").id == 7

@@ -96,7 +96,6 @@ def test_a_run_that_is_not_there_is_not_found(begin: Begin, store: Store) -> Non
         lambda tx: runs.get(tx, 99),
         lambda tx: runs.save(tx, run),
         lambda tx: runs.resume(tx, 99),
-        lambda tx: runs.feed_of(tx, 99),
     ):
         with pytest.raises(NotFound):
             store.write(call)
@@ -133,7 +132,6 @@ def test_a_run_is_found_by_its_claimed_file(begin: Begin, feed: int, store: Stor
     assert store.read(lambda tx: runs.by_claimed(tx, feed, "ff-jobs.xml")) == run
     assert store.read(lambda tx: runs.by_claimed(tx, feed, "00-jobs.xml")) is None
     assert store.read(lambda tx: runs.claimed_name(tx, run.id)) == "ff-jobs.xml"
-    assert store.read(lambda tx: runs.feed_of(tx, run.id)) == feed
 
 
 STEPS_BACK = [
@@ -229,7 +227,7 @@ def test_no_value_of_a_feed_breaks_the_log(begin: Begin, store: Store, value: ob
     assert found.errors[0].code == "wrong_type"
 
 
-def test_what_a_run_changed_is_told_in_order(begin: Begin, board: Board, store: Store) -> None:
+def test_what_a_run_changed_is_listed_in_order(begin: Begin, board: Board, store: Store) -> None:
     run = begin()
     actor = Actor(ActorKind.RUN, run.id)
     job = board.create(reference_id="A")

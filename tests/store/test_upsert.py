@@ -8,7 +8,8 @@ import pytest
 
 from syncd.domain import Actor, ActorKind, Catalogue, Employer, Job, JobInput, Status, check_body
 from syncd.errors import DuplicateReference, IllegalTransition, Invalid, NotFound, PreconditionFailed
-from syncd.store import Store, employers, history, jobs, upsert
+from syncd.store import Store, employers, jobs, upsert
+from tests.store.board import changes_of
 
 BODY = {
     "title": "Baker",
@@ -40,11 +41,13 @@ class Calls:
     def create(self, **fields: object) -> Job:
         return self.store.write(lambda tx: upsert.create(tx, self.employer_id, sent(**fields), KEY))
 
-    def put(self, input: JobInput, **options: Any) -> tuple[Job, bool]:
-        return self.store.write(lambda tx: upsert.put(tx, self.employer_id, input, KEY, **options))
+    def put(self, checked: JobInput, **options: Any) -> tuple[Job, bool]:
+        return self.store.write(lambda tx: upsert.put(tx, self.employer_id, checked, KEY, **options))
 
-    def update(self, job_id: int, input: JobInput, **options: Any) -> Job:
-        return self.store.write(lambda tx: upsert.update(tx, self.employer_id, job_id, input, KEY, **options))
+    def update(self, job_id: int, checked: JobInput, **options: Any) -> Job:
+        return self.store.write(
+            lambda tx: upsert.update(tx, self.employer_id, job_id, checked, KEY, **options)
+        )
 
     def delete(self, job_id: int, **options: Any) -> None:
         self.store.write(lambda tx: upsert.delete(tx, self.employer_id, job_id, KEY, **options))
@@ -88,7 +91,7 @@ def test_put_creates_once_and_then_changes_nothing(calls: Calls, store: Store, e
     job, created = calls.put(sent(referenceId="A"))
     assert created
     assert calls.put(sent(referenceId="A")) == (job, False)
-    assert len(store.read(lambda tx: history.of_job(tx, employer.id, job.id))) == 1
+    assert len(changes_of(store, employer.id, job.id)) == 1
 
 
 def test_put_changes_only_what_is_sent(calls: Calls) -> None:

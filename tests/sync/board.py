@@ -22,8 +22,8 @@ from syncd.domain import (
 )
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds, jobs, results, runs, upsert
-from syncd.sync.files.names import filed_name
-from syncd.sync.run import Feed, Importer, Progress, RejectsWriter, SourceFile
+from syncd.sync.files import filed_name
+from syncd.sync.run import Feed, Importer, Progress, RejectsWriter, RunContext, SourceFile
 from tests.clock import Clock
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class Board:
         self.importer = self.make_importer()
 
     def make_importer(self, **options: Any) -> Importer:
-        return Importer(self.store, catalogue=self.catalogue, scratch=self.folder, **options)
+        return Importer(RunContext(self.store, self.catalogue, scratch=self.folder, **options))
 
     def make_importer_that_stops(self, phase: str) -> Importer:
         """Return an importer that is stopped after its first batch of ``phase``."""

@@ -27,10 +27,10 @@ from hypothesis import strategies as st
 from syncd.api import make_app
 from syncd.config import Api
 from syncd.domain import Catalogue, Employer, Run, Threshold
+from syncd.service.refresher import Refresher
 from syncd.store import Store, employers, keys, runs
-from syncd.sync.calendar import Refresher
-from syncd.sync.files.names import filed_name
-from syncd.sync.run import Feed, SourceFile, Stopped, applier, ending, known_records, planner, reading
+from syncd.sync.files import filed_name
+from syncd.sync.run import Feed, SourceFile, Stopped, applier, ending, planner, reading
 from syncd.web import make_runner
 from tests.clock import START, ZONE, Clock
 from tests.sync.board import Board, counted_rows
@@ -358,11 +358,11 @@ def stores(folder: Path, clock: Clock) -> Iterator[list[ServedStore]]:
     """Yield the store of the importer and the store of the model. Batches are so small that a few rows are several."""
     served = [ServedStore(folder, name, clock) for name in ("importer", "model")]
     with pytest.MonkeyPatch.context() as patched:
-        for module, name in ((planner, "BATCH"), (ending, "_BATCH"), (applier, "ALONE")):
+        for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (applier, "ALONE")):
             patched.setattr(module, name, 2)
         patched.setattr(applier, "AMONG_OTHERS", 1)
         patched.setattr(reading, "EDGE", 3)
-        patched.setattr(known_records, "_PAGE", 2)
+        patched.setattr(reading, "_PAGE", 2)
         yield served
     for one in served:
         one.close()

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from syncd.web.bucket import SECOND, Buckets, Quota, Verdict
-from syncd.web.rate_limits import limit_field, policy_field
+from syncd.web.rate_limits import SECOND, Buckets, Quota, Verdict, limit_field, policy_field
 
 #: With fewer nanoseconds than requests several requests would come back at once. A window has at least a second.
 quotas = st.builds(Quota, st.integers(1, 50), st.integers(50, 100 * SECOND))

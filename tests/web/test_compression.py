@@ -18,7 +18,7 @@ from syncd.api import make_app
 from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.web import add_endpoint
-from syncd.web.compression import prefers_gzip
+from syncd.web.negotiation import prefers_gzip
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient

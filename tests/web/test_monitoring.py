@@ -8,10 +8,11 @@ import pytest
 import structlog
 from pytest_aiohttp.plugin import AiohttpClient
 
-from syncd.api import add_health, make_app
+from syncd.api import add_open, make_app
 from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.store import Store
+from syncd.web import health_of
 
 if TYPE_CHECKING:
     pass
@@ -36,7 +37,7 @@ async def test_readyz_says_whether_the_service_can_serve_and_healthz_that_it_ans
         return state  # type: ignore[no-any-return]
 
     app = make_app(store, Api(), Catalogue.default())
-    add_health(app, readiness)
+    add_open(app, health_of(readiness))
     client = await aiohttp_client(app)
     with structlog.testing.capture_logs() as lines:
         ready = await client.get("/readyz")
@@ -57,7 +58,7 @@ async def test_health_needs_no_key_even_when_the_base_is_the_root(
         return {"ready": True}
 
     app = make_app(store, Api(base_path=""), Catalogue.default())
-    add_health(app, readiness)
+    add_open(app, health_of(readiness))
     client = await aiohttp_client(app)
     assert (await client.get("/healthz")).status == 200
     assert (await client.get("/jobs")).status == 401

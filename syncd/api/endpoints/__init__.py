@@ -1,6 +1,3 @@
-"""The handlers of the API, one module for each resource, and the table of their addresses."""
+"""The handlers of the API, one module for each kind of resource."""
 
-from syncd.api.endpoints.job_history import history_entry
-from syncd.api.endpoints.routes import ROUTES, add_routes
-
-__all__ = ["ROUTES", "add_routes", "history_entry"]
+__all__ = ["catalogues", "documentation", "jobs"]

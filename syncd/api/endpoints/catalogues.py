@@ -1,27 +1,28 @@
-"""The endpoints of position types, categories, salary periods and routing types (docs/api.md "Catalogues").
+"""The endpoints of position types, categories, salary periods, routing types and locations (docs/api.md "Catalogues").
 
-A list has what a new job may have. A retired entry is not in the list, but is found by its id, because jobs may have it.
-"""
+A list has what a new job may have. A retired entry is not in the list, but is found by its id, because jobs may have it."""
 
 from __future__ import annotations
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from syncd.api.catalogue_resources import CatalogueResource
-from syncd.api.context import CONTEXT
-from syncd.api.parameters import path_id
+from syncd.api.context import CONTEXT, PRINCIPAL
+from syncd.api.parameters import ListQuery, path_id
+from syncd.api.payloads import CatalogueResource, encode
 from syncd.errors import NotFound
+from syncd.store import places
 from syncd.web import JSON, answer
 
 _HEADERS = {"Content-Type": JSON}
+LOCATION_PARAMETERS = frozenset({"q", "pageSize", "page"})
 
 
 def list_of(resource: CatalogueResource) -> Handler:
     """Return the handler of the list."""
 
     async def serve(request: web.Request) -> web.Response:
-        return answer(request, request.app[CONTEXT].render.catalogue(resource.catalogue), _HEADERS)
+        return answer(request, request.app[CONTEXT].render.catalogues[resource.catalogue], _HEADERS)
 
     return serve
 
@@ -30,9 +31,31 @@ def entry_of(resource: CatalogueResource) -> Handler:
     """Return the handler of one entry."""
 
     async def serve(request: web.Request) -> web.Response:
-        found = request.app[CONTEXT].render.catalogue_entry(resource.catalogue, path_id(request, "entry"))
+        found = request.app[CONTEXT].render.entries[resource.catalogue].get(path_id(request, "entry"))
         if found is None:
             raise NotFound("entry", request.match_info["id"])
         return answer(request, found, _HEADERS)
 
     return serve
+
+
+async def list_locations(request: web.Request) -> web.Response:
+    """Answer a page of the shipped places and those that the employer's own jobs have added, shortest name first."""
+    context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
+    query = ListQuery.parse(request.rel_url.raw_query_string, LOCATION_PARAMETERS)
+    address = context.addresses.of(request, "/locations")
+    total, found = await context.store.read_async(
+        lambda tx: places.page(tx, employer.id, q=query.q, page=query.page, page_size=query.page_size)
+    )
+    paging, links = query.paging(total, address)
+    return answer(request, encode({"data": found, "paging": paging}), {**_HEADERS, **links})
+
+
+async def get_location(request: web.Request) -> web.Response:
+    """Answer one location."""
+    context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
+    place_id = path_id(request, "location")
+    place = context.store.look_up(lambda tx: places.get(tx, employer.id, place_id))
+    if place is None:
+        raise NotFound("location", place_id)
+    return answer(request, encode(place), _HEADERS)

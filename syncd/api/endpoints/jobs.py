@@ -9,11 +9,11 @@ from aiohttp import web
 
 from syncd.api import idempotency
 from syncd.api.context import CONTEXT, PRINCIPAL
-from syncd.api.jsonld import JSON_LD
 from syncd.api.parameters import ListQuery, path_id
-from syncd.domain import Job, JobInput, check_body, check_reference
+from syncd.api.payloads import JSON_LD, Renderer, Shape, encode
+from syncd.domain import CHANGEABLE, ActorKind, Employer, Job, JobInput, check_body, check_reference
 from syncd.errors import NotFound
-from syncd.store import Tx, jobs, upsert
+from syncd.store import Tx, history, jobs, upsert
 from syncd.web import JSON, UNCONDITIONAL, answer, conditions_of, prefers, read_object, tag_of
 
 T = TypeVar("T")
@@ -21,6 +21,7 @@ T = TypeVar("T")
 _JSON = {"Content-Type": JSON}
 _NEGOTIATED = {**_JSON, "Vary": "Accept"}
 _JSON_LD = {"Content-Type": JSON_LD, "Vary": "Accept"}
+HISTORY_PARAMETERS = frozenset({"pageSize", "page"})
 
 
 async def get_job(request: web.Request) -> web.Response:
@@ -29,7 +30,7 @@ async def get_job(request: web.Request) -> web.Response:
     job_id = path_id(request, "job")
     if prefers(request, JSON_LD, JSON):
         job = _found(context.store.look_up(lambda tx: jobs.get(tx, employer.id, job_id)), job_id)
-        return answer(request, context.json_ld.job(job, employer), _JSON_LD)
+        return answer(request, context.render.posting(job, employer), _JSON_LD)
     shown = _found(context.store.look_up(lambda tx: jobs.shown(tx, employer.id, job_id)), job_id)
     return answer(request, context.render.job(shown, employer), _NEGOTIATED)
 
@@ -46,7 +47,7 @@ async def list_jobs(request: web.Request) -> web.Response:
     context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
     query, address = ListQuery.parse(request.rel_url.raw_query_string), _address(request)
 
-    def look(tx: Tx) -> tuple[int, list[jobs.Header]]:
+    def look(tx: Tx) -> tuple[int, list[jobs.JobView]]:
         return jobs.page(
             tx, employer.id, q=query.q, status=query.status, page=query.page, page_size=query.page_size
         )
@@ -154,3 +155,51 @@ def _job(request: web.Request, job: Job, status: int = 200, **headers: str) -> w
 def _address(request: web.Request) -> str:
     """Return the address of the list of jobs. It is made before anything is written: it may raise ``malformed_request``."""
     return request.app[CONTEXT].addresses.of(request, "/jobs")
+
+
+async def list_history(request: web.Request) -> web.Response:
+    """Answer a page of the changes of a job, newest first. Every key of the job's employer may read them, also after the
+    job was deleted, for as long as the store keeps past values. Both application addresses are shown, not only the one
+    that the routing type uses."""
+    context, employer = request.app[CONTEXT], request[PRINCIPAL].employer
+    job_id = path_id(request, "job")
+    query = ListQuery.parse(request.rel_url.raw_query_string, HISTORY_PARAMETERS)
+    address = context.addresses.of(request, f"/jobs/{job_id}/history")
+    total, steps = await context.store.read_async(
+        lambda tx: history.page(tx, employer.id, job_id, page=query.page, page_size=query.page_size)
+    )
+    if not total:
+        raise NotFound("job", job_id)
+    paging, links = query.paging(total, address)
+    data = [history_entry(step, context.render, employer) for step in steps]
+    body = encode({"data": data, "paging": paging})
+    return web.Response(body=body, headers={"Content-Type": JSON, **links})
+
+
+def history_entry(step: history.HistoryStep, render: Renderer, employer: Employer) -> Shape:
+    """Return one change as it is answered."""
+    entry = step.entry
+    return {
+        "id": entry.id,
+        "at": entry.at,
+        "action": entry.action,
+        "changedBy": _who(step),
+        "changes": _changes(step, render, employer),
+    }
+
+
+def _who(step: history.HistoryStep) -> Shape:
+    """Return who made the change. A run keeps its id when an operator has approved it. The service and the operator
+    have no id."""
+    actor = step.entry.actor
+    number = step.entry.run_id if actor.kind is ActorKind.RUN else actor.id
+    return {"kind": actor.kind.value, "id": number, "label": step.by}
+
+
+def _changes(step: history.HistoryStep, render: Renderer, employer: Employer) -> list[Shape]:
+    """Return the fields that differ; of a new or a deleted job all that have a value."""
+    before, after = (
+        None if job is None else render.shape(job, employer) for job in (step.before, step.after)
+    )
+    values = ((name, getattr(before, name, None), getattr(after, name, None)) for name in CHANGEABLE)
+    return [{"field": name, "before": old, "after": new} for name, old, new in values if old != new]

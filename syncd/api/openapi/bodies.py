@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from syncd.api.openapi.schemas import STATUS, Schema, listed, nullable, number, ref
+from syncd.api.openapi.schemas import STATUS, Schema, listed, nullable, number, or_null, ref
 from syncd.domain import (
     ADDRESSES,
     AMOUNT_BELOW,
@@ -69,56 +69,49 @@ def bodies(catalogue: Catalogue) -> dict[str, Schema]:
     return {
         "LocationInput": _location(),
         "SalaryInput": _salary(catalogue),
-        "SalaryUpdate": _object(_members(SALARY_MEMBERS, catalogue), "The members to change."),
+        "SalaryUpdate": _object("The members to change.", _members(SALARY_MEMBERS, catalogue)),
         "JobCreate": {
-            **_object({**fields, "salary": _or_null(ref("SalaryInput"))}, "A new job."),
-            "required": [field.name for field in FIELDS if field.needed is Needed.ALWAYS],
+            **_object(
+                "A new job.",
+                {**fields, "salary": or_null(ref("SalaryInput"))},
+                [field.name for field in FIELDS if field.needed is Needed.ALWAYS],
+            ),
             "allOf": [_if_active(), *map(_if_routed, ADDRESSES)],
         },
         "JobUpdate": _object(
-            fields,
             "The fields to change: objects merge, lists are replaced (RFC 7396). The job that results has to obey the"
             " same rules as a new one.",
+            fields,
         ),
-        "JobPut": {
-            **_object(
-                {**fields, **key},
-                "The fields to change of the job with this referenceId; if there is none, a new job (then"
-                " JobCreate says what it needs).",
-            ),
-            "required": list(key),
-        },
-        "JobReference": {
-            **_object(
-                {**{name: {"description": "Ignored."} for name in fields}, **key},
-                "Names a job. The other fields of a job may be there.",
-            ),
-            "required": list(key),
-        },
+        "JobPut": _object(
+            "The fields to change of the job with this referenceId; if there is none, a new job (then JobCreate says"
+            " what it needs).",
+            {**fields, **key},
+            key,
+        ),
+        "JobReference": _object(
+            "Names a job. The other fields of a job may be there.",
+            {**{name: {"description": "Ignored."} for name in fields}, **key},
+            key,
+        ),
     }
 
 
-def _object(members: Mapping[str, Schema], description: str) -> Schema:
-    return {
-        "type": "object",
-        "description": description,
-        "properties": dict(members),
-        "additionalProperties": False,
-    }
-
-
-def _or_null(schema: Schema) -> Schema:
-    return {"anyOf": [schema, {"type": "null"}]}
+def _object(description: str, members: Mapping[str, Schema], required: Iterable[str] = ()) -> Schema:
+    """Return the schema of an object that has no other members."""
+    shape = {"type": "object", "description": description, "properties": dict(members)}
+    needed = {"required": list(required)} if required else {}
+    return {**shape, "additionalProperties": False, **needed}
 
 
 def _members(fields: Iterable[JobField], catalogue: Catalogue) -> dict[str, Schema]:
-    return {field.name: _described(field, _BY_KIND[field.kind](field, catalogue)) for field in fields}
-
-
-def _described(field: JobField, schema: Schema) -> Schema:
-    """Return ``schema`` with a description that begins with that of the field."""
-    said = schema.get("description")
-    return {**schema, "description": f"{field.about} {said}" if said else field.about}
+    """Return the schemas of ``fields``. Each has a description that begins with that of the field."""
+    found = {}
+    for field in fields:
+        schema = _BY_KIND[field.kind](field, catalogue)
+        about = " ".join(filter(None, (field.about, schema.get("description"))))
+        found[field.name] = {**schema, "description": about}
+    return found
 
 
 # -- one entry for each kind of field ------------------------------------------------------------------------------
@@ -139,26 +132,19 @@ def _at_most(limit: int) -> str:
     return f"At most {limit} characters; white space around them is dropped."
 
 
-def _limit(field: JobField) -> int:
-    assert field.most is not None, f"{field.name} has no limit"
-    return field.most
-
-
 def _filled(field: JobField) -> Schema:
-    limit = _limit(field)
-    return {"type": "string", "pattern": filled(limit), "description": _at_most(limit)}
+    return {"type": "string", "pattern": filled(field.most), "description": _at_most(field.most)}
 
 
 def _optional(field: JobField, pattern: Callable[[int], str], **more: str) -> Schema:
     """Return the schema of a text that may be empty or null."""
-    limit = _limit(field)
     return {
         "anyOf": [
-            {"type": "string", **more, "pattern": pattern(limit)},
+            {"type": "string", **more, "pattern": pattern(field.most)},
             {"type": "string", "pattern": EMPTY},
             {"type": "null"},
         ],
-        "description": f"{_at_most(limit)} Empty or null: none.",
+        "description": f"{_at_most(field.most)} Empty or null: none.",
     }
 
 
@@ -169,7 +155,7 @@ def _number(field: JobField) -> Schema:
 
 def _date(field: JobField) -> Schema:
     default = "60 days after publishDate" if field.name == "closeDate" else "none"
-    kinds: list[Schema] = [{"type": "string", "format": format} for format in ("date", "date-time")]
+    kinds: list[Schema] = [{"type": "string", "format": form} for form in ("date", "date-time")]
     return {
         "anyOf": [*kinds, {"type": "string", "maxLength": 0}, {"type": "null"}],
         "description": f"Of a date-time the date as written. Empty or null: {default}.",
@@ -178,10 +164,9 @@ def _date(field: JobField) -> Schema:
 
 def _named(field: JobField, catalogue: Catalogue) -> Schema:
     """Return the schema of an object that names an entry of a catalogue by its id."""
-    name = field.catalogue or ""
-    members: dict[str, Schema] = {"id": {"type": "integer", "enum": list(catalogue.entries(name))}}
-    members |= dict.fromkeys(SHOWN_MEMBERS[name], _IGNORED)
-    return {**_object(members, "Named by its id."), "required": ["id"]}
+    entries = {"type": "integer", "enum": list(catalogue.entries(field.catalogue))}
+    ignored = dict.fromkeys(SHOWN_MEMBERS[field.catalogue], _IGNORED)
+    return _object("Named by its id.", {"id": entries, **ignored}, ["id"])
 
 
 _BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogue], Schema]] = {
@@ -194,10 +179,10 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField, Catalogue], Schema]] = {
     FieldKind.FLAG: lambda _field, _: {"type": ["boolean", "null"], "default": False},
     FieldKind.DATE: lambda field, _: _date(field),
     FieldKind.STATUS: lambda _field, _: {**STATUS, "default": Status.DRAFT.value},
-    FieldKind.CHOICE: lambda field, catalogue: _or_null(_named(field, catalogue)),
+    FieldKind.CHOICE: lambda field, catalogue: or_null(_named(field, catalogue)),
     FieldKind.CHOICES: lambda field, catalogue: listed(_named(field, catalogue), field.least, field.most),
     FieldKind.PLACES: lambda field, _: listed(ref("LocationInput"), field.least, field.most),
-    FieldKind.SALARY: lambda _field, _: _or_null(ref("SalaryUpdate")),
+    FieldKind.SALARY: lambda _field, _: or_null(ref("SalaryUpdate")),
 }
 
 
@@ -213,7 +198,7 @@ def _location() -> Schema:
         " that name. Full province names, English and French, are understood.",
     }
     ignored = dict.fromkeys(sorted(LOCATION_READ_ONLY), _IGNORED)
-    return {**_object({"description": said, **ignored}, "A place in Canada."), "required": ["description"]}
+    return _object("A place in Canada.", {"description": said, **ignored}, ["description"])
 
 
 def _salary(catalogue: Catalogue) -> Schema:
@@ -232,7 +217,7 @@ def _salary(catalogue: Catalogue) -> Schema:
         },
     }
     return {
-        **_object(_members(SALARY_MEMBERS, catalogue), "An amount for a period, or commission only."),
+        **_object("An amount for a period, or commission only.", _members(SALARY_MEMBERS, catalogue)),
         "anyOf": [paid, commission],
     }
 

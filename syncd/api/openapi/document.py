@@ -8,9 +8,17 @@ from typing import Any
 from syncd import __version__
 from syncd.api.openapi import examples
 from syncd.api.openapi.bodies import bodies
-from syncd.api.openapi.operations import OPERATIONS, Answer, Operation
+from syncd.api.openapi.operations import (
+    ALWAYS,
+    ERROR_HEADERS,
+    HEADERS,
+    OPERATIONS,
+    OPTIONAL_HEADERS,
+    PARAMETERS,
+    Answer,
+    Operation,
+)
 from syncd.api.openapi.schemas import Schema, answers, ref
-from syncd.api.openapi.shared import ALWAYS, ERROR_HEADERS, OPTIONAL_HEADERS, headers, parameters
 from syncd.config import Api
 from syncd.domain import Catalogue
 from syncd.web import CODES
@@ -38,13 +46,10 @@ _TAGS = {
 }
 
 
-def document(settings: Api, catalogue: Catalogue, routes: Mapping[str, Iterable[str]]) -> dict[str, Any]:
-    """Return the document for ``routes`` (path under the base path → methods). Raises LookupError if ``OPERATIONS`` has
-    other ones."""
-    wanted = {(method, path) for path, methods in routes.items() for method in methods}
-    if wanted != set(OPERATIONS):
-        raise LookupError(f"routes and operations differ: {sorted(wanted ^ set(OPERATIONS))}")
-    head = _head()
+def openapi_document(settings: Api, catalogue: Catalogue) -> dict[str, Any]:
+    """Return the document of all ``OPERATIONS``."""
+    info = {"title": "Job Posting Service", "version": "1.1", "description": _INTRODUCTION}
+    head = {"openapi": "3.1.0", "info": {**info, "x-syncd": __version__}}
     shown = {**examples.answers(catalogue), "Document": {**head, "paths": {}}}
     paths: dict[str, Any] = {}
     for (method, path), operation in OPERATIONS.items():
@@ -58,17 +63,12 @@ def document(settings: Api, catalogue: Catalogue, routes: Mapping[str, Iterable[
         "paths": paths,
         "components": {
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "API-Key"}},
-            "parameters": parameters(),
-            "headers": headers(),
+            "parameters": PARAMETERS,
+            "headers": HEADERS,
             "responses": _errors(CODES),
             "schemas": {**answers(catalogue), **bodies(catalogue), "Document": {"type": "object"}},
         },
     }
-
-
-def _head() -> dict[str, Any]:
-    info = {"title": "Job Posting Service", "version": "1.1", "description": _INTRODUCTION}
-    return {"openapi": "3.1.0", "info": {**info, "x-syncd": __version__}}
 
 
 def _operation(operation: Operation, own: tuple[str, ...], shown: Mapping[str, Any]) -> Schema:
@@ -133,5 +133,4 @@ def _error(status: int, codes: list[str]) -> Schema:
 
 def _headers(names: Iterable[str]) -> Schema:
     """Return the headers of an answer; those that are always there are required."""
-    shared = headers()
-    return {name: {**shared[name], "required": name not in OPTIONAL_HEADERS} for name in (*ALWAYS, *names)}
+    return {name: {**HEADERS[name], "required": name not in OPTIONAL_HEADERS} for name in (*ALWAYS, *names)}

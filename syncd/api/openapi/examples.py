@@ -10,11 +10,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from syncd.api.catalogue_resources import CATALOGUES
-from syncd.api.endpoints import history_entry
-from syncd.api.jsonld import JsonLd
+from syncd.api.endpoints import jobs
 from syncd.api.parameters import ListQuery
-from syncd.api.payloads import Renderer
+from syncd.api.payloads import CATALOGUES, Renderer, encode
 from syncd.domain import (
     Actor,
     ActorKind,
@@ -112,21 +110,21 @@ def answers(catalogue: Catalogue) -> dict[str, Any]:
     render = Renderer(catalogue)
     found: dict[str, Any] = {
         "Job": _plain(render.job(_JOB, _EMPLOYER)),
-        "JobPosting": _plain(JsonLd(catalogue).job(_JOB, _EMPLOYER)),
+        "JobPosting": _plain(render.posting(_JOB, _EMPLOYER)),
         "JobHeaderList": _plain(render.page([_JOB], _EMPLOYER, _paging("/jobs", 12))),
         "HistoryEntryList": {
             "data": [
-                _plain(msgspec.json.encode(history_entry(step, render, _EMPLOYER))) for step in _steps()
+                _plain(msgspec.json.encode(jobs.history_entry(step, render, _EMPLOYER))) for step in _steps()
             ],
             "paging": _paging("/jobs/4711/history", 2),
         },
-        "Location": _plain(render.location(_CALGARY)),
-        "LocationList": _plain(render.locations([_CALGARY], _paging("/locations", 1))),
+        "Location": _plain(encode(_CALGARY)),
+        "LocationList": {"data": [_plain(encode(_CALGARY))], "paging": _paging("/locations", 1)},
     }
     for resource in CATALOGUES:
         first = next(iter(catalogue.entries(resource.catalogue)))
-        found[f"{resource.schema}List"] = _plain(render.catalogue(resource.catalogue))
-        found[resource.schema] = _plain(render.catalogue_entry(resource.catalogue, first) or b"null")
+        found[f"{resource.schema}List"] = _plain(render.catalogues[resource.catalogue])
+        found[resource.schema] = _plain(render.entries[resource.catalogue][first])
     return found
 
 
@@ -138,14 +136,17 @@ def _paging(path: str, total: int) -> dict[str, object]:
     return ListQuery().paging(total, _ADDRESS + path)[0]
 
 
-def _steps() -> list[history.Step]:
+def _steps() -> list[history.HistoryStep]:
     """Return the steps of a job that got another title."""
     first = replace(_JOB, title="Nurse")
     key, run = Actor(ActorKind.KEY, 3), Actor(ActorKind.RUN, 42)
-    changed = history.Entry(
+    changed = history.HistoryEntry(
         1002, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 2, _JOB.published_at, key, None, "updated", {}
     )
-    created = history.Entry(
+    created = history.HistoryEntry(
         1001, _JOB.id, _EMPLOYER.id, _JOB.reference_id, 1, _JOB.published_at, run, 42, "created", None
     )
-    return [history.Step(changed, first, _JOB, "hr-system"), history.Step(created, None, first, "harbour")]
+    return [
+        history.HistoryStep(changed, first, _JOB, "hr-system"),
+        history.HistoryStep(created, None, first, "harbour"),
+    ]

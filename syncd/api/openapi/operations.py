@@ -1,16 +1,98 @@
-"""The operations of the API: one entry for each method of each route, in words and names of schemas.
-
-``document`` raises LookupError if a route has no entry here, or an entry has no route.
-"""
+"""The operations of the API: one entry for each method of each address, with its handler and in words; and the parameters and
+headers that several operations share, from the limits that the handlers enforce."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from syncd.api.catalogue_resources import CATALOGUES, CatalogueResource
-from syncd.api.jsonld import JSON_LD
+from aiohttp.typedefs import Handler
+
+from syncd.api.endpoints import catalogues, documentation, jobs
+from syncd.api.idempotency import HEADER as IDEMPOTENCY_KEY
+from syncd.api.idempotency import MAX_KEY, REPLAYED
+from syncd.api.openapi.schemas import INT32, Schema, text
+from syncd.api.parameters import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
+from syncd.api.payloads import CATALOGUES, JSON_LD, CatalogueResource
+from syncd.domain import INT32_MAX, Status
 from syncd.web import JSON
+
+_TAG = r'(W/)?"[!#-~]*"'
+#: ``*``, or a list of entity tags, which may have empty elements.
+TAGS: Schema = {
+    "anyOf": [{"const": "*"}, text(pattern=rf"^[ \t,]*{_TAG}([ \t]*,[ \t]*({_TAG})?)*[ \t]*$")],
+    "examples": ['"0a1b2c3d4e5f60718293a4b5"', "*"],
+}
+_POSITIVE: Schema = {"type": "integer", "format": "int32", "minimum": 1, "maximum": INT32_MAX}
+_EMPTY: Schema = {"type": "string", "maxLength": 0}
+
+
+_PARAMETERS: tuple[tuple[str, str, str, Schema], ...] = (
+    (
+        "query", "q",
+        "A piece of the title or the referenceId (of the name, for locations), without case and accents.",
+        text(),
+    ),
+    ("query", "status", "Only jobs in this status. Empty: all.", text(enum=[*map(str, Status), ""])),
+    (
+        "query", "pageSize", f"More than {MAX_PAGE_SIZE} counts as {MAX_PAGE_SIZE}. Empty: the default.",
+        {"anyOf": [_POSITIVE, _EMPTY], "default": DEFAULT_PAGE_SIZE},
+    ),
+    ("query", "page", "From 1. Empty: the default.", {"anyOf": [_POSITIVE, _EMPTY], "default": 1}),
+    (
+        "header", "If-Match",
+        "Only if the job is still the version with one of these entity tags; `*`: only if there is one.",
+        TAGS,
+    ),
+    (
+        "header", "If-None-Match",
+        "A read: 304 if the representation has one of these tags. A write: only if the job has none of"
+        " them; `*`: only if there is no job.",
+        TAGS,
+    ),
+    (
+        "header", IDEMPOTENCY_KEY,
+        "Names this request, so that it can be repeated safely. Valid for 24 hours.",
+        text(MAX_KEY, minLength=1, pattern=r"^[\u0020-\u007e]+$"),
+    ),
+)  # fmt: skip
+#: The parameters by the names in ``Operation.parameters``, and that of the paths.
+PARAMETERS: dict[str, Schema] = {
+    "id": {"name": "id", "in": "path", "required": True, "schema": INT32},
+    **{
+        name: {"name": name, "in": at, "description": about, "schema": schema}
+        for at, name, about, schema in _PARAMETERS
+    },
+}
+_HEADERS = {
+    "X-Request-Id": "The request's own, if it is up to 128 letters, digits and `._:/+=@-`; else a new one.",
+    "ETag": "Changes exactly when the representation does.",
+    "Location": "The absolute address of the new job.",
+    "Link": "RFC 8288: first, prev, next and last page. Absent where a long `q` would make it too long.",
+    "Vary": "Which request headers decide what is answered.",
+    "Allow": "The methods of this address.",
+    "Retry-After": "Seconds to wait.",
+    "RateLimit": "What the key has left, where requests are limited (draft-ietf-httpapi-ratelimit-headers).",
+    "RateLimit-Policy": "The limit on the key's requests, where there is one.",
+    "WWW-Authenticate": "How to send the API key.",
+    REPLAYED: "`true`: this is the answer that the first request with this Idempotency-Key got.",
+}
+#: The headers of answers by name.
+HEADERS: dict[str, Schema] = {
+    name: {"description": about, "schema": text()} for name, about in _HEADERS.items()
+}
+#: Status of an error → its headers, beside those of every answer.
+ERROR_HEADERS: dict[int, tuple[str, ...]] = {
+    401: ("WWW-Authenticate",),
+    405: ("Allow",),
+    429: ("Retry-After",),
+    503: ("Retry-After",),
+}
+#: Headers that an answer may lack although its operation names them.
+OPTIONAL_HEADERS = frozenset({REPLAYED, "Link", "RateLimit", "RateLimit-Policy"})
+#: Headers that every answer can carry.
+ALWAYS = ("X-Request-Id", "RateLimit", "RateLimit-Policy")
+
 
 _LIST = ("Link",)
 _TAGGED = ("ETag",)
@@ -37,9 +119,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``parameters``: names of shared ones, beside those of the path. ``codes``: its errors, beside those that every
-    operation can have. ``open``: it needs no key."""
+    """``handler`` serves it. ``parameters``: names of shared ones, beside those of the path. ``codes``: its errors, beside
+    those that every operation can have. ``open``: it needs no key."""
 
+    handler: Handler
     id: str
     tag: str
     summary: str
@@ -69,77 +152,77 @@ def _catalogue(resource: CatalogueResource) -> dict[tuple[str, str], Operation]:
     schema, about = resource.schema, resource.about
     return {
         ("GET", resource.path): Operation(
-            f"list{resource.plural}", "catalogues", f"List {about}",
+            catalogues.list_of(resource), f"list{resource.plural}", "catalogues", f"List {about}",
             {200: _json(f"{schema}List", "Those that a new job may have.", _TAGGED), 304: _SAME},
             "Retired entries are left out.", _IF_CHANGED, codes=_INVALID,
         ),
         ("GET", f"{resource.path}/{{id}}"): Operation(
-            f"get{schema}", "catalogues", f"Read one of the {about}",
+            catalogues.entry_of(resource), f"get{schema}", "catalogues", f"Read one of the {about}",
             {200: _json(schema, "The entry, also a retired one.", _TAGGED), 304: _SAME},
             parameters=_IF_CHANGED, codes=_READ_FAULTS,
         ),
     }
 
 
-#: (method, path under the base path) → the operation.
+#: (method, path under the base path) → the operation. HEAD, OPTIONS, Allow and 405 follow from these.
 OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ("GET", "/jobs"): Operation(
-        "listJobs", "jobs", "List job headers",
+        jobs.list_jobs, "listJobs", "jobs", "List job headers",
         {200: _json("JobHeaderList", "One page, latest publication first.", _LIST)},
         "The jobs of the key's employer.", ("q", "status", "pageSize", "page"), codes=_INVALID,
     ),
     ("POST", "/jobs"): Operation(
-        "createJob", "jobs", "Create a job",
+        jobs.create_job, "createJob", "jobs", "Create a job",
         {201: _json("Job", "The new job.", ("Location", "ETag", "Idempotent-Replayed"))},
         "With an `Idempotency-Key` a repeat within 24 hours gets the first answer again instead of a second job.",
         ("Idempotency-Key",), "JobCreate",
         (*_WRITE_FAULTS, "duplicate_reference", "idempotency_in_progress", "idempotency_key_reused"),
     ),
     ("PUT", "/jobs"): Operation(
-        "putJob", "jobs", "Create or update the job with a referenceId",
+        jobs.put_job_by_reference, "putJob", "jobs", "Create or update the job with a referenceId",
         {200: _JOB, 201: _CREATED},
         "Idempotent: the same request again changes nothing. `If-None-Match: *` makes it create only.",
         _CONDITIONAL, "JobPut", (*_WRITE_FAULTS, "illegal_transition"),
     ),
     ("DELETE", "/jobs"): Operation(
-        "deleteJobByReference", "jobs", "Delete the job with a referenceId",
+        jobs.delete_job_by_reference, "deleteJobByReference", "jobs", "Delete the job with a referenceId",
         {204: _NOTHING}, "", _CONDITIONAL, "JobReference", (*_WRITE_FAULTS, "not_found"),
     ),
     ("GET", "/jobs/{id}"): Operation(
-        "getJob", "jobs", "Read a job",
+        jobs.get_job, "getJob", "jobs", "Read a job",
         {200: Answer("The job.", {JSON: "Job", JSON_LD: "JobPosting"}, ("ETag", "Vary")), 304: _SAME},
         "`Accept` decides between the two; where it leaves the choice, or takes neither, the answer is JSON.",
         _CONDITIONAL, codes=("not_found", "precondition_failed", "invalid_parameter"),
     ),
     ("PUT", "/jobs/{id}"): Operation(
-        "updateJob", "jobs", "Update a job",
+        jobs.update_job, "updateJob", "jobs", "Update a job",
         {200: _JOB},
         "Only what is sent changes. An active job can be archived, an archived one made active, a draft either.",
         _CONDITIONAL, "JobUpdate", (*_WRITE_FAULTS, "not_found", "duplicate_reference", "illegal_transition"),
     ),
     ("DELETE", "/jobs/{id}"): Operation(
-        "deleteJob", "jobs", "Delete a job",
+        jobs.delete_job, "deleteJob", "jobs", "Delete a job",
         {204: _NOTHING}, "", _CONDITIONAL, codes=("not_found", "precondition_failed", "invalid_parameter"),
     ),
     ("GET", "/jobs/{id}/history"): Operation(
-        "listJobHistory", "jobs", "List the changes of a job",
+        jobs.list_history, "listJobHistory", "jobs", "List the changes of a job",
         {200: _json("HistoryEntryList", "One page, latest change first.", _LIST)},
         "For every key of the job's employer, also after the job was deleted, for as long as past values are kept.",
         ("pageSize", "page"), codes=_READ_FAULTS,
     ),
     **{key: operation for resource in CATALOGUES for key, operation in _catalogue(resource).items()},
     ("GET", "/locations"): Operation(
-        "listLocations", "catalogues", "Find locations",
+        catalogues.list_locations, "listLocations", "catalogues", "Find locations",
         {200: _json("LocationList", "One page, shortest name first.", (*_LIST, *_TAGGED)), 304: _SAME},
         "Shipped places, and those that the employer's own jobs have added.",
         ("q", "pageSize", "page", "If-None-Match"), codes=_INVALID,
     ),
     ("GET", "/locations/{id}"): Operation(
-        "getLocation", "catalogues", "Read a location",
+        catalogues.get_location, "getLocation", "catalogues", "Read a location",
         {200: _json("Location", "The location.", _TAGGED), 304: _SAME}, "", _IF_CHANGED, codes=_READ_FAULTS,
     ),
     ("GET", "/openapi.json"): Operation(
-        "getDocument", "about", "Read this document",
+        documentation.openapi, "getDocument", "about", "Read this document",
         {200: _json("Document", "OpenAPI 3.1.", _TAGGED), 304: _SAME}, "", _IF_CHANGED, codes=_INVALID, open=True,
     ),
 }

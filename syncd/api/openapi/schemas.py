@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from syncd.api.catalogue_resources import SCHEMAS
+from syncd.api.payloads import SCHEMAS
 from syncd.domain import (
     CHANGEABLE,
     FIELD,
-    FIELD_CODES,
     HEADER_MEMBERS,
     INT32_MAX,
     INT32_MIN,
@@ -26,6 +25,7 @@ from syncd.domain import (
     Needed,
     Status,
 )
+from syncd.errors import FIELD_CODES
 from syncd.store import employers
 from syncd.web import CODES
 
@@ -50,14 +50,18 @@ def text(limit: int | None = None, **more: object) -> Schema:
     return {"type": "string", **({} if limit is None else {"maxLength": limit}), **more}
 
 
-def number(least: int | None, most: int | None) -> Schema:
-    return {"type": "integer", **_bounds(minimum=least, maximum=most)}
+def number(least: int, most: int) -> Schema:
+    return {"type": "integer", "minimum": least, "maximum": most}
 
 
 def nullable(schema: Schema) -> Schema:
     """Return the schema of ``schema`` or null."""
     if isinstance(schema.get("type"), str) and "enum" not in schema:
         return {**schema, "type": [schema["type"], "null"]}
+    return or_null(schema)
+
+
+def or_null(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
@@ -79,7 +83,14 @@ def answers(catalogue: Catalogue) -> dict[str, Schema]:
     """Return every schema of what the service answers, by name."""
     read_only = {"id": INT32, "employer": ref("Employer"), "publishDate": DATE}
     job = {name: read_only.get(name) or value_schema(FIELD[name]) for name in JOB_MEMBERS}
-    entries = _entries(catalogue)
+    periods = {"type": "integer", "enum": list(catalogue.periods)}
+    routing_types = {"type": "integer", "enum": list(catalogue.routing_types)}
+    entries = {
+        "Category": whole(id=INT32, name=text(MAX_CATEGORY_NAME)),
+        "PositionType": whole(id=INT32, name=text(MAX_POSITION_NAME)),
+        "SalaryPeriod": whole(id=periods, name=text(MAX_PERIOD_NAME), unit=text(MAX_PERIOD_NAME)),
+        "ApplicantRoutingType": whole(id=routing_types, name=text(MAX_ROUTING_NAME)),
+    }
     return {
         "Employer": whole(id=INT32, name=text(employers.MAX_NAME)),
         "Location": whole(
@@ -112,18 +123,6 @@ def answers(catalogue: Catalogue) -> dict[str, Schema]:
     }
 
 
-def _entries(catalogue: Catalogue) -> dict[str, Schema]:
-    """Return the schemas of the entries of catalogues."""
-    periods = {"type": "integer", "enum": list(catalogue.periods)}
-    routing_types = {"type": "integer", "enum": list(catalogue.routing_types)}
-    return {
-        "Category": whole(id=INT32, name=text(MAX_CATEGORY_NAME)),
-        "PositionType": whole(id=INT32, name=text(MAX_POSITION_NAME)),
-        "SalaryPeriod": whole(id=periods, name=text(MAX_PERIOD_NAME), unit=text(MAX_PERIOD_NAME)),
-        "ApplicantRoutingType": whole(id=routing_types, name=text(MAX_ROUTING_NAME)),
-    }
-
-
 def _text(field: JobField) -> Schema:
     return text(field.most, **({"minLength": 1} if field.needed is Needed.ALWAYS else {}))
 
@@ -138,8 +137,8 @@ _BY_KIND: Mapping[FieldKind, Callable[[JobField], Schema]] = {
     FieldKind.FLAG: lambda _field: {"type": "boolean"},
     FieldKind.DATE: lambda _field: DATE,
     FieldKind.STATUS: lambda _field: STATUS,
-    FieldKind.CHOICE: lambda field: ref(SCHEMAS[field.catalogue or ""]),
-    FieldKind.CHOICES: lambda field: listed(ref(SCHEMAS[field.catalogue or ""]), field.least, field.most),
+    FieldKind.CHOICE: lambda field: ref(SCHEMAS[field.catalogue]),
+    FieldKind.CHOICES: lambda field: listed(ref(SCHEMAS[field.catalogue]), field.least, field.most),
     FieldKind.PLACES: lambda field: listed(ref("Location"), field.least, field.most),
     FieldKind.SALARY: lambda _field: ref("Salary"),
 }

@@ -8,32 +8,113 @@ import shutil
 import signal
 import sys
 import time
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from types import FrameType
 
-from syncd.cli.demo.daemon_process import DaemonProcess, running_daemon
-from syncd.cli.demo.installation import add_employers, install
-from syncd.cli.demo.story import EMPLOYERS, STORY, Step, described
+from syncd.cli.demo.installation import (
+    EMPLOYERS,
+    DaemonProcess,
+    DemoFailed,
+    add_employers,
+    install,
+    running_daemon,
+)
 from syncd.cli.output import bold, remark
 from syncd.config import Settings
-from syncd.domain import Run
-from syncd.errors import SyncdError
+from syncd.domain import Run, RunState
 from syncd.service import stores
 from syncd.store import Store, runs
 
+_WORDS = ("created", "updated", "reactivated", "unchanged", "rejected", "archived")
 #: Seconds that one run may take.
 RUN = 30.0
 
 
-class DemoFailed(SyncdError):
-    """The demonstration did not go as the story says."""
+@dataclass(frozen=True, slots=True)
+class Step:
+    """``source`` (a file of ``data``, named for its feed) is dropped as ``name`` into the folder of the feed; its run ends in
+    ``state``."""
+
+    title: str
+    source: str
+    name: str
+    state: RunState
+    meaning: str
+
+    @property
+    def feed(self) -> str:
+        return self.source.partition("-")[0]
+
+
+STORY = (
+    Step(
+        "Create: a CSV in the service's own shape",
+        "harbour-1.csv",
+        "monday.csv",
+        RunState.SUCCEEDED,
+        "Every row was new, so each became an active posting, known from now on by its referenceId.",
+    ),
+    Step(
+        "Reject: an Indeed XML with one bad row",
+        "maple-1.xml",
+        "jobs.xml",
+        RunState.PARTIAL,
+        "Four jobs went in; the one without a title did not. The report beside the file says which and why.",
+    ),
+    Step(
+        "Another format: schema.org JSON-LD",
+        "prairie-1.json",
+        "postings.json",
+        RunState.SUCCEEDED,
+        "Same rules, same result: CSV, XML and JSON only differ in how they are read.",
+    ),
+    Step(
+        "Update and archive: Tuesday's CSV",
+        "harbour-2.csv",
+        "tuesday.csv",
+        RunState.SUCCEEDED,
+        "One job got a raise and was updated; one is no longer in the file and was archived; the rest were left alone.",
+    ),
+    Step(
+        "Unchanged: Tuesday's CSV once more",
+        "harbour-2.csv",
+        "tuesday-again.csv",
+        RunState.UNCHANGED,
+        "The same bytes as last time: nothing to do, so nothing was read and nothing was written.",
+    ),
+    Step(
+        "Reactivate: Wednesday's CSV",
+        "harbour-3.csv",
+        "wednesday.csv",
+        RunState.SUCCEEDED,
+        "The archived job is back in the file, so its old posting is active again, with the same id.",
+    ),
+    Step(
+        "Hold: Thursday's CSV has two rows",
+        "harbour-4.csv",
+        "thursday.csv",
+        RunState.HELD,
+        "Six of eight jobs would vanish at once. That looks like an accident, so nothing was archived: a person decides.",
+    ),
+)
+
+
+def described(run: Run) -> str:
+    """Return one line about a run, for a reader who sees one for the first time."""
+    counts = run.counts
+    if run.state is RunState.UNCHANGED:
+        return f"run {run.id} unchanged"
+    parts = [f"{getattr(counts, word)} {word}" for word in _WORDS if getattr(counts, word)]
+    if run.state is RunState.HELD:
+        parts.append(f"{counts.missing} would be archived")
+    return f"run {run.id} {run.state}: {counts.read} rows: {', '.join(parts)}"
 
 
 def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
     """Install, start a daemon, drop the files of the story, print what happens. Then serve until Ctrl-C, or with
-    ``once`` stop. Raises Conflict, DemoFailed, DaemonFailed."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    ``once`` stop. Raises Conflict, DemoFailed."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as on Ctrl-C
     settings = install(folder, port)
     with stores.open_store(settings) as store:
         key = add_employers(store)
@@ -45,10 +126,6 @@ def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
             _print_how_to_look(settings, key, serving=not once)
             if not once:
                 _keep_serving(daemon)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 # -- the story -------------------------------------------------------------------------------------------------
@@ -82,7 +159,7 @@ def _last_run(store: Store) -> Run | None:
 
 
 def _wait_for_run(store: Store, before: int, daemon: DaemonProcess) -> Run:
-    """Return the first run with a higher number than ``before``, once it has ended. Raises DemoFailed, DaemonFailed."""
+    """Return the first run with a higher number than ``before``, once it has ended. Raises DemoFailed."""
     end = time.monotonic() + RUN
     while time.monotonic() < end:
         run = _last_run(store)

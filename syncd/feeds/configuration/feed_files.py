@@ -14,7 +14,6 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Collection
 from collections.abc import Mapping as Map
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -23,13 +22,13 @@ from typing import Any
 
 from syncd import __version__
 from syncd.domain import Catalogue, FieldKind, Policy, fields_of
-from syncd.domain.settings import duration, filled_text
 from syncd.errors import ConfigError
 from syncd.feeds.configuration.options import POLICY_KEYS, member, policy_of, read_spec
 from syncd.feeds.faults import Scope, nearest
 from syncd.feeds.mapping import Mapping, lookups_in, transforms
 from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
 from syncd.feeds.readers import ReadSpec
+from syncd.values import duration, filled_text
 
 _SETTINGS = ("employer", "preset", "settle", "marker", "keep_files", "expect_every")
 _TABLES = ("read", "fields", "lookup")
@@ -124,10 +123,8 @@ def check_name(name: str) -> None:
 def parse_feed(name: str, source: str, catalogue: Catalogue, defaults: FeedDefaults) -> FeedConfig:
     """Return the feed that the text of its file describes. Raise ConfigError with all of its faults."""
     scope = Scope(f"{name}.toml")
-    feed = _parse(name, source, catalogue, defaults, scope)
-    if scope.faults or feed is None:
-        raise ConfigError(scope.faults)
-    return feed
+    config = _parse(name, source, catalogue, defaults, scope)
+    return FeedFile(name, config, tuple(scope.faults)).usable()
 
 
 def _load(path: Path, catalogue: Catalogue, defaults: FeedDefaults, scope: Scope) -> FeedConfig | None:
@@ -150,31 +147,25 @@ def _parse(
         return None
     if not _NAME.match(name):
         scope.fault(_NAMES)
-    return _build(name, values, catalogue, defaults, scope)
-
-
-def _build(
-    name: str, values: dict[str, Any], catalogue: Catalogue, defaults: FeedDefaults, scope: Scope
-) -> FeedConfig:
     scope.keys({key: values[key] for key in values if key not in _SERVICE}, KEYS)
     for key in sorted(_SERVICE & values.keys()):
         scope.at(key).fault(
             "is a table of syncd.toml: in a feed's file its keys stand at the top, without it"
         )
     merged = _merged(values, scope)
-    spec = read_spec(merged.read, scope.at("read"))
-    mapping = Mapping(catalogue, merged.fields, merged.lookups, spec.format, scope)
-    every = member(values, "expect_every", duration, None, scope)
+    spec = read_spec(merged["read"], scope.at("read"))
+    mapping = Mapping(catalogue, merged["fields"], merged["lookup"], spec.format, scope)
+    expect_every = member(values, "expect_every", duration, None, scope)
     settle = member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
     return FeedConfig(
         name=name,
         employer=_employer(values, scope),
-        preset=merged.preset,
+        preset=merged["preset"],
         policy=policy_of(values, defaults.policy, scope),
         settle=settle.total_seconds() if settle is not None else defaults.settle,
         marker=_marker(values, scope),
         keep_files=member(values, "keep_files", duration, defaults.keep_files, scope) or timedelta(0),
-        expect_every=every,
+        expect_every=expect_every,
         read=replace(spec, outside=mapping.outside),
         mapping=mapping,
         fingerprint=_fingerprint(merged, catalogue),
@@ -183,43 +174,30 @@ def _build(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Merged:
-    """A preset and the feed's own values in one. ``fields`` None: the service's own shape."""
-
-    preset: str | None
-    read: dict[str, Any]
-    fields: dict[str, Any] | None
-    lookups: dict[str, dict[str, Any]]
-
-
-def _merged(values: Map[str, Any], scope: Scope) -> _Merged:
+def _merged(values: Map[str, Any], scope: Scope) -> dict[str, Any]:
+    """The tables of the preset and of the feed's own file in one, and the ``preset``. ``fields`` None: the service's own
+    shape."""
     own = {key: _table(values, key, scope) for key in _TABLES}
     preset = values.get("preset")
     base: dict[str, Any] = {}
-    if preset is not None:
-        try:
-            base = load_preset(preset) if isinstance(preset, str) else {}
-        except KeyError:
-            scope.at("preset").fault(f"there is no preset {preset!r}{nearest(str(preset), preset_names())}")
-        if not isinstance(preset, str):
-            scope.at("preset").fault("must be the name of a preset (text)")
-            preset = None
+    if preset is not None and not isinstance(preset, str):
+        scope.at("preset").fault("must be the name of a preset (text)")
+        preset = None
+    elif preset in preset_names():
+        base = load_preset(preset)
+    elif preset is not None:
+        scope.at("preset").fault(f"there is no preset {preset!r}{nearest(preset, preset_names())}")
     joined = overridden(base, own)
     native = preset is None and "fields" not in values
     if native and own["lookup"]:
         scope.at("lookup").fault("has no use: a feed in the service's own shape has no [fields]")
     elif own["lookup"]:
         known = {*base.get("lookup", {}), *lookups_in(joined["fields"])}
-        _unused(own["lookup"], known, scope.at("lookup"))
-    return _Merged(preset, joined["read"], None if native else joined["fields"], joined["lookup"])
-
-
-def _unused(own: Map[str, Any], known: Collection[str], scope: Scope) -> None:
-    """Add a fault for each lookup that no field uses: its entries would change nothing, and nobody would notice."""
-    for name in own:
-        if name not in known:
-            scope.at(name).fault(f'has no use: no field has lookup = "{name}"{nearest(name, known)}')
+        for name in own["lookup"]:
+            if name not in known:  # its entries would change nothing, and nobody would notice
+                fault = f'has no use: no field has lookup = "{name}"{nearest(name, known)}'
+                scope.at("lookup").at(name).fault(fault)
+    return {**joined, "preset": preset, "fields": None if native else joined["fields"]}
 
 
 def _table(values: Map[str, Any], key: str, scope: Scope) -> dict[str, Any]:
@@ -247,12 +225,12 @@ def _marker(values: Map[str, Any], scope: Scope) -> str | None:
     return marker
 
 
-def _fingerprint(merged: _Merged, catalogue: Catalogue) -> bytes:
+def _fingerprint(merged: Map[str, Any], catalogue: Catalogue) -> bytes:
     """The order of fields does not count; the order of lookups and alternatives does, where it decides."""
     parts = {
-        "fields": merged.fields,
-        "lookups": merged.lookups,
-        "read": merged.read,
+        "fields": merged["fields"],
+        "lookups": merged["lookup"],
+        "read": merged["read"],
         "catalog": catalogue.digest().hex(),
         "limits": {
             field.name: field.most for field in fields_of(FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URL)

@@ -1,21 +1,51 @@
-"""What a look at a file shows: its columns, and its format."""
+"""The columns of a file, what their values look like (a date and in which order, an address, HTML, money, a place), and the
+search for those that may be a field.
+
+The mapping decides what a value is."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import field as attribute
+from functools import lru_cache
 
-from syncd.errors import FeedError
-from syncd.feeds.drafting.preset_match import Evidence, RecordSet
-from syncd.feeds.drafting.value_looks import kinds_of
-from syncd.feeds.readers import Format, ReadSpec
+from syncd.domain import province_code
+from syncd.feeds.drafting.field_names import AGAINST, NAMES, comparable
+from syncd.feeds.mapping import compile_selector
+from syncd.feeds.mapping.transforms import compile_dates
+from syncd.feeds.readers import Format
+from syncd.feeds.text import HOST
 
 #: The most samples of a column that are kept, and the most different values that are counted.
 SAMPLES, DIFFERENT = 3, 20_000
+#: The most alternatives that are found for a field.
+MOST = 3
 #: The most different short texts without a digit that are kept of a column.
 _PLAIN_TEXTS = 6
 _DIGIT = re.compile(r"\d")
+_URL = re.compile(r"(?:https?://|www\.)\S+\Z", re.IGNORECASE)
+_EMAIL = re.compile(r"(?:mailto:)?[^\s@<>\"]+@[^\s@<>\"]+\.[A-Za-z]{2,24}\Z")
+_HTML = re.compile(
+    r"(?:<|&lt;)/?(?:p|br|div|ul|ol|li|b|strong|em|i|a|h[1-6]|span|table|font|u)\b[^<>]{0,500}(?:>|&gt;)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"-?\d{1,15}(?:[.,]\d{1,4})?\Z")
+_MONEY = re.compile(
+    r"(?:[$€£]|\bCAD\b|\bUSD\b)\s?\d|\d\s?(?:\$|€|£)|"
+    r"\d.{0,40}(?:/\s?(?:h|hr|hour|year|yr|an|mois|week|day)\b|\bper (?:hour|year|annum|month|week|day)\b"
+    r"|\bde l'heure\b|\bpar (?:heure|an|mois|semaine|jour)\b|\bannually\b|\bhourly\b)",
+    re.IGNORECASE,
+)
+_CITY_PROVINCE = re.compile(r"[^\d<>@,]{2,80},\s*([^,]{2,40})(?:,\s*(?:CA|Canada))?\Z")
+_NOT_A_DATE = re.compile(r"\d+(?:\.\d+)?\Z")
+#: Formats that can be read without knowing the feed, the surest first. ``dmy`` and ``mdy`` together: the order is unknown.
+DATE_NAMES = ("iso", "rfc822", "ymd", "dmy", "mdy", "words")
+#: For whole numbers, by their length.
+_SERIALS = {5: "excel", 10: "epoch", 13: "epoch_ms"}
+_PARSERS = {name: compile_dates([name]) for name in (*DATE_NAMES, "excel", "epoch", "epoch_ms")}
 
 
 @dataclass(slots=True)
@@ -29,12 +59,12 @@ class Column:
     selector: str
     filled: int = 0
     values: int = 0
-    kinds: Counter[str] = field(default_factory=Counter)
-    samples: list[str] = field(default_factory=list)
-    texts: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = attribute(default_factory=Counter)
+    samples: list[str] = attribute(default_factory=list)
+    texts: Counter[str] = attribute(default_factory=Counter)
     longest: int = 0
     total: int = 0
-    _seen: set[int] = field(default_factory=set)
+    _seen: set[int] = attribute(default_factory=set)
 
     @property
     def different(self) -> int:
@@ -43,6 +73,22 @@ class Column:
     @property
     def average(self) -> float:
         return self.total / self.values if self.values else 0.0
+
+    @property
+    def name(self) -> str:
+        """The last step of the selector, as names are compared."""
+        return _last_steps(self.selector)[0]
+
+    def rank(self, field: str) -> int | None:
+        """Return the place of the column's name among the names of ``field``; None: it is not one of them."""
+        known = NAMES[field]
+        found = [known.index(name) for name in _last_steps(self.selector) if name in known]
+        return min(found) if found else None
+
+    def against(self, field: str) -> bool:
+        """Return whether the name has a word that speaks against the field."""
+        last_two = _last_steps(self.selector)[1]
+        return any(word in last_two for word in AGAINST.get(field, ())) and self.rank(field) is None
 
     def share(self, *kinds: str) -> float:
         """Return the share of the values that are of the commonest of these kinds."""
@@ -65,22 +111,107 @@ class Column:
                 self.samples.append(text[:2000])
 
 
-@dataclass(slots=True)
-class Survey:
-    """What was found. ``spec`` is how the file is read (None: the reader finds out); ``path`` where the records are;
-    ``more``: there are more records than were looked at; ``broken``: why reading stopped early."""
+@lru_cache(maxsize=1024)
+def _last_steps(selector: str) -> tuple[str, str]:
+    """The last step of a path, and its last two together."""
+    steps = [step for step in re.split(r"[./@\[\]\"]+", selector) if step]
+    return (comparable(steps[-1]) if steps else ""), comparable("".join(steps[-2:]))
 
-    format: Format
-    spec: ReadSpec
-    path: str
-    encoding: str
-    delimiter: str | None
-    records: int = 0
-    unreadable: int = 0
-    columns: dict[str, Column] = field(default_factory=dict)
-    fields: dict[str, int] = field(default_factory=dict)
-    more: bool = False
-    broken: FeedError | None = None
 
-    def evidence(self) -> Evidence:
-        return Evidence(self.format, (RecordSet(self.path, self.records, self.fields),))
+@lru_cache(maxsize=8192)
+def kinds_of(text: str) -> frozenset[str]:
+    """Return those of ``email url host html number money province place date:NAME serial:NAME`` that ``text`` looks like;
+    none: it is plain text. ``serial`` is a number that a date column could have."""
+    if len(text) > 300:
+        return frozenset({"html"}) if _HTML.search(text[:20_000]) else frozenset()
+    found = set()
+    for name, pattern in (("email", _EMAIL), ("url", _URL), ("number", _NUMBER)):
+        if pattern.match(text):
+            found.add(name)
+    if not found and HOST.match(text):
+        found.add("host")
+    if _HTML.search(text):
+        found.add("html")
+    if _MONEY.search(text) and not found & {"html", "url"}:
+        found.add("money")
+    if province_code(text) is not None:
+        found.add("province")
+    elif (place := _CITY_PROVINCE.match(text)) and province_code(place[1]) is not None:
+        found.add("place")
+    return frozenset(found | _dates(text))
+
+
+def _dates(text: str) -> set[str]:
+    if len(text) > 60 or not any(char.isdigit() for char in text):
+        return set()
+    if _NOT_A_DATE.match(text):
+        name = _SERIALS.get(len(text.partition(".")[0]))
+        return {f"serial:{name}"} if name and _PARSERS[name](text) else set()
+    names = {name for name in DATE_NAMES if _PARSERS[name](text)}
+    return {f"date:{name}" for name in names - ({"ymd"} if "iso" in names else set())}
+
+
+Fits = Callable[[Column], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A guess at one field of a job.
+
+    ``expression`` is the right-hand side in [fields], as TOML values; ``why`` the reason in words. ``columns`` are those
+    that it uses; ``share`` is that of the records for which it gives a value. ``lookup`` has the entries of
+    ``[lookup.no_date]`` that it needs."""
+
+    field: str
+    expression: object
+    why: str
+    columns: tuple[Column, ...] = ()
+    share: float = 1.0
+    lookup: Mapping[str, str] = attribute(default_factory=dict)
+
+
+class ColumnSearch:
+    """Finds the columns that may be a field, by their names or by what their values look like, among those that have values
+    and that a mapping can name. ``records`` is at least 1."""
+
+    def __init__(self, columns: Iterable[Column], form: Format, records: int) -> None:
+        self.all = [column for column in columns if column.values and _selectable(column.selector, form)]
+        self.records = max(1, records)
+
+    def named(self, field: str, fits: Fits) -> list[Column]:
+        """Return columns whose name is one of the field's and whose values fit, the likeliest name first: enough of them to
+        have a value in each record, at most ``MOST``."""
+        found = [column for column in self.all if column.rank(field) is not None and fits(column)]
+        found.sort(key=lambda c: (c.rank(field), len(re.findall(r"[/.]", c.selector)), -c.filled, c.selector))
+        return found[: MOST if found and found[0].filled < self.records else 1]
+
+    def alike(self, field: str, fits: Fits, order: Callable[[Column], tuple[float, ...]]) -> list[Column]:
+        """Return the one column, if any, whose values alone fit; the first by ``order``, then by name."""
+        found = [c for c in self.all if fits(c) and not c.against(field)]
+        return sorted(found, key=lambda c: (*order(c), c.selector))[:1]
+
+    def is_unique(self, column: Column) -> bool:
+        """Return whether nearly every record has a value of its own."""
+        # a row may lack it
+        filled = column.filled >= self.records * 0.9 or column.filled == self.records - 1 > 1
+        return filled and column.different >= min(column.values, DIFFERENT) * 0.9
+
+    def guess(self, field: str, used: Sequence[Column], expression: object, why: str) -> Guess:
+        """Return the guess that ``field`` is made from the columns ``used``."""
+        share = min(1.0, max((column.filled for column in used), default=0) / self.records)
+        return Guess(field, expression, why, tuple(used), share)
+
+
+def _selectable(selector: str, form: Format) -> bool:
+    """Whether a mapping can name it: JSON allows member names that no path has."""
+    try:
+        compile_selector(selector, form)
+    except ValueError:
+        return False
+    return True
+
+
+def one_or_list(columns: Sequence[Column]) -> object:
+    """Return the selector of one column, or the list of selectors."""
+    selectors = [column.selector for column in columns]
+    return selectors[0] if len(selectors) == 1 else selectors

@@ -6,25 +6,28 @@ know with counts. It loads as it is."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from syncd.domain import Catalogue, FeedLimits
-from syncd.feeds.configuration import FeedConfig
-from syncd.feeds.drafting.column_search import ColumnSearch
-from syncd.feeds.drafting.columns import Survey
+from syncd.domain import FIELD, Catalogue, FeedLimits
+from syncd.errors import ConfigError, FeedError
+from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
+from syncd.feeds.drafting.columns import Guess
 from syncd.feeds.drafting.draft_text import DraftPlan, Findings, render
 from syncd.feeds.drafting.field_names import comparable
-from syncd.feeds.drafting.guess import Guess
 from syncd.feeds.drafting.guessing import guess_company, guess_fields, near_addresses
-from syncd.feeds.drafting.preset_match import find_preset, is_native
-from syncd.feeds.drafting.survey import survey
-from syncd.feeds.drafting.trial import NEEDED, DraftTrials, Trial
-from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD
+from syncd.feeds.drafting.preset_match import is_native
+from syncd.feeds.drafting.survey import RECORDS, Survey, survey
+from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, UnknownCounter
 from syncd.feeds.mapping.presets import load_preset
+from syncd.feeds.readers import Record, open_reader
 
+#: Without these a new job is refused; a mapping that lacks one is of no use.
+NEEDED = ("referenceId", "title", "locations", "description", ROUTING_FIELD)
 _ADDRESSES = (URL_FIELD, EMAIL_FIELD)
 #: For these a preset has a default, or most feeds have nothing, so a lack of values says nothing. They are guessed only
 #: where the preset looks at none of the file's columns.
@@ -32,6 +35,9 @@ _OPTIONAL = ("categories", "positionType", "salary", "closeDate")
 _OVERRIDDEN = (*NEEDED, *_ADDRESSES, *_OPTIONAL)
 #: A preset with a lower score is not tried, and this many are tried at most.
 _LEAST, _TRIED = 0.4, 3
+#: This many records decide between plans. What the chosen one does not know is counted over all.
+_DECIDING = 500
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +52,36 @@ class Draft:
     fields: Mapping[str, Guess]
 
 
+@dataclass(slots=True)
+class Trial:
+    """What a plan makes of the file.
+
+    ``given`` is field → records in which it has a value; ``whole`` are the records that have all that is needed;
+    ``unread_dates`` those whose closeDate is in no format of the mapping. ``failure`` says why it could not be read."""
+
+    plan: DraftPlan
+    read: int = 0
+    whole: int = 0
+    long_references: int = 0
+    unread_dates: int = 0
+    given: Counter[str] = field(default_factory=Counter)
+    unknown: UnknownCounter = field(default_factory=UnknownCounter)
+    failure: str | None = None
+
+    def add(self, body: Mapping[str, Any], faulty: set[str]) -> None:
+        """Count one record. ``faulty`` are the fields with problems."""
+        self.read += 1
+        self.given.update(faulty | {name for name, value in body.items() if value is not None})
+        self.whole += all(body.get(name) is not None or name in faulty for name in NEEDED)
+        reference, close_date = body.get("referenceId"), body.get("closeDate")
+        is_date = not isinstance(close_date, str) or _DATE.match(close_date) is not None
+        self.unread_dates += "closeDate" in faulty or not is_date
+        self.long_references += isinstance(reference, str) and len(reference) > FIELD["referenceId"].most
+
+
 def employer_named_in(path: Path, limits: FeedLimits) -> str | None:
     """Return the employer that most records of the file name, None if there is none. Raise FeedError."""
-    return guess_company(ColumnSearch(survey(path, limits)))
+    return guess_company(survey(path, limits).search())
 
 
 class Drafter:
@@ -58,10 +91,10 @@ class Drafter:
     def __init__(
         self, path: Path, name: str, *, employer: str, catalogue: Catalogue, limits: FeedLimits, today: str
     ) -> None:
+        self._path, self._limits = path, limits
         self._survey = survey(path, limits)
-        columns = ColumnSearch(self._survey)
+        columns = self._survey.search()
         self._guesses = guess_fields(columns)
-        scores = find_preset(self._survey.evidence())
         self._findings = Findings(
             name=name,
             employer=employer,
@@ -69,24 +102,24 @@ class Drafter:
             today=today,
             survey=self._survey,
             catalogue=catalogue,
-            presets=[(preset, score) for preset, score in scores if score >= _LEAST],
+            presets=[(preset, score) for preset, score in self._survey.presets() if score >= _LEAST],
             near=near_addresses(columns),
         )
-        self._trials = DraftTrials(path, self._findings, catalogue, limits)
 
     def draft(self) -> Draft:
         """Return the draft. Raise ConfigError for a name that no feed can have."""
-        native = is_native(self._survey.evidence())
-        best = self._trials.complete(self._trials.of(DraftPlan(native=True)) if native else self._best())
+        best = self._try(DraftPlan(native=True)) if is_native(self._survey.fields) else self._best()
+        if best.failure is None and best.read >= _DECIDING:
+            best = self._try(best.plan, RECORDS)
         lacking = [name for name in NEEDED if best.given[name] * 2 < best.read]
         text = render(self._findings, best.plan, best.unknown.fields, lacking)
-        config = self._trials.load(text)
+        config = self._load(text)
         return Draft(text, config, config.preset, self._survey, best.plan.fields)
 
     def _best(self) -> Trial:
         """The plan that makes most records whole. A preset is preferred to guesses, a likelier preset to another."""
         trials = [self._with_preset(name) for name, _ in self._findings.presets[:_TRIED]]
-        trials.append(self._trials.of(DraftPlan(fields=self._own_fields())))
+        trials.append(self._try(DraftPlan(fields=self._own_fields())))
         usable = [trial for trial in trials if trial.failure is None] or trials[-1:]
         best = usable[0]
         for trial in usable[1:]:
@@ -96,9 +129,9 @@ class Drafter:
 
     def _with_preset(self, name: str) -> Trial:
         """The preset, with guesses in place of what it does not find."""
-        plain = self._trials.of(DraftPlan(preset=name))
+        plain = self._try(DraftPlan(preset=name))
         if plain.failure is not None and self._survey.path:
-            plain = self._trials.of(DraftPlan(preset=name, records=self._survey.path))
+            plain = self._try(DraftPlan(preset=name, records=self._survey.path))
         if plain.failure is not None:
             return plain
         mapped = load_preset(name).get("fields", {})
@@ -107,7 +140,7 @@ class Drafter:
             for guess in self._guesses.values()
             if guess.field in _OVERRIDDEN and self._is_better(guess, plain, mapped)
         }
-        return self._trials.of(replace(plain.plan, fields=fields)) if fields else plain
+        return self._try(replace(plain.plan, fields=fields)) if fields else plain
 
     def _is_better(self, guess: Guess, plain: Trial, mapped: Mapping[str, Any]) -> bool:
         """Whether the preset finds the field in less than half of the records, and the guess in more."""
@@ -136,6 +169,34 @@ class Drafter:
             why = f"the first of {' and '.join(addresses)} that there is"
             fields[ROUTING_FIELD] = Guess(ROUTING_FIELD, {"prefer": addresses}, why)
         return fields
+
+    def _try(self, plan: DraftPlan, most: int = _DECIDING) -> Trial:
+        """Return what the plan makes of the file's first records."""
+        trial = Trial(plan)
+        try:
+            config = self._load(render(self._findings, plan, {}))
+            reader = open_reader(self._path, config.read, self._limits)
+            for record in islice(self._unbroken(reader), most):
+                row = config.mapping.row(record, reader.format)
+                faulty = {problem.pointer.split("/")[1] for problem in row.problems if problem.pointer}
+                trial.add(row.body or {}, faulty)
+                trial.unknown.add(row.unknown)
+            if not trial.read and self._survey.records:
+                trial.failure = "no records"
+        except (FeedError, ConfigError) as error:
+            trial.failure = str(error)
+        return trial
+
+    def _load(self, text: str) -> FeedConfig:
+        return parse_feed(self._findings.name, text, self._findings.catalogue, FeedDefaults())
+
+    def _unbroken(self, records: Iterable[Record]) -> Iterator[Record]:
+        """The records up to where the file is broken, if the survey has seen that it is."""
+        try:
+            yield from records
+        except FeedError:
+            if self._survey.broken is None:
+                raise
 
 
 def _first_step(selector: str) -> str:

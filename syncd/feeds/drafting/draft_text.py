@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from dataclasses import field as attribute
 
 from syncd.domain import Catalogue
-from syncd.feeds.drafting.columns import Column, Survey
-from syncd.feeds.drafting.guess import Guess
-from syncd.feeds.mapping import EMAIL_FIELD, MOST_LISTED, ROUTING_FIELD, URL_FIELD, USUAL, suggestions
-from syncd.feeds.toml_text import comment, key, lookup_lines, plain, shown, text, value
+from syncd.feeds.drafting.columns import Column, Guess
+from syncd.feeds.drafting.survey import Survey
+from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
+from syncd.feeds.toml_text import comment, key, plain, shown, text, value
 
 #: This many places of a record are listed with their samples.
 _LISTED = 200
@@ -115,62 +115,44 @@ def _fields(findings: Findings, plan: DraftPlan, lacking: Sequence[str]) -> Line
     preset, fields = plan.preset, plan.fields
     yield "[fields]" + ("  # in place of the preset's" if preset and fields else "")
     for guess in fields.values():
-        yield from comment(f"{guess.field}: {guess.why}" + _share(guess))
+        share = "" if guess.share >= 0.995 else f"; {guess.share:.0%} of the records have it"
+        yield from comment(f"{guess.field}: {guess.why}{share}")
         for column in guess.columns[:4]:
             yield f"#   {plain(column.selector)}: {_samples(column.samples)}"
         yield f"{guess.field} = {value(guess.expression)}"
     missing = [name for name in _FILL if name in lacking or (not preset and name not in fields)]
-    yield from _missing(missing)
+    if missing:
+        yield "# Nothing was found for these in most records:"
+        yield from (f"# {_FILL[name]}" for name in missing)
     if ROUTING_FIELD in missing and URL_FIELD not in fields:
         for column in findings.near:
-            yield from _near(column)
-
-
-def _near(column: Column) -> Lines:
-    yield from comment(
-        f"{plain(column.selector)} has no whole address: {_samples(column.samples)}. If it is a part of the page to apply on:"
-    )
-    yield f'# {ROUTING_FIELD} = {{ value = "URL" }}'
-    yield f"# {URL_FIELD} = {{ template = {text('https://employer.example{' + column.selector + '}')} }}"
-
-
-def _share(guess: Guess) -> str:
-    return "" if guess.share >= 0.995 else f"; {guess.share:.0%} of the records have it"
+            address = text("https://employer.example{" + column.selector + "}")
+            yield from comment(
+                f"{plain(column.selector)} has no whole address: {_samples(column.samples)}."
+                " If it is a part of the page to apply on:"
+            )
+            yield f'# {ROUTING_FIELD} = {{ value = "URL" }}'
+            yield f"# {URL_FIELD} = {{ template = {address} }}"
 
 
 def _samples(samples: list[str]) -> str:
     return ", ".join(shown(sample) for sample in samples)
 
 
-#: Field → what to write where a file has nothing for it.
+_NEEDED = "  # a job needs it to be active"
+#: Field → what to write where a file has nothing for it, as lines of a comment.
 _FILL = {
-    "title": 'title = "…"',
-    "description": 'description = { from = "…", html = "clean" }',
-    "locations": 'locations = { value = "Toronto, ON" }',
+    "title": f'title = "…"{_NEEDED}',
+    "description": f'description = {{ from = "…", html = "clean" }}{_NEEDED}',
+    "locations": f'locations = {{ value = "Toronto, ON" }}{_NEEDED}',
     ROUTING_FIELD: f'{ROUTING_FIELD} = {{ value = "Email" }}\n'
-    f'# {EMAIL_FIELD} = {{ value = "jobs@employer.example" }}',
+    f'# {EMAIL_FIELD} = {{ value = "jobs@employer.example" }}{_NEEDED}\n'
+    "# or at a page whose address is made from the record:\n"
+    f'# {ROUTING_FIELD} = {{ value = "URL" }}\n'
+    f'# {URL_FIELD} = {{ template = "https://employer.example/jobs/{{…}}" }}',
     "closeDate": 'closeDate = { from = "…", date = ["iso"] }',
     "salary": 'salary = { text = "…" }',
 }
-
-
-#: Field → what else may be written.
-_OR = {
-    ROUTING_FIELD: "or at a page whose address is made from the record:\n"
-    f'# {ROUTING_FIELD} = {{ value = "URL" }}\n'
-    f'# {URL_FIELD} = {{ template = "https://employer.example/jobs/{{…}}" }}',
-}
-_OPTIONAL = ("closeDate", "salary")
-
-
-def _missing(names: Sequence[str]) -> Lines:
-    if names:
-        yield "# Nothing was found for these in most records:"
-        for name in names:
-            needed = "" if name in _OPTIONAL else "  # a job needs it to be active"
-            yield f"# {_FILL[name]}{needed}"
-            if name in _OR:
-                yield f"# {_OR[name]}"
 
 
 def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[str]]) -> Lines:
@@ -181,7 +163,8 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
             yield "[lookup.no_date]  # words where a date is expected: no date"
             yield from (f"{text(word)} = {text(meaning)}" for word, meaning in guess.lookup.items())
             yield ""
-    names = [(name, lookup) for name, lookup in USUAL.items() if preset or _uses(fields.get(name), lookup)]
+    used = {name: set(lookups_in(guess.expression)) for name, guess in fields.items()}
+    names = [(name, lookup) for name, lookup in USUAL.items() if preset or lookup in used.get(name, ())]
     if not names:
         return
     yield from comment(
@@ -190,16 +173,9 @@ def _lookups(findings: Findings, plan: DraftPlan, unknown: Mapping[str, Counter[
     )
     for name, lookup in names:
         yield f"[lookup.{key(lookup)}]"
-        values = unknown.get(name, Counter())
-        for line in lookup_lines(values, suggestions(values, name, findings.catalogue), MOST_LISTED):
+        for line in lookup_lines(unknown.get(name, Counter()), name, findings.catalogue):
             yield line if line.startswith("#") else f"# {line}"
         yield ""
-
-
-def _uses(guess: Guess | None, lookup: str) -> bool:
-    return (
-        guess is not None and isinstance(guess.expression, dict) and guess.expression.get("lookup") == lookup
-    )
 
 
 def _inventory(found: Survey, fields: Mapping[str, Guess]) -> Lines:

@@ -6,6 +6,7 @@ path counts (``location/city`` is ``city``), or its last two steps together (``l
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from syncd.domain import name_key
 
@@ -22,8 +23,11 @@ def comparable(name: str) -> str:
     return "".join(word for word in words if word not in _EMPTY) or "".join(words)
 
 
-def _names(words: str) -> Names:
-    return tuple(dict.fromkeys(comparable(word) for word in words.split()))
+def _names_by_field(words: Mapping[str, str]) -> dict[str, Names]:
+    return {
+        field: tuple(dict.fromkeys(comparable(word) for word in names.split()))
+        for field, names in words.items()
+    }
 
 
 #: Words in the name of a column of amounts → what they are for.
@@ -39,122 +43,87 @@ PERIODS = {
     for word in words.split()
 }
 
-NAMES: dict[str, Names] = {
-    "referenceId": _names(
-        "referenceid referencenumber reference ref refid refnumber referencecode jobreference jobref jobrefno jobcode"
-        " jobid jobnumber jobno partnerjobid requisitionid requisitionnumber requisition reqid reqno req hitkey"
-        " vacancyid vacancynumber positionid postingid postingnumber advertid adid offerid externalid sourceid"
-        " jobopeningid identifier.value identifiervalue identifier idvalue shortcode jobkey noemploi noposte"
-        " numeroposte numerooffre numeroreference numerodossier nodossier numeroconcours noconcours numero offreid"
-        " idoffre idemploi codeposte uid uuid slug id guid key"
-    ),
-    "title": _names(
-        "title jobtitle positiontitle postingtitle vacancytitle businesstitle advertisedtitle roletitle joboffer"
-        " jobname titre titreposte titreemploi titreoffre intitule intituleposte nomposte poste position role"
-        " jobposition name text headline job vacancy designation occupation emploi libelle"
-    ),
-    "description": _names(
-        "description jobdescription descriptionhtml fulldescription htmldescription longdescription"
+NAMES = _names_by_field(
+    {
+        "referenceId": "referenceid referencenumber reference ref refid refnumber referencecode jobreference jobref"
+        " jobrefno jobcode jobid jobnumber jobno partnerjobid requisitionid requisitionnumber requisition reqid"
+        " reqno req hitkey vacancyid vacancynumber positionid postingid postingnumber advertid adid offerid"
+        " externalid sourceid jobopeningid identifier.value identifiervalue identifier idvalue shortcode jobkey"
+        " noemploi noposte numeroposte numerooffre numeroreference numerodossier nodossier numeroconcours noconcours"
+        " numero offreid idoffre idemploi codeposte uid uuid slug id guid key",
+        "title": "title jobtitle positiontitle postingtitle vacancytitle businesstitle advertisedtitle roletitle"
+        " joboffer jobname titre titreposte titreemploi titreoffre intitule intituleposte nomposte poste position"
+        " role jobposition name text headline job vacancy designation occupation emploi libelle",
+        "description": "description jobdescription descriptionhtml fulldescription htmldescription longdescription"
         " jobdescriptionhtml descriptionposte detailsoffre detailsposte offreemploi taches exigences descriptif body"
         " content contentencoded encoded jobbody adverttext jobadvert aboutrole aboutjob aboutposition whatyouwilldo"
-        " jobadtext details jobdetails text summary shortdescription jobsummary resume snippet responsibilities duties"
-        " requirements missions profil contenu"
-    ),
-    "closeDate": _names(
-        "closedate closingdate dateclosing expirationdate expirydate expiry expiration expire expires expiresat"
-        " expireson validthrough validuntil enddate applicationdeadline deadline applyby postuntil closingon closeson"
-        " dateexpiration advertiseduntil openuntil postinguntil displayuntil datefermeture dateferm datelimite datefin"
-        " datefinaffichage dateecheance dateclosed closes endson ends postingenddate datecloture cloture fin"
-        " finaffichage"
-    ),
-    "city": _names(
-        "city joblocationcity locationcity town ville municipalite municipality localite locality addresslocality"
-        " cityname jobcity commune worklocationcity community communaute"
-    ),
-    "province": _names(
-        "state province region provincestate stateprovince provinceterritory provincecode statecode state_code"
-        " addressregion joblocationstate locationstate joblocationprovince locationprovince jobstate jobprovince"
-        " county countrysubdivisioncode prov"
-    ),
-    "location": _names(
-        "location joblocation locations worklocation officelocation primarylocation locationname lieu lieutravail"
-        " emplacement localisation place workplace office address jobaddress adresse locationdescription area"
-        " joblocations citystate geo site region city"
-    ),
-    "country": _names("country countrycode pays addresscountry countryname joblocationcountry codepays"),
-    "categories": _names(
-        "category categories jobcategory jobcategories categorie categorieemploi jobfunction function industry sector"
-        " secteur secteuractivite domaine field jobfield department departments departement discipline specialty"
-        " family jobfamily familleemploi familleemplois famille occupationalcategory team tags categoryname jobsector"
-        " activite service"
-    ),
-    "positionType": _names(
-        "jobtype employmenttype positiontype type typeemploi typeemploi contracttype contrattype typecontrat"
-        " typecontrat contrat worktype jobstatus employmentstatus hours schedule workinghours commitment employment"
-        " jobtypes timetype contract contracttime tempstravail horaire typeofemployment regime fulltimeparttime"
-        " fulltime"
-    ),
-    "salary": _names(
-        "salary salarytext salaryrange compensation pay payrate wage salaire remuneration salairehoraire"
-        " echellesalariale salarydescription basesalary rate jobsalary salarydisplay compensationsummary renumeration"
-        " wages estimatedsalary"
-    ),
-    "amount": _names(
-        "salarymin minsalary salaryminimum minimumsalary salarylow salaryfrom salaryrangefrom salaryamount minimum"
-        " salairemin salaireminimum payminimum minpay paymin wagemin minvalue salarystart lowend compensationmin"
-        " salaryrangemin remunerationmin payfrom salairede"
-    ),
-    "maxAmount": _names(
-        "salarymax maxsalary salarymaximum maximumsalary salaryhigh salaryto salaryrangeto maximum salairemax"
-        " salairemaximum paymaximum maxpay paymax wagemax maxvalue salaryend highend compensationmax salaryrangemax"
-        " remunerationmax payto salairea"
-    ),
-    "period": _names(
-        "salaryperiod salaryper salarytype salaryunit payperiod salaryfrequency salaryschedule unittext"
+        " jobadtext details jobdetails text summary shortdescription jobsummary resume snippet responsibilities"
+        " duties requirements missions profil contenu",
+        "closeDate": "closedate closingdate dateclosing expirationdate expirydate expiry expiration expire expires"
+        " expiresat expireson validthrough validuntil enddate applicationdeadline deadline applyby postuntil"
+        " closingon closeson dateexpiration advertiseduntil openuntil postinguntil displayuntil datefermeture"
+        " dateferm datelimite datefin datefinaffichage dateecheance dateclosed closes endson ends postingenddate"
+        " datecloture cloture fin finaffichage",
+        "city": "city joblocationcity locationcity town ville municipalite municipality localite locality"
+        " addresslocality cityname jobcity commune worklocationcity community communaute",
+        "province": "state province region provincestate stateprovince provinceterritory provincecode statecode"
+        " state_code addressregion joblocationstate locationstate joblocationprovince locationprovince jobstate"
+        " jobprovince county countrysubdivisioncode prov",
+        "location": "location joblocation locations worklocation officelocation primarylocation locationname lieu"
+        " lieutravail emplacement localisation place workplace office address jobaddress adresse locationdescription"
+        " area joblocations citystate geo site region city",
+        "country": "country countrycode pays addresscountry countryname joblocationcountry codepays",
+        "categories": "category categories jobcategory jobcategories categorie categorieemploi jobfunction function"
+        " industry sector secteur secteuractivite domaine field jobfield department departments departement"
+        " discipline specialty family jobfamily familleemploi familleemplois famille occupationalcategory team tags"
+        " categoryname jobsector activite service",
+        "positionType": "jobtype employmenttype positiontype type typeemploi contracttype contrattype typecontrat"
+        " contrat worktype jobstatus employmentstatus hours schedule workinghours commitment employment jobtypes"
+        " timetype contract contracttime tempstravail horaire typeofemployment regime fulltimeparttime fulltime",
+        "salary": "salary salarytext salaryrange compensation pay payrate wage salaire remuneration salairehoraire"
+        " echellesalariale salarydescription basesalary rate jobsalary salarydisplay compensationsummary"
+        " renumeration wages estimatedsalary",
+        "amount": "salarymin minsalary salaryminimum minimumsalary salarylow salaryfrom salaryrangefrom salaryamount"
+        " minimum salairemin salaireminimum payminimum minpay paymin wagemin minvalue salarystart lowend"
+        " compensationmin salaryrangemin remunerationmin payfrom salairede",
+        "maxAmount": "salarymax maxsalary salarymaximum maximumsalary salaryhigh salaryto salaryrangeto maximum"
+        " salairemax salairemaximum paymaximum maxpay paymax wagemax maxvalue salaryend highend compensationmax"
+        " salaryrangemax remunerationmax payto salairea",
+        "period": "salaryperiod salaryper salarytype salaryunit payperiod salaryfrequency salaryschedule unittext"
         " periodesalaire salaryinterval remunerationunite salaireunite payfrequency paytype salarytimeunit wageper"
-        " wageunit salaryrangeunit interval frequence"
-    ),
-    "currency": _names("salarycurrency currency devise currencycode compensationcurrency"),
-    "applicationUrl": _names(
-        "applyurl applicationurl applyurllink applylink applicationlink urlapply joburl applyat howtoapplyurl"
-        " detailurl url link lien lienpostuler urlpostuler urloffre absoluteurl hostedurl jobpageurl jobposturl"
-        " careersapplyurl careersurl redirecturl applyuri uri permalink weburl externalurl joblink deeplink offerurl"
-        " href website sourceurl guid postuler pourpostuler"
-    ),
-    "applicationEmail": _names(
-        "applicationemail applyemail contactemail email emailaddress courriel adressecourriel mail recruiteremail"
-        " jobemail hremail emailto replyemail mailboxemail couriel postuler pourpostuler"
-    ),
-    "status": _names(
-        "status jobstatus state poststate publicationstatus islisted ispublished published statut etat active"
-    ),
-    "confidential": _names("confidential isconfidential confidentiel anonymous hidecompany"),
-    "company": _names(
-        "company companyname employer employername organization organisation hiringorganizationname entreprise"
-        " employeur client brand"
-    ),
-}
+        " wageunit salaryrangeunit interval frequence",
+        "currency": "salarycurrency currency devise currencycode compensationcurrency",
+        "applicationUrl": "applyurl applicationurl applyurllink applylink applicationlink urlapply joburl applyat"
+        " howtoapplyurl detailurl url link lien lienpostuler urlpostuler urloffre absoluteurl hostedurl jobpageurl"
+        " jobposturl careersapplyurl careersurl redirecturl applyuri uri permalink weburl externalurl joblink"
+        " deeplink offerurl href website sourceurl guid postuler pourpostuler",
+        "applicationEmail": "applicationemail applyemail contactemail email emailaddress courriel adressecourriel"
+        " mail recruiteremail jobemail hremail emailto replyemail mailboxemail couriel postuler pourpostuler",
+        "status": "status jobstatus state poststate publicationstatus islisted ispublished published statut etat"
+        " active",
+        "confidential": "confidential isconfidential confidentiel anonymous hidecompany",
+        "company": "company companyname employer employername organization organisation hiringorganizationname"
+        " entreprise employeur client brand",
+    }
+)
 #: Words inside a name that speak against a field.
-AGAINST: dict[str, Names] = {
-    "referenceId": _names(
-        "company employer client user recruiter category location parent image sector industry city country lang feed"
-    ),
-    "title": _names(
-        "company employer recruiter contact seo meta page url code id category department organization location"
-        " category"
-    ),
-    "description": _names("company employer meta seo location salary category short about"),
-    "applicationUrl": _names(
-        "logo image img photo picture company employer organization facebook twitter linkedin video banner icon"
-        " source sameas tracking pixel"
-    ),
-    "location": _names("id url type geo latitude longitude lat lng lon code country remote"),
-    "applicationEmail": _names("support privacy"),
-    "categories": _names("id code url"),
-    "positionType": _names("id code url location remote"),
-    "closeDate": _names("start created posted publish update modif"),
-    "salary": _names("currency period unit type frequency id code"),
-}
+AGAINST = _names_by_field(
+    {
+        "referenceId": "company employer client user recruiter category location parent image sector industry city"
+        " country lang feed",
+        "title": "company employer recruiter contact seo meta page url code id category department organization"
+        " location",
+        "description": "company employer meta seo location salary category short about",
+        "applicationUrl": "logo image img photo picture company employer organization facebook twitter linkedin"
+        " video banner icon source sameas tracking pixel",
+        "location": "id url type geo latitude longitude lat lng lon code country remote",
+        "applicationEmail": "support privacy",
+        "categories": "id code url",
+        "positionType": "id code url location remote",
+        "closeDate": "start created posted publish update modif",
+        "salary": "currency period unit type frequency id code",
+    }
+)
 
 #: What the name of an id begins or ends with ("annonce" has a "no" in it, too).
 ID_LIKE = re.compile(

@@ -5,16 +5,20 @@ feed's file first."""
 
 from __future__ import annotations
 
-from syncd.domain import name_key
-from syncd.feeds.drafting.column_search import ColumnSearch
-from syncd.feeds.drafting.columns import SAMPLES, Column
-from syncd.feeds.drafting.date_guesses import guess_close_date
-from syncd.feeds.drafting.guess import Guess, one_or_list
-from syncd.feeds.drafting.place_guesses import guess_locations
-from syncd.feeds.drafting.salary_guesses import guess_salary
-from syncd.feeds.drafting.text_guesses import guess_description, guess_reference, guess_title
+import re
+
+from syncd.domain import FIELD, name_key
+from syncd.feeds.drafting.columns import DATE_NAMES, SAMPLES, Column, ColumnSearch, Guess, one_or_list
+from syncd.feeds.drafting.field_names import ID_LIKE, SURELY_DESCRIPTION
+from syncd.feeds.drafting.structured_guesses import guess_close_date, guess_locations, guess_salary
 from syncd.feeds.mapping import EMAIL_FIELD, STATUSES, URL_FIELD
 
+#: A longer text is not a title.
+_LONG = 200
+#: The longest column of a file is a description if its texts have this length.
+_TEXT = 70
+_TITLE = re.compile(r"titl|titre|poste|posit|role|job|name|nom|emploi|intitul")
+_DATES = tuple(f"date:{name}" for name in DATE_NAMES)
 #: What an attribute "type" says of its element, and never of a job.
 _DATA_TYPES = frozenset(
     "array boolean cdata date datetime decimal email float html integer number string text url xhtml xml".split()
@@ -24,9 +28,9 @@ _DATA_TYPES = frozenset(
 def guess_fields(columns: ColumnSearch) -> dict[str, Guess]:
     """Return the guesses by field, in the order in which a person would read them."""
     made = (
-        guess_reference(columns),
-        guess_title(columns),
-        guess_description(columns),
+        _guess_reference(columns),
+        _guess_title(columns),
+        _guess_description(columns),
         guess_close_date(columns),
         guess_locations(columns),
         _guess_entry(columns, "categories", "category", "Other"),
@@ -50,6 +54,107 @@ def near_addresses(columns: ColumnSearch) -> list[Column]:
     return columns.named(URL_FIELD, lambda c: c.share("url", "host", "email") <= 0.5)
 
 
+def _guess_reference(columns: ColumnSearch) -> Guess | None:
+    """A column that is different in each record; without one, an id that is derived."""
+
+    def usable(column: Column) -> bool:
+        short = column.longest <= FIELD["referenceId"].most
+        return short and columns.is_unique(column) and not column.kinds["url"] and not column.kinds["html"]
+
+    found = columns.named("referenceId", usable)[:1]
+    why = "by its name; different in each record"
+    if not found:
+        found = columns.alike(
+            "referenceId",
+            lambda c: (
+                usable(c)
+                and c.filled == columns.records > 1
+                and c.average <= 40
+                and ID_LIKE.match(c.name) is not None
+            ),
+            lambda c: (c.longest,),
+        )
+        why = "by its values: short, different in each record"
+    return columns.guess("referenceId", found, found[0].selector, why) if found else _guess_derived(columns)
+
+
+def _guess_derived(columns: ColumnSearch) -> Guess | None:
+    """A digest of an id that is too long, or of what identifies the job and does not change."""
+    long = [c for c in columns.all if c.rank("referenceId") is not None and columns.is_unique(c)]
+    if long:
+        long.sort(key=lambda c: (c.rank("referenceId"), c.selector))
+        most = FIELD["referenceId"].most
+        why = f"by its name; longer than {most} characters, so it is replaced by a digest"
+        return columns.guess("referenceId", long[:1], {"from": long[0].selector, "too_long": "hash"}, why)
+    used = [c for c in columns.all if c.share("url") > 0.9 and columns.is_unique(c)]
+    used = [c for c in used if not c.against(URL_FIELD)][:1]
+    if not used:
+        guesses = (_guess_title(columns), guess_locations(columns))
+        used = [column for guess in guesses if guess for column in guess.columns]
+    selectors = list(dict.fromkeys(column.selector for column in used))
+    if not selectors:
+        return None
+    why = "the file has no id that is different in each record, so one is derived from what should not change"
+    return columns.guess("referenceId", used, {"derive": selectors}, why)
+
+
+def _guess_title(columns: ColumnSearch) -> Guess | None:
+    """The column with a title's name, else the one with short, different texts."""
+
+    def fits(column: Column) -> bool:
+        plain = column.share("url", "email", "number", "html", "money") < 0.5
+        return column.average < _LONG and plain and column.share(*_DATES) < 0.5
+
+    found = columns.named("title", fits)
+    why = "by its name"
+    if not found:
+        found = columns.alike(
+            "title",
+            lambda c: (
+                fits(c)
+                and 5 < c.average < 120
+                and c.filled > columns.records * 0.8
+                and c.different * 4 > c.values
+            ),
+            lambda c: (not _TITLE.search(c.name), -c.different),
+        )
+        why = "by its values: short, different texts"
+    if not found:
+        return None
+    source = one_or_list(found)
+    if any(column.longest > FIELD["title"].most for column in found):
+        source = {"from": source, "too_long": "truncate"}
+    return columns.guess("title", found, source, why)
+
+
+def _guess_description(columns: ColumnSearch) -> Guess | None:
+    """The columns with a description's name, else the one with the longest texts."""
+
+    def fits(column: Column) -> bool:
+        long = column.average > 40 or column.share("html") > 0.3
+        return long and column.share("url", "email", "number") < 0.5
+
+    found = columns.named("description", fits)
+    if not found:
+        sure = [c for c in columns.all if c.name in SURELY_DESCRIPTION]
+        found = [c for c in sure if not c.share("url", "email")][:1]
+    why = "by its name"
+    if not found:
+        found = columns.alike(
+            "description",
+            lambda c: (
+                fits(c) and (c.average > _TEXT or c.share("html") > 0.5) and c.filled > columns.records * 0.5
+            ),
+            lambda c: (-c.average,),
+        )
+        why = "by its values: the longest texts"
+    if not found:
+        return None
+    if any(column.share("html") for column in found):
+        why += "; HTML, of which what the API allows is kept"
+    return columns.guess("description", found, {"from": one_or_list(found), "html": "clean"}, why)
+
+
 def _guess_entry(columns: ColumnSearch, field: str, lookup: str, default: str) -> Guess:
     """Entries of a catalogue; ``default`` where the file has none."""
 
@@ -57,7 +162,7 @@ def _guess_entry(columns: ColumnSearch, field: str, lookup: str, default: str) -
         plain = column.share("url", "email", "html", "number") < 0.5
         return column.average < 80 and plain and not _is_data_type(column)
 
-    found = [c for c in columns.named(field, fits) if not columns.against(c, field)]
+    found = [c for c in columns.named(field, fits) if not c.against(field)]
     if not found:
         return Guess(field, {"value": default}, f"nothing in the file says so; {default} for all")
     samples = [sample for column in found for sample in column.samples]
@@ -90,11 +195,9 @@ def _guess_status(columns: ColumnSearch) -> Guess | None:
 def _guess_address(columns: ColumnSearch, field: str, kind: str, bare: str = "") -> Guess | None:
     """``bare`` is a kind that counts as well in a column of the right name."""
     found = columns.named(field, lambda c: c.kinds[kind] + c.kinds[bare] > 0.5 * c.values)
-    found = [c for c in found if not columns.against(c, field)]
+    found = [c for c in found if not c.against(field)]
     why = "by its name"
     if not found:
-        found = columns.alike(
-            field, lambda c: c.share(kind) > 0.8, lambda c: (-c.filled, -c.different, c.selector)
-        )
+        found = columns.alike(field, lambda c: c.share(kind) > 0.8, lambda c: (-c.filled, -c.different))
         why = f"by its values: {'web' if kind == 'url' else 'e-mail'} addresses"
     return columns.guess(field, found, one_or_list(found), why) if found else None

@@ -5,18 +5,17 @@ Only the first records are read, in flat memory, and nothing is validated."""
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.drafting.columns import Column, Survey
-from syncd.feeds.drafting.preset_match import field_names, find_preset
-from syncd.feeds.drafting.record_paths import json_paths, xml_paths
-from syncd.feeds.drafting.record_values import values_by_selector
-from syncd.feeds.readers import FeedReader, ReadSpec, Record, header_key, open_reader
+from syncd.feeds.drafting.columns import Column, ColumnSearch
+from syncd.feeds.drafting.preset_match import find_preset
+from syncd.feeds.drafting.records import json_paths, name_of, selector_of, values_in, xml_paths
+from syncd.feeds.readers import FeedReader, Format, ReadSpec, Record, header_key, open_reader
 from syncd.feeds.readers.xml import names
 
 #: The most records that are looked at, and the most columns that are kept.
@@ -27,35 +26,55 @@ _MENDABLE = ("not_well_formed", "unknown_entity")
 _SHEETS, _FEW, _ENOUGH = 20, 50, 20
 
 
-def survey(path: Path, limits: FeedLimits, spec: ReadSpec | None = None, most: int = RECORDS) -> Survey:
+@dataclass(slots=True)
+class Survey:
+    """What was found. ``spec`` is how the file is read; ``path`` where the records are. ``fields`` is the name of a place
+    in them → records that have a value there. ``more``: there are more records than were looked at; ``broken``: why
+    reading stopped early."""
+
+    format: Format
+    spec: ReadSpec
+    path: str
+    encoding: str
+    delimiter: str | None
+    records: int = 0
+    unreadable: int = 0
+    columns: dict[str, Column] = field(default_factory=dict)
+    fields: dict[str, int] = field(default_factory=dict)
+    more: bool = False
+    broken: FeedError | None = None
+
+    def search(self) -> ColumnSearch:
+        return ColumnSearch(self.columns.values(), self.format, self.records)
+
+    def presets(self) -> list[tuple[str, float]]:
+        """Return the presets that fit, with their scores, the likeliest first."""
+        return find_preset(self.format, self.path, self.fields)
+
+
+def survey(path: Path, limits: FeedLimits) -> Survey:
     """Return what a look at the file shows. Raise FeedError if no records are found, OSError."""
-    asked = _with_sheet(path, limits, spec or ReadSpec())
     try:
-        return _read(path, limits, asked, most)
+        return _read(path, limits, _with_sheet(path, limits), RECORDS)
     except FeedError as error:
-        if error.code in _MENDABLE and asked.format in (None, "xml"):
-            return _leniently(path, limits, asked, most, error)
-        if error.code != "no_records_path" or asked.records is not None:
-            raise
-        found = _elsewhere(path, limits, error)
-        if found is None and asked.format in (None, "xml") and _head(path).lstrip()[:1] == b"<":
-            return _leniently(path, limits, asked, most, error)  # a later root may have records
-        if found is None:
-            raise
-        return found
+        elsewhere = error.code == "no_records_path"
+        if elsewhere and (found := _elsewhere(path, limits)):
+            return found
+        # where the first root has no records, a later one may have some
+        if error.code in _MENDABLE or (elsewhere and _is_markup(_head(path))):
+            return _leniently(path, limits, error)
+        raise
 
 
-def _with_sheet(path: Path, limits: FeedLimits, asked: ReadSpec) -> ReadSpec:
+def _with_sheet(path: Path, limits: FeedLimits) -> ReadSpec:
     """Of a spreadsheet with several sheets, the one with the most records and columns, if that is not the first."""
-    if asked.sheet is not None or asked.format not in (None, "csv"):
-        return asked
+    best, most = ReadSpec(), 0
     try:
-        sheets: list[str] = getattr(open_reader(path, asked, limits), "sheets", [])
+        sheets: list[str] = getattr(open_reader(path, best, limits), "sheets", [])
     except FeedError:
-        return asked
-    best, most = asked, 0
+        return best
     for name in sheets[:_SHEETS] if len(sheets) > 1 else ():
-        spec = asked if name == sheets[0] else replace(asked, sheet=name)
+        spec = ReadSpec(sheet=None if name == sheets[0] else name)
         with suppress(FeedError):
             found = _read(path, limits, spec, _FEW)
             worth = min(found.records, _ENOUGH) * len(found.columns)
@@ -63,11 +82,11 @@ def _with_sheet(path: Path, limits: FeedLimits, asked: ReadSpec) -> ReadSpec:
     return best
 
 
-def _leniently(path: Path, limits: FeedLimits, asked: ReadSpec, most: int, error: FeedError) -> Survey:
+def _leniently(path: Path, limits: FeedLimits, error: FeedError) -> Survey:
     """What a lenient reading gives of XML that is broken before its first record ends. Raise ``error`` if it gives nothing
     either."""
     try:
-        found = _read(path, limits, replace(asked, format="xml", recover=True), most)
+        found = _read(path, limits, ReadSpec(format="xml", recover=True), RECORDS)
     except FeedError:
         raise error from None
     if not found.records:
@@ -76,28 +95,23 @@ def _leniently(path: Path, limits: FeedLimits, asked: ReadSpec, most: int, error
     return found
 
 
-def _elsewhere(path: Path, limits: FeedLimits, error: FeedError) -> Survey | None:
+def _elsewhere(path: Path, limits: FeedLimits) -> Survey | None:
     """The records are where no known format has them: the likeliest place that can be read, preferably one that fits a
     preset."""
     head = _head(path)
-    best: tuple[float, Survey] | None = None
-    paths = (
-        [("xml", p) for p in xml_paths(head)]
-        if head.lstrip()[:1] == b"<"
-        else [("json", p) for p in json_paths(head)]
-    )
-    for form, place in paths[:3]:
-        try:
-            found = _read(path, limits, ReadSpec(format=form, records=place), _FEW)  # type: ignore[arg-type]
-        except FeedError:
-            continue
-        presets = find_preset(found.evidence())
-        score = presets[0][1] if presets else 0.0
-        if found.records and (best is None or score > best[0]):
-            best = score, found
-    if best is None:
-        return None
-    return _read(path, limits, best[1].spec, RECORDS)
+    form: Format = "xml" if _is_markup(head) else "json"
+    best, highest = None, -1.0
+    for place in (xml_paths if form == "xml" else json_paths)(head)[:3]:
+        with suppress(FeedError):
+            found = _read(path, limits, ReadSpec(format=form, records=place), _FEW)
+            score = max((score for _, score in found.presets()), default=0.0)
+            if found.records and score > highest:
+                best, highest = found, score
+    return _read(path, limits, best.spec, RECORDS) if best else None
+
+
+def _is_markup(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"<"
 
 
 def _head(path: Path) -> bytes:
@@ -134,18 +148,24 @@ def _look(record: Record, reader: FeedReader, found: Survey) -> None:
     if not found.records:
         found.path = _place(record, found, reader)
     found.records += 1
-    for name in dict.fromkeys(field_names(record.item, form)):
+    written = {header_key(name): name for name in reader.header or ()}
+    texts: dict[str, list[str]] = {}
+    places = list(values_in(record.item, form))
+    for steps, text in places:
+        if text is not None:
+            selector = selector_of(steps, form)
+            texts.setdefault(written.get(selector, selector), []).append(text)
+    for name in dict.fromkeys(name_of(steps, form) for steps, _ in places):
         if name in found.fields or len(found.fields) < 4 * COLUMNS:
             found.fields[name] = found.fields.get(name, 0) + 1
-    written = {header_key(name): name for name in reader.header or ()}
-    for selector, texts in values_by_selector(record.item, form, written).items():
+    for selector, values in texts.items():
         column = found.columns.get(selector)
         if column is None:
             if len(found.columns) >= COLUMNS:
                 continue
             column = found.columns[selector] = Column(selector)
         column.filled += 1
-        for text in texts[:20]:
+        for text in values[:20]:
             column.add(text)
 
 

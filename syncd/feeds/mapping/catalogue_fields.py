@@ -1,14 +1,16 @@
-"""The fields whose value is one entry of a catalogue, or a list of entries."""
+"""The fields whose value is one entry of a catalogue, or a list of entries; and kinds of work as feeds write them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from syncd.domain import JobField, name_key
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder
-from syncd.feeds.faults import Scope
+from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import (
     DROPPED,
     FieldCompiler,
@@ -17,14 +19,39 @@ from syncd.feeds.mapping.field_compilers import (
     first_few,
 )
 from syncd.feeds.mapping.sources import MappingContext
-from syncd.feeds.mapping.transforms import position_of
-from syncd.feeds.row_log import RowLog
 from syncd.feeds.text import spelled
+
+FULL, PART, CONTRACT, TEMP, VOLUNTEER = 1, 2, 3, 4, 5
+#: A longer text does not describe a kind of work.
+_LONGEST = 100
+#: Position type → the words for it.
+_WORDS: dict[int, str] = {
+    FULL: r"full ?time|full|ft|f t|temps plein|plein temps|temps complet|permanente?s?|perm|regular|regulier|reguliere"
+    r"|indefinite|indeterminee?|duree indeterminee|cdi|employee|direct (?:hire|placement)|salarie",
+    PART: r"part ?time|part|pt|p t|temps partiel|mi temps|partiel|per diem|job share",
+    CONTRACT: r"contracts?|contractor|contractual|contractuel(?:le)?|contrat|fixed ?term|duree determinee|determinee?|cdd"
+    r"|term|freelancer?|self employed|independent|autonome|travailleur autonome|pigiste|(?:a la )?pige"
+    r"|(?:per |par )?proje(?:c)?t",
+    TEMP: r"temporary|temporaire|temp|tmp|seasonal|saisonnier|saisonniere|summer|ete|students?|etudiante?|interns?"
+    r"|internships?|stage|stagiaire|co ?op|apprentice|apprenticeship|apprentie?|alternance|trainee|casual|occasional"
+    r"|occasionnel(?:le)?|relief|replacement|remplacement|surnumeraire|on call|sur appel|rappel"
+    r"|(?:maternity|parental) leave(?: cover(?:age)?)?|conge (?:de maternite|parental)",
+    VOLUNTEER: r"volunteer|volunteering|volontaire|benevole|benevolat|unpaid",
+}
+_FILLERS = (
+    r"and|or|et|ou|a|an|the|de|d|du|un|une|to|hire|leading to|menant a|position|positions|poste|emploi|emplois|job|jobs"
+    r"|work|employment|equivalent|basis|only|possibility of"
+)
+_WORD = re.compile(
+    "|".join(f"(?P<k{kind}>{words})(?= |$)" for kind, words in _WORDS.items()) + rf"|(?:{_FILLERS})(?= |$)"
+)
+_GLUED = re.compile(r"(?<=[a-z\u00e0-\u00ff])(?=[A-Z])")
 
 
 def _choice(given: FieldExpression) -> FieldFunction:
     """The first value that the catalogue knows."""
-    find, default = _finder(given.field, given.context), _constant_ids(given)
+    find = _finder(given.field, given.context)
+    default = _constant_ids(given, find)
 
     def choice(node: Any, log: RowLog) -> object:
         values = given.source.every(node)
@@ -32,11 +59,8 @@ def _choice(given: FieldExpression) -> FieldFunction:
             id = find.id_of(value)
             if id is not None:
                 return {"id": id}
-        _count_unknown(values, find, log)
-        if values and not default:
-            return _unknown(values[0], find, log)
-        if values:
-            _note_unknown(values[:1], find, log)
+        if values and _dropped(values, values[:1], find, default, log):
+            return DROPPED
         return {"id": default[0]} if default else None
 
     return choice
@@ -44,7 +68,8 @@ def _choice(given: FieldExpression) -> FieldFunction:
 
 def _choices(given: FieldExpression) -> FieldFunction:
     """All values that the catalogue knows, each once."""
-    find, default, most = _finder(given.field, given.context), _constant_ids(given), given.most_items()
+    find = _finder(given.field, given.context)
+    default, most = _constant_ids(given, find), given.most_items()
 
     def choices(node: Any, log: RowLog) -> object:
         values = given.source.every(node)
@@ -52,11 +77,8 @@ def _choices(given: FieldExpression) -> FieldFunction:
             return [{"id": only}]  # the usual case
         named = [(value, find.id_of(value)) for value in values]
         unknown = [value for value, id in named if id is None]
-        if unknown:
-            _count_unknown(unknown, find, log)
-            if not default:
-                return _unknown(unknown[0], find, log)
-            _note_unknown(unknown, find, log)
+        if unknown and _dropped(unknown, unknown, find, default, log):
+            return DROPPED
         ids = dict.fromkeys(id for _, id in named if id is not None) or default
         return first_few([{"id": id} for id in ids], given.field.name, most, log) or None
 
@@ -85,14 +107,45 @@ def _finder(field: JobField, context: MappingContext) -> EntryFinder:
     return replace(find, by_name=by_name)
 
 
-def _constant_ids(given: FieldExpression) -> list[int]:
+@lru_cache(maxsize=4096)
+def position_of(text: str) -> int | None:
+    """Return the id of the position type that a text of several words describes ("Permanent, temps partiel", "Term
+    (Full-time)"); None if it has unknown words.
+
+    A limit in time wins over the number of hours: a full-time contract is a contract, a part-time summer job is temporary.
+    Of "full time or part time" the lesser is certain. Words that lost the blank or line between them ("Permanent
+    employmentFull time") are separated at their capitals."""
+    found = _position(text)
+    return _position(_GLUED.sub(" ", text)) if found is None else found
+
+
+def _position(text: str) -> int | None:
+    rest, found = name_key(text[:_LONGEST]), list[int]()
+    while rest:
+        match = _WORD.match(rest)
+        if match is None:
+            return None
+        found += [kind for kind in _WORDS if match[f"k{kind}"]]
+        rest = rest[match.end() :].lstrip()
+    if VOLUNTEER in found:
+        return VOLUNTEER
+    limited = [kind for kind in found if kind in (CONTRACT, TEMP)]
+    return limited[0] if limited else max(found, default=None)
+
+
+def _constant_ids(given: FieldExpression, find: EntryFinder) -> list[int]:
     """The ids of ``default``. A constant, or a value of the field's lookup, that the catalogue lacks is a fault of the
     configuration, not of each row."""
-    find, options = _finder(given.field, given.context), given.options
-    default = _ids(options["default"], find, given.scope.at("default")) if "default" in options else []
-    if "value" in options:
-        _ids(options["value"], find, given.scope.at("value"))
-    name = options.get("lookup")
+    default = []
+    for key in ("default", "value"):
+        constant = given.options.get(key, [])
+        for value in constant if isinstance(constant, list) else [constant]:
+            id = find.id_of(value)
+            if id is None:
+                given.scope.at(key).fault(find.unknown(value))
+            elif key == "default":
+                default.append(id)
+    name = given.options.get("lookup")
     for values in given.context.lookups.get(name, {}).values() if isinstance(name, str) else ():
         for value in values:
             if find.id_of(value) is None:
@@ -100,27 +153,19 @@ def _constant_ids(given: FieldExpression) -> list[int]:
     return default
 
 
-def _ids(constant: object, find: EntryFinder, scope: Scope) -> list[int]:
-    values = constant if isinstance(constant, list) else [constant]
-    ids = [(value, find.id_of(value)) for value in values]
-    for value, id in ids:
-        if id is None:
-            scope.fault(find.unknown(value))
-    return [id for _, id in ids if id is not None]
-
-
-def _count_unknown(values: list[object], find: EntryFinder, log: RowLog) -> None:
-    log.unknown.extend((find.pointer.strip("/"), spelled(value)[:200]) for value in values)
-
-
-def _note_unknown(values: list[object], find: EntryFinder, log: RowLog) -> None:
-    code = f"unknown_{find.what.replace(' ', '_')}"
-    log.note(code, f"unknown {find.what}: {', '.join(map(spelled, values))[:200]}")
-
-
-def _unknown(value: object, find: EntryFinder, log: RowLog) -> object:
-    log.problems.append(Problem(find.pointer, "unknown_value", find.unknown(value), value))
-    return DROPPED
+def _dropped(
+    unknown: list[object], noted: list[object], find: EntryFinder, default: list[int], log: RowLog
+) -> bool:
+    """Count the values that the catalogue lacks. With a default, log a warning that names those to be ``noted``; without
+    one, log a problem, and return True."""
+    log.unknown.extend((find.pointer.strip("/"), spelled(value)[:200]) for value in unknown)
+    if default:
+        code = f"unknown_{find.what.replace(' ', '_')}"
+        log.note(code, f"unknown {find.what}: {', '.join(map(spelled, noted))[:200]}")
+    else:
+        value = unknown[0]
+        log.problems.append(Problem(find.pointer, "unknown_value", find.unknown(value), value))
+    return not default
 
 
 def _keeping_names(field: JobField, context: MappingContext) -> MappingContext:

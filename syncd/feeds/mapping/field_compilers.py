@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from syncd.domain import JobField
-from syncd.feeds.faults import Scope
-from syncd.feeds.mapping.lookups import constants
+from syncd.feeds.faults import RowLog, Scope
+from syncd.feeds.mapping.selectors import ValueSource
 from syncd.feeds.mapping.sources import (
     NOTHING,
     SOURCE_KEYS,
     MappingContext,
-    ValueSource,
     compile_source,
     compile_table,
+    constants,
 )
-from syncd.feeds.row_log import RowLog
 
 
 class _Dropped:
@@ -51,6 +50,11 @@ class FieldExpression:
             return known[0]
         return str(value)
 
+    def source_of(self, key: str) -> ValueSource:
+        """Return the source that an option describes; it gives nothing where there is no such option."""
+        given = key in self.options
+        return compile_source(self.options[key], self.context, self.scope.at(key)) if given else NOTHING
+
     def most_items(self) -> int | None:
         """Return how many items of a list are kept. With ``too_many = "reject"`` all are sent, for the rules to refuse."""
         return None if self.choice("too_many", "first", "reject") == "reject" else self.field.most
@@ -66,10 +70,6 @@ class FieldExpression:
                     at.fault(f"must be {what}, not {value!r}")
 
 
-def _unchanged(field: JobField, context: MappingContext) -> MappingContext:
-    return context
-
-
 @dataclass(frozen=True, slots=True)
 class FieldCompiler:
     """How the fields of one kind are compiled.
@@ -83,7 +83,7 @@ class FieldCompiler:
     alone: tuple[str, ...] = ()
     field_default: bool = False
     bare: bool = False
-    prepare: Callable[[JobField, MappingContext], MappingContext] = _unchanged
+    prepare: Callable[[JobField, MappingContext], MappingContext] = lambda field, context: context
 
     def has_options(self, table: Mapping[str, Any]) -> bool:
         return any(option in table for option in self.options)

@@ -5,26 +5,49 @@ A Mapping serves one feed, in any format that its selectors can be compiled for.
 from __future__ import annotations
 
 from collections.abc import Mapping as Map
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from syncd.domain import FIELDS, Catalogue, FieldKind
+from syncd.domain import ADDRESSES, FIELDS, Catalogue, FieldKind, Routing
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.catalogue_values import finders
-from syncd.feeds.faults import Scope, nearest
-from syncd.feeds.mapping.field_compilers import DROPPED, FieldFunction, compile_field
-from syncd.feeds.mapping.kinds import COMPILERS
-from syncd.feeds.mapping.lookups import lookup_tables, lookups_in
-from syncd.feeds.mapping.routing import ROUTING_FIELD, move_mail_link, preference, set_routing
+from syncd.feeds.faults import RowLog, Scope
+from syncd.feeds.mapping import catalogue_fields, structured_fields, text_fields
+from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
 from syncd.feeds.mapping.selectors import open_record
-from syncd.feeds.mapping.sources import MappingContext
+from syncd.feeds.mapping.sources import MappingContext, lookup_tables, lookups_in
 from syncd.feeds.native import NativeBodies
 from syncd.feeds.readers import Format, Record
-from syncd.feeds.row_log import RowLog
 
+#: Name of an address → the routing type that uses it.
+_ROUTINGS = {field.name: field.routing for field in ADDRESSES}
+_ADDRESS_OF = {routing: name for name, routing in _ROUTINGS.items()}
+URL_FIELD, EMAIL_FIELD = _ADDRESS_OF[Routing.URL], _ADDRESS_OF[Routing.EMAIL]
+ROUTING_FIELD = "applicantRoutingType"
 #: Fields of these kinds are not sent without a value; every other field of the mapping is then sent as null.
 _NEVER_NULL = (FieldKind.DATE, FieldKind.STATUS)
+
+_BY_KIND: Map[FieldKind, FieldCompiler] = {
+    FieldKind.TEXT: text_fields.TEXT,
+    FieldKind.EMAIL: text_fields.EMAIL,
+    FieldKind.URL: text_fields.URL,
+    FieldKind.HTML: text_fields.HTML,
+    FieldKind.NUMBER: text_fields.NUMBER,
+    FieldKind.FLAG: text_fields.FLAG,
+    FieldKind.DATE: text_fields.DATE,
+    FieldKind.STATUS: text_fields.STATUS,
+    FieldKind.CHOICE: catalogue_fields.CHOICE,
+    FieldKind.CHOICES: catalogue_fields.CHOICES,
+    FieldKind.PLACES: structured_fields.PLACES,
+    FieldKind.SALARY: structured_fields.SALARY,
+}
+#: The fields with a rule of their own.
+_OWN = {"referenceId": text_fields.REFERENCE, ROUTING_FIELD: catalogue_fields.ROUTING}
+#: Field → its compiler.
+COMPILERS: Map[str, FieldCompiler] = {
+    field.name: _OWN.get(field.name) or _BY_KIND[field.kind] for field in FIELDS
+}
 
 Body = dict[str, object]
 
@@ -123,9 +146,9 @@ class Mapping:
                 log.problems.append(lack)
             elif value is not DROPPED and (value is not None or as_null):
                 body[name] = value
-        move_mail_link(body)
+        _move_mail_link(body)
         if compiled.prefer:
-            set_routing(body, compiled.prefer)
+            _set_routing(body, compiled.prefer)
         return body
 
     def _unreadable(self, record: Record, form: Format | None) -> MappedRow:
@@ -150,17 +173,10 @@ class Mapping:
 
     def _check(self, fields: Map[str, object], scope: Scope) -> None:
         """Compile for the format; if none is set, for each format that the selectors may be meant for."""
-        inner = scope.at("fields")
-        known = {name: value for name, value in fields.items() if name in COMPILERS}
-        for name in fields:
-            if name not in COMPILERS:
-                inner.at(name).fault(f"unknown field{nearest(name, COMPILERS)}")
-        self._fields = known
-        if self._form:
-            compiled = self._compiled[self._form] = self._compile(known, self._form, inner)
-            self.outside = compiled.outside
-            return
-        trials = [(form, Scope(scope.file)) for form in cast("tuple[Format, ...]", ("csv", "xml", "json"))]
+        scope.at("fields").keys(fields, COMPILERS, "field")
+        self._fields = known = {name: value for name, value in fields.items() if name in COMPILERS}
+        forms: tuple[Format, ...] = (self._form,) if self._form else ("csv", "xml", "json")
+        trials = [(form, Scope(scope.file)) for form in forms]
         tried = [(form, trial, self._compile(known, form, trial.at("fields"))) for form, trial in trials]
         self.outside = any(compiled.outside for _, _, compiled in tried)
         self._compiled = {form: compiled for form, trial, compiled in tried if not trial.faults}
@@ -174,9 +190,12 @@ class Mapping:
             if field.name in fields:
                 place = scope.at(field.name)
                 value_of = compile_field(COMPILERS[field.name], field, fields[field.name], context, place)
-                lack = _lack_of_place(field.name) if field.kind is FieldKind.PLACES else None
+                lack = None
+                if field.kind is FieldKind.PLACES:  # a job always has a place, so null cannot be sent
+                    detail = f"the record names no place; give [fields] {field.name} a default if such jobs have one"
+                    lack = Problem(f"/{field.name}", "required", detail)
                 compiled.append(_CompiledField(field.name, value_of, field.kind not in _NEVER_NULL, lack))
-        prefer = preference(fields, scope)
+        prefer = _preference(fields, scope)
         kept = tuple(field for field in compiled if not (prefer and field.name == ROUTING_FIELD))
         return _Compiled(kept, prefer, bool(context.outside))
 
@@ -191,12 +210,40 @@ def format_of(item: object) -> Format:
     return "json" if item is None or isinstance(item, list | str | int) else "xml"
 
 
-def _lack_of_place(name: str) -> Problem:
-    """A job always has a place, so null cannot be sent."""
-    detail = f"the record names no place; give [fields] {name} a default if such jobs have one"
-    return Problem(f"/{name}", "required", detail)
-
-
 def _reference(body: Body) -> str | None:
     value = body.get("referenceId")
     return value.strip() or None if isinstance(value, str) else None
+
+
+def _preference(fields: Map[str, object], scope: Scope) -> tuple[str, ...]:
+    """The addresses of ``applicantRoutingType = { prefer = […] }``, or nothing."""
+    expression, scope = fields.get(ROUTING_FIELD), scope.at(ROUTING_FIELD).at("prefer")
+    if not isinstance(expression, dict) or "prefer" not in expression:
+        return ()
+    names = expression["prefer"]
+    if not isinstance(names, list) or not names or any(name not in tuple(_ROUTINGS) for name in names):
+        scope.fault(f"must be a list of {URL_FIELD} and {EMAIL_FIELD}")
+        return ()
+    for name in names:
+        if name not in fields:
+            scope.fault(f"{name} is not mapped")
+    return tuple(names)
+
+
+def _move_mail_link(body: dict[str, object]) -> None:
+    """Take a ``mailto:`` link where the address of a page is expected for an e-mail address."""
+    url = body.get(URL_FIELD)
+    if isinstance(url, str) and url[:7].lower() == "mailto:":
+        body[URL_FIELD] = None
+        if not body.get(EMAIL_FIELD):
+            body[EMAIL_FIELD] = url[7:].partition("?")[0]
+
+
+def _set_routing(body: dict[str, object], prefer: tuple[str, ...]) -> None:
+    """Set the routing type to that of the first address with a value. The other address is not sent: it would not be
+    in force."""
+    chosen = next((name for name in prefer if body.get(name)), None)
+    body[ROUTING_FIELD] = {"id": _ROUTINGS[chosen]} if chosen else None
+    for name in prefer:
+        if chosen and name != chosen:
+            body.pop(name, None)

@@ -26,12 +26,19 @@ Step = Callable[[list[Any]], list[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Selector:
-    """``first`` returns the first value (text is trimmed, "NA" is not a value), or None; ``every`` all of them;
-    ``nodes`` what other selectors can be applied to. ``outside``: it may look at more of the file than the record."""
+class ValueSource:
+    """``first`` gives the first value of a node, or None; ``every`` gives all of them. Values are text, numbers or
+    booleans, never empty."""
 
     first: Callable[[Node], object | None]
     every: Callable[[Node], list[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selector(ValueSource):
+    """A source that looks up its values (text is trimmed, "NA" is not a value). ``nodes`` are what other selectors can be
+    applied to. ``outside``: it may look at more of the file than the record."""
+
     nodes: Callable[[Node], list[Node]]
     outside: bool = False
 

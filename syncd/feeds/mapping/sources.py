@@ -1,4 +1,5 @@
-"""Sources of values: the part of a right-hand side in ``[fields]`` that is the same for every field.
+"""Sources of values, with the constants and lookup tables of a feed's file: the part of a right-hand side in ``[fields]``
+that is the same for every field.
 
 source = "selector" | [source, …] (the first that gives a value)
        | { from = source } | { value = constant } | { all = [source, …] }
@@ -10,29 +11,86 @@ source = "selector" | [source, …] (the first that gives a value)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from syncd.domain import name_key
 from syncd.feeds.catalogue_values import EntryFinder
 from syncd.feeds.faults import Scope, nearest
-from syncd.feeds.mapping.lookups import LookupTable, Values, constants
-from syncd.feeds.mapping.selectors import Node, Selector, compile_columns, compile_selector
+from syncd.feeds.mapping.selectors import Node, Selector, ValueSource, compile_columns, compile_selector
 from syncd.feeds.readers import Format
 from syncd.feeds.text import spelled
 
 SOURCE_KEYS = ("from", "value", "all", "template", "each", "split", "lookup", "default")
 _FORMS = ("from", "value", "all", "template")
+#: A lookup compares this many characters of a value.
+_LONGEST = 500
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
+Values = list[object]
 
-@dataclass(frozen=True, slots=True)
-class ValueSource:
-    """``first`` gives the first value of a node, or None; ``every`` gives all of them. Values are text, numbers or
-    booleans, never empty."""
 
-    first: Callable[[Node], object | None]
-    every: Callable[[Node], Values]
+class LookupTable(dict[str, Values]):
+    """A lookup: name key → values.
+
+    An entry that is written with a ``*`` at its end keeps the ``*`` in its key, and holds for every text that begins so.
+    The longest one wins; an entry for the whole text wins over all of these."""
+
+    def __init__(self, entries: Mapping[str, Values]) -> None:
+        super().__init__({_entry_key(text): values for text, values in entries.items()})
+        starts = (key[:-1] for key in self if key.endswith("*"))
+        self._starts = tuple(sorted(starts, key=len, reverse=True))
+
+    def find(self, text: str, default: Values) -> Values:
+        key = name_key(text[:_LONGEST])
+        found = self.get(key)
+        if found is None and self._starts:
+            found = next((self[f"{start}*"] for start in self._starts if key.startswith(start)), None)
+        return default if found is None else found
+
+
+def _entry_key(text: str) -> str:
+    """``29*`` holds for "29" and "2951"; ``29-*`` holds for "29-51", but not for these."""
+    stem = text.rstrip()
+    if not stem.endswith("*"):
+        return name_key(text)
+    stem = stem[:-1]
+    return name_key(stem) + ("*" if stem[-1:].isalnum() else " *")
+
+
+def lookup_tables(lookups: Mapping[str, Mapping[str, object]], scope: Scope) -> dict[str, LookupTable]:
+    """Return the tables by name. Their keys compare without case, accents and punctuation."""
+    tables: dict[str, LookupTable] = {}
+    for name, entries in lookups.items():
+        inner = scope.at(name)
+        if isinstance(entries, dict):
+            tables[name] = LookupTable({k: constants(value, inner.at(k)) for k, value in entries.items()})
+        else:
+            inner.fault('must be a table of "text in the feed" = "value"')
+            tables[name] = LookupTable({})
+    return tables
+
+
+def lookups_in(expression: object) -> Iterator[str]:
+    """Yield the names of the lookups that one right-hand side of ``[fields]`` uses, or all of them."""
+    if isinstance(expression, dict):
+        if isinstance(expression.get("lookup"), str):
+            yield expression["lookup"]
+        expression = list(expression.values())
+    if isinstance(expression, list):
+        for part in expression:
+            yield from lookups_in(part)
+
+
+def constants(value: object, scope: Scope) -> Values:
+    """Return a constant of the configuration (text, number, boolean, date, or a list of these) as values."""
+    items = value if isinstance(value, list) else [value]
+    if any(isinstance(item, dict | list) for item in items):
+        scope.fault("must be a constant (text, number, true, false) or a list of constants")
+        return []
+    plain = (item.isoformat() if hasattr(item, "isoformat") else item for item in items)
+    return [item for item in plain if item != ""]
 
 
 @dataclass(slots=True)
@@ -50,14 +108,13 @@ class MappingContext:
     outside: list[str] = field(default_factory=list)
 
 
-NOTHING = ValueSource(lambda node: None, lambda node: [])
+NOTHING = Selector(lambda node: None, lambda node: [], lambda node: [])
 
 
 def compile_source(expression: object, context: MappingContext, scope: Scope) -> ValueSource:
     """Return the source that an expression describes. Faults go to ``scope``; a faulty source gives nothing."""
     if isinstance(expression, str):
-        found = selector(expression, context, scope)
-        return ValueSource(found.first, found.every) if found else NOTHING
+        return selector(expression, context, scope)
     if isinstance(expression, list):
         return _alternatives(expression, context, scope)
     if isinstance(expression, dict):
@@ -87,15 +144,16 @@ def compile_table(table: Mapping[str, Any], context: MappingContext, scope: Scop
     return source
 
 
-def selector(text: object, context: MappingContext, scope: Scope) -> Selector | None:
+def selector(text: object, context: MappingContext, scope: Scope) -> Selector:
+    """Return the selector that a text means. Faults go to ``scope``; a faulty selector finds nothing."""
     if not isinstance(text, str):
         scope.fault("must be a selector (text)")
-        return None
+        return NOTHING
     try:
         found = compile_selector(text, context.form, markup=context.markup)
     except ValueError as error:
         scope.fault(f'"{text}" {error}')
-        return None
+        return NOTHING
     if found.outside:
         context.outside.append(text)
     return found
@@ -115,8 +173,7 @@ def _plain_source(form: str, table: Mapping[str, Any], context: MappingContext, 
 def _alternatives(expressions: list[object], context: MappingContext, scope: Scope) -> ValueSource:
     columns = [e for e in expressions if isinstance(e, str) and e.strip()]
     if context.form == "csv" and columns and len(columns) == len(expressions):
-        found = compile_columns(columns)
-        return ValueSource(found.first, found.every)
+        return compile_columns(columns)
     sources = [compile_source(e, context, scope.at(i)) for i, e in enumerate(expressions, 1)]
     if not sources:
         scope.fault("a list of alternatives needs at least one")
@@ -168,8 +225,7 @@ def _template(text: object, context: MappingContext, scope: Scope) -> ValueSourc
         elif match[1] is None:
             scope.fault(f"a lone {match[0]} (write {match[0] * 2} for the character)")
         else:
-            found = selector(match[1], context, scope)
-            parts.append(found.first if found else lambda node: None)
+            parts.append(selector(match[1], context, scope).first)
     parts.append(text[at:])
     pieces = tuple(part for part in parts if part != "")
 
@@ -186,13 +242,9 @@ def _template(text: object, context: MappingContext, scope: Scope) -> ValueSourc
 
 
 def _each(text: object, source: ValueSource, context: MappingContext, scope: Scope) -> ValueSource:
-    found = selector(text, context, scope.at("each"))
+    nodes, every = selector(text, context, scope.at("each")).nodes, source.every
     if context.form == "csv":
         scope.at("each").fault("a CSV row has no parts; use split")
-        return NOTHING
-    if found is None:
-        return NOTHING
-    nodes, every = found.nodes, source.every
     return _from_every(lambda node: [value for part in nodes(node) for value in every(part)])
 
 

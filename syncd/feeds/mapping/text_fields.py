@@ -1,18 +1,19 @@
-"""The fields whose value is one text, number, flag, status or date."""
+"""The fields whose value is one text, HTML text, number, flag, status or date."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from syncd.domain import name_key
 from syncd.errors import Problem
-from syncd.feeds.faults import Scope
+from syncd.feeds.faults import RowLog
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldExpression, FieldFunction
 from syncd.feeds.mapping.sources import compile_source
-from syncd.feeds.mapping.transforms import compile_dates
-from syncd.feeds.row_log import RowLog
+from syncd.feeds.mapping.transforms import clean, compile_dates, paragraphs
 from syncd.feeds.text import HOST, boolean, integer, one_line, spelled, without_controls
 
 _SCIENTIFIC = re.compile(r"\d(?:[.,]\d+)?E\+\d+\Z", re.IGNORECASE)
@@ -93,16 +94,6 @@ def _clean_line(value: object, name: str, log: RowLog) -> str:
     return kept
 
 
-def _email(given: FieldExpression) -> FieldFunction:
-    first = given.source.first
-
-    def email(node: Any, log: RowLog) -> object:
-        value = first(node)
-        return None if value is None else _MAILTO.sub("", spelled(value))
-
-    return email
-
-
 def _url(given: FieldExpression) -> FieldFunction:
     """An address. What looks like a host without a scheme gets one, and ``&amp;`` becomes ``&``."""
     first = given.source.first
@@ -120,18 +111,6 @@ def _url(given: FieldExpression) -> FieldFunction:
     return url
 
 
-def _number(given: FieldExpression) -> FieldFunction:
-    """A whole number where the text is one; other values are passed on."""
-    first = given.source.first
-    given.check_constants(lambda value: isinstance(integer(spelled(value)), int), "a whole number")
-
-    def number(node: Any, log: RowLog) -> object:
-        value = first(node)
-        return None if value is None else integer(spelled(value))
-
-    return number
-
-
 _STATUS_WORDS = {
     "active": "active published publish open live true t yes 1 ouvert ouverte actif active publie",
     "draft": "draft pending unpublished brouillon",
@@ -142,30 +121,55 @@ _STATUS_WORDS = {
 STATUSES = {word: status for status, words in _STATUS_WORDS.items() for word in words.split()}
 
 
-def _status(given: FieldExpression) -> FieldFunction:
-    first = given.source.first
-    given.check_constants(_is_status, "active, archived or draft")
+def _converted(
+    convert: Callable[[object], object], fits: Callable[[object], bool] | None = None, what: str = ""
+) -> FieldCompiler:
+    """The compiler of fields whose value is converted by itself; what is not understood is passed on. ``fits`` and ``what``:
+    see ``check_constants``."""
 
-    def status(node: Any, log: RowLog) -> object:
-        value = first(node)
-        return None if value is None else STATUSES.get(name_key(spelled(value)[:100]), value)
+    def compiled(given: FieldExpression) -> FieldFunction:
+        first = given.source.first
+        if fits is not None:
+            given.check_constants(fits, what)
 
-    return status
+        def converted(node: Any, log: RowLog) -> object:
+            value = first(node)
+            return None if value is None else convert(value)
+
+        return converted
+
+    return FieldCompiler(compiled)
 
 
-def _is_status(value: object) -> bool:
-    return name_key(spelled(value)[:100]) in STATUSES
+def _whole_number(value: object) -> object:
+    return integer(spelled(value))
 
 
-def _flag(given: FieldExpression) -> FieldFunction:
-    first = given.source.first
-    given.check_constants(lambda value: isinstance(boolean(value), bool), "true or false")
+def _status(value: object) -> object:
+    return STATUSES.get(name_key(spelled(value)[:100]), value)
 
-    def flag(node: Any, log: RowLog) -> object:
-        value = first(node)
-        return None if value is None else boolean(value)
 
-    return flag
+def _html(given: FieldExpression) -> FieldFunction:
+    """The values of all sources, one after the other; each is cleaned by itself."""
+    every = given.source.every
+    if given.choice("html", "reject", "clean") == "reject":
+        return lambda node, log: "\n".join(map(spelled, every(node))) or None
+
+    def html(node: Any, log: RowLog) -> object:
+        values = every(node)
+        if len(values) == 1:
+            return _cleaned(spelled(values[0]), log) or None
+        parts = [_cleaned(spelled(value), log) for value in values]
+        return "\n".join(part if "<" in part else paragraphs(part) for part in parts if part) or None
+
+    return html
+
+
+def _cleaned(text: str, log: RowLog) -> str:
+    result, done = clean(text)
+    if done:
+        log.note("html_cleaned", "; ".join(done))
+    return result
 
 
 def _date(given: FieldExpression) -> FieldFunction:
@@ -192,27 +196,26 @@ def _date_formats(given: FieldExpression) -> list[str]:
     if not isinstance(formats, list) or not formats or not all(isinstance(f, str) for f in formats):
         scope.fault('must be a list of formats such as ["%d/%m/%Y", "rfc822"]')
         formats = ["iso"]
-    good = [form for i, form in enumerate(formats, 1) if _is_format(form, scope.at(i))]
+    good = []
+    for i, form in enumerate(formats, 1):
+        try:
+            compile_dates([form])
+        except ValueError as error:
+            scope.at(i).fault(f'"{form}" {error}')
+        else:
+            good.append(form)
     if good == formats:
         parse = compile_dates(good)
         given.check_constants(lambda value: parse(value) is not None, f"a date ({', '.join(formats)})")
     return good
 
 
-def _is_format(form: str, scope: Scope) -> bool:
-    try:
-        compile_dates([form])
-    except ValueError as error:
-        scope.fault(f'"{form}" {error}')
-        return False
-    return True
-
-
 REFERENCE = FieldCompiler(_reference, ("derive", "too_long"), alone=("derive",))
 TEXT = FieldCompiler(_text, ("too_long",))
-EMAIL = FieldCompiler(_email)
+EMAIL = _converted(lambda value: _MAILTO.sub("", spelled(value)))
 URL = FieldCompiler(_url)
-NUMBER = FieldCompiler(_number)
-STATUS = FieldCompiler(_status)
-FLAG = FieldCompiler(_flag)
+HTML = FieldCompiler(_html, ("html",), prepare=lambda field, context: replace(context, markup=True))
+NUMBER = _converted(_whole_number, lambda value: isinstance(_whole_number(value), int), "a whole number")
+STATUS = _converted(_status, lambda value: _status(value) in STATUSES.values(), "active, archived or draft")
+FLAG = _converted(boolean, lambda value: isinstance(boolean(value), bool), "true or false")
 DATE = FieldCompiler(_date, ("date",))

@@ -9,12 +9,14 @@ from syncd.domain import Catalogue, UnknownValues
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.mapping.mapping import Mapping
-from syncd.feeds.toml_text import LONGEST, key, lookup_lines
+from syncd.feeds.toml_text import key, text
 
 #: The names that the shipped presets give to the lookups of these fields.
 USUAL = {"categories": "category", "positionType": "position", "locations": "location"}
 #: The most different values of a field that are counted, and that are listed.
 MOST_VALUES, MOST_LISTED = 10_000, 200
+#: Longer values are texts, and lookups are not for them.
+_LONGEST = 200
 
 
 class UnknownCounter:
@@ -31,12 +33,8 @@ class UnknownCounter:
                 counts[value] += 1
 
     def listed(self, mapping: Mapping, existing: Collection[str], catalogue: Catalogue) -> UnknownValues:
-        """Return the most frequent values. ``existing`` are the lookups that the feed's own file already has."""
-        found = {name: counts.most_common(MOST_LISTED) for name, counts in self.fields.items()}
-        return UnknownValues(found, "\n".join(self.lines(mapping, existing, catalogue)))
-
-    def lines(self, mapping: Mapping, existing: Collection[str], catalogue: Catalogue) -> list[str]:
-        """Return TOML for ``[lookup.…]``. Lookups that exist get no heading, since TOML does not allow a second one."""
+        """Return the most frequent values, also as TOML for ``[lookup.…]``. ``existing`` are the lookups that the feed's own
+        file already has; they get no heading, since TOML does not allow a second one."""
         lines: list[str] = []
         for field, values in self.fields.items():
             name = mapping.lookup_of(field.split("/", maxsplit=1)[0])
@@ -46,8 +44,9 @@ class UnknownCounter:
                 lines.append(f'# {field} has no lookup yet: add lookup = "{name}" to it in [fields]')
             heading = f"[lookup.{key(name)}]"
             lines.append(f"# these go into {heading}, which the file has" if name in existing else heading)
-            lines += lookup_lines(values, suggestions(values, field, catalogue), MOST_LISTED)
-        return lines
+            lines += lookup_lines(values, field, catalogue)
+        found = {name: counts.most_common(MOST_LISTED) for name, counts in self.fields.items()}
+        return UnknownValues(found, "\n".join(lines))
 
 
 def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:
@@ -61,10 +60,18 @@ def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:
     )
 
 
-def suggestions(values: Counter[str], field: str, catalogue: Catalogue) -> dict[str, str]:
-    """Return value → the name in the catalogue that it may be a misspelling of."""
+def lookup_lines(values: Counter[str], field: str, catalogue: Catalogue) -> list[str]:
+    """Return ``"value" = ""  # 12 rows``, one line for each value, the most frequent first, with the name in the catalogue
+    that it may be a misspelling of."""
     find = next((f for f in finders(catalogue).values() if f.pointer == f"/{field}"), None)
-    if find is None:
-        return {}
-    hints = {value: find.hint(value) for value, _ in values.most_common(MOST_LISTED) if len(value) <= LONGEST}
-    return {value: hint.split("mean ", 1)[1].rstrip("?") for value, hint in hints.items() if hint}
+    fit = [(name, count) for name, count in values.most_common() if len(name) <= _LONGEST]
+    lines = []
+    for name, count in fit[:MOST_LISTED]:
+        near = find.similar(name) if find else None
+        hint = f"; {near}?" if near else ""
+        lines.append(f'{text(name)} = ""  # {count} row{"s" if count != 1 else ""}{hint}')
+    if len(fit) > MOST_LISTED:
+        lines.append(f"# … and {len(fit) - MOST_LISTED} more values")
+    if longer := len(values) - len(fit):
+        lines.append(f"# {longer} values are longer than {_LONGEST} characters: no lookup is for them")
+    return lines

@@ -1,22 +1,29 @@
-"""A store in one SQLite file: its connections, and what else ``syncd.store.database`` asks for."""
+"""A store in one SQLite file: how SQLite writes statements, its connections, and what else ``syncd.store.database`` asks
+for."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 
+from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.database import Session
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
-from syncd.store.sqlite.dialect import statements
 from syncd.store.sqlite.errors import DRIVER_ERRORS, store_errors, translated
-from syncd.store.sqlite.file import StoreFile
 from syncd.store.sqlite.search_index import TrigramIndex
-from syncd.store.sqlite.session import SqliteSession
+from syncd.store.statements import ConstantsInText, Statements, TextContains
 
 PAGE_SIZE = 16_384  # half again as fast to write as 4096: a job fits one page
 WRITER_CACHE_KIB = 16_000
@@ -37,20 +44,128 @@ _WRITER = (
 _READER = ("query_only = ON", f"cache_size = -{READER_CACHE_KIB}")
 
 
-class SqliteDatabase(StoreFile):
-    """One connection writes, others read."""
+class _Compiler(ConstantsInText, SQLiteCompiler):
+    pass
+
+
+class _Dialect(SQLiteDialect_pysqlite):
+    supports_statement_cache = True
+    statement_compiler = _Compiler
+    supports_native_boolean = True  # "WHERE active", as the partial indexes have it, not "WHERE active = 1"
+
+
+def statements() -> Statements:
+    """Return the statements of a store on SQLite."""
+    return Statements(_Dialect(paramstyle="qmark"), insert)
+
+
+@compiles(TextContains, "sqlite")
+def _contains(element: TextContains, compiler: SQLiteCompiler, **options: Any) -> str:
+    # not LIKE: its patterns end at a NUL and may not be long
+    return f"instr({compiler.process(element.clauses, **options)})"
+
+
+class SqliteSession:
+    """A connection of the driver and its current transaction. Not for two threads at once. (``Session`` in
+    ``syncd.store.database`` describes the methods.)"""
+
+    def __init__(self, driver: sqlite3.Connection, begin: str) -> None:
+        """``begin`` is the statement that begins a transaction."""
+        self._driver, self._begin = driver, begin
+        self.execute, self.executemany = driver.execute, driver.executemany
+
+    def begin(self) -> None:
+        self.execute(self._begin)
+
+    def commit(self) -> None:
+        self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        if self._driver.in_transaction:  # SQLite ends a transaction by itself when the disk is full
+            self.execute("ROLLBACK")
+
+    @property
+    def alive(self) -> bool:
+        return self._driver.in_transaction
+
+    def mark(self) -> int:
+        # of any statement, also of one that failed half-way
+        return self._driver.total_changes
+
+    def has_table(self, name: str) -> bool:
+        found = self.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
+        return found.fetchone() is not None
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self.rollback()
+        self._driver.close()
+
+
+_PUT_BACK = "put it back, or stop syncd, put a backup in its place and start again"
+
+
+class SqliteDatabase:
+    """The store in the file at ``path``: one connection writes, others read. The holder of the lock beside the file owns
+    the store."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
     conflicts: tuple[type[BaseException], ...] = (sqlite3.IntegrityError,)
     translated = staticmethod(translated)
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path)
+        self.path = path
         self.statements = statements()
         self.index = TrigramIndex()
+        self._lock: int | None = None
+        self._identity: tuple[int, int] | None = None
+
+    def _make_folder(self) -> None:
+        """Make the folder of the file if it is missing. Raises StoreError."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"the folder {self.path.parent} cannot be made: {error.strerror}") from error
+
+    def lock(self) -> None:
+        """Own the store until ``unlock`` or the end of the process. Raises StoreInUse."""
+        self._make_folder()
+        path = self.path.with_name(self.path.name + ".lock")
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(f"the lock file {path} cannot be opened: {error.strerror}") from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise StoreInUse(str(self.path)) from None
+        self._lock = handle
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def ready(self) -> None:
+        """Note which file it is that is open: ``check`` compares with it."""
+        found = self.path.stat()
+        self._identity = found.st_dev, found.st_ino
+
+    def check(self) -> None:
+        """Raise StoreBusy if the file was moved, deleted or replaced while it is open: what is written to it would
+        be lost, and a new connection would open another store. A file that is moved back is usable again."""
+        try:
+            found = self.path.stat()
+        except OSError as error:
+            if self._identity is not None:
+                raise StoreBusy(f"the store {self.path} is gone ({error.strerror}); {_PUT_BACK}") from None
+            return
+        if self._identity not in (None, (found.st_dev, found.st_ino)):
+            raise StoreBusy(f"another file took the place of the store {self.path}; {_PUT_BACK}")
 
     def writer(self) -> SqliteSession:
-        self.make_folder()
+        self._make_folder()
         return SqliteSession(self._connect(_WRITER), "BEGIN IMMEDIATE")
 
     def reader(self) -> SqliteSession:

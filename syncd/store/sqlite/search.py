@@ -18,12 +18,9 @@ damaged is not asked again, and what it was asked for is found by a scan.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from syncd.domain import Status
-from syncd.store.database import Executes
-from syncd.store.order import Window
+from syncd.store.database import Executes, Window
 from syncd.store.sqlite.errors import primary_code
 
 #: Characters: shorter terms have no trigram; of longer ones the index is asked for the beginning.
@@ -49,27 +46,30 @@ _STATUS = {Status.ACTIVE: 0, Status.ARCHIVED: 1, Status.DRAFT: 2}
 #: The id of the job at a place.
 JOB_AT = "(job_search.rowid & 4294967295)"
 
-_LIKE = "search LIKE ? ESCAPE '\\'"
+# The named values of all statements are those of ``Question``; ``mark``, ``most``, ``take`` and ``skip`` come with the call.
+_LIKE = "search LIKE :pattern ESCAPE '\\'"
 _LITERAL = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 _BEHIND = (
-    "SELECT max(0, coalesce((SELECT max(id) FROM job), 0) - ?)"
-    " + (SELECT count(*) FROM (SELECT 1 FROM job_search_stale WHERE employer_id = ? LIMIT ?))"
+    "SELECT max(0, coalesce((SELECT max(id) FROM job), 0) - :mark)"
+    " + (SELECT count(*) FROM (SELECT 1 FROM job_search_stale WHERE employer_id = :employer LIMIT :most))"
 )
-_MATCHING = "job_search MATCH ? AND job_search.rowid BETWEEN ? AND ?"
+_MATCHING = "job_search MATCH :phrase AND job_search.rowid BETWEEN :first AND :last"
 _COUNT = (
     f"SELECT (SELECT count(*) FROM job_search WHERE {_MATCHING})"
     " - (SELECT count(*) FROM job_search_stale"
-    " WHERE employer_id = ? AND place BETWEEN ? AND ? AND indexed LIKE ? ESCAPE '\\')"
+    " WHERE employer_id = :employer AND place BETWEEN :first AND :last AND indexed LIKE :pattern ESCAPE '\\')"
 )
 _INDEXED = (
     f"SELECT job.id, job.published_at FROM job_search CROSS JOIN job ON job.id = {JOB_AT} WHERE {_MATCHING}"
-    " AND job.id NOT IN (SELECT job_id FROM job_search_stale WHERE employer_id = ?)"
+    " AND job.id NOT IN (SELECT job_id FROM job_search_stale WHERE employer_id = :employer)"
 )
 # (NOT INDEXED: else those would be looked for in date order, among all jobs of the employer.)
-_NEW = f"SELECT id, published_at FROM job NOT INDEXED WHERE id > ? AND employer_id = ? AND {_LIKE}"
+_NEW = (
+    f"SELECT id, published_at FROM job NOT INDEXED WHERE id > :mark AND employer_id = :employer AND {_LIKE}"
+)
 _CHANGED = (
     "SELECT id, published_at FROM job_search_stale CROSS JOIN job ON job.id = job_id"
-    f" WHERE job_search_stale.employer_id = ? AND {_LIKE}"
+    f" WHERE job_search_stale.employer_id = :employer AND {_LIKE}"
 )
 
 #: What a statement that uses a damaged index may raise: SQLite takes noise for the length of something, too.
@@ -137,35 +137,52 @@ def _with_index(question: Question, mark: int, page: int, size: int) -> tuple[in
     return total, found
 
 
-@dataclass(frozen=True, slots=True)
 class Question:
     """One search, and the three ways to answer it. ``among``: how many jobs the employer has."""
 
-    tx: Executes
-    employer_id: int
-    term: str
-    status: Status | None
-    among: int
+    def __init__(self, tx: Executes, employer_id: int, term: str, status: Status | None, among: int) -> None:
+        self.among = among
+        self._tx, self._short, self._long = tx, len(term) < SHORTEST, len(term) > LONGEST
+        first, last = (0, 2) if status is None else (_STATUS[status], _STATUS[status])
+        self._values: dict[str, object] = {
+            "employer": employer_id,
+            "status": None if status is None else status.value,
+            # LIKE: texts that contain the term, every character literal
+            "pattern": f"%{term.translate(_LITERAL)}%",
+            # what the index is asked for: all trigrams of the term, one after the other
+            "phrase": '"' + term[:LONGEST].replace('"', '""') + '"',
+            # the places that an employer's jobs can have
+            "first": employer_id << 34 | first << 32,
+            "last": employer_id << 34 | last << 32 | 0xFFFFFFFF,
+        }
+        of_status = "" if status is None else " AND status = :status"
+        #: What is asked of a job in the list's index.
+        self._listed = f"employer_id = :employer AND {_LIKE}{of_status}"
+        #: What the index has and is still so, and what it lacks.
+        self._indexed = f"{_INDEXED} AND job.{_LIKE}" if self._long else _INDEXED
+        self._lacked = f"{_NEW}{of_status} UNION ALL {_CHANGED}{of_status}"
+
+    def _number(self, sql: str, **more: object) -> int:
+        (number,) = self._tx.execute(sql, {**self._values, **more}).fetchone()
+        return int(number)
 
     def mark(self) -> int | None:
         """Return the last job that the index knows of; None if it does not help here."""
-        if self.among <= FEW or len(self.term) < SHORTEST:
+        if self.among <= FEW or self._short:
             return None
-        row = self.tx.execute(MARK).fetchone()
+        row = self._tx.execute(MARK).fetchone()
         if row is None:
             return None
-        most = self.among // LACKING
-        behind = self._number(_BEHIND, [*row, self.employer_id, most + 1])
-        return int(*row) if behind <= most else None
+        mark, most = int(*row), self.among // LACKING
+        return mark if self._number(_BEHIND, mark=mark, most=most + 1) <= most else None
 
     # -- scan and walk -----------------------------------------------------------------------------------
 
     def count_by_scan(self) -> int:
-        where, values = self._listed()
-        return self._number(f"SELECT count(*) FROM job WHERE {where}", values)
+        return self._number(f"SELECT count(*) FROM job WHERE {self._listed}")
 
     def scan(self, window: Window) -> list[int]:
-        return self._ids_in(*self._listed(), window)
+        return self._ids_in(window, self._listed)
 
     def walk(self, window: Window) -> list[int] | None:
         """Return the page, if walking there should be cheaper than sorting what the index has, and is."""
@@ -174,100 +191,43 @@ class Question:
         steps = (window.near + window.take) * self.among // window.total
         if steps > window.total * SORTED:
             return None
-        where, values = self._listed()
-        edge = self._edge(steps * LONGER + SPARE, backwards=window.backwards)
+        where, edge = self._listed, self._edge(steps * LONGER + SPARE, backwards=window.backwards)
         if edge is not None:
-            where = f"{where} AND published_at {'<=' if window.backwards else '>='} ?"
-            values = [*values, edge]
-        found = self._ids_in(where, values, window)
+            where += f" AND published_at {'<=' if window.backwards else '>='} :edge"
+        found = self._ids_in(window, where, edge=edge)
         return found if len(found) == window.take else None
 
     def _edge(self, steps: int, *, backwards: bool) -> int | None:
         """Return when the job was published that is this many steps from the end of the list; None if none is."""
         if steps >= self.among:
             return None
-        sql = f"SELECT published_at FROM job WHERE employer_id = ? ORDER BY {_order(backwards)} LIMIT 1 OFFSET ?"
-        row = self.tx.execute(sql, (self.employer_id, steps)).fetchone()
+        order = _order(backwards)
+        sql = f"SELECT published_at FROM job WHERE employer_id = :employer ORDER BY {order} LIMIT 1 OFFSET :skip"
+        row = self._tx.execute(sql, {**self._values, "skip": steps}).fetchone()
         return None if row is None else int(*row)
 
-    def _listed(self) -> tuple[str, list[object]]:
-        """Return what is asked of a job in the list's index."""
-        status, values = self._status()
-        return f"employer_id = ? AND {_LIKE}{status}", [self.employer_id, _pattern(self.term), *values]
-
-    def _ids_in(self, where: str, values: Sequence[object], window: Window) -> list[int]:
+    def _ids_in(self, window: Window, where: str, **more: object) -> list[int]:
         """Return the ids of the jobs in ``window`` among those that ``where`` is true of."""
         if not window.take:
             return []
-        sql = f"SELECT id FROM job WHERE {where} ORDER BY {_order(window.backwards)} LIMIT ? OFFSET ?"
-        found = [job_id for (job_id,) in self.tx.execute(sql, [*values, window.take, window.near])]
+        sql = f"SELECT id FROM job WHERE {where} ORDER BY {_order(window.backwards)} LIMIT :take OFFSET :skip"
+        values = {**self._values, **more, "take": window.take, "skip": window.near}
+        found = [job_id for (job_id,) in self._tx.execute(sql, values)]
         return found[::-1] if window.backwards else found
 
     # -- index -------------------------------------------------------------------------------------------
 
     def count_by_index(self, mark: int) -> int:
-        lacked, lacked_values = self._lacked(mark)
-        if len(self.term) <= LONGEST:
-            places = _places(self.employer_id, self.status)
-            sql = f"{_COUNT} + (SELECT count(*) FROM ({lacked}))"
-            values = [
-                _phrase(self.term),
-                *places,
-                self.employer_id,
-                *places,
-                _pattern(self.term),
-                *lacked_values,
-            ]
-        else:
-            found, found_values = self._indexed()
-            sql = f"SELECT count(*) FROM ({found} UNION ALL {lacked})"
-            values = [*found_values, *lacked_values]
-        return self._number(sql, values)
+        if self._long:
+            return self._number(f"SELECT count(*) FROM ({self._indexed} UNION ALL {self._lacked})", mark=mark)
+        return self._number(f"{_COUNT} + (SELECT count(*) FROM ({self._lacked}))", mark=mark)
 
     def by_index(self, mark: int, window: Window) -> list[int]:
         """Return the page, out of all that have the term."""
-        found, found_values = self._indexed()
-        lacked, lacked_values = self._lacked(mark)
-        sql = f"{found} UNION ALL {lacked} ORDER BY 2 DESC, 1 DESC LIMIT ? OFFSET ?"
-        values = [*found_values, *lacked_values, window.take, window.skip]
-        return [job_id for job_id, _ in self.tx.execute(sql, values)]
-
-    def _indexed(self) -> tuple[str, list[object]]:
-        """Return the query for what the index has and is still so."""
-        values = [_phrase(self.term), *_places(self.employer_id, self.status), self.employer_id]
-        if len(self.term) <= LONGEST:
-            return _INDEXED, values
-        return f"{_INDEXED} AND job.{_LIKE}", [*values, _pattern(self.term)]
-
-    def _lacked(self, mark: int) -> tuple[str, list[object]]:
-        """Return the query for what the index lacks."""
-        status, values = self._status()
-        employer, pattern = self.employer_id, _pattern(self.term)
-        new, changed = [mark, employer, pattern, *values], [employer, pattern, *values]
-        return f"{_NEW}{status} UNION ALL {_CHANGED}{status}", [*new, *changed]
-
-    def _status(self) -> tuple[str, list[object]]:
-        return ("", []) if self.status is None else (" AND status = ?", [self.status.value])
-
-    def _number(self, sql: str, values: Sequence[object]) -> int:
-        (number,) = self.tx.execute(sql, values).fetchone()
-        return int(number)
-
-
-def _places(employer_id: int, status: Status | None) -> tuple[int, int]:
-    """Return the first and the last place that an employer's jobs can have."""
-    first, last = (0, 2) if status is None else (_STATUS[status], _STATUS[status])
-    return employer_id << 34 | first << 32, employer_id << 34 | last << 32 | 0xFFFFFFFF
-
-
-def _phrase(term: str) -> str:
-    """Return what the index is asked for: all trigrams of the term, one after the other."""
-    return '"' + term[:LONGEST].replace('"', '""') + '"'
-
-
-def _pattern(term: str) -> str:
-    """Return the pattern of LIKE for texts that contain the term, every character literal."""
-    return f"%{term.translate(_LITERAL)}%"
+        found = f"{self._indexed} UNION ALL {self._lacked}"
+        sql = f"{found} ORDER BY 2 DESC, 1 DESC LIMIT :take OFFSET :skip"
+        values = {**self._values, "mark": mark, "take": window.take, "skip": window.skip}
+        return [job_id for job_id, _ in self._tx.execute(sql, values)]
 
 
 def _order(backwards: bool) -> str:

@@ -41,6 +41,7 @@ class Readers:
             self._idle.pop().close()
 
     def read(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` here and now on a snapshot of the store. Raises what ``fn`` raises, StoreBusy, StoreClosed."""
         session = self._take()
         try:
             session.begin()
@@ -51,6 +52,7 @@ class Readers:
             self._give_back(session)
 
     async def read_async(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` as ``read`` does, in a thread of the store."""
         if self._closed:
             raise StoreClosed("the store is closed")
         context = copy_context()
@@ -59,6 +61,12 @@ class Readers:
         )
 
     def look_up(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` as ``read`` does, for questions of microseconds that come by the thousand. Those of one turn of an
+        event loop share a snapshot, since to begin and end one costs a third of a look-up.
+
+        No request misses what it may expect to see: a loop runs the handlers of a turn before it reads from the network
+        again, so the snapshot is younger than every request that it answers, and than the answer to every write that
+        was awaited."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:

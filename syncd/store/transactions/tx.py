@@ -12,7 +12,7 @@ from syncd.domain import Location, Moment
 from syncd.errors import NotFound, StoreError
 from syncd.store.database import Database, Session
 from syncd.store.statements import Statement, given
-from syncd.store.tables import Counter
+from syncd.store.tables import CounterRow
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -20,11 +20,11 @@ _LAST_ID = 2**31 - 1
 
 
 def _next_ids(insert: Any) -> Any:
-    raised = col(Counter.value) + bindparam("count")
-    first = insert(Counter).values(given(Counter.name, Counter.value))
-    return first.on_conflict_do_update(index_elements=[Counter.name], set_={Counter.value: raised}).returning(
-        col(Counter.value)
-    )
+    raised = col(CounterRow.value) + bindparam("count")
+    first = insert(CounterRow).values(given(CounterRow.name, CounterRow.value))
+    return first.on_conflict_do_update(
+        index_elements=[CounterRow.name], set_={CounterRow.value: raised}
+    ).returning(col(CounterRow.value))
 
 
 _NEXT_IDS: Statement[tuple[int]] = Statement(_next_ids)

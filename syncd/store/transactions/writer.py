@@ -20,7 +20,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from syncd.errors import StoreBusy, StoreClosed, StoreError, StoreOverloaded
 from syncd.store.database import Database, Session
@@ -29,6 +29,7 @@ from syncd.store.transactions.tx import Tx
 BATCH = 128
 
 Fn = Callable[[Tx], Any]
+T = TypeVar("T")
 
 
 class _Item:
@@ -51,6 +52,65 @@ class _Item:
             self.future.set_result(self.result)
 
 
+class _Transactions:
+    """Runs the functions of a batch, in one transaction where none of them fails. ``before_commit`` is called when they
+    have run."""
+
+    def __init__(
+        self,
+        session: Session,
+        database: Database,
+        make_tx: Callable[[Session], Tx],
+        before_commit: Callable[[], None],
+    ) -> None:
+        self._session, self._database, self._make_tx = session, database, make_tx
+        self._before_commit = before_commit
+
+    def run(self, batch: list[_Item]) -> None:
+        """Give every item its result or its error."""
+        try:
+            if self._together(batch):
+                return
+        except BaseException as error:
+            self._fail(batch, error)
+            return
+        for item in batch:
+            try:
+                self._together([item])
+            except BaseException as error:
+                self._fail([item], error)
+
+    def _together(self, batch: list[_Item]) -> bool:
+        """Run ``batch`` in one transaction, commit it, and return True. Return False if it was rolled back: a function
+        raised after it had written, or the store failed."""
+        session = self._session
+        self._database.check()
+        session.begin()
+        for item in batch:
+            item.error = None
+            mark, spoilt = session.mark(), False
+            try:
+                item.result = item.fn(self._make_tx(session))
+            except BaseException as error:
+                item.error = self._database.translated(error)
+                # a damaged database refuses more than the statement that met the damage
+                spoilt = isinstance(item.error, StoreError)
+            if not session.alive or spoilt or (item.error is not None and session.mark() != mark):
+                session.rollback()
+                item.error = item.error or StoreBusy("the database gave up the transaction")
+                return False
+        self._before_commit()
+        session.commit()
+        return True
+
+    def _fail(self, batch: list[_Item], error: BaseException) -> None:
+        """Give all items the error: the transaction itself could not be begun or committed."""
+        with suppress(Exception):
+            self._session.rollback()
+        for item in batch:
+            item.error = item.error or self._database.translated(error)
+
+
 class Writer:
     """The thread that owns the writing connection."""
 
@@ -63,8 +123,8 @@ class Writer:
         after_commit: Callable[[Callable[[], None]], None],
     ) -> None:
         """``limit``: the most functions that may wait. ``after_commit``: see ``Checkpoints``."""
-        self._session, self._database, self._make_tx, self._limit = session, database, make_tx, limit
-        self._after_commit = after_commit
+        self._limit, self._after_commit = limit, after_commit
+        self._transactions = _Transactions(session, database, make_tx, self._answer)
         self._waiting: deque[_Item] = deque()
         #: What is on disk and not answered yet.
         self._done: list[_Item] = []
@@ -76,6 +136,22 @@ class Writer:
         self._ringing: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="syncd-writer", daemon=True)
         self._thread.start()
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` in the writer and wait until it is on disk. ``fn`` may run twice and must not call ``write``.
+
+        Raises what ``fn`` raises (its effects are undone, no other's), StoreOverloaded, StoreBusy, StoreClosed."""
+        return self.begin_write(fn).result()
+
+    def begin_write(self, fn: Callable[[Tx], T]) -> Future[T]:
+        """Queue ``fn`` as ``write`` does, without waiting: the future has the result, or raises, once it is on disk."""
+        future: Future[T] = self.put(fn)
+        return future
+
+    async def write_async(self, fn: Callable[[Tx], T]) -> T:
+        """Run ``fn`` as ``write`` does, for an event loop. A caller that is cancelled does not stop the write."""
+        result: T = await self.put(fn, asyncio.get_running_loop())
+        return result
 
     def put(self, fn: Fn, loop: asyncio.AbstractEventLoop | None = None) -> Any:
         """Queue ``fn``; return the future of its result, for ``loop`` if given. Raises StoreOverloaded, StoreClosed."""
@@ -119,24 +195,33 @@ class Writer:
         self._thread.join()
 
     def _work(self) -> None:
-        while batch := self._next():
-            if any(item.loop is None for item in batch):  # of an importer, for example: it may take long
-                self._answer()
+        while batch := self._take():
             self._run(batch)
-            self._answer()  # not done yet if the transaction failed
-            self._done = batch
-            self._after_commit(self._answer)
 
-    def _next(self) -> list[_Item]:
-        if not (self._rung and self._waiting):
+    def _run(self, batch: list[_Item]) -> None:
+        if any(item.loop is None for item in batch):  # of an importer, for example: it may take long
             self._answer()
-        return self._take()
+        self._transactions.run(batch)
+        self._answer()  # not done yet if the transaction failed
+        self._done = batch
+        self._after_commit(self._answer)
 
     def _answer(self) -> None:
+        """Wake the callers of what is on disk; an event loop only once for all of its items."""
         done, self._done = self._done, []
-        _answer_batch(done)
+        loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
+        for item in done:
+            if item.loop is None:
+                item.answer()
+            else:
+                loops.setdefault(item.loop, []).append(item)
+        for loop, items in loops.items():
+            with suppress(RuntimeError):  # the loop is closed: there is no caller left
+                loop.call_soon_threadsafe(_answer_all, items)
 
     def _take(self) -> list[_Item]:
+        if not (self._rung and self._waiting):
+            self._answer()
         with self._wake:
             while not (self._rung and self._waiting) and not self._closed:
                 self._rung = False  # an earlier batch has taken what it rang for
@@ -145,65 +230,6 @@ class Writer:
             self._rung = bool(self._waiting)
             self.taken += len(batch)
             return batch
-
-    def _run(self, batch: list[_Item]) -> None:
-        """Give every item its result or its error."""
-        try:
-            if self._together(batch):
-                return
-        except BaseException as error:
-            self._fail(batch, error)
-            return
-        for item in batch:
-            try:
-                self._together([item])
-            except BaseException as error:
-                self._fail([item], error)
-
-    def _together(self, batch: list[_Item]) -> bool:
-        """Run ``batch`` in one transaction, commit it, and return True. Return False if it was rolled back: a function
-        raised after it had written, or the store failed."""
-        session = self._session
-        self._database.check()
-        session.begin()
-        for item in batch:
-            item.error = None
-            mark, spoilt = session.mark(), False
-            try:
-                item.result = item.fn(self._make_tx(session))
-            except BaseException as error:
-                item.error = self._database.translated(error)
-                # a damaged database refuses more than the statement that met the damage
-                spoilt = isinstance(item.error, StoreError)
-            if not session.alive or spoilt or (item.error is not None and session.mark() != mark):
-                session.rollback()
-                item.error = item.error or StoreBusy("the database gave up the transaction")
-                return False
-        self._answer()
-        session.commit()
-        return True
-
-    def _fail(self, batch: list[_Item], error: BaseException) -> None:
-        """Give all items the error: the transaction itself could not be begun or committed."""
-        with suppress(Exception):
-            self._session.rollback()
-        for item in batch:
-            item.error = item.error or self._database.translated(error)
-
-
-def _answer_batch(batch: list[_Item]) -> None:
-    """Wake the callers that wait; an event loop only once for all of its items."""
-    loops: dict[asyncio.AbstractEventLoop, list[_Item]] = {}
-    for item in batch:
-        if item.loop is None:
-            item.answer()
-        else:
-            loops.setdefault(item.loop, []).append(item)
-    for loop, items in loops.items():
-        try:
-            loop.call_soon_threadsafe(_answer_all, items)
-        except RuntimeError:  # the loop is closed: there is no caller left
-            continue
 
 
 def _answer_all(items: list[_Item]) -> None:

@@ -4,14 +4,15 @@ The way of a file (docs/reconciliation.md "When a file is taken"):
 
 1. ``worker``       Each feed has its turn; after a turn that failed it has a pause.
 2. ``feed_queue``   One visit to a feed, under the lock of its folder (``feed_folder``). What a dead process left comes
-                    first (``recovery``), then the complete files, the oldest first.
-3. ``inbox``        A file is complete when it is still and no process writes to it (``settling``, ``lease``).
+                    first, then the complete files, the oldest first.
+3. ``inbox``        A file is complete when it is still and no process writes to it.
 4. ``claims``       It is renamed into ``.claimed/``; ``syncd import`` copies a file there.
 5. ``delivery``     Its run is begun in the store, taken to its end by the importer, and reported.
-6. ``filing``       Reports and file are moved to ``done/`` or ``failed/``; ``sweep`` removes them later.
+6. ``filing``       Reports and file are moved to ``done/`` or ``failed/``; ``feed_folder`` removes them later.
 
-A process that dies leaves the file in ``.claimed/``. Faults that can pass are tried again (``retry``)."""
+A process that dies leaves the file in ``.claimed/``. What failed for a reason that can pass is tried again (``context``)."""
 
+from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.worker import Worker
 
-__all__ = ["Worker"]
+__all__ = ["ArrivalContext", "Worker"]

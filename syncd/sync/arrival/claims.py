@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from syncd.errors import FeedError
-from syncd.sync import files
+from syncd.sync import files, folders
 from syncd.sync.arrival.inbox import HEAD, Candidate, UnexpectedFile
 from syncd.sync.run import FILE_CHANGED
 
@@ -31,17 +31,17 @@ class Claimed:
     folder: Path
     claimed_name: str
     name: str
-    signature: files.Signature
+    signature: folders.Signature
 
     @property
     def path(self) -> Path:
         """The path for reading: that of the locked file, whatever lies under its name by now."""
-        return files.descriptor_path(self.fd, self.folder / self.claimed_name)
+        return folders.descriptor_path(self.fd, self.folder / self.claimed_name)
 
     @property
     def scratch(self) -> Path:
         """The beginning of the names of its run's scratch files; ``tidy`` removes what a dead run left of them."""
-        return files.descriptor_path(self.folder_fd, self.folder) / f".{self.claimed_name[:8]}.rejected"
+        return folders.descriptor_path(self.folder_fd, self.folder) / f".{self.claimed_name[:8]}.rejected"
 
     def head(self) -> bytes:
         """Return the beginning of the file, nothing if it cannot be read."""
@@ -67,15 +67,15 @@ class Claims:
     def claim(self, candidate: Candidate) -> Claimed | None:
         """Rename the file into ``.claimed/`` and lock it. Return None if it is gone (another process was faster), and if
         another file lay there by then: that stays in ``.claimed/`` and has to settle there."""
-        place = self.folder / files.CLAIMED
-        with files.open_folder(self.folder) as folder, files.open_folder_in(folder, place) as claims:
+        place = self.folder / folders.CLAIMED
+        with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
             name = files.claim_name(_unused_token(claims), candidate.name)
             try:
                 os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
             except FileNotFoundError:
                 return None
             except OSError as error:
-                raise files.other_file_system(place) if error.errno == errno.EXDEV else error from None
+                raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
             claimed = take(claims, self.folder, name, files.display_name(candidate.name))
             with ExitStack() as on_error:
                 if claimed is not None:
@@ -93,8 +93,8 @@ class Claims:
         """Lock and return the files that a process left when it died, the oldest first."""
         found = []
         with (
-            files.open_folder(self.folder) as folder,
-            files.open_folder_in(folder, self.folder / files.CLAIMED) as claims,
+            folders.open_folder(self.folder) as folder,
+            folders.open_folder_in(folder, self.folder / folders.CLAIMED) as claims,
             ExitStack() as on_error,
         ):
             for name in os.listdir(claims):
@@ -109,16 +109,16 @@ class Claims:
 
     def modes(self) -> dict[str, int]:
         """Return the types and rights of all that has the name of a claimed file, by name."""
-        with files.open_subfolder(self.folder, files.CLAIMED) as claims:
+        with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
             names = filter(files.parse_claim, sorted(os.listdir(claims)))
-            return {name: files.mode_of(name, claims) for name in names}
+            return {name: folders.mode_of(name, claims) for name in names}
 
     def unexpected(self) -> list[UnexpectedFile]:
         """Return what replaced a file in the moment of its claim and is not a file."""
         return [
             UnexpectedFile(
-                f"{files.CLAIMED}/{files.display_name(name)}",
-                f"{files.kind_of(mode)}: only regular files are taken",
+                f"{folders.CLAIMED}/{files.display_name(name)}",
+                f"{folders.kind_of(mode)}: only regular files are taken",
             )
             for name, mode in self.modes().items()
             if mode and not stat.S_ISREG(mode)
@@ -140,15 +140,15 @@ def copy_in(feed: Path, path: Path, progress: Callable[[int, int], None] | None 
     Raises OSError, and FeedError ``not_a_feed`` (not a regular file) or ``file_changed`` (it changed meanwhile)."""
     with (
         open(path, "rb", opener=_open_nonblocking) as source,
-        files.open_subfolder(feed, files.CLAIMED) as claims,
+        folders.open_subfolder(feed, folders.CLAIMED) as claims,
     ):
         found = os.fstat(source.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise FeedError("not_a_feed", f"{path} is {files.kind_of(found.st_mode)}")
+            raise FeedError("not_a_feed", f"{path} is {folders.kind_of(found.st_mode)}")
         token = _unused_token(claims)
         copy, name = f"{COPY}{token}", files.claim_name(token, path.name)
         files.copy_into(source.fileno(), copy, claims, found.st_size, progress)
-        if files.Signature.of(os.fstat(source.fileno())) != files.Signature.of(found):
+        if folders.Signature.of(os.fstat(source.fileno())) != folders.Signature.of(found):
             os.unlink(copy, dir_fd=claims)
             raise FeedError(FILE_CHANGED, f"{path} changed while it was copied")
         os.utime(copy, ns=(found.st_mtime_ns, found.st_mtime_ns), dir_fd=claims)
@@ -174,16 +174,16 @@ def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
     """Open and lock a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file,
     is gone, cannot be read, or is locked by another process."""
     try:
-        fd = files.open_regular(name, claims)
+        fd = folders.open_regular(name, claims)
     except OSError:
         return None
     if fd is None:
         return None
     with ExitStack() as opened:
         opened.callback(os.close, fd)
-        if not files.try_lock(fd):
+        if not folders.try_lock(fd):
             return None
-        signature = files.Signature.of(os.fstat(fd))
-        claimed = Claimed(fd, os.dup(claims), feed / files.CLAIMED, name, shown, signature)
+        signature = folders.Signature.of(os.fstat(fd))
+        claimed = Claimed(fd, os.dup(claims), feed / folders.CLAIMED, name, shown, signature)
         opened.pop_all()
     return claimed

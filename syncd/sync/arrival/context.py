@@ -1,18 +1,28 @@
-"""What all feeds of one worker share."""
+"""What all feeds of one worker share, and how a fault that can pass is waited for."""
 
 from __future__ import annotations
 
+import errno
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+import structlog
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
+
 from syncd.domain import Run
+from syncd.errors import StoreBusy, StoreOverloaded
+from syncd.logs import Event
 from syncd.store import Store, Tx
-from syncd.sync.arrival.retry import retried
 from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
 
+log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
+#: Tries before other feeds get their turn.
+TRIES = 4
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 
 class FileImporter(Protocol):
@@ -30,16 +40,25 @@ class ArrivalContext:
 
     store: Store
     importer: FileImporter
-    monotonic: Callable[[], float]
-    sleep: Callable[[float], None]
-    stop: Callable[[], bool]
-    at: Callable[[str], None]
-    ended: Callable[[Run], None]
-    trusts: Callable[[datetime], bool]
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    stop: Callable[[], bool] = lambda: False
+    at: Callable[[str], None] = lambda step: None
+    ended: Callable[[Run], None] = lambda run: None
+    trusts: Callable[[datetime], bool] = lambda now: True
 
     def retried(self, work: Callable[[], T]) -> T:
-        """Return ``work()``, tried again while it fails in a way that can pass."""
-        return retried(work, self.sleep)
+        """Return ``work()``, tried again after a short pause while it fails in a way that can pass. Raises what the last
+        try raised."""
+        retrying = Retrying(
+            retry=retry_if_exception(can_pass),
+            stop=stop_after_attempt(TRIES),
+            wait=wait_exponential_jitter(multiplier=0.1, max=2.0, jitter=0.05),
+            sleep=self.sleep,
+            before_sleep=_log_retry,
+            reraise=True,
+        )
+        return retrying(work)
 
     def write(self, work: Callable[[Tx], T]) -> T:
         """Write to the store, tried again while that fails in a way that can pass."""
@@ -49,3 +68,16 @@ class ArrivalContext:
         """Raise Stopped if the service is stopping."""
         if self.stop():
             raise Stopped(why)
+
+
+def can_pass(error: BaseException) -> bool:
+    """Return whether waiting may help: the store is locked or busy, the disk is full or read-only, or a file is gone while
+    it moved."""
+    if isinstance(error, OSError):
+        return error.errno in _DISK or isinstance(error, FileNotFoundError)
+    return isinstance(error, StoreBusy | StoreOverloaded)
+
+
+def _log_retry(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    log.info(Event.SYNC_RETRY, reason=str(error), attempt=state.attempt_number)

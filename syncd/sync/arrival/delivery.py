@@ -1,7 +1,7 @@
 """The way of one delivery: its run is begun, taken to its end and reported, and its file is filed.
 
 Each step is stored before the next one. So wherever the process dies, the next visit finds out from ``.claimed/`` and the
-store how far the delivery came (``recovery``)."""
+store how far the delivery came (``feed_queue``)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
 from syncd.logs import Event
 from syncd.store import runs
-from syncd.sync import files
+from syncd.sync import folders
 from syncd.sync.arrival.claims import Claimed
-from syncd.sync.arrival.context import ArrivalContext
+from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.filing import file_away
-from syncd.sync.arrival.retry import can_pass
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
 
@@ -69,7 +68,7 @@ class DeliveryRunner:
     def file(self, claimed: Claimed, run: Run) -> None:
         """Write the reports of a run that ended, and then move its file."""
 
-        place = self._feed.folder / (files.FAILED if run.state is RunState.FAILED else files.DONE)
+        place = self._feed.folder / (folders.FAILED if run.state is RunState.FAILED else folders.DONE)
 
         def attempt() -> None:
             reports = written_reports(self._ctx.store, run.id)
@@ -105,12 +104,9 @@ class DeliveryRunner:
         return run, deaths
 
     def _run(self, claimed: Claimed, run: Run) -> Run:
-        store, read = self._ctx.store, self._feed.config.read
+        store = self._ctx.store
         held = store.read(lambda tx: runs.last(tx, self._feed.id, [RunState.HELD]))
-        rejects = RejectsWriter(
-            claimed.scratch, encoding=read.encoding, records=read.records, delimiter=read.delimiter
-        )
-        with closing(rejects):
+        with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
             try:
                 ended = self._ctx.retried(lambda: self._attempt(claimed, run, rejects))
             except Exception as error:

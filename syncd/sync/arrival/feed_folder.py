@@ -1,4 +1,5 @@
-"""A feed's folder: made where it is missing, locked for one process, and tidied after processes that died."""
+"""A feed's folder: made where it is missing, locked for one process, tidied after processes that died, and swept of files
+that are old enough."""
 
 from __future__ import annotations
 
@@ -6,13 +7,17 @@ import errno
 import os
 import stat
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from syncd.errors import UnusableFolder
-from syncd.sync import files
+from syncd.domain import Run, RunState
+from syncd.errors import NotFound, UnusableFolder
+from syncd.store import Store, Tx, runs
+from syncd.sync import files, folders
 from syncd.sync.arrival.claims import COPY
+from syncd.sync.run import Feed
 
 _LOCK = ".lock"
 _LOCK_FLAGS = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -25,8 +30,8 @@ def make_folders(folder: Path) -> None:
     files cannot be moved into."""
     with suppress(FileExistsError):
         folder.mkdir(parents=True)
-    for name in (files.CLAIMED, files.DONE, files.FAILED):
-        with files.ensure_subfolder(folder, name):
+    for name in (folders.CLAIMED, folders.DONE, folders.FAILED):
+        with folders.ensure_subfolder(folder, name):
             pass
 
 
@@ -34,17 +39,17 @@ def make_folders(folder: Path) -> None:
 def feed_lock(folder: Path) -> Iterator[bool]:
     """Yield whether this process alone may run the feed: False while another one does. The lock is held until the block
     ends. Raises OSError, UnusableFolder."""
-    with files.open_subfolder(folder, files.CLAIMED) as claims:
+    with folders.open_subfolder(folder, folders.CLAIMED) as claims:
         fd = _open_lock(folder, claims)
     try:
-        yield files.try_lock(fd)
+        yield folders.try_lock(fd)
     finally:
         os.close(fd)
 
 
 def tidy(folder: Path) -> None:
     """Remove the unfinished copies, notes and scratch files that no process needs. Call it under the feed's lock."""
-    with files.open_subfolder(folder, files.CLAIMED) as claims:
+    with folders.open_subfolder(folder, folders.CLAIMED) as claims:
         names = os.listdir(claims)
         live = {parsed[0] for parsed in map(files.parse_claim, names) if parsed}
         for name in names:
@@ -61,8 +66,8 @@ def _open_lock(folder: Path, claims: int) -> int:
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
             raise
-    why = f"is {files.kind_of(files.mode_of(_LOCK, claims))}, not a file: remove it"
-    raise UnusableFolder(folder / files.CLAIMED / _LOCK, why)
+    why = f"is {folders.kind_of(folders.mode_of(_LOCK, claims))}, not a file: remove it"
+    raise UnusableFolder(folder / folders.CLAIMED / _LOCK, why)
 
 
 def _is_abandoned(name: str, live: set[str], claims: int) -> bool:
@@ -73,3 +78,44 @@ def _is_abandoned(name: str, live: set[str], claims: int) -> bool:
     with suppress(FileNotFoundError):
         return time.time() - os.stat(name, dir_fd=claims, follow_symlinks=False).st_mtime > _OLD
     return False
+
+
+def sweep(store: Store, feed: Feed) -> None:
+    """Remove the files of runs that ended more than ``keep_files`` ago, with their reports. The files of a held run stay,
+    and so does every file that no run of this feed left."""
+    found: dict[int, list[Path]] = defaultdict(list)
+    for number, path in filed_files(feed.folder):
+        found[number].append(path)
+    for run in store.read(lambda tx: _old(tx, feed, list(found))):
+        for path in found[run.id]:
+            if path.name.partition("-")[2].startswith(files.short_name(run.file)):
+                with folders.open_subfolder(feed.folder, path.parent.name) as folder:
+                    files.discard(folder, path.name)
+
+
+def filed_files(feed: Path) -> list[tuple[int, Path]]:
+    """Return (run number, path) of all files in ``done/`` and ``failed/`` with names that runs make, sorted."""
+    found = []
+    for place in (feed / folders.DONE, feed / folders.FAILED):
+        with folders.open_subfolder(feed, place.name) as folder:
+            for name in os.listdir(folder):
+                number = files.parse_filed(name)
+                if number is not None and stat.S_ISREG(folders.mode_of(name, folder)):
+                    found.append((number, place / name))
+    return sorted(found)
+
+
+def _old(tx: Tx, feed: Feed, numbers: list[int]) -> list[Run]:
+    limit = tx.now.instant - feed.config.keep_files
+    found: list[Run] = []
+    for number in numbers:
+        try:
+            run = runs.get(tx, number)
+        except NotFound:
+            continue
+        if run.feed != feed.name or run.ended_at is None or run.state is RunState.HELD:
+            continue
+        if run.ended_at > limit:
+            break  # runs end in about the order of their numbers
+        found.append(run)
+    return found

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
-from syncd.domain import Run
+from syncd.domain import Run, RunState
+from syncd.feeds.readers import ERRORS
+from syncd.store import Tx, runs
 from syncd.sync.arrival.claims import Claimed, Claims
 from syncd.sync.arrival.context import ArrivalContext
-from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
-from syncd.sync.arrival.feed_folder import feed_lock, make_folders, tidy
-from syncd.sync.arrival.inbox import Candidate, Inbox, UnexpectedFile
-from syncd.sync.arrival.recovery import Delivery, fail_lost_runs, left_behind
-from syncd.sync.arrival.settling import Settling
-from syncd.sync.arrival.sweep import sweep
+from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp, ended_without_importer
+from syncd.sync.arrival.feed_folder import feed_lock, make_folders, sweep, tidy
+from syncd.sync.arrival.inbox import Candidate, Inbox, Settling, UnexpectedFile
 from syncd.sync.files import display_name
 from syncd.sync.run import Feed
 
 #: Seconds until the next visit to a feed that another process runs, and between two sweeps of a feed's old files.
 ELSEWHERE, SWEEP = 1.0, 60.0
-#: What the beginning of a file of corrected rows has.
-_MARK = b"syncd_errors"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A file that waits for its turn: in the feed's folder, or claimed, with a run that has not begun to read or none."""
+
+    file: Candidate | Claimed
+    run: Run | None = None
+
+    @property
+    def age(self) -> tuple[int, str]:
+        return self.file.signature.mtime_ns, self.file.name
 
 
 class FeedQueue:
@@ -55,7 +65,7 @@ class FeedQueue:
                 self._look_again(ELSEWHERE)
                 return
             tidy(self._folder)
-            yield from fail_lost_runs(self._ctx, feed, self._claims)
+            yield from self._fail_lost_runs(feed)
             yield from self._run_all(feed)
             if self._ctx.monotonic() >= self._sweep_at and self._ctx.trusts(self._ctx.store.now().instant):
                 sweep(self._ctx.store, feed)
@@ -66,25 +76,51 @@ class FeedQueue:
         orphans = self._claims.orphans()
         try:
             self._orphans.forget_all_but({claimed.claimed_name for claimed in orphans})
-            left = left_behind(self._ctx, feed, orphans, self._has_settled)
-            for claimed, run in left.ended:
+            ended, cut_off, waiting = self._left_behind(feed, orphans)
+            for claimed, run in ended:
                 self._ctx.check_stop()
                 runner.file(claimed, run)
-            for claimed, run in left.cut_off:
+            for claimed, run in cut_off:
                 self._ctx.check_stop()
                 yield runner.deliver(claimed, run)
-            waiting = [*left.waiting, *map(Delivery, self._complete())]
-            yield from self._run_in_turn(feed, runner, waiting)
+            waiting += map(Delivery, self._complete())
+            for delivery, newer in self._turns(feed, sorted(waiting, key=lambda delivery: delivery.age)):
+                self._ctx.check_stop()
+                taken = self._claimed(delivery.file)
+                if taken is not None:
+                    yield runner.deliver(taken, delivery.run, newer=newer)
         finally:
             for claimed in orphans:
                 claimed.close()
 
-    def _run_in_turn(self, feed: Feed, runner: DeliveryRunner, waiting: list[Delivery]) -> Iterator[Run]:
-        for delivery, newer in self._turns(feed, sorted(waiting, key=lambda delivery: delivery.age)):
-            self._ctx.check_stop()
-            claimed = self._claimed(delivery.file)
-            if claimed is not None:
-                yield runner.deliver(claimed, delivery.run, newer=newer)
+    def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
+        """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""
+        there = self._claims.modes()
+        why = "its file was removed from .claimed/ before the run ended"
+        for run in self._ctx.store.read(lambda tx: _lost_runs(tx, feed, there)):
+            failed = ended_without_importer(self._ctx, run, RunState.FAILED, why)
+            self._ctx.ended(failed)
+            yield failed
+
+    def _left_behind(
+        self, feed: Feed, orphans: list[Claimed]
+    ) -> tuple[list[tuple[Claimed, Run]], list[tuple[Claimed, Run]], list[Delivery]]:
+        """Return the claimed files by what has to be done, each list with the oldest first: those whose runs have ended,
+        which only have to be filed; those whose runs go on, before newer files; and those that wait for their turn like the
+        files in the feed's folder. A file that has not settled is left for a later visit."""
+        ended, cut_off, waiting = [], [], []
+        names = [claimed.claimed_name for claimed in orphans]
+        found = self._ctx.store.read(lambda tx: [runs.by_claimed(tx, feed.id, name) for name in names])
+        for claimed, run in zip(orphans, found, strict=True):
+            if run is not None and run.state.ended:
+                ended.append((claimed, run))
+            elif not self._has_settled(claimed, run):
+                continue
+            elif run is not None and (run.state is not RunState.CLAIMED or run.attempt > 1):
+                cut_off.append((claimed, run))
+            else:
+                waiting.append(Delivery(claimed, run))
+        return ended, cut_off, waiting
 
     def _turns(self, feed: Feed, waiting: list[Delivery]) -> list[tuple[Delivery, str | None]]:
         """Return each delivery with the name of the newer file that takes its place, if there is one.
@@ -101,7 +137,7 @@ class FeedQueue:
     def _is_corrected(self, file: Candidate | Claimed) -> bool:
         """Return whether the file's beginning has the mark of corrected rows, in UTF-16 or any encoding with ASCII."""
         head = file.head() if isinstance(file, Claimed) else self._inbox.head(file)
-        return _MARK in head.replace(b"\x00", b"")
+        return ERRORS.encode() in head.replace(b"\x00", b"")
 
     def _claimed(self, file: Candidate | Claimed) -> Claimed | None:
         if isinstance(file, Claimed):
@@ -134,3 +170,10 @@ class FeedQueue:
         if seconds is not None:
             due = self._ctx.monotonic() + seconds
             self.due = due if self.due is None else min(self.due, due)
+
+
+def _lost_runs(tx: Tx, feed: Feed, there: Collection[str]) -> list[Run]:
+    """Return the feed's unfinished runs whose claimed files are not ``there``."""
+    mine = (feed.name, feed.employer.id)
+    found = [run for run in runs.unfinished(tx) if (run.feed, run.employer_id) == mine]
+    return [run for run in found if (name := runs.claimed_name(tx, run.id)) is not None and name not in there]

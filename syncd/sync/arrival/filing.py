@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from syncd.errors import UnusableFolder
-from syncd.sync import files
+from syncd.sync import files, folders
 from syncd.sync.arrival.claims import Claimed
 
 #: The most names that are tried at a time: a partner who takes each of them first delays only this feed.
@@ -34,7 +34,7 @@ def file_away(
     name with a number then. Raises FileNotFoundError if the claimed file is gone, OSError, and UnusableFolder with the
     folder that is at fault."""
     os.stat(claimed.claimed_name, dir_fd=claimed.folder_fd, follow_symlinks=False)
-    with files.ensure_subfolder(place.parent, place.name) as target, files.moving_to(place):
+    with folders.ensure_subfolder(place.parent, place.name) as target, folders.moving_to(place):
         attempt = _Attempt(claimed, run_id, place, target)
         try:
             name = attempt.place(reports, placed)
@@ -80,7 +80,7 @@ class _Attempt:
         self._gather(reports)
         for copy in range(first or 1, (first or 1) + NAMES):
             stem = self._stem(copy)
-            if files.mode_of(stem, self._target):
+            if folders.mode_of(stem, self._target):
                 continue
             self._note(copy)
             try:
@@ -99,7 +99,7 @@ class _Attempt:
         for part in self._parts:
             if part.name.startswith(files.DRAFT):
                 files.discard(self._claims, part.name)
-        if not files.mode_of(self._claimed.claimed_name, self._claims):
+        if not folders.mode_of(self._claimed.claimed_name, self._claims):
             for name, _copy in self._notes():
                 files.discard(self._claims, name)
 

@@ -4,17 +4,78 @@ Names are as ``os.listdir`` gives them (bytes that are not UTF-8 as surrogates) 
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
+import signal
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from syncd.sync import files
-from syncd.sync.arrival.settling import Settling, Waiting
+from syncd.sync import files, folders
+from syncd.sync.folders import Signature
 
+#: Seconds: the least stillness where the kernel grants no lease, and of a file of 0 bytes.
+WITHOUT_LEASE, EMPTY = 30.0, 60.0
 #: Bytes of a file's beginning that show whether it holds corrected rows.
 HEAD = 65_536
+
+
+def open_for_writing(fd: int) -> bool | None:
+    """Return whether a process has the file open for writing; None where the kernel gives no answer (the file of another
+    user, or a file system without leases). ``fd`` is open for reading only. Never waits, never reads.
+
+    This takes a read lease and gives it back at once. The kernel signals the holder of a lease when a writer comes. Its
+    default, SIGIO, would end the process, so the lease is set up with SIGURG, which is ignored by default. That needs no
+    handler and works in any thread."""
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError as error:
+        return True if error.errno == errno.EAGAIN else None
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why a file is not complete. ``due``: the seconds until it may be; None if time alone does not complete it."""
+
+    why: str
+    due: float | None = None
+
+
+class Settling:
+    """How long files have been still, by a clock that only goes forward. ``settle``: the seconds that a file must be."""
+
+    def __init__(self, settle: float, monotonic: Callable[[], float]) -> None:
+        self._settle, self._monotonic = settle, monotonic
+        self._seen: dict[str, tuple[Signature, float]] = {}
+
+    def too_early(self, name: str, signature: Signature) -> Waiting | None:
+        """Return why the file has not been still for long enough, None if it has. It begins again with each change."""
+        now = self._monotonic()
+        before, since = self._seen.get(name, (None, now))
+        if before != signature:
+            since = now
+        self._seen[name] = (signature, since)
+        need = self._settle if signature.size else max(self._settle, EMPTY)
+        why = "it is settling" if signature.size else "it is empty"
+        return Waiting(why, need - (now - since)) if now - since < need else None
+
+    def in_use(self, name: str, fd: int) -> Waiting | None:
+        """Return why a file that is still has to wait all the same: a process may have it open for writing."""
+        age = self._monotonic() - self._seen[name][1]
+        written = open_for_writing(fd)
+        if written:
+            return Waiting("a process has it open for writing", max(self._settle, 0.5))
+        if written is None and age < max(self._settle, WITHOUT_LEASE):
+            return Waiting("it is settling", max(self._settle, WITHOUT_LEASE) - age)
+        return None
+
+    def forget_all_but(self, names: set[str]) -> None:
+        self._seen = {name: seen for name, seen in self._seen.items() if name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +83,7 @@ class Candidate:
     """A complete file that waits to be claimed."""
 
     name: str
-    signature: files.Signature
+    signature: folders.Signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +120,9 @@ class Inbox:
     def scan(self) -> Scan:
         """Look at the folder once. Nothing is opened but regular files that are still, and no file is read. Raises
         OSError, UnusableFolder."""
-        with files.open_folder(self.folder) as folder:
+        with folders.open_folder(self.folder) as folder:
             names = set(os.listdir(folder))
-            found = [self._look_at(folder, name) for name in sorted(names - {files.DONE, files.FAILED})]
+            found = [self._look_at(folder, name) for name in sorted(names - {folders.DONE, folders.FAILED})]
         self._settling.forget_all_but(names)
         ready = [file for file in found if isinstance(file, Candidate)]
         ready.sort(key=lambda file: (file.signature.mtime_ns, file.name))
@@ -71,8 +132,8 @@ class Inbox:
     def head(self, candidate: Candidate) -> bytes:
         """Return the beginning of the file, nothing if it cannot be read."""
         try:
-            with files.open_folder(self.folder) as folder:
-                fd = files.open_regular(candidate.name, folder)
+            with folders.open_folder(self.folder) as folder:
+                fd = folders.open_regular(candidate.name, folder)
             if fd is None:
                 return b""
             with open(fd, "rb", buffering=0) as file:
@@ -90,22 +151,22 @@ class Inbox:
         is_marker = bool(self._marker and name.endswith(self._marker))
         if not stat.S_ISREG(found.st_mode):
             rule = "only a regular file is a marker" if is_marker else "only regular files are taken"
-            return UnexpectedFile(files.display_name(name), f"{files.kind_of(found.st_mode)}: {rule}")
+            return UnexpectedFile(files.display_name(name), f"{folders.kind_of(found.st_mode)}: {rule}")
         if is_marker:
             return None
-        signature = files.Signature.of(found)
+        signature = folders.Signature.of(found)
         return self._incomplete(folder, name, signature) or Candidate(name, signature)
 
     def _incomplete(
-        self, folder: int, name: str, signature: files.Signature
+        self, folder: int, name: str, signature: folders.Signature
     ) -> Waiting | UnexpectedFile | None:
         if self._marker:
-            if not stat.S_ISREG(files.mode_of(name + self._marker, folder)):
+            if not stat.S_ISREG(folders.mode_of(name + self._marker, folder)):
                 return Waiting(f"{files.display_name(name + self._marker)} is not there")
         elif early := self._settling.too_early(name, signature):
             return early
         try:
-            fd = files.open_regular(name, folder)
+            fd = folders.open_regular(name, folder)
         except OSError as error:
             why = f"it cannot be opened: {error.strerror}; syncd's user needs to read it"
             return UnexpectedFile(files.display_name(name), why)

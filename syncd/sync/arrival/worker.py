@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 
 import structlog
@@ -14,20 +12,20 @@ import structlog
 from syncd.domain import Run
 from syncd.errors import FeedError, StoreClosed, SyncdError, UnusableFolder
 from syncd.logs import Event
-from syncd.store import Store
 from syncd.sync.arrival.claims import copy_in
-from syncd.sync.arrival.context import ArrivalContext, FileImporter
+from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
 from syncd.sync.arrival.feed_folder import feed_lock, make_folders
 from syncd.sync.arrival.feed_queue import ELSEWHERE, FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
-from syncd.sync.arrival.retry import can_pass, pause
 from syncd.sync.run import Feed, Progress, Stopped
 
 log = structlog.get_logger("syncd.sync")
 
 #: Errors that a partner can cause: they concern one feed, not the service.
 _OF_ONE_FEED = (UnusableFolder, FeedError, FileNotFoundError)
+#: Seconds: the longest pause of a feed whose turns fail.
+LONGEST_PAUSE = 60.0
 
 
 class FeedTurns:
@@ -65,7 +63,7 @@ class FeedTurns:
 
     def _pause(self, feed: Feed, error: Exception) -> None:
         self._failures += 1
-        seconds = pause(self._failures)
+        seconds = min(2.0 ** (self._failures - 1), LONGEST_PAUSE)
         self._paused_until = self._monotonic() + seconds
         self.waiting = _in_words(error, feed.folder)
         self.degraded = isinstance(error, _OF_ONE_FEED)
@@ -79,24 +77,17 @@ class Worker:
     """Takes files from the folders of all feeds and runs them, in one thread.
 
     ``unusable``: the names of feeds whose files are left alone. ``drop``: the drop folder, whose unexpected files are
-    reported. For the other arguments see ``ArrivalContext``."""
+    reported."""
 
     def __init__(
         self,
-        store: Store,
+        ctx: ArrivalContext,
         feeds: Mapping[str, Feed],
-        importer: FileImporter,
         *,
         unusable: Collection[str] = (),
         drop: Path | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-        stop: Callable[[], bool] = lambda: False,
-        at: Callable[[str], None] = lambda step: None,
-        ended: Callable[[Run], None] = lambda run: None,
-        trusts: Callable[[datetime], bool] = lambda now: True,
     ) -> None:
-        self._ctx = ArrivalContext(store, importer, monotonic, sleep, stop, at, ended, trusts)
+        self._ctx = ctx
         self._drop = drop
         self._feeds, self._unusable = dict(feeds), unusable
         self._turns: dict[str, FeedTurns] = {}

@@ -1,7 +1,6 @@
 """Reports of runs as data. The files that are made of them are in ``syncd.sync.report.files``."""
 
-from syncd.sync.report.held_plan import ShownPlan
-from syncd.sync.report.reports import FORMAT, report
+from syncd.sync.report.reports import FORMAT, ShownPlan, report
 from syncd.sync.report.run_json import (
     change_json,
     field_of,

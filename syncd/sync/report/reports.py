@@ -1,17 +1,18 @@
-"""The report of a run as data, ``syncd.report/1`` (docs/operations.md "JSON output").
+"""The report of a run as data, ``syncd.report/1`` (docs/operations.md "JSON output"), and the plan that a held run shows.
 
 A report lists at most ``MOST`` rejected rows, warnings, changes and jobs that would be archived, each, so that a bad file
 of a million rows needs neither much memory nor a patient browser. The counts and ``wouldArchive.total`` have them all."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from syncd.domain import Run, RunState
 from syncd.store import Store, Tx, history, jobs, results, runs
-from syncd.sync.report.held_plan import ShownPlan
 from syncd.sync.report.run_json import (
     change_json,
     rejected_json,
@@ -21,12 +22,41 @@ from syncd.sync.report.run_json import (
     would_archive_json,
 )
 
+
+@dataclass(frozen=True, slots=True)
+class ShownPlan:
+    """What a person decides about. ``plan``: digest of the whole plan. ``archives``: digest of the jobs that would be
+    archived. ``fingerprint`` and ``settings``: the feed's fingerprint and the digest of its settings at that time (all
+    hex). ``reason``: why the run is held. ``missing`` and ``expired``: the ids of the jobs that would be archived, as
+    missing and by their own rows."""
+
+    plan: str
+    archives: str
+    settings: str
+    reason: str
+    fingerprint: str = ""
+    missing: Sequence[int] = ()
+    expired: Sequence[int] = ()
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> ShownPlan:
+        return cls(**json.loads(payload))
+
+    def to_bytes(self) -> bytes:
+        return json.dumps({field.name: getattr(self, field.name) for field in fields(self)}).encode()
+
+    def differs(self, now: ShownPlan, *, everything: bool) -> str | None:
+        """Return what has changed between this plan and ``now``, in words, or None."""
+        if now.fingerprint != self.fingerprint:
+            return "the feed's rows are read another way"
+        same = now.plan == self.plan if everything else now.archives == self.archives
+        return None if same else "jobs moved"
+
+
 FORMAT = "syncd.report/1"
 #: The most entries of each list.
 MOST = 10_000
 _BATCH = 500
-
-_T = TypeVar("_T")
 
 
 def report(
@@ -44,12 +74,12 @@ def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[s
         **run_json(run),
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
         "wouldArchive": _would_archive(tx, run, would_archive),
-        "rejectedRows": [rejected_json(row) for row in _first(results.rejected_rows(tx, run_id), most)],
+        "rejectedRows": [rejected_json(row) for row in islice(results.rejected_rows(tx, run_id), most)],
         **unknown_json(results.unknown(tx, run_id)),
-        "warnings": [warning_json(warning) for warning in _first(results.warnings(tx, run_id), most)],
+        "warnings": [warning_json(warning) for warning in islice(results.warnings(tx, run_id), most)],
         "changes": [
             change_json(c.action, c.reference_id, c.job_id, c.before or ())
-            for c in _first(history.of_run(tx, run_id), most)
+            for c in islice(history.of_run(tx, run_id), most)
         ],
     }
 
@@ -72,11 +102,3 @@ def _titled(tx: Tx, going: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str
         for job_id, why in batch:
             job = found.get(job_id)
             yield job_id, job.reference_id if job else None, job.title if job else None, why
-
-
-def _first(things: Iterator[_T], most: int) -> list[_T]:
-    """Return the first entries; the rest is not read from the store."""
-    found = list(islice(things, most))
-    if isinstance(things, Generator):
-        things.close()
-    return found

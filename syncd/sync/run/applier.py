@@ -7,7 +7,7 @@ result."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import date
@@ -20,7 +20,6 @@ import structlog
 from syncd.domain import (
     Actor,
     ActorKind,
-    Archive,
     Change,
     Hold,
     Job,
@@ -31,14 +30,14 @@ from syncd.domain import (
     RowAction,
     RowDecision,
     Status,
+    Update,
     decide_missing,
 )
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
-from syncd.store import Tx, feed_jobs, job_writer, jobs, runs
-from syncd.sync.run.context import FileRun
-from syncd.sync.run.deciding import NO_OWNER, created, decide, located, look_up, problems_of, written
-from syncd.sync.run.feed import Feed, Stopped
+from syncd.store import Tx, feed_jobs, job_writer, jobs, places, runs
+from syncd.sync.run.context import Feed, FileRun, Stopped
+from syncd.sync.run.deciding import NO_OWNER, decide, look_up, problems_of, written
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import PackedRow, pack_problems
 
@@ -80,18 +79,14 @@ class _Owned(NamedTuple):
 
 
 class Applier:
-    """Applies one stage. ``total``: the records of the file, for the progress."""
+    """Applies one stage. ``total``: the records of the file, for the progress. ``actions``: the number of applied rows by
+    action."""
 
     def __init__(self, this: FileRun, stage: Stage, part: RowSelection, total: int) -> None:
         self._this, self._stage, self._part, self._total = this, stage, part, total
         self._actor = Actor(ActorKind.OPERATOR) if this.approved else Actor(ActorKind.RUN, this.run.id)
-        self._actions: Counter[str] = Counter()
+        self.actions: Counter[str] = Counter()
         self._failures, self._why = 0, ""
-
-    @property
-    def actions(self) -> Mapping[str, int]:
-        """The number of applied rows by action."""
-        return self._actions
 
     def hold(self) -> Hold | None:
         """Return why the run has to wait: writes failed, and not because the store could not serve."""
@@ -159,7 +154,7 @@ class Applier:
         self._why = self._why or str(error) or type(error).__name__
 
     def _take(self, done: _Written) -> None:
-        self._actions.update(done.actions)
+        self.actions.update(done.actions)
         for number, problems in done.rejected:
             self._stage.rows.reject(number, pack_problems(problems))
         self._stage.named.add(done.named)
@@ -190,7 +185,7 @@ class Applier:
                 owned.append(_Owned(row, len(changes), None, creation.due))
                 changes.append(creation.job)
                 continue
-            sent = located(tx, feed, packed.sent)
+            sent = places.locate(tx, feed.employer.id, packed.sent)
             decided = decide(feed, sent, job, found.owner(job), tx.now)
             if not self._is_in_part(decided, done):
                 continue
@@ -219,7 +214,8 @@ class Applier:
         for row, at, sent, due in owned:
             job = stored[at]
             if sent is None:
-                new.append((created(feed, row, job.id, due), job.status is Status.ACTIVE))
+                created = feed_jobs.Written(job.id, row.reference, row.digest, feed.fingerprint, 1, None, due)
+                new.append((created, job.status is Status.ACTIVE))
             else:
                 others.append(written(feed, row, sent, cast("Job", job), tx.now))
         feed_jobs.own_new(tx, feed.id, new)
@@ -232,7 +228,7 @@ def _archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: in
     found = jobs.by_ids(tx, ids)
     owners = feed_jobs.ownership(tx, feed.id, list(found))
     own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NO_OWNER)))
-    changes = [change for job in own if isinstance(change := decide_missing(job), Archive)]
+    changes = [change for job in own if isinstance(change := decide_missing(job), Update)]
     job_writer.apply(tx, changes, actor, run_id=run_id)
     feed_jobs.release(tx, [change.job.id for change in changes])
     return len(changes)

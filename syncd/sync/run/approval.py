@@ -15,11 +15,11 @@ from pathlib import Path
 from syncd.domain import Run, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Store, Tx, results, runs
-from syncd.sync.files import CLAIMED, DONE, OPEN_FILES, mode_of, open_regular, open_subfolder, parse_filed
+from syncd.sync.files import parse_filed
+from syncd.sync.folders import CLAIMED, DONE, OPEN_FILES, mode_of, open_regular, open_subfolder
 from syncd.sync.report import ShownPlan
-from syncd.sync.run import events
-from syncd.sync.run.feed import Feed
-from syncd.sync.run.source import SourceFile, sha256
+from syncd.sync.run.context import Feed, SourceFile, sha256
+from syncd.sync.run.ending import decided
 
 
 class NotHeld(Conflict):
@@ -51,7 +51,7 @@ def reject(store: Store, run_id: int) -> Run:
         return run
 
     run = store.write(decline)
-    events.decided(run)
+    decided(run)
     return run
 
 

@@ -26,10 +26,10 @@ from syncd.domain import (
 from syncd.errors import Problem
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
-from syncd.feeds.readers import FeedReader, Format, Record, open_reader
+from syncd.feeds.readers import Format, open_reader
 from syncd.sync.report import field_of
 from syncd.sync.run.deciding import problems_of
-from syncd.sync.validation import check_record
+from syncd.sync.validation import CheckedRow, check_record
 
 #: The most kinds of problems, and the most references (to find repetitions), that are counted.
 MOST_KINDS, MOST_REFERENCES = 1_000, 1_000_000
@@ -91,33 +91,26 @@ class Checker:
         seen: set[int] = set()
         for record in islice(reader, self.most):
             result.read += 1
-            reference, problems = self._row(record, reader, result)
-            if reference is not None:
-                _count_repetition(reference, seen, result)
-            if problems:
+            row = check_record(self.config.mapping, self.catalogue, record, reader.format)
+            result.unknown.add(row.unknown)
+            for code, detail in row.warnings:
+                result.warnings[code] += 1
+                result.examples.setdefault(code, detail)
+            if row.reference is not None:
+                _count_repetition(row.reference, seen, result)
+            if problems := self._problems(row, result):
                 result.rejected += 1
                 _count_kinds(record.number, problems, result)
-                yield RejectedRow(
-                    record.number, record.line, reference, problems, reader.member_of(record.number)
-                )
+                member = reader.member_of(record.number)
+                yield RejectedRow(record.number, record.line, row.reference, problems, member)
         result.withheld = reader.withheld
 
-    def _row(
-        self, record: Record, reader: FeedReader, result: CheckResult
-    ) -> tuple[str | None, tuple[Problem, ...]]:
-        row = check_record(self.config.mapping, self.catalogue, record, reader.format)
-        for code, detail in row.warnings:
-            result.warnings[code] += 1
-            result.examples.setdefault(code, detail)
-        result.unknown.add(row.unknown)
+    def _problems(self, row: CheckedRow, result: CheckResult) -> tuple[Problem, ...]:
         if row.sent is None or row.reference is None:
-            return row.reference, row.problems
-        return row.reference, self._decided(row.reference, row.sent, result)
-
-    def _decided(self, reference: str, sent: JobInput, result: CheckResult) -> tuple[Problem, ...]:
-        action, problems = self._decide(None, sent)
-        if problems and (job := self.current(reference)) is not None:
-            action, problems = self._decide(job, sent)
+            return row.problems
+        action, problems = self._decide(None, row.sent)
+        if problems and (job := self.current(row.reference)) is not None:
+            action, problems = self._decide(job, row.sent)
         if not problems:
             result.good += action is not RowAction.EXPIRED
             result.expired += action is RowAction.EXPIRED

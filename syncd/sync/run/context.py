@@ -1,33 +1,166 @@
-"""What the steps of a run share: the store, the catalogue, the limits, the run's own values."""
+"""What the steps of a run share: its feed, its file, its values and warnings, and what all runs of one importer have."""
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from syncd.domain import Catalogue, FeedLimits, HoldScope, Run, RunState
+from syncd.domain import Catalogue, Employer, FeedLimits, FeedWarning, HoldScope, Run, RunState
+from syncd.errors import FeedError, SyncdError
+from syncd.feeds.configuration import FeedConfig
+from syncd.feeds.mapping import UnknownCounter
 from syncd.store import Store, runs
-from syncd.sync.run.feed import Feed, Stopped
 from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.run.source import SourceFile
-from syncd.sync.run.warnings import Warnings
 
 #: progress(phase, done, total): bytes in the phases ``hashing`` and ``reading``, then rows or jobs.
 Progress = Callable[[str, int, int], None]
+#: The most warnings of one code that are kept one by one; the others are reported as a number.
+EACH = 1000
+#: The most different codes: a mapping that makes codes from values must not fill the memory.
+CODES = 100
+#: The code of the error for a file that is written to while it is read.
+FILE_CHANGED = "file_changed"
+
+_BLOCK = 1 << 20
+
+
+class Stopped(SyncdError):
+    """The run stopped between two batches because the service is stopping. The next start continues it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """``id`` is the store's (0: the store does not know the feed yet, which is enough for a dry run). ``folder`` is
+    ``DROP/NAME``. ``fingerprint`` (16 bytes) is a digest of all that decides what an unchanged record results in:
+    the mapping's own fingerprint, the employer, and the settings of the feed that change what is sent."""
+
+    id: int
+    config: FeedConfig
+    employer: Employer
+    folder: Path
+    fingerprint: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        policy = self.config.policy
+        habits = (self.employer.id, policy.renew, policy.expired, policy.on_api_edit, policy.take_over)
+        digest = hashlib.sha256(self.config.fingerprint + repr(habits).encode()).digest()[:16]
+        object.__setattr__(self, "fingerprint", digest)
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    @property
+    def employer_wide(self) -> bool:
+        return self.config.policy.owns == "employer"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """``path`` is the file's present path, ``name`` the name that the partner gave it; size in bytes."""
+
+    path: Path
+    name: str
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, path: Path, name: str | None = None) -> SourceFile:
+        """Return the file as it is now. Raises FileNotFoundError."""
+        found = path.stat()
+        return cls(path, name or path.name, found.st_size, found.st_mtime_ns)
+
+    def again(self) -> SourceFile:
+        """Return the same file with its present size and time."""
+        return SourceFile.of(self.path, self.name)
+
+    def check_unchanged(self) -> None:
+        """Raise FeedError ``file_changed`` if the file has been written to since this value was made."""
+        if self.again() != self:
+            raise self.changed()
+
+    def changed(self) -> FeedError:
+        return FeedError(FILE_CHANGED, f"{self.name} was written to while it was read")
+
+
+def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
+    """Return the SHA-256 of the file. ``on_block`` gets the number of bytes read so far and may raise to stop.
+
+    Raises FeedError ``file_changed`` for a file that has grown.
+    """
+    digest = hashlib.sha256()
+    done = 0
+    with source.path.open("rb", buffering=0) as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+            done += len(block)
+            on_block(done)
+            if done > source.size:
+                raise source.changed()
+    return digest.digest()
+
+
+class Warnings:
+    """``total`` counts every warning. ``unknown``: values that no catalogue and no lookup has."""
+
+    def __init__(self) -> None:
+        self._kept: list[FeedWarning] = []
+        self._seen: Counter[str] = Counter()
+        self.total = 0
+        self.unknown = UnknownCounter()
+
+    def add(
+        self,
+        code: str,
+        detail: str,
+        record: int | None = None,
+        reference: str | None = None,
+        member: str | None = None,
+    ) -> None:
+        if code not in self._seen and len(self._seen) >= CODES:
+            code = "other"
+        self.total += 1
+        self._seen[code] += 1
+        if self._seen[code] <= EACH:
+            self._kept.append(FeedWarning(code, detail, record, reference, member))
+
+    def add_many(self, code: str, detail: str, number: int) -> None:
+        """Add one warning about the whole file that counts for ``number`` of its records."""
+        self._kept.append(FeedWarning(code, detail))
+        self.total += number
+
+    def clear(self) -> None:
+        """Forget all warnings: the file is read again from its start."""
+        self._kept.clear()
+        self._seen.clear()
+        self.unknown = UnknownCounter()
+        self.total = 0
+
+    def all(self) -> list[FeedWarning]:
+        """Return the kept warnings, and one line for each code that has more."""
+        more = [
+            FeedWarning(code, f"{seen - EACH} more of {code}, {seen} in all")
+            for code, seen in sorted(self._seen.items())
+            if seen > EACH
+        ]
+        return [*self._kept, *more]
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What all runs of one importer share. ``stop`` is asked between two batches. ``scratch``: the folder of the
-    scratch files (None: the system's own). ``processes``: the most worker processes that validate a large file."""
+    """What all runs of one importer share. ``stop`` is asked between two batches. ``scratch``: a folder with space for the
+    largest file (None: the system's own for temporary files). ``processes``: the most worker processes that validate a
+    large file (the setting ``sync.helpers``)."""
 
     store: Store
     catalogue: Catalogue
-    limits: FeedLimits
-    stop: Callable[[], bool]
+    limits: FeedLimits = field(default_factory=FeedLimits)
+    stop: Callable[[], bool] = lambda: False
     progress: Progress | None = None
     scratch: Path | None = None
     processes: int = 0
@@ -40,38 +173,21 @@ class RunContext:
             raise Stopped(f"stopped while {phase}")
 
 
-class Phases:
-    """The seconds that each phase of a run took, by name."""
-
-    def __init__(self) -> None:
-        self._seconds: dict[str, float] = {}
-
-    @contextmanager
-    def measured(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self._seconds[name] = self._seconds.get(name, 0.0) + time.perf_counter() - start
-
-    def rounded(self) -> Mapping[str, float]:
-        return {name: round(seconds, 6) for name, seconds in self._seconds.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class FileRun:
     """One run of one file, for its steps. ``run`` is the run as it began. ``stored``: the run is in the store (it is
-    not in a dry run); ``approved``: a person approved it, so its state stays ``held`` until it ends."""
+    not in a dry run); ``approved``: a person approved it, so its state stays ``held`` until it ends.
+    ``phases``: the seconds that each phase took, by name."""
 
     ctx: RunContext
     feed: Feed
     source: SourceFile
     run: Run
-    warnings: Warnings
-    phases: Phases
     rejects: RejectsWriter | None = None
     stored: bool = True
     approved: bool = False
+    warnings: Warnings = field(default_factory=Warnings)
+    phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     @property
     def reports_rows(self) -> bool:
@@ -82,6 +198,14 @@ class FileRun:
     @property
     def store(self) -> Store:
         return self.ctx.store
+
+    @contextmanager
+    def measured(self, phase: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.phases[phase] += time.perf_counter() - start
 
     def enter(self, run: Run, state: RunState) -> None:
         """Store that the run is in ``state``, where the state shows how far a run is."""

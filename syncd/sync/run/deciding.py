@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
 
 from syncd.domain import (
     Job,
@@ -19,8 +18,8 @@ from syncd.domain import (
     row_due,
 )
 from syncd.errors import Problem
-from syncd.store import Tx, feed_jobs, jobs, places
-from syncd.sync.run.feed import Feed
+from syncd.store import Tx, feed_jobs, jobs
+from syncd.sync.run.context import Feed
 from syncd.sync.run.stage import StagedRow
 
 NO_OWNER = Ownership()
@@ -47,7 +46,9 @@ def look_up(tx: Tx, feed: Feed, references: Iterable[str]) -> Found:
 def decide(feed: Feed, sent: JobInput, current: Job | None, owner: Ownership, now: Moment) -> RowDecision:
     """Decide one valid, located row."""
     if sent.id is not None and sent.id != (current.id if current is not None else None):
-        return RowDecision(RowAction.REJECTED, Reject((_other_job(sent),)), owns=False)
+        detail = f"the row's referenceId is not that of job {sent.id}"
+        problem = Problem("/id", "read_only_mismatch", detail, sent.id)
+        return RowDecision(RowAction.REJECTED, Reject((problem,)), owns=False)
     return decide_row(
         current,
         sent,
@@ -57,17 +58,6 @@ def decide(feed: Feed, sent: JobInput, current: Job | None, owner: Ownership, no
         ownership=owner,
         policy=feed.config.policy,
     )
-
-
-def _other_job(sent: JobInput) -> Problem:
-    return Problem(
-        "/id", "read_only_mismatch", f"the row's referenceId is not that of job {sent.id}", sent.id
-    )
-
-
-def located(tx: Tx, feed: Feed, sent: JobInput) -> JobInput:
-    """Return the row with catalogue locations in place of the texts of the file."""
-    return places.locate(tx, feed.employer.id, sent)
 
 
 def problems_of(decision: Reject) -> tuple[Problem, ...]:
@@ -89,11 +79,6 @@ def written(feed: Feed, row: StagedRow, sent: JobInput, job: Job, now: Moment) -
         sent=sent_digests(feed, sent),
         due=row_due(sent, job, feed.config.policy, now),
     )
-
-
-def created(feed: Feed, row: StagedRow, job_id: int, due_on: date | None) -> feed_jobs.Written:
-    """Return what the store keeps of a row that created job ``job_id`` as it was decided when it was read."""
-    return feed_jobs.Written(job_id, row.reference, row.digest, feed.fingerprint, 1, None, due_on)
 
 
 def sent_digests(feed: Feed, sent: JobInput) -> dict[str, str] | None:

@@ -1,37 +1,28 @@
-"""How a run ends: its state and counts, what is stored with it, and the log event."""
+"""How a run ends: its state and counts, what is stored with it, and the log events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from functools import partial
+
+import structlog
 
 from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FeedError
+from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, results, runs
-from syncd.sync.report import ShownPlan
-from syncd.sync.run import events
-from syncd.sync.run.context import FileRun
+from syncd.sync.report import ShownPlan, particulars
+from syncd.sync.run.context import FILE_CHANGED, FileRun
 from syncd.sync.run.planner import Plan
 from syncd.sync.run.reading import Summary
-from syncd.sync.run.source import FILE_CHANGED
 from syncd.sync.run.stage import Stage
 
+log = structlog.get_logger("syncd.sync")
 #: Rejected rows that are stored in one write.
-_BATCH = 500
+REJECTED_BATCH = 500
 #: A held run is among the feed's latest runs: every later run that did not fail has superseded it.
 _LATEST = 1000
-
-
-def certain_counts(plan: Plan) -> RunCounts:
-    """Return what is counted before a row is written; the applier counts the rest."""
-    return RunCounts(
-        read=plan.summary.read,
-        rejected=plan.counts.rejected,
-        unchanged=plan.summary.known,
-        missing=plan.counts.missing,
-        warnings=plan.counts.warnings,
-    )
 
 
 def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str) -> ShownPlan:
@@ -117,15 +108,6 @@ def end_failed(this: FileRun, run: Run, error: FeedError) -> Run:
     return _end(this, run, lambda tx: None)
 
 
-def rejected_rows(stage: Stage, summary: Summary) -> Iterator[list[RejectedRow]]:
-    """Yield the rejected rows in file order, a batch at a time."""
-    for batch in stage.rows.rejected(_BATCH):
-        yield [
-            RejectedRow(row.number, row.line, row.reference, row.problems, summary.member_of(row.number))
-            for row in batch
-        ]
-
-
 def _end(
     this: FileRun,
     run: Run,
@@ -139,8 +121,8 @@ def _end(
         this.rejects.close()
     if this.reports_rows:
         _store_rejected(this, stage, summary)
-    phases: Mapping[str, float] = this.phases.rounded()
-    run = replace(run, ended_at=store.now().instant, phases=dict(phases))
+    phases = {name: round(seconds, 6) for name, seconds in this.phases.items()}
+    run = replace(run, ended_at=store.now().instant, phases=phases)
 
     def end(tx: Tx) -> list[Run]:
         also(tx)
@@ -152,8 +134,9 @@ def _end(
         return [] if run.state is RunState.FAILED else supersede(tx, run.feed, before=run.id)
 
     for superseded in store.write(end):
-        events.superseded(superseded, run)
-    (events.decided if this.approved else events.reconciled)(run)
+        # a later file came before a decision on the held run
+        log.info(Event.FEED_SUPERSEDED, run=superseded.id, feed=run.feed, file=superseded.file, by=run.id)
+    (decided if this.approved else reconciled)(run)
     return run
 
 
@@ -162,10 +145,10 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
     store.write(lambda tx: results.clear(tx, run.id))
     if stage is None or summary is None:
         return
-    for rows in rejected_rows(stage, summary):
+    for rows in stage.rows.rejected(REJECTED_BATCH, summary.member_of):
         store.write(partial(results.add_rejected, run_id=run.id, rows=rows))
         for row in rows:
-            events.row_rejected(run, row)
+            _log_rejected(run, row)
 
 
 def _store_warnings(tx: Tx, this: FileRun) -> None:
@@ -187,3 +170,53 @@ def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:
         runs.save(tx, run)
         results.set_plan(tx, run.id, None)
     return gone
+
+
+# -- log events --------------------------------------------------------------------------------------------
+
+
+def reconciled(run: Run) -> None:
+    """Log ``feed.reconciled``, once for each run, whatever its state. A held or failed run has a second event."""
+    log.info(Event.FEED_RECONCILED, **figures(run))
+    if run.state is RunState.HELD:
+        log.warning(Event.FEED_HELD, run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
+    elif run.state is RunState.FAILED:
+        log.error(Event.FEED_FAILED, run=run.id, feed=run.feed, file=run.file, reason=run.reason)
+
+
+def decided(run: Run) -> None:
+    """Log a person's decision on a held run: ``run.rejected``, ``run.approved``, or ``feed.held`` where the run is
+    shown again. Its ``feed.reconciled`` was logged when it was held."""
+    if run.state is RunState.HELD:
+        log.warning(Event.FEED_HELD, run=run.id, feed=run.feed, holds=run.holds, reason=run.reason)
+    elif run.state is RunState.REJECTED:
+        log.info(Event.RUN_REJECTED, **figures(run))
+    else:
+        log.info(Event.RUN_APPROVED, **figures(run))
+
+
+def _log_rejected(run: Run, row: RejectedRow) -> None:
+    """Log ``row.rejected`` for debugging a feed: the place of the row (``member``: its file, in an archive of several)
+    and all of its problems."""
+    errors = [f"{p.pointer} {p.code}: {p.detail}" for p in row.errors]
+    log.debug(
+        Event.ROW_REJECTED,
+        run=run.id,
+        feed=run.feed,
+        record=row.record,
+        line=row.line,
+        member=row.member,
+        reference=row.reference_id,
+        errors=errors,
+    )
+
+
+def figures(run: Run) -> dict[str, object]:
+    """Return all that is known of a run as flat values for a log event."""
+    return {
+        "run": run.id,
+        **particulars(run),
+        **asdict(run.counts),
+        "phases": run.phases,
+        "seconds": round(sum(run.phases.values()), 3),
+    }

@@ -5,45 +5,29 @@ afterwards, is decided in ``syncd.sync.arrival``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from syncd.domain import (
-    Catalogue,
-    FeedLimits,
-    FeedWarning,
-    Hold,
-    HoldScope,
-    RejectedRow,
-    Run,
-    RunKind,
-    RunState,
-    guard,
-)
+from syncd.domain import FeedWarning, Hold, HoldScope, RejectedRow, Run, RunKind, RunState, guard
 from syncd.errors import FeedError
-from syncd.store import Store, Tx, feeds, runs
+from syncd.store import Tx, feeds, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
-from syncd.sync.run.context import FileRun, Phases, Progress, RunContext
+from syncd.sync.run.context import Feed, FileRun, RunContext, SourceFile, sha256
 from syncd.sync.run.ending import (
-    certain_counts,
+    REJECTED_BATCH,
     end_applied,
     end_failed,
     end_held,
     end_unchanged,
     held,
-    rejected_rows,
     shown_plan,
 )
-from syncd.sync.run.feed import Feed
 from syncd.sync.run.planner import Plan, PlannedChange, make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
-from syncd.sync.run.source import SourceFile, sha256
 from syncd.sync.run.stage import Stage
-from syncd.sync.run.warnings import Warnings
 
 
 @dataclass(slots=True)
@@ -57,32 +41,12 @@ class Planned:
     warnings: list[FeedWarning] = field(default_factory=list)
     unchanged: bool = False
 
-    @property
-    def changing(self) -> bool:
-        """Whether a run would change a job, now or after an approval."""
-        return bool(self.changes)
-
 
 class Importer:
     """Runs files. One importer serves any number of runs, one after the other in one thread."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        catalogue: Catalogue,
-        limits: FeedLimits | None = None,
-        stop: Callable[[], bool] = lambda: False,
-        progress: Progress | None = None,
-        scratch: Path | None = None,
-        feeds: Mapping[str, Feed] | None = None,
-        helpers: int = 0,
-    ) -> None:
-        """``stop`` is asked between two batches. ``scratch``: a folder with room for the largest file (default: the
-        system's temporary folder). ``feeds``: the configured feeds, for ``approve``. ``helpers``: the most worker
-        processes for a large file (the setting ``sync.helpers``)."""
-        self._ctx = RunContext(store, catalogue, limits or FeedLimits(), stop, progress, scratch, helpers)
-        self._feeds: Mapping[str, Feed] = feeds if feeds is not None else {}
+    def __init__(self, ctx: RunContext) -> None:
+        self._ctx = ctx
 
     def run(self, feed: Feed, source: SourceFile, run: Run, rejects: RejectsWriter | None = None) -> Run:
         """Take ``run`` (a run of the store, ``claimed``) to its end; store it and return it.
@@ -91,7 +55,7 @@ class Importer:
         cannot be used now; FeedError ``file_changed`` when the file is being written to. After any of these the same
         call, with the file as it is then, continues the run.
         """
-        this = FileRun(self._ctx, feed, source, run, Warnings(), Phases(), rejects)
+        this = FileRun(self._ctx, feed, source, run, rejects)
         try:
             run = _identified(this)
             if self._ctx.store.read(lambda tx: _would_change_nothing(tx, feed, run)):
@@ -105,16 +69,16 @@ class Importer:
         except FeedError as error:
             return end_failed(this, run, error)
 
-    def approve(self, run_id: int, feed: Feed | None = None) -> Run:
-        """Do what a held run showed. If the jobs have changed since, show the new plan instead: the run stays
-        ``held``.
+    def approve(self, run_id: int, feed: Feed | None) -> Run:
+        """Do what a held run of ``feed`` (None: it is not configured) showed. If the jobs have changed since, show the
+        new plan instead: the run stays ``held``.
 
         Raises NotFound (the run, its feed, its file), NotHeld, UnusableFolder, and FeedError ``file_changed``.
         """
         run, shown = self._ctx.store.read(lambda tx: approval.waiting(tx, run_id))
-        feed = approval.feed_of(run, feed or self._feeds.get(run.feed))
+        feed = approval.feed_of(run, feed)
         with approval.filed(self._ctx.store, run, feed) as source, Stage(self._ctx.scratch) as stage:
-            this = FileRun(self._ctx, feed, source, run, Warnings(), Phases(), approved=True)
+            this = FileRun(self._ctx, feed, source, run, approved=True)
             if _identified(this).sha256 != run.sha256:
                 raise source.changed()
             summary = read_file(this, run, stage)
@@ -132,7 +96,7 @@ class Importer:
         run = Run(
             0, feed.name, employer.id, employer.name, RunKind.FILE, RunState.CLAIMED, source.name, source.size
         )
-        this = FileRun(self._ctx, feed, source, run, Warnings(), Phases(), stored=False)
+        this = FileRun(self._ctx, feed, source, run, stored=False)
         run = _identified(this)
         if self._ctx.store.read(lambda tx: _would_change_nothing(tx, feed, run)):
             return Planned(run, unchanged=True)
@@ -142,7 +106,9 @@ class Importer:
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
             hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
             run = held(replace(run, counts=plan.counts, withheld=summary.withheld), hold)
-            rejected = [row for batch in rejected_rows(stage, summary) for row in batch]
+            rejected = [
+                row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
+            ]
             return Planned(run, changes, rejected, this.warnings.all())
 
 
@@ -152,7 +118,7 @@ class Importer:
 def _identified(this: FileRun) -> Run:
     """Return the run with the digest and the size of its file."""
     source = this.source
-    with this.phases.measured("hash"):
+    with this.measured("hash"):
         digest = sha256(source, lambda done: this.ctx.after_batch("hashing", done, source.size))
     return replace(this.run, sha256=digest.hex(), size=source.size)
 
@@ -175,7 +141,7 @@ def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | N
     """Apply what the guard allows, and end the run."""
     if hold is not None and hold.all:
         return end_held(this, run, stage, plan, hold)
-    run = replace(run, counts=certain_counts(plan))
+    run = replace(run, counts=plan.certain)
     applier = Applier(this, stage, RowSelection.NO_ARCHIVES if hold else RowSelection.ALL, plan.summary.read)
     run = _apply_rows(this, run, stage, applier)
     hold = hold or applier.hold()
@@ -195,7 +161,7 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
         hold = Hold(everything, "moved", shown.reason)
         return end_held(this, run, stage, plan, hold, moved=moved)
     if everything:
-        run = replace(run, counts=certain_counts(plan))
+        run = replace(run, counts=plan.certain)
     applier = Applier(
         this, stage, RowSelection.ALL if everything else RowSelection.ARCHIVES, plan.summary.read
     )
@@ -209,7 +175,7 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
 
 def _apply_rows(this: FileRun, run: Run, stage: Stage, applier: Applier) -> Run:
     this.enter(run, RunState.APPLYING)
-    with this.phases.measured("apply"):
+    with this.measured("apply"):
         applier.rows()
         write_late_rejects(this, stage)
     return replace(run, counts=run.counts.plus(applier.actions))
@@ -217,6 +183,6 @@ def _apply_rows(this: FileRun, run: Run, stage: Stage, applier: Applier) -> Run:
 
 def _archive_missing(this: FileRun, run: Run, plan: Plan, applier: Applier) -> Run:
     this.enter(run, RunState.ARCHIVING)
-    with this.phases.measured("archive"):
+    with this.measured("archive"):
         archived = applier.missing(plan.counts.missing)
     return replace(run, counts=run.counts.plus({"archived": archived}))

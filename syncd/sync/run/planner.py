@@ -30,9 +30,9 @@ from syncd.domain import (
     Update,
     fold,
 )
-from syncd.store import Tx, feed_jobs, feeds, jobs, runs
+from syncd.store import Tx, feed_jobs, feeds, jobs, places, runs
 from syncd.sync.run.context import FileRun
-from syncd.sync.run.deciding import Found, decide, located, look_up, problems_of, sent_digests
+from syncd.sync.run.deciding import Found, decide, look_up, problems_of, sent_digests
 from syncd.sync.run.reading import Summary
 from syncd.sync.run.stage import Stage, StagedRow
 from syncd.sync.validation import PackedRow, RowKind, pack_problems
@@ -63,14 +63,15 @@ OnChange = Callable[[PlannedChange], None]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``summary``: of the file. ``tally``: what the guard decides on.
-    ``digest``: of the sequence of (action, job, version), which is what a
-    person approves. ``waiting``: jobs that the file does not name but that stay for now (``grace``); ``back``: jobs
-    that it names again. The jobs that would be archived are in the stage."""
+    """``summary``: of the file. ``tally``: what the guard decides on. ``counts``: of all that is planned; ``certain``: of
+    what is known before a row is applied. ``digest``: of the sequence of (action, job, version), which is what a person
+    approves. ``waiting``: jobs that the file does not name but that stay for now (``grace``); ``back``: jobs that it names
+    again. The jobs that would be archived are in the stage."""
 
     summary: Summary
     tally: PlanCounts
     counts: RunCounts
+    certain: RunCounts
     digest: str
     waiting: Sequence[int]
     back: Sequence[int]
@@ -80,22 +81,25 @@ def make_plan(
     this: FileRun, stage: Stage, summary: Summary, sha256: str | None, on_change: OnChange | None = None
 ) -> Plan:
     """Plan the whole stage. ``on_change`` gets each change, in order. Raises Stopped."""
-    with this.phases.measured("plan"):
-        progress = _Progress(PlanCounts(read=summary.read, rejected=summary.rejected))
-        _RowPlanner(this, stage, summary, progress, on_change).plan()
-        _name_rejected(this, stage, progress)
-        missing = _MissingPlanner(this, stage, summary, progress, on_change)
-        missing.plan()
-        tally = this.store.read(partial(_with_history, this=this, tally=progress.tally, sha256=sha256))
+    with this.measured("plan"):
+        tally = PlanCounts(read=summary.read, rejected=summary.rejected)
+        progress = _Progress(this, stage, summary, on_change, tally)
+        _RowPlanner(progress).plan()
+        _name_rejected(progress)
+        _plan_missing(progress)
+        tally = this.store.read(partial(_with_history, this=this, tally=tally, sha256=sha256))
         _warn_of_repeats(this, stage, summary)
-        counts = RunCounts(
+        found = RunCounts(
             read=summary.read,
             rejected=summary.rejected,
             unchanged=summary.known,
-            missing=missing.lacking,
+            missing=progress.lacking,
             warnings=this.warnings.total,
-        ).plus(progress.actions)
-        return Plan(summary, tally, counts, progress.digest.hexdigest(), missing.waiting, missing.back)
+        )
+        counts = found.plus(progress.actions)
+        certain = replace(found, rejected=counts.rejected)
+        digest = progress.digest.hexdigest()
+        return Plan(summary, tally, counts, certain, digest, progress.waiting, progress.back)
 
 
 def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | None) -> PlanCounts:
@@ -127,11 +131,19 @@ def _warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
 
 @dataclass(slots=True)
 class _Progress:
-    """What the plan has so far."""
+    """What is planned, and what the plan has so far. ``lacking``: the number of jobs that the file does not name; for
+    ``waiting`` and ``back`` see Plan."""
 
+    this: FileRun
+    stage: Stage
+    summary: Summary
+    on_change: OnChange | None
     tally: PlanCounts
     actions: Counter[str] = field(default_factory=Counter)
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+    waiting: array[int] = field(default_factory=lambda: array("q"))
+    back: array[int] = field(default_factory=lambda: array("q"))
+    lacking: int = 0
 
     def note(self, *what: object) -> None:
         self.digest.update(repr(what).encode())
@@ -162,40 +174,30 @@ class _Group:
 class _RowPlanner:
     """Plans the valid rows in order."""
 
-    def __init__(
-        self,
-        this: FileRun,
-        stage: Stage,
-        summary: Summary,
-        progress: _Progress,
-        on_change: OnChange | None,
-    ) -> None:
-        self._this, self._stage, self._progress, self._on_change = this, stage, progress, on_change
-        self._total = summary.read
+    def __init__(self, progress: _Progress) -> None:
+        self._progress, self._this, self._stage = progress, progress.this, progress.stage
         self._group: _Group | None = None
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
-        self._may_miss = summary.archives and bool(_owned(this, 0, limit=1))
+        self._may_miss = progress.summary.archives and bool(_owned(progress.this, 0, limit=1))
 
     def plan(self) -> None:
-        named = self._stage.named.add_known()
-        self._progress.tally.named_active = self._progress.tally.described = named
-        today = self._this.store.now().today.toordinal() if self._trusts_creations else -1
+        tally = self._progress.tally
+        tally.named_active = tally.described = self._stage.named.add_known()
+        # Whether it is enough to know that a row creates a job, and not which.
+        trusts_creations = self._progress.on_change is None and not self._may_miss
+        today = self._this.store.now().today.toordinal() if trusts_creations else -1
         done = 0
         for batch in self._stage.rows.valid(BATCH, without_body=today):
             found, sents, now = self._this.store.read(partial(self._look_up, rows=batch, today=today))
             for row, sent in zip(batch, sents, strict=True):
-                if sent is None:
-                    self._create(row)
+                if sent is None:  # decided when it was read, and the only row of its reference
+                    self._leave()
+                    self._count(RowAction.CREATED, None, row.reference)
                 else:
                     self._row(self._enter(row, found), row, sent, now)
             done += len(batch)
-            self._this.ctx.after_batch("planning", done, self._total)
+            self._this.ctx.after_batch("planning", done, self._progress.summary.read)
         self._leave()
-
-    @property
-    def _trusts_creations(self) -> bool:
-        """Whether it is enough to know that a row creates a job, and not which."""
-        return self._on_change is None and not self._may_miss
 
     def _look_up(
         self, tx: Tx, *, rows: Sequence[StagedRow], today: int
@@ -208,13 +210,10 @@ class _RowPlanner:
             if row.day == today and row.reference not in found.jobs:
                 sents.append(None)
             else:
-                sents.append(located(tx, feed, PackedRow(self._stage.rows.body_of(row)).sent))
+                sents.append(
+                    places.locate(tx, feed.employer.id, PackedRow(self._stage.rows.body_of(row)).sent)
+                )
         return found, sents, tx.now
-
-    def _create(self, row: StagedRow) -> None:
-        """Count a row that was decided when it was read and is the only one of its reference."""
-        self._leave()
-        self._count(RowAction.CREATED, None, row.reference)
 
     def _enter(self, row: StagedRow, found: Found) -> _Group:
         group = self._group
@@ -240,8 +239,8 @@ class _RowPlanner:
         if decided.archives and group.job is not None:
             tally.expired_archives += 1
             self._stage.leaving.add([(group.job.id, group.job.version)], expired=True)
-        if self._on_change is not None and isinstance(decision, Create | Update):
-            self._on_change(_planned(decided, group.job, decision))
+        if self._progress.on_change is not None and isinstance(decision, Create | Update):
+            self._progress.on_change(_planned(decided, group.job, decision))
         group.job = decision.job
         if decided.owns:
             group.last = sent
@@ -267,79 +266,62 @@ class _RowPlanner:
             self._progress.compare(group.original, group.job)
 
 
-def _name_rejected(this: FileRun, stage: Stage, progress: _Progress) -> None:
+def _name_rejected(progress: _Progress) -> None:
     """A rejected row names its job too; a ragged one only where the feed owns the job."""
-    rows, tally = stage.rows, progress.tally
+    this, rows, tally = progress.this, progress.stage.rows, progress.tally
     tally.without_reference += sum(rows.count(kind, None) for kind in (RowKind.REJECTED, RowKind.RAGGED))
 
     def found(references: list[str]) -> Found:
         return this.store.read(lambda tx: look_up(tx, this.feed, references))
 
     for references in rows.references(RowKind.REJECTED, BATCH):
-        _name(stage, progress, found(references).jobs.values())
+        _name(progress, found(references).jobs.values())
     for references in rows.references(RowKind.RAGGED, BATCH):
         known = found(references)
         own = {ref: job for ref, job in known.jobs.items() if known.owner(job).owner == this.feed.id}
-        _name(stage, progress, own.values())
+        _name(progress, own.values())
         foreign = (reference for reference in references if reference not in own)
         tally.without_reference += sum(rows.count(RowKind.RAGGED, reference) for reference in foreign)
 
 
-def _name(stage: Stage, progress: _Progress, found: Iterable[Job]) -> None:
+def _name(progress: _Progress, found: Iterable[Job]) -> None:
+    named = progress.stage.named
     for job in found:
-        if job.status is Status.ACTIVE and job.id not in stage.named:
+        if job.status is Status.ACTIVE and job.id not in named:
             progress.compare(job, job)
-        stage.named.add([job.id])
+        named.add([job.id])
 
 
-class _MissingPlanner:
-    """Counts the feed's active jobs and, if the run may archive, finds those that the file does not name.
-    ``lacking`` is their number."""
+def _plan_missing(progress: _Progress) -> None:
+    """Count the feed's active jobs and, if the run may archive, find those that the file does not name."""
+    this, tally, grace = progress.this, progress.tally, progress.this.feed.config.policy.grace
+    after = 0
+    while page := _owned(this, after):
+        first, after = page[0][0], page[-1][0]
+        tally.active += len(page)
+        if progress.summary.archives:
+            named = progress.stage.named.between(first, after)
+            progress.back.extend(job for job, misses in page if misses and job in named)
+            lacking = [(job, misses) for job, misses in page if job not in named]
+            progress.lacking += len(lacking)
+            progress.waiting.extend(job for job, misses in lacking if misses + 1 < grace)
+            missing = [job for job, misses in lacking if misses + 1 >= grace]
+            for start in range(0, len(missing), BATCH):
+                _plan_archives(progress, missing[start : start + BATCH])
+        this.ctx.after_batch("planning", tally.active, tally.active)
 
-    def __init__(
-        self,
-        this: FileRun,
-        stage: Stage,
-        summary: Summary,
-        progress: _Progress,
-        on_change: OnChange | None,
-    ) -> None:
-        self._this, self._stage, self._progress, self._on_change = this, stage, progress, on_change
-        self._archives = summary.archives
-        self.waiting, self.back = array("q"), array("q")
-        self.lacking = 0
 
-    def plan(self) -> None:
-        after, tally = 0, self._progress.tally
-        while page := _owned(self._this, after):
-            after = page[-1][0]
-            tally.active += len(page)
-            if self._archives:
-                self._page(page)
-            self._this.ctx.after_batch("planning", tally.active, tally.active)
-
-    def _page(self, page: list[tuple[int, int]]) -> None:
-        named = self._stage.named.between(page[0][0], page[-1][0])
-        self.back.extend(job for job, misses in page if misses and job in named)
-        grace = self._this.feed.config.policy.grace
-        lacking = [(job, misses) for job, misses in page if job not in named]
-        self.waiting.extend(job for job, misses in lacking if misses + 1 < grace)
-        missing = [job for job, misses in lacking if misses + 1 >= grace]
-        for start in range(0, len(missing), BATCH):
-            self._missing(missing[start : start + BATCH])
-        self.lacking += len(lacking)
-
-    def _missing(self, ids: list[int]) -> None:
-        found = self._this.store.read(lambda tx: jobs.by_ids(tx, ids))
-        for job in sorted(found.values(), key=lambda job: job.id):
-            self._progress.tally.missing += 1
-            self._progress.tally.rekeyed += self._stage.new.take(_likeness(job))
-            self._progress.note("archive", job.id, job.version)
-            if self._on_change is not None:
-                fields: dict[str, tuple[object, object]] = {"status": (Status.ACTIVE, Status.ARCHIVED)}
-                change = PlannedChange("archived", job.reference_id, job.id, fields, job.title, "missing")
-                self._on_change(change)
-        self._stage.leaving.add((job.id, job.version) for job in found.values())
+def _plan_archives(progress: _Progress, ids: list[int]) -> None:
+    found = progress.this.store.read(lambda tx: jobs.by_ids(tx, ids))
+    for job in sorted(found.values(), key=lambda job: job.id):
+        progress.tally.missing += 1
+        progress.tally.rekeyed += progress.stage.new.take(_likeness(job))
+        progress.note("archive", job.id, job.version)
+        if progress.on_change is not None:
+            fields: dict[str, tuple[object, object]] = {"status": (Status.ACTIVE, Status.ARCHIVED)}
+            change = PlannedChange("archived", job.reference_id, job.id, fields, job.title, "missing")
+            progress.on_change(change)
+    progress.stage.leaving.add((job.id, job.version) for job in found.values())
 
 
 def _owned(this: FileRun, after: int, limit: int = _PAGE) -> list[tuple[int, int]]:

@@ -18,32 +18,21 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
 from syncd.errors import Problem
-from syncd.feeds.readers import EACH, Format, Record, element_path, member_path
+from syncd.feeds.readers import EACH, ERRORS, FeedReader, ReadSpec, Record, element_path, member_path
 from syncd.feeds.readers.xml import enclosing_markup
 
-#: The name of the column, attribute or member that has the reasons.
-MARK = "syncd_errors"
 #: The member for a record that is not an object, or that could not be parsed.
 _ORPHAN = "syncd_record"
 _JSON = msgspec.json.Encoder(decimal_format="number")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]+")
 _START_TAG = re.compile(rb"""<([^\s/>!?]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(/?)>""")
-_OLD_MARK = re.compile(rf"""\s{MARK}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
-
-
-class Described(Protocol):
-    """What the writer needs of an open reader."""
-
-    format: Format
-    header: list[str] | None
-
-    def member_of(self, number: int) -> str | None: ...
+_OLD_MARK = re.compile(rf"""\s{ERRORS}\s*=\s*(?:"[^"]*"|'[^']*')""".encode())
 
 
 def reasons(problems: Sequence[Problem]) -> str:
@@ -55,42 +44,31 @@ def reasons(problems: Sequence[Problem]) -> str:
 class RejectsWriter:
     """Writes ``STEM.csv``, ``.xml``, ``.json`` or ``.jsonl``; makes no file while nothing is rejected.
 
-    ``stem`` is a path without suffix. ``encoding`` and ``records`` are the feed's own settings, if it has them: a file
-    for a feed that is read as Windows-1252 has to be written so. Memory does not grow with the number of records. The
+    ``stem`` is a path without suffix. ``read`` has the feed's own encoding and path of records, if it has them: a file for
+    a feed that is read as Windows-1252 has to be written so. Memory does not grow with the number of records. The
     file has the suffix ``.part`` until ``close``; a file that a dead run left with it is never published.
     """
 
-    def __init__(
-        self,
-        stem: Path,
-        *,
-        encoding: str | None = None,
-        records: str | None = None,
-        delimiter: str | None = None,
-    ) -> None:
-        self._stem, self._encoding, self._records, self._delimiter = stem, encoding, records, delimiter
-        self._reader: Described | None = None
+    def __init__(self, stem: Path, read: ReadSpec) -> None:
+        self._stem, self._read = stem, read
+        self._reader: FeedReader | None = None
         self._file: TextIO | None = None
         self._form: _Form | None = None
         self.path: Path | None = None
-        self.count = 0
 
-    def start(self, reader: Described) -> None:
+    def start(self, reader: FeedReader) -> None:
         """Set the reader whose records follow. A run that starts over calls it again, and what was written is
         dropped."""
         self._discard()
         self._reader = reader
 
-    def add(self, record: Record, reference_id: str | None, problems: Sequence[Problem]) -> None:
-        """Write one record with its reasons. ``reference_id`` is not used: the record has it.
-
-        Raises RuntimeError before ``start``, and OSError (a full disk).
-        """
+    def add(self, record: Record, problems: Sequence[Problem]) -> None:
+        """Write one record with its reasons. Raises OSError (a full disk)."""
+        assert self._reader is not None, "start() comes before add()"
         if self._file is None or self._form is None:
-            self._file, self._form = self._open()
-        member = self._reader.member_of(record.number) if self._reader is not None else None
+            self._file, self._form = self._open(self._reader)
+        member = self._reader.member_of(record.number)
         self._form.record(record, f"{member}: {reasons(problems)}" if member else reasons(problems))
-        self.count += 1
 
     def close(self) -> Path | None:
         """End the file, make it durable and return its path, or None if nothing was rejected. A second call does
@@ -107,32 +85,27 @@ class RejectsWriter:
             part.rename(self.path)
         return self.path
 
-    def _open(self) -> tuple[TextIO, _Form]:
-        reader = self._reader
-        if reader is None:
-            raise RuntimeError("start() comes before add()")
-        encoding = self._encoding or ("utf-8-sig" if reader.format == "csv" else "utf-8")
+    def _open(self, reader: FeedReader) -> tuple[TextIO, _Form]:
+        encoding = self._read.encoding or ("utf-8-sig" if reader.format == "csv" else "utf-8")
         path = self._stem.with_name(f"{self._stem.name}.{reader.format}.part")
         errors = "xmlcharrefreplace" if reader.format == "xml" else "replace"
         path.unlink(missing_ok=True)  # an attempt that died left it
         file = path.open("x", encoding=encoding, errors=errors, newline="")
-        return file, self._make_form(file, reader, encoding)
-
-    def _make_form(self, file: TextIO, reader: Described, encoding: str) -> _Form:
         match reader.format:
             case "csv":
-                return _Csv(file, reader.header or [], self._delimiter or ",")
+                return file, _Csv(file, reader.header or [], self._read.delimiter or ",")
             case "xml":
-                return _Xml(file, self._records, encoding)
+                return file, _Xml(file, self._read.records, encoding)
             case "json":
-                return _Json(file, self._records, encoding)
+                keys = [key for key in member_path(self._read.records or "") if key != EACH]
+                opening = "".join("{" + json.dumps(key) + ": " for key in keys) + "[\n"
+                return file, _Json(file, encoding, opening, ",\n", "\n]" + "}" * len(keys) + "\n")
             case "jsonl":
-                return _JsonLines(file, encoding)
+                return file, _Json(file, encoding, "", "\n", "\n")
 
     def _discard(self) -> None:
         file, path = self._file, self.path
         self._file = self._form = self.path = None
-        self.count = 0
         if file is not None:
             with suppress(OSError):  # the disk may still be full
                 file.close()
@@ -141,22 +114,14 @@ class RejectsWriter:
             path.unlink(missing_ok=True)
 
 
-class _Form(Protocol):
-    """One format. Its beginning is written when it is made."""
-
-    def record(self, record: Record, why: str) -> None: ...
-
-    def end(self) -> None: ...
-
-
 class _Csv:
     """The header of the feed's file after the column of the mark. A column of an earlier file of rejected records is
     dropped."""
 
     def __init__(self, file: TextIO, header: list[str], delimiter: str) -> None:
-        self._old = next((i for i, name in enumerate(header) if name.strip().casefold() == MARK), None)
+        self._old = next((i for i, name in enumerate(header) if name.strip().casefold() == ERRORS), None)
         self._write: Callable[[list[str]], object] = csv.writer(file, delimiter=delimiter).writerow
-        self._write([MARK, *self._kept(header)])
+        self._write([ERRORS, *self._kept(header)])
 
     def record(self, record: Record, why: str) -> None:
         raw = _raw(record)
@@ -185,38 +150,30 @@ class _Xml:
         if isinstance(raw, bytes) and (tag := _START_TAG.search(raw)):
             self._file.write(_marked(raw, tag, why).decode("utf-8", "replace") + "\n")
         else:
-            self._file.write(f"<job {MARK}={quoteattr(why)}>{escape(_text(raw))}</job>\n")
+            self._file.write(f"<job {ERRORS}={quoteattr(why)}>{escape(_text(raw))}</job>\n")
 
     def end(self) -> None:
         self._file.write(self._closing)
 
 
 class _Json:
-    """An array at the path of the feed's records. It also replaces an object of records, whose keys are in the records."""
+    """The records as JSON: as lines, or as an array at the path of the feed's records. The array also replaces an object of
+    records, whose keys are in the records."""
 
-    def __init__(self, file: TextIO, path: str | None, encoding: str) -> None:
-        self._file, self._encoding, self._first = file, encoding, True
-        keys = [key for key in (member_path(path) if path else ()) if key != EACH]
-        self._closing = "\n]" + "}" * len(keys) + "\n"
-        file.write("".join("{" + json.dumps(key) + ": " for key in keys) + "[")
+    def __init__(self, file: TextIO, encoding: str, opening: str, between: str, closing: str) -> None:
+        self._file, self._encoding = file, encoding
+        self._before, self._between, self._closing = opening, between, closing
 
     def record(self, record: Record, why: str) -> None:
-        self._file.write(("\n" if self._first else ",\n") + _json(_member(_raw(record), why), self._encoding))
-        self._first = False
+        self._file.write(self._before + _json(_member(_raw(record), why), self._encoding))
+        self._before = self._between
 
     def end(self) -> None:
         self._file.write(self._closing)
 
 
-class _JsonLines:
-    def __init__(self, file: TextIO, encoding: str) -> None:
-        self._file, self._encoding = file, encoding
-
-    def record(self, record: Record, why: str) -> None:
-        self._file.write(_json(_member(_raw(record), why), self._encoding) + "\n")
-
-    def end(self) -> None:
-        pass
+#: One format. Its beginning is written when it is made.
+_Form = _Csv | _Xml | _Json
 
 
 def _raw(record: Record) -> object:
@@ -239,14 +196,14 @@ def _marked(raw: bytes, tag: re.Match[bytes], why: str) -> bytes:
     """Return the serialised element with the mark as its first attribute; an old mark is dropped."""
     name, attributes, slash = tag.groups()
     mark = quoteattr(why).encode("utf-8")
-    start = b"<%b %b=%b%b%b>" % (name, MARK.encode(), mark, _OLD_MARK.sub(b"", attributes), slash)
+    start = b"<%b %b=%b%b%b>" % (name, ERRORS.encode(), mark, _OLD_MARK.sub(b"", attributes), slash)
     return start + raw[tag.end() :].rstrip()
 
 
 def _member(raw: object, why: str) -> dict[str, object]:
     if isinstance(raw, dict):
-        return {MARK: why} | {str(key): value for key, value in raw.items() if key != MARK}
-    return {MARK: why, _ORPHAN: _text(raw) if isinstance(raw, bytes) else raw}
+        return {ERRORS: why} | {str(key): value for key, value in raw.items() if key != ERRORS}
+    return {ERRORS: why, _ORPHAN: _text(raw) if isinstance(raw, bytes) else raw}
 
 
 def _json(value: object, encoding: str) -> str:

@@ -6,10 +6,11 @@ beside ``syncd.sync.run`` and not within it because a worker process imports it 
 
 from syncd.sync.validation.packing import PackedRow, pack_problems, unpack_problems
 from syncd.sync.validation.pool import ValidationPool
-from syncd.sync.validation.rows import RowKind, RowValidator, ValidatedRow, check_record
+from syncd.sync.validation.rows import CheckedRow, RowKind, RowValidator, ValidatedRow, check_record
 from syncd.sync.validation.worker_process import NotOneRecord, ValidationTask
 
 __all__ = [
+    "CheckedRow",
     "NotOneRecord",
     "PackedRow",
     "RowKind",

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from threading import Thread
 
-from syncd.sync.files import OPEN_FILES
+from syncd.sync.folders import OPEN_FILES
 from syncd.sync.validation.worker_process import FAILED, READY, ValidationTask
 
 #: Bytes that a pipe holds: two batches.

@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from syncd.domain import Actor, ActorKind
+from syncd.service.refresher import Refresher
 from syncd.store import jobs, keys, upsert
-from syncd.sync.calendar.refresher import Refresher
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from syncd.service.refresher import Refresher
 from syncd.store import employers, keys
-from syncd.sync.calendar.refresher import Refresher
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient

@@ -8,7 +8,7 @@ import pytest
 from syncd.domain import Catalogue, Policy, Threshold
 from syncd.errors import ConfigError
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed, read_feed_files
-from syncd.feeds.mapping.presets.loading import load_preset, overridden, preset_names
+from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
 
 CATALOGUE = Catalogue.default()
 EXAMPLES = Path(__file__).parents[3] / "config" / "feeds.d"
@@ -235,7 +235,7 @@ def test_a_feeds_own_fields_and_lookups_go_before_those_of_its_preset():
     mapped = found.mapping
     from lxml import etree
 
-    from syncd.feeds.readers.records import Record
+    from syncd.feeds.readers import Record
 
     body = mapped.row(
         Record(1, 1, 0, b"", etree.fromstring("<job><title>t</title><salary>$5/h</salary></job>"))

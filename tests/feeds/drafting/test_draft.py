@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import tomllib
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from hypothesis import strategies as st
 
 from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
+from syncd.feeds.drafting.columns import kinds_of
 from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
-from syncd.feeds.drafting.value_looks import kinds_of
-from syncd.feeds.mapping.presets.loading import preset_names
+from syncd.feeds.mapping.presets import preset_names
 from syncd.sync.run.checking import Checker, CheckResult
 from tests.feeds import spreadsheets
 
@@ -50,6 +51,27 @@ def sheet(*rows: list[str], delimiter: str = ",") -> str:
     out = io.StringIO(newline="")
     csv.writer(out, delimiter=delimiter).writerows(rows)
     return out.getvalue()
+
+
+def cooks(**column: Sequence[str]) -> str:
+    """Jobs in JSON, one for each value of a column of their own."""
+    ((name, values),) = column.items()
+    usual = {"body": LONG, "city": "Laval"}
+    return json.dumps(
+        [
+            {"jobRef": f"R{n}", "headline": f"Cook {n}", "apply": f"https://x.ca/{n}", name: value, **usual}
+            for n, value in enumerate(values)
+        ]
+    )
+
+
+def cooks_in_xml(title: str, query: str = "") -> str:
+    jobs = "".join(
+        f"<job><id>J{n}</id><title>{title} {n}</title><description>{LONG}</description><city>Laval</city>"
+        f"<url>https://x.ca/{n}{query}</url></job>"
+        for n in range(3)
+    )
+    return f"<source>{jobs}</source>"
 
 
 def written(draft: Draft) -> dict[str, Any]:
@@ -102,6 +124,13 @@ def test_french_columns_are_found_and_the_file_shows_the_order_of_dates(tmp_path
     assert (found.good, found.kinds) == (2, {})
 
 
+def test_a_column_with_a_dot_in_its_name_is_named_as_it_is_written(tmp_path: Path) -> None:
+    rows = [[f"R{n}", f"Cook {n}", LONG, "Laval", f"https://x.ca/{n}"] for n in range(3)]
+    draft = draft_of(tmp_path, sheet(["no. id", "job title", "job description", "city", "Apply URL"], *rows))
+    assert written(draft)["fields"]["referenceId"] == "no. id"
+    assert findings(draft, tmp_path / "feed").good == 3
+
+
 def test_dates_that_could_be_either_are_not_guessed_and_the_draft_says_so(tmp_path: Path) -> None:
     rows = [
         ["id", "name of the job", "closes on", "x"],
@@ -114,29 +143,15 @@ def test_dates_that_could_be_either_are_not_guessed_and_the_draft_says_so(tmp_pa
 
 
 def test_words_where_a_date_is_expected_are_not_a_date(tmp_path: Path) -> None:
-    rows = [
-        {
-            "jobRef": f"R{n}",
-            "headline": f"Cook {n}",
-            "body": LONG,
-            "city": "Laval",
-            "deadline": d,
-            "apply": f"https://x.ca/{n}",
-        }
-        for n, d in enumerate(["2099-01-31", "Not specified", "2099-02-28", "Open until filled"])
-    ]
-    draft = draft_of(tmp_path, json.dumps(rows))
+    draft = draft_of(
+        tmp_path, cooks(deadline=["2099-01-31", "Not specified", "2099-02-28", "Open until filled"])
+    )
     assert written(draft)["lookup"]["no_date"] == {"Not specified": "", "Open until filled": ""}
     assert findings(draft, tmp_path / "feed").good == 4
 
 
 def test_xml_that_is_not_well_formed_is_read_leniently_and_the_draft_says_so(tmp_path: Path) -> None:
-    text = "".join(
-        f"<job><id>J{n}</id><title>R&D Cook {n}</title><description>{LONG}</description><city>Laval</city>"
-        f"<url>https://x.ca/{n}?a=1&b=2</url></job>"
-        for n in range(3)
-    )
-    draft = draft_of(tmp_path, f"<source>{text}</source>")
+    draft = draft_of(tmp_path, cooks_in_xml("R&D Cook", "?a=1&b=2"))
     assert written(draft)["read"]["recover"] is True
     assert "The file is broken" in draft.text
     found = findings(draft, tmp_path / "feed")
@@ -189,12 +204,7 @@ def test_an_id_that_one_row_lacks_is_an_id_and_a_text_is_none(tmp_path: Path, na
 
 
 def test_records_behind_a_root_that_has_none_are_found(tmp_path: Path) -> None:
-    jobs = "".join(
-        f"<job><id>J{n}</id><title>Cook {n}</title><description>{LONG}</description><city>Laval</city>"
-        f"<url>https://x.ca/{n}</url></job>"
-        for n in range(3)
-    )
-    draft = draft_of(tmp_path, f"<status><ok>1</ok></status>\n<source>{jobs}</source>")
+    draft = draft_of(tmp_path, f"<status><ok>1</ok></status>\n{cooks_in_xml('Cook')}")
     assert written(draft)["read"]["recover"] is True
     assert findings(draft, tmp_path / "feed").good == 3
 
@@ -239,18 +249,9 @@ def test_a_feed_without_ids_gets_a_derived_one_from_its_address(tmp_path: Path) 
 
 
 def test_unknown_values_are_in_the_draft_with_their_counts_as_comments(tmp_path: Path) -> None:
-    rows = [
-        {
-            "jobRef": f"R{n}",
-            "headline": f"Cook {n}",
-            "body": LONG,
-            "city": "Laval",
-            "sector": ["Zythologie", "Helthcare"][n % 2],
-            "apply": f"https://x.ca/{n}",
-        }
-        for n in range(5)
-    ]
-    draft = draft_of(tmp_path, json.dumps(rows))
+    draft = draft_of(
+        tmp_path, cooks(sector=["Zythologie", "Helthcare", "Zythologie", "Helthcare", "Zythologie"])
+    )
     assert '# "Zythologie" = ""  # 3 rows' in draft.text
     assert '# "Helthcare" = ""  # 2 rows; Healthcare?' in draft.text
     assert written(draft)["lookup"]["category"] == {}
@@ -392,10 +393,10 @@ def test_the_sheet_that_looks_most_like_jobs_is_chosen_and_named(tmp_path):
         "Postings": head + "".join(rows),
     }
     draft = draft_of(tmp_path, spreadsheets.book(sheets), "nh.xlsx")
-    told = written(draft)
-    assert told["read"]["sheet"] == "Postings"
-    assert told["fields"]["referenceId"] == "Posting #"
-    assert told["fields"]["salary"] == {"text": {"template": "{Hourly Rate} per hour"}}
+    feed_file = written(draft)
+    assert feed_file["read"]["sheet"] == "Postings"
+    assert feed_file["fields"]["referenceId"] == "Posting #"
+    assert feed_file["fields"]["salary"] == {"text": {"template": "{Hourly Rate} per hour"}}
     found = findings(draft, tmp_path / "nh.xlsx")
     assert (found.good, found.rejected, dict(found.warnings)) == (4, 0, {})
     alone = draft_of(

@@ -13,11 +13,10 @@ from lxml import etree
 from syncd.domain import Catalogue, FeedLimits, check_body, html_faults
 from syncd.errors import ConfigError, Invalid, Problem
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.feeds.mapping.kinds import COMPILERS
-from syncd.feeds.mapping.mapping import MappedRow, Mapping
+from syncd.feeds.mapping.mapping import COMPILERS, MappedRow, Mapping
+from syncd.feeds.mapping.presets import load_preset, preset_names
 from syncd.feeds.mapping.transforms.html import bare, clean, paragraphs
-from syncd.feeds.readers.opening import open_reader
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers import Record, open_reader
 
 CATALOGUE = Catalogue.default()
 BOUNDED = settings(
@@ -78,7 +77,7 @@ def records_of(preset, path):
     feed = mapping_of(preset)
     form = feed.read.format
     found = [
-        etree.tostring(record.item) if form == "xml" else record.item
+        etree.tostring(record.item) if isinstance(record.item, etree._Element) else record.item
         for record in open_reader(path, feed.read, FeedLimits())
     ]
     return form, found
@@ -114,23 +113,11 @@ def mutated(draw, value):
     return value
 
 
-JSON_PRESETS = [
-    "schemaorg",
-    "greenhouse",
-    "lever",
-    "workable",
-    "smartrecruiters",
-    "recruitee",
-    "teamtailor",
-    "ashby",
-]
-XML_PRESETS = [
-    *("indeed", "ziprecruiter", "talent", "jora", "linkedin", "jooble", "careerjet", "adzuna", "trovit"),
-    *("jobrapido", "directemployers", "hrxml", "personio", "rss"),
-]
+def presets_of(form):
+    return [name for name in preset_names() if load_preset(name)["read"]["format"] == form]
 
 
-@pytest.mark.parametrize("preset", JSON_PRESETS)
+@pytest.mark.parametrize("preset", presets_of("json"))
 @BOUNDED
 @given(data=st.data())
 def test_a_damaged_json_record_gives_typed_problems_or_a_body_that_passes(preset, sample, data):
@@ -139,7 +126,7 @@ def test_a_damaged_json_record_gives_typed_problems_or_a_body_that_passes(preset
     judged(mapping_of(preset).mapping, item, form)
 
 
-@pytest.mark.parametrize("preset", ["csv", "jobbank"])
+@pytest.mark.parametrize("preset", presets_of("csv"))
 @BOUNDED
 @given(data=st.data())
 def test_a_damaged_csv_row_gives_typed_problems_or_a_body_that_passes(preset, sample, data):
@@ -150,7 +137,7 @@ def test_a_damaged_csv_row_gives_typed_problems_or_a_body_that_passes(preset, sa
     judged(mapping_of(preset).mapping, row, "csv")
 
 
-@pytest.mark.parametrize("preset", XML_PRESETS)
+@pytest.mark.parametrize("preset", presets_of("xml"))
 @BOUNDED
 @given(data=st.data())
 def test_a_damaged_xml_record_gives_typed_problems_or_a_body_that_passes(preset, sample, data):

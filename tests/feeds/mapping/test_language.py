@@ -10,7 +10,7 @@ from syncd.domain import Catalogue, check_body
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.mapping.mapping import MappedRow, Mapping
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers import Record
 
 CATALOGUE = Catalogue.default()
 
@@ -358,9 +358,14 @@ def test_the_preferred_address_that_is_there_decides_the_routing(item, expected)
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "status"), [("Published", "active"), ("T", "active"), ("Filled", "archived"), ("odd", "odd")]
-)
+STATUSES = {
+    "active": ["Published", "T", "Ouverte"],
+    "archived": ["Filled", "Fermé", "Pourvue", "Closed"],
+    "odd": ["odd"],
+}
+
+
+@pytest.mark.parametrize(("given", "status"), [(word, s) for s, words in STATUSES.items() for word in words])
 def test_a_status_is_read_by_its_common_names(given, status):
     assert value("s", {"s": given}, "status") == status
 
@@ -417,12 +422,15 @@ def test_the_record_shows_the_format_where_the_mapping_does_not_say():
     feed = parse_feed(
         "f", 'employer = "A"\n[fields]\ntitle = "a/b"\nreferenceId = "id"\n', CATALOGUE, FeedDefaults()
     )
-    assert (
-        feed.mapping.row(Record(1, 1, 0, b"", etree.fromstring("<j><a><b>x</b></a></j>"))).body["title"]
-        == "x"
-    )
-    assert feed.mapping.row(Record(1, 1, 0, b"", {"a/b": "y"})).body["title"] == "y"
-    assert feed.mapping.row(Record(1, 1, 0, b"", {"a/b": "z", "N": 1})).body["title"] == "z"
+
+    def title(item):
+        body = feed.mapping.row(Record(1, 1, 0, b"", item)).body
+        assert body is not None
+        return body["title"]
+
+    assert title(etree.fromstring("<j><a><b>x</b></a></j>")) == "x"
+    assert title({"a/b": "y"}) == "y"
+    assert title({"a/b": "z", "N": 1}) == "z"
 
 
 def test_a_mapped_row_passes_the_rules():

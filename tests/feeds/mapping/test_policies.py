@@ -6,10 +6,9 @@ import pytest
 
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError
-from syncd.feeds.mapping.kinds import COMPILERS
-from syncd.feeds.mapping.mapping import Mapping
-from syncd.feeds.mapping.presets.loading import load_preset
-from syncd.feeds.readers.records import Record
+from syncd.feeds.mapping.mapping import COMPILERS, Mapping
+from syncd.feeds.mapping.presets import load_preset
+from syncd.feeds.readers import Record
 
 CATALOGUE = Catalogue.default()
 
@@ -70,14 +69,6 @@ def test_the_csv_preset_finds_place_and_province_in_columns_of_their_own(place, 
     preset = load_preset("csv")
     found = row(preset["fields"], {place: "Windsor", province: "Nouvelle-Écosse"}, preset["lookup"], "csv")
     assert places(found) == ["Windsor, Nouvelle-Écosse"]
-
-
-@pytest.mark.parametrize(
-    ("word", "status"),
-    [("Ouverte", "active"), ("Fermé", "archived"), ("Pourvue", "archived"), ("Closed", "archived")],
-)
-def test_a_status_is_known_by_its_usual_words(word, status):
-    assert row({"status": "s"}, {"s": word}).body["status"] == status
 
 
 def test_what_names_no_place_is_left_out_and_said():

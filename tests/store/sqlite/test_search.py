@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from syncd.domain import ArchivedBy, Employer, Job, Status, fold
 from syncd.store import Store, Tx, employers, jobs, schema
-from syncd.store.order import Window
+from syncd.store.database import Window
 from syncd.store.sqlite import SqliteDatabase, search, search_index
 from tests.store.board import Board, OpenStore, index_all, index_step
 

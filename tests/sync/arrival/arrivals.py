@@ -12,7 +12,7 @@ from typing import Protocol
 
 from syncd.domain import Run
 from syncd.store import runs
-from syncd.sync.arrival import Worker
+from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, RejectsWriter, SourceFile
 from tests.sync.board import Board
 
@@ -58,7 +58,7 @@ class FaultyImporter:
 
 
 class Arrival:
-    """``monotonic`` is the clock of the worker."""
+    """The feeds of a board with their folders, and the worker that runs their files. ``monotonic`` is its clock."""
 
     row = staticmethod(Board.row)
 
@@ -75,16 +75,15 @@ class Arrival:
         stop: Callable[[], bool] = lambda: False,
     ) -> Worker:
         """Start another worker; the one before it is as if its process had died. ``at`` and ``stop`` as in ``Worker``."""
-        self.worker = Worker(
+        ctx = ArrivalContext(
             self.board.store,
-            self.feeds,
             importer or self.board.importer,
-            drop=self.board.folder / "drop",
             monotonic=self.monotonic,
             sleep=self.monotonic.sleep,
             stop=stop,
             at=at,
         )
+        self.worker = Worker(ctx, self.feeds, drop=self.board.folder / "drop")
         return self.worker
 
     def restart_dying(self, step: str) -> None:
@@ -142,5 +141,6 @@ def partly_rejected() -> list[object]:
 
 
 def run_worker_program(folder: Path, step: str) -> subprocess.CompletedProcess[str]:
+    """Run worker_program.py to its end."""
     command = [sys.executable, str(WORKER_PROGRAM), str(folder), step]
     return subprocess.run(command, capture_output=True, text=True, check=False)

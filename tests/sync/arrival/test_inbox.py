@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from syncd.errors import FeedError, UnusableFolder
-from syncd.sync.arrival import filing, lease
+from syncd.sync.arrival import filing
+from syncd.sync.arrival import inbox as inbox_module
 from syncd.sync.arrival.claims import Claimed, Claims, copy_in
-from syncd.sync.arrival.feed_folder import feed_lock, make_folders, tidy
-from syncd.sync.arrival.inbox import Inbox, Scan, unexpected_in
-from syncd.sync.arrival.settling import Settling
-from syncd.sync.arrival.sweep import filed_files
+from syncd.sync.arrival.feed_folder import feed_lock, filed_files, make_folders, tidy
+from syncd.sync.arrival.inbox import Inbox, Scan, Settling, unexpected_in
 from syncd.sync.files import display_name, filed_name, never_taken, parse_filed, short_name
 from tests.sync.arrival.arrivals import MonotonicClock, names
 
@@ -224,7 +223,7 @@ def test_a_file_that_is_open_for_writing_is_not_complete(inbox: Inbox, clock: Mo
 def test_a_program_that_opens_the_file_during_the_lease_does_not_end_the_process(tmp_path: Path) -> None:
     code = """
 import fcntl, os, signal, subprocess, sys
-from syncd.sync.arrival import lease
+from syncd.sync.arrival import inbox
 path = sys.argv[1]
 fd = os.open(path, os.O_RDONLY)
 real_fcntl = fcntl.fcntl
@@ -233,21 +232,21 @@ def open_before_unlock(fd, command, value=0):  # another process opens the file 
         other = "import os, sys; os.open(sys.argv[1], os.O_WRONLY | os.O_NONBLOCK)"
         subprocess.run([sys.executable, "-c", other, path], stderr=subprocess.DEVNULL, check=False)
     return real_fcntl(fd, command, value)
-lease.fcntl.fcntl = open_before_unlock
-print(lease.ask(fd).value)
+inbox.fcntl.fcntl = open_before_unlock
+print(inbox.open_for_writing(fd))
 """
     path = tmp_path / "x"
     path.write_bytes(b"x")
     done = subprocess.run(
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout.strip()) == (0, "quiet"), done.stderr
+    assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr
 
 
 def test_a_file_without_a_lease_has_to_be_still_for_30_seconds(
     inbox: Inbox, clock: MonotonicClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lease, "ask", lambda fd: lease.Lease.REFUSED)
+    monkeypatch.setattr(inbox_module, "open_for_writing", lambda fd: None)
     drop(inbox)
     scan = scan_after(inbox, clock, 29.5)
     assert ready_names(scan) == []
@@ -264,15 +263,15 @@ def test_the_lease_of_a_file_of_another_user_is_refused(inbox: Inbox, clock: Mon
     os.chown(path, 12345, 12345)
     code = """
 import os, sys
-from syncd.sync.arrival import lease
+from syncd.sync.arrival.inbox import open_for_writing
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
-print(lease.ask(os.open(0 if len(sys.argv) < 2 else "/proc/self/fd/0", os.O_RDONLY)).value)
+print(open_for_writing(os.open(0 if len(sys.argv) < 2 else "/proc/self/fd/0", os.O_RDONLY)))
 """
     with path.open("rb") as file:
         done = subprocess.run(
             [sys.executable, "-c", code, "x"], stdin=file, capture_output=True, text=True, check=False
         )
-    assert done.stdout.strip() == "refused", done.stderr
+    assert done.stdout.strip() == "None", done.stderr
 
 
 def test_an_empty_file_waits_a_minute(inbox: Inbox, clock: MonotonicClock) -> None:

@@ -20,12 +20,12 @@ from structlog.testing import capture_logs
 
 from syncd.domain import Run, RunState
 from syncd.errors import NotFound
+from syncd.sync import files
 from syncd.sync.arrival import claims as claims_module
 from syncd.sync.arrival.claims import Claimed
 from syncd.sync.arrival.inbox import Inbox, Scan
-from syncd.sync.files import placing
 from syncd.sync.run import Feed, SourceFile, approval
-from syncd.sync.run.source import sha256
+from syncd.sync.run.context import sha256
 from tests.sync.arrival.arrivals import WORKER_PROGRAM, Arrival, Died, claims, names, partly_rejected
 
 #: Seconds after which a call that waits for a partner fails.
@@ -177,7 +177,7 @@ def test_what_has_the_name_of_a_file_of_a_run_stays_and_the_run_takes_another_na
 def test_nothing_is_replaced_on_a_file_system_that_cannot_exclude_it(
     arrival: Arrival, private_file: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(placing, "_renameat2", None)  # as on NFS
+    monkeypatch.setattr(files, "_renameat2", None)  # as on NFS
     feed = arrival.feed()
     arrival.worker.tick()
     things = [feed.folder / "done" / "1-jobs.json.report.html", feed.folder / "done" / "1.2-jobs.json"]

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
-from syncd.sync.arrival import Worker, delivery
+from syncd.sync.arrival import ArrivalContext, Worker, delivery
 from syncd.sync.arrival.feed_folder import feed_lock
 from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
 from tests.clock import ZONE
@@ -599,7 +599,9 @@ def test_an_import_waits_while_another_process_runs_the_feed(arrival: Arrival) -
             if len(slept) == 3:
                 lock.close()
 
-        command = Worker(arrival.board.store, {}, arrival.board.importer, sleep=release_at_the_third)
+        command = Worker(
+            ArrivalContext(arrival.board.store, arrival.board.importer, sleep=release_at_the_third), {}
+        )
         assert command.import_file(feed, path).state is RunState.SUCCEEDED
     assert len(slept) == 3
 

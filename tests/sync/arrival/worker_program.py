@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 from syncd.domain import Catalogue
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds
-from syncd.sync.arrival import Worker
-from syncd.sync.run import Feed, Importer
+from syncd.sync.arrival import ArrivalContext, Worker
+from syncd.sync.run import Feed, Importer, RunContext
 
 
 def main(folder: Path, step: str, content: str | None = None) -> None:
@@ -35,8 +35,8 @@ def main(folder: Path, step: str, content: str | None = None) -> None:
         if content is not None:
             feed.folder.mkdir(parents=True, exist_ok=True)
             (feed.folder / "jobs.json").write_text(content)
-        importer = Importer(store, catalogue=catalogue)
-        worker = Worker(store, {"acme": feed}, importer, monotonic=lambda: now, at=die)
+        importer = Importer(RunContext(store, catalogue))
+        worker = Worker(ArrivalContext(store, importer, monotonic=lambda: now, at=die), {"acme": feed})
         states = []
         for _ in range(3):
             states += [run.state.value for run in worker.tick()]

@@ -17,9 +17,11 @@ from msgspec import structs
 
 from syncd.domain import ActorKind, Job, Run
 from syncd.errors import NotFound
-from syncd.store import Store, history, results
-from syncd.sync.run import Feed, NotHeld, Stopped
+from syncd.store import Store, results
+from syncd.sync.run import Feed, Stopped
+from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE
+from tests.store.board import changes_of
 from tests.sync.board import LONG_TEXT, Board, Row, counted_rows, not_none, on_phase
 
 Jobs = dict[str, Job]
@@ -226,7 +228,7 @@ def test_the_actor_of_an_approved_change_is_the_operator(board: Board) -> None:
     held = make_held(board, "share")
     board.importer.approve(held.run.id, held.feed)
     job = board.job("r12")
-    newest = board.store.read(lambda tx: history.of_job(tx, board.employer.id, job.id))[0]
+    newest = changes_of(board.store, board.employer.id, job.id)[0]
     assert (newest.action, newest.actor.kind, newest.run_id) == ("archived", ActorKind.OPERATOR, held.run.id)
 
 
@@ -414,17 +416,18 @@ def test_a_run_whose_file_is_gone_can_only_be_rejected(board: Board, loss: str) 
 def test_a_run_of_a_feed_that_is_not_configured_can_only_be_rejected(board: Board) -> None:
     held = make_held(board, "share")
     with pytest.raises(NotFound, match="cannot be approved without it; reject it instead"):
-        board.importer.approve(held.run.id)
+        board.importer.approve(held.run.id, None)
     other = board.feed(name="other")
     with pytest.raises(NotFound):
         board.importer.approve(held.run.id, other)
-    assert board.make_importer(feeds={"acme": held.feed}).approve(held.run.id).state == "succeeded"
+    assert board.importer.approve(held.run.id, held.feed).state == "succeeded"
 
 
 def test_an_unknown_run_is_not_found(board: Board) -> None:
-    for decide in (board.importer.approve, board.importer.reject):
-        with pytest.raises(NotFound):
-            decide(99)
+    with pytest.raises(NotFound):
+        board.importer.approve(99, board.feed())
+    with pytest.raises(NotFound):
+        board.importer.reject(99)
 
 
 @pytest.mark.parametrize("name", ["share", "shifted columns"])

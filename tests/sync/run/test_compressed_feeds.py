@@ -53,7 +53,7 @@ def test_the_rows_of_a_compressed_file_are_created_rejected_known_again_and_arch
     def deliver(*rows: Row, rejects: RejectsWriter | None = None) -> Run:
         return board.deliver(feed, pack(json.dumps(rows).encode()), rejects=rejects)
 
-    writer = RejectsWriter(tmp_path / "rejected")
+    writer = RejectsWriter(tmp_path / "rejected", feed.config.read)
     first = deliver(*map(board.row, "abc"), board.row("d", title=""), rejects=writer)
     assert (first.counts.created, first.counts.rejected) == (3, 1)
     path = not_none(writer.close())
@@ -71,7 +71,7 @@ def test_a_rejected_row_of_an_archive_has_the_name_of_its_file(board: Board, tmp
     rows = [board.row("a"), board.row("b", title=""), board.row("c"), board.row("d", title="")]
     first, second = ("\n".join(map(json.dumps, part)) for part in (rows[:2], rows[2:]))
     content = archive_of({"east.jsonl": first, "west/\x1b[1m.jsonl": second})
-    writer = RejectsWriter(tmp_path / "rejected")
+    writer = RejectsWriter(tmp_path / "rejected", feed.config.read)
     with structlog.testing.capture_logs() as logged:
         run = board.deliver(feed, content, rejects=writer)
     assert [(e["record"], e["line"], e["member"]) for e in logged if e["event"] == "row.rejected"] == [

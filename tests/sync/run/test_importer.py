@@ -17,10 +17,10 @@ import structlog
 
 from syncd.domain import Actor, ActorKind, ArchivedBy, Run, check_body
 from syncd.errors import FeedError, StoreBusy
+from syncd.service.refresher import Refresher
 from syncd.store import Tx, employers, feed_jobs, jobs, runs, upsert
-from syncd.sync.calendar import Refresher
-from syncd.sync.run import Progress, RejectsWriter, Stopped, known_records
-from syncd.sync.run.stage.jobs import NamedJobs
+from syncd.sync.run import Progress, RejectsWriter, Stopped, reading
+from syncd.sync.run.stage.stage import NamedJobs
 from tests.clock import Clock
 from tests.sync.board import Board, not_none, on_phase
 
@@ -225,7 +225,7 @@ def test_a_row_with_the_id_of_another_job_is_rejected(board: Board) -> None:
 
 def test_the_file_of_rejected_records_has_those_that_the_store_refused(board: Board, tmp_path: Path) -> None:
     feed = board.feed()
-    writer = RejectsWriter(tmp_path / "out")
+    writer = RejectsWriter(tmp_path / "out", feed.config.read)
     board.deliver(
         feed,
         [board.row("a"), {"referenceId": "b", "title": "late"}, board.row("c", title="")],
@@ -271,7 +271,7 @@ def test_identical_records_get_one_warning(board: Board) -> None:
 def test_known_records_are_found_in_any_order(
     board: Board, monkeypatch: pytest.MonkeyPatch, order: str, page: int
 ) -> None:
-    monkeypatch.setattr(known_records, "_PAGE", page)
+    monkeypatch.setattr(reading, "_PAGE", page)
     feed, other = board.feed(), board.feed(name="other")
     rows = [board.row(f"r{n}") for n in range(40)]
     board.deliver(feed, rows[:20])
@@ -705,7 +705,7 @@ def test_a_dry_run_of_the_same_bytes_has_no_changes_and_one_of_a_truncated_file_
     feed = board.feed()
     board.deliver(feed, [board.row("a")])
     planned = board.importer.plan(feed, board.file([board.row("a")]).path)
-    assert (planned.unchanged, planned.changing) == (True, False)
+    assert (planned.unchanged, planned.changes) == (True, [])
     with pytest.raises(FeedError, match="ends before"):
         board.importer.plan(feed, board.file(b'[{"a": 1}').path)
 

@@ -29,13 +29,11 @@ def write_rejected(
     source = tmp_path / "source"
     source.write_bytes(content)
     reader = open_reader(source, spec, FeedLimits())
-    writer = RejectsWriter(
-        tmp_path / ".r.rejected", encoding=spec.encoding, records=spec.records, delimiter=spec.delimiter
-    )
+    writer = RejectsWriter(tmp_path / ".r.rejected", spec)
     writer.start(reader)
     for record in reader:
         if pick is None or record.number in pick:
-            writer.add(record, None, PROBLEMS)
+            writer.add(record, PROBLEMS)
     assert not list(tmp_path.glob(".r.rejected.???")), "no finished file before the end"
     return writer.close()
 
@@ -146,10 +144,10 @@ def test_xml_reasons_are_escaped(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_bytes(b"<jobs><job>x > y</job></jobs>")
     reader = open_reader(source, ReadSpec(), FeedLimits())
-    writer = RejectsWriter(tmp_path / "r")
+    writer = RejectsWriter(tmp_path / "r", ReadSpec())
     writer.start(reader)
     for record in reader:
-        writer.add(record, None, [Problem("/a", "b", "<&\"'> \ud800 \x00")])
+        writer.add(record, [Problem("/a", "b", "<&\"'> \ud800 \x00")])
     path = not_none(writer.close())
     [item] = items_of(path, ReadSpec())
     assert item["syncd_errors"] == "/a b: <&\"'>    "
@@ -184,19 +182,13 @@ def test_json_lines_stay_lines_and_a_malformed_line_is_kept_as_text(tmp_path: Pa
 def test_a_new_start_removes_what_was_written_before(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.write_bytes(b"a,b\n1,2\n3,4\n")
-    writer = RejectsWriter(tmp_path / "r")
+    writer = RejectsWriter(tmp_path / "r", ReadSpec())
     for _ in range(2):
         reader = open_reader(source, ReadSpec(), FeedLimits())
         writer.start(reader)
         for record in reader:
-            writer.add(record, None, PROBLEMS)
-    assert writer.count == 2
+            writer.add(record, PROBLEMS)
     path = not_none(writer.close())
     assert writer.close() == path
     assert len(items_of(path, ReadSpec())) == 2
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith("r")] == ["r.csv"]
-
-
-def test_a_record_before_the_start_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError):
-        RejectsWriter(tmp_path / "r").add(Record(1, 1, 0, b"", {}), None, PROBLEMS)

@@ -73,8 +73,8 @@ def other(board: Board, tmp_path: Path) -> Iterator[Board]:
 def run_file(board: Board, content: bytes, processes: int, toml: str = "") -> tuple[Run, bytes]:
     """Run the file. Return the run, and the content of its file of rejected records."""
     feed = board.feed(toml)
-    rejects = RejectsWriter(board.folder / "rejected", records=feed.config.read.records)
-    run = board.deliver(feed, content, importer=board.make_importer(helpers=processes), rejects=rejects)
+    rejects = RejectsWriter(board.folder / "rejected", feed.config.read)
+    run = board.deliver(feed, content, importer=board.make_importer(processes=processes), rejects=rejects)
     return run, rejects.path.read_bytes() if rejects.path else b""
 
 
@@ -292,7 +292,7 @@ def test_a_worker_process_that_does_not_start_does_not_change_the_result(
 
 def test_a_run_that_is_stopped_ends_its_worker_processes(board: Board, workers: WorkerProcesses) -> None:
     feed, source = board.feed(), board.file(as_xml(mixed_rows(board)))
-    importer = board.make_importer(helpers=2, stop=lambda: workers.batches > 3)
+    importer = board.make_importer(processes=2, stop=lambda: workers.batches > 3)
     with pytest.raises(Stopped):
         importer.run(feed, source, board.begin(feed, source))
     assert len(workers.started) == 2

@@ -1,5 +1,57 @@
-"""Presets: mappings for the feeds that employers already have, one TOML file each, in the language of ``[fields]``."""
+"""Presets: mappings for the feeds that employers already have, one TOML file each, in the language of ``[fields]``.
 
-from syncd.feeds.mapping.presets.loading import load_preset, overridden, preset_names
+A preset is data: ``about`` (one line), ``[detect]`` (how such a feed is recognised, see ``drafting.preset_match``),
+``[read]``, ``[fields]`` and ``[lookup.NAME]``. With ``extends = "NAME"`` it starts from another one, a shipped preset
+or a family (``families/NAME.toml``), and says what is different: a field replaces the field of that name, ``false``
+removes it, lookups are joined entry by entry. A feed's own file overrides a preset in the same way."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 __all__ = ["load_preset", "overridden", "preset_names"]
+
+
+@cache
+def preset_names() -> tuple[str, ...]:
+    """Return the names of the shipped presets, in alphabetical order."""
+    found = (entry.name for entry in files("syncd.feeds.mapping.presets").iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")))
+
+
+def load_preset(name: str) -> dict[str, Any]:
+    """Return the tables of a shipped preset, with what it extends; a new value each time. Raise KeyError if there is no
+    such preset."""
+    if name not in preset_names():
+        raise KeyError(name)
+    return _load(name)
+
+
+def _load(name: str) -> dict[str, Any]:
+    home = files("syncd.feeds.mapping.presets")
+    path = home / f"{name}.toml" if name in preset_names() else home / "families" / f"{name}.toml"
+    own = tomllib.loads(path.read_text(encoding="utf-8"))
+    parent = own.pop("extends", None)
+    return overridden(_load(parent), own) if parent else own
+
+
+def overridden(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of ``base`` overridden by those of ``own``: fields and reading by key, lookups by entry, the
+    rest whole."""
+    merged = {**base, **own}
+    for table in ("read", "fields"):
+        merged[table] = {**base.get(table, {}), **own.get(table, {})}
+    merged["fields"] = {
+        key: value
+        for key, value in merged["fields"].items()
+        if value is not False or key not in base.get("fields", {})
+    }
+    lookups = {**base.get("lookup", {}), **own.get("lookup", {})}
+    for name in base.get("lookup", {}).keys() & own.get("lookup", {}).keys():
+        if isinstance(lookups[name], dict):
+            lookups[name] = {**base["lookup"][name], **lookups[name]}
+    merged["lookup"] = lookups
+    return merged

@@ -2,29 +2,20 @@
 dropped."""
 
 from syncd.feeds.mapping.transforms import money
-from syncd.feeds.mapping.transforms.amounts import Locale
-from syncd.feeds.mapping.transforms.dates import DATE_FORMATS, compile_dates
+from syncd.feeds.mapping.transforms.dates import compile_dates
 from syncd.feeds.mapping.transforms.html import clean, paragraphs
-from syncd.feeds.mapping.transforms.money import Pay, PeriodLimits, parse
 from syncd.feeds.mapping.transforms.places import TidyPlace, is_canada, read_place
-from syncd.feeds.mapping.transforms.positions import position_of
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
 VERSION = 4
 
 __all__ = [
-    "DATE_FORMATS",
     "VERSION",
-    "Locale",
-    "Pay",
-    "PeriodLimits",
     "TidyPlace",
     "clean",
     "compile_dates",
     "is_canada",
     "money",
     "paragraphs",
-    "parse",
-    "position_of",
     "read_place",
 ]

@@ -57,15 +57,13 @@ _WORDS = [
     re.compile(rf"{_WEEKDAY}{first}[\s.\-]*{second},?[\s.\-]*(?P<year>\d{{4}}){_TIME}", re.ASCII)
     for first, second in ((_DAY, rf"(?:of\s+)?{_MONTH}"), (_MONTH, _DAY))
 ]
-#: Named formats, beside those of strptime.
-DATE_FORMATS = ("iso", "rfc822", "dmy", "mdy", "ymd", "numbers", "words", "epoch", "epoch_ms", "excel")
 
 
 def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
     """Return a function from a value to ``YYYY-MM-DD``, or None if none of ``formats`` fits.
 
     Raise ValueError for what is not a format."""
-    parsers = [_parser(name) for name in formats]
+    parsers = [_NAMED.get(name) or _strptime(name) for name in formats]
 
     @lru_cache(maxsize=4096)
     def parse(text: str) -> str | None:
@@ -78,27 +76,9 @@ def compile_dates(formats: Sequence[str]) -> Callable[[object], str | None]:
     return lambda value: parse(spelled(value)[:100].strip())
 
 
-def _parser(name: str) -> Parse:
-    named: dict[str, Parse] = {
-        "iso": _iso,
-        "rfc822": _rfc822,
-        "dmy": _ordered(2, 1, 0),
-        "mdy": _ordered(2, 0, 1),
-        "ymd": _ordered(0, 1, 2),
-        "numbers": _unambiguous,
-        "words": _words,
-        "epoch": _epoch(1),
-        "epoch_ms": _epoch(1000),
-        "excel": _excel,
-    }
-    if name in named:
-        return named[name]
-    if "%" not in name:
-        raise ValueError(f"is neither a strptime format nor one of {', '.join(DATE_FORMATS)}")
-    return _strptime(name)
-
-
 def _strptime(form: str) -> Parse:
+    if "%" not in form:
+        raise ValueError(f"is neither a strptime format nor one of {', '.join(DATE_FORMATS)}")
     sample = datetime(2027, 11, 23)  # noqa: DTZ001 - a calendar date, no instant
     try:
         with warnings.catch_warnings():
@@ -194,3 +174,19 @@ def _date(year: int, month: int, day: int) -> date | None:
         return date(year, month, day)
     except ValueError:
         return None
+
+
+#: Formats with a name, beside those of strptime.
+_NAMED: dict[str, Parse] = {
+    "iso": _iso,
+    "rfc822": _rfc822,
+    "dmy": _DMY,
+    "mdy": _MDY,
+    "ymd": _YMD,
+    "numbers": _unambiguous,
+    "words": _words,
+    "epoch": _epoch(1),
+    "epoch_ms": _epoch(1000),
+    "excel": _excel,
+}
+DATE_FORMATS = tuple(_NAMED)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 from itertools import groupby
 
 import nh3
@@ -16,25 +15,31 @@ from syncd.domain import html_faults
 from syncd.feeds.text import has_controls, without_controls
 
 _ALLOWED = frozenset("strong b em i br p div ul ol li a".split())
-_HEADINGS = tuple("h1 h2 h3 h4 h5 h6 dt th caption legend summary figcaption".split())
-_PARAGRAPHS = ("tr", "dd", "pre")
-_CONTAINERS = tuple(
-    "section article header footer main aside nav blockquote table center form fieldset figure address details dl".split()
-)
-_LISTS = ("menu", "dir")
+_HEADINGS = "h1 h2 h3 h4 h5 h6 dt th caption legend summary figcaption".split()
+_CONTAINERS = (
+    "section article header footer main aside nav blockquote table center form fieldset figure address details dl"
+).split()
+#: A block that the API does not know → what its start tag and its end tag become.
+_BLOCKS = {
+    **dict.fromkeys(_HEADINGS, ("<p><strong>", "</strong></p>")),
+    **dict.fromkeys(("tr", "dd", "pre"), ("<p>", "</p>")),
+    **dict.fromkeys(_CONTAINERS, ("<div>", "</div>")),
+    **dict.fromkeys(("menu", "dir"), ("<ul>", "</ul>")),
+    "td": ("", " | "),
+    "hr": ("<br>", "<br>"),
+}
 _OTHERS = tuple(
-    "u s span font small big sub sup mark code hr img td tbody thead tfoot col colgroup html head body title meta link style"
+    "u s span font small big sub sup mark code img tbody thead tfoot col colgroup html head body title meta link style"
     " script iframe object embed video audio svg input button label strike del ins tt cite abbr q wbr time noscript template"
     " textarea select option picture source".split()
 )
-_KNOWN = (*_ALLOWED, *_HEADINGS, *_PARAGRAPHS, *_CONTAINERS, *_LISTS, *_OTHERS)
+_KNOWN = (*_ALLOWED, *_BLOCKS, *_OTHERS)
 _REPLACED = frozenset(_KNOWN) - _ALLOWED
 _HIDDEN = frozenset("script style title iframe object noscript template svg math xml textarea".split())
 _INLINE = frozenset("strong b em i a u s span font small big sub sup mark code".split())
 #: Elements without an end tag, or whose end tag is mostly left out: they do not nest by themselves.
 _SELF_CLOSING = frozenset("br hr img p li tr td th dt dd option meta link input wbr".split())
 _DEEPEST = 100
-_SCHEMES = ("http", "https", "mailto", "tel")
 
 _NAMES = "|".join(sorted(_KNOWN, key=len, reverse=True))
 _TAG = re.compile(rf"</?(?:{_NAMES}|[a-z]+:[a-z]+)(?=[\s/>])|<!--|<[!?][a-z\[]", re.IGNORECASE)
@@ -42,10 +47,7 @@ _ESCAPED_TAG = re.compile(rf"&(?:amp;)?lt;/?(?:{_NAMES})(?=[\s/]|&|>)", re.IGNOR
 #: "<jobs@acme.ca>" and "<https://…>" are text that a parser would take for tags.
 _ADDRESS = re.compile(r"<(?=[^\s<>\"'=@]{1,150}(?:@|://)[^\s<>\"'=]{1,150}>)")
 _REST = r"(?:[^<>\"']|\"[^\"]*+\"|'[^']*+')*+>"
-_BLOCK = re.compile(
-    rf"<(/?)({'|'.join((*_HEADINGS, *_PARAGRAPHS, *_CONTAINERS, *_LISTS, 'td', 'hr'))})(?![\w:-]){_REST}",
-    re.IGNORECASE,
-)
+_BLOCK = re.compile(rf"<(/?)({'|'.join(_BLOCKS)})(?![\w:-]){_REST}", re.IGNORECASE)
 _ANY_TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)?[^<>]*>")
 _NAME = re.compile(r"</?([a-zA-Z][\w:-]*)")
 
@@ -72,7 +74,7 @@ _CLEANER = nh3.Cleaner(
     attribute_filter=_link,
     strip_comments=True,
     link_rel=None,
-    url_schemes=set(_SCHEMES),
+    url_schemes={"http", "https", "mailto", "tel"},
     url_relative="deny",
 )
 
@@ -115,7 +117,9 @@ def _cleaned(text: str, done: list[str]) -> tuple[str, tuple[str, ...]]:
     if _too_deep(text):
         return bare(text), (*done, "reduced to plain text")
     source = without_controls(_ADDRESS.sub("&lt;", text))
-    result = _CLEANER.clean(_BLOCK.sub(_mapped, source)).replace("&nbsp;", "\u00a0")
+    result = _CLEANER.clean(_BLOCK.sub(lambda tag: _BLOCKS[tag[2].lower()][bool(tag[1])], source)).replace(
+        "&nbsp;", "\u00a0"
+    )
     result = _with_lists(_DEAD_LINK.sub(r"\1", result))
     result = _without_empties(_CELL_END.sub("", result)).strip()
     if len(result) <= 4 * len(text) + 1000 and not html_faults(result):
@@ -156,31 +160,8 @@ def paragraphs(text: str) -> str:
     """Return plain text (no markup, no entities) as HTML: empty lines separate paragraphs, single line ends are
     ``<br>``."""
     unified = without_controls(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
-    out: list[str] = []
-    for lines in _groups(unified.split("\n")):
-        out.append(f"<p>{'<br>'.join(html.escape(line, quote=False) for line in lines)}</p>")
-    return "".join(out)
-
-
-def _groups(lines: list[str]) -> Iterator[list[str]]:
-    """Runs of lines that are not blank, stripped."""
-    for filled, group in groupby((line.strip() for line in lines), key=bool):
-        if filled:
-            yield list(group)
-
-
-def _mapped(match: re.Match[str]) -> str:
-    """A block that the API does not know, as one that it does."""
-    end, name = match[1], match[2].lower()
-    if name in _HEADINGS:
-        return "</strong></p>" if end else "<p><strong>"
-    if name in _PARAGRAPHS:
-        return f"<{end}p>"
-    if name in _LISTS:
-        return f"<{end}ul>"
-    if name == "td":
-        return " | " if end else ""
-    return "<br>" if name == "hr" else f"<{end}div>"
+    lines = (html.escape(line.strip(), quote=False) for line in unified.split("\n"))
+    return "".join(f"<p>{'<br>'.join(group)}</p>" for filled, group in groupby(lines, key=bool) if filled)
 
 
 def _with_lists(text: str) -> str:

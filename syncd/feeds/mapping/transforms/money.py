@@ -9,10 +9,22 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
+from typing import Literal
 
-from syncd.feeds.mapping.transforms.amounts import NUMBER, Locale, read
-from syncd.feeds.mapping.transforms.amounts import plain as plain_text
+#: Decides "1,234" and "1.234", where no other mark in the text does: fr reads 1.234 and 1234, en and None the
+#: reverse.
+Locale = Literal["en", "fr"]
 
+#: Numbers of dollars as they are written in English and French: "10,000.00", "1 200,00", "45k", "1.234,50".
+_NUMBER = (
+    r"\d{1,3}(?:,\d{3})+(?:\.\d{1,4})?(?!\d)"
+    r"|\d{1,3}(?:[ '.]\d{3}){2,}(?:,\d{1,4})?(?!\d)"
+    r"|\d{1,3}(?:[ ']\d{3})+(?:[.,]\d{1,4})?(?!\d)"
+    r"|\d{1,3}(?:\.\d{3})+,\d{1,4}(?!\d)"
+    r"|\d{1,13}(?:[.,]\d{1,4})?(?!\d)"
+)
+_SPACES = re.compile(r"[\s\u00a0\u2007\u2009\u200a\u202f]+")
+_SIGNS = str.maketrans("–—‒−‐‑~’àâéèê", "-------'aaeee")
 #: This many characters of a text are read.
 _LONGEST = 500
 YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY = 1, 2, 3, 4, 5
@@ -70,7 +82,7 @@ _CURRENCY = rf"(?:ca|c|can|us|u\.s\.|au|nz)?\s?\$|\b(?:cad|{_ABROAD})\b|[€£¥
 
 def _amount(i: int) -> str:
     return (
-        rf"(?P<c{i}>{_CURRENCY})?\s?(?<![\d.,%])(?P<n{i}>{NUMBER})\s?(?P<k{i}>k(?![a-z]))?(?!\s?%)"
+        rf"(?P<c{i}>{_CURRENCY})?\s?(?<![\d.,%])(?P<n{i}>{_NUMBER})\s?(?P<k{i}>k(?![a-z]))?(?!\s?%)"
         rf"\s?(?P<d{i}>{_CURRENCY}|dollars?)?(?:\s?(?:cad|can))?"
     )
 
@@ -111,6 +123,26 @@ _USUAL = re.compile(
 _PERIOD = {"hour": HOURLY, "day": DAILY, "week": WEEKLY, "month": MONTHLY, "year": YEARLY}
 
 
+def _plain_text(text: str) -> str:
+    """Return ``text`` as the grammar reads it: lower case, one kind of dash, apostrophe and blank, no accents."""
+    return _SPACES.sub(" ", text.lower().translate(_SIGNS)).strip()
+
+
+def _read(digits: str, thousands: bool, locale: Locale | None = None) -> Decimal:
+    """Return the value of what ``_NUMBER`` matched. ``thousands``: a "k" follows it."""
+    text = digits.replace(" ", "").replace("'", "")
+    if locale == "fr" and re.fullmatch(r"\d{1,3}[.,]\d{3}", text):
+        text = text.replace(".", "").replace(",", ".")
+    elif re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
+        text = text.replace(",", "")
+    elif re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}", text):
+        text = text.replace(".", "").replace(",", ".")
+    else:
+        text = text.replace(",", ".")
+    value = Decimal(text)
+    return value * 1000 if thousands else value
+
+
 def parse(text: str, infer: PeriodLimits | None = None, locale: Locale | None = None) -> Pay:
     """Return what ``text`` says about pay. An unusable text gives a Pay that is not ``usable``, whose notes say why."""
     return _parse(text[:_LONGEST], infer, locale)
@@ -118,36 +150,30 @@ def parse(text: str, infer: PeriodLimits | None = None, locale: Locale | None = 
 
 @lru_cache(maxsize=8192)
 def _parse(text: str, infer: PeriodLimits | None, locale: Locale | None) -> Pay:
-    usual = _USUAL.fullmatch(text)
-    return _usual(usual, locale) if usual else _by_grammar(text, infer, locale)
-
-
-def _usual(found: re.Match[str], locale: Locale | None) -> Pay:
-    """The same as the grammar, five times faster."""
+    found = _USUAL.fullmatch(text)
+    if found is None:
+        return _by_grammar(text, infer, locale)
+    # the same as the grammar, five times faster
     first, second, unit = found.groups()
-    most = None if second is None else read(second, False, locale)
-    return settle(Pay(read(first, False, locale), most), (_PERIOD[unit.lower()], 1), None, found[0])
+    most = None if second is None else _read(second, False, locale)
+    return settle(Pay(_read(first, False, locale), most), (_PERIOD[unit.lower()], 1), None, found[0])
 
 
 def _by_grammar(text: str, infer: PeriodLimits | None, locale: Locale | None) -> Pay:
-    plain = plain_text(text)
+    plain = _plain_text(text)
     commission = bool(_COMMISSION.search(plain))
     if _MILLIONS.search(plain):
-        return Pay(notes=(("salary_unclear", f"no amount in the salary: {shown(text)}"),))
+        return Pay(notes=(("salary_unclear", f"no amount in the salary: {_shown(text)}"),))
     if _FOREIGN.search(plain):
-        return Pay(notes=(("salary_currency", f"the salary is not in Canadian dollars: {shown(text)}"),))
-    found = _find(_NOT_PAY.sub(lambda m: " " if _is_rest(plain, m) else m[0], plain))
+        return Pay(notes=(("salary_currency", f"the salary is not in Canadian dollars: {_shown(text)}"),))
+    # a sign of money in front makes it pay ("$20 hours paid")
+    rest = _NOT_PAY.sub(lambda m: m[0] if "$" in plain[max(0, m.start() - 2) : m.start()] else " ", plain)
+    found = _find(rest)
     if found is None:
-        notes = () if commission else (("salary_unclear", f"no amount in the salary: {shown(text)}"),)
+        notes = () if commission else (("salary_unclear", f"no amount in the salary: {_shown(text)}"),)
         return Pay(plus_commission=commission, notes=notes)
-    match, source = found
-    pay = replace(_amounts(match, source, locale), plus_commission=commission)
-    return settle(pay, _period(match, source), infer, text)
-
-
-def _is_rest(plain: str, match: re.Match[str]) -> bool:
-    """Whether a number beside working hours is not pay. A sign of money in front makes it pay ("$20 hours paid")."""
-    return "$" not in plain[max(0, match.start() - 2) : match.start()]
+    pay = replace(_amounts(found, locale), plus_commission=commission)
+    return settle(pay, _period(found), infer, text)
 
 
 def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, shown_text: str) -> Pay:
@@ -162,32 +188,27 @@ def settle(pay: Pay, unit: tuple[int, int] | None, infer: PeriodLimits | None, s
     if unit is None and infer is not None:
         unit = _inferred(amount, infer)
         if unit:
-            pay = _noted(pay, "salary_period_inferred", f"the period is inferred: {shown(shown_text)}")
+            pay = _noted(pay, "salary_period_inferred", f"the period is inferred: {_shown(shown_text)}")
     if unit is None:
         return _without(pay, "salary_no_period", "an amount without a period", shown_text)
     period, times = unit
     if times > 1:
         most = None if pay.max_amount is None else pay.max_amount * times
         pay = replace(pay, amount=amount * times, max_amount=most)
-        pay = _noted(pay, "salary_made_yearly", f"{times} payments a year made yearly: {shown(shown_text)}")
-    if not (fits(pay.amount) and fits(pay.max_amount)):
+        pay = _noted(pay, "salary_made_yearly", f"{times} payments a year made yearly: {_shown(shown_text)}")
+    if not (_fits(pay.amount) and _fits(pay.max_amount)):
         return _without(pay, "salary_out_of_range", "an amount that the API would refuse", shown_text)
     return Pay(pay.amount, pay.max_amount, period, pay.plus_commission, pay.notes)
 
 
-def fits(amount: Decimal | None) -> bool:
-    """Return whether the API takes the amount: below 10^12, at most 4 decimals (docs/api.md "Reading a body")."""
-    if amount is None:
-        return True
-    exponent = amount.as_tuple().exponent
-    if not isinstance(exponent, int) or not 0 <= amount < 10**12:
-        return False
-    return exponent >= -4 or amount.normalize().as_tuple().exponent >= -4  # type: ignore[operator] # as above
+def _fits(amount: Decimal | None) -> bool:
+    """Whether the API takes the amount: below 10^12, at most 4 decimals (docs/api.md "Reading a body")."""
+    return amount is None or (0 <= amount < 10**12 and amount == round(amount, 4))
 
 
 def unit_of(text: str) -> tuple[int, int] | None:
     """Return the period id and the factor of a unit by itself: ``HOUR``, ``per year``, ``Bi-weekly``, ``par mois``."""
-    found = _WHOLE_UNIT.match(plain_text(text).replace("_", " "))
+    found = _WHOLE_UNIT.match(_plain_text(text).replace("_", " "))
     return _unit(found) if found else None
 
 
@@ -198,39 +219,37 @@ def number(value: object, locale: Locale | None = None) -> Decimal | None:
     if isinstance(value, int | Decimal | float):
         found = Decimal(value)
         return found if found.is_finite() else None
-    text = plain_text(str(value)[:100])
+    text = _plain_text(str(value)[:100])
     match = _BETWEEN.fullmatch(text)
     if match is None or match["n2"]:
         return None
-    return read(match["n1"], bool(match["k1"]), locale)
+    return _read(match["n1"], bool(match["k1"]), locale)
 
 
-def shown(text: str) -> str:
+def _shown(text: str) -> str:
     return f'"{text}"' if len(text) <= 80 else f'"{text[:79]}…"'
 
 
-def _find(plain: str) -> tuple[re.Match[str], str] | None:
+def _find(plain: str) -> re.Match[str] | None:
     """The first amount or range that is marked as money; else the only number of a text that has little else."""
     matches = list(_BETWEEN.finditer(plain))
     for match in matches:
         marks = (match[name] for name in ("c1", "d1", "k1", "c2", "d2", "k2"))
         if any(marks) or _ANY_UNIT.match(plain[match.end() :].lstrip()) or match["p1"]:
-            return match, plain
-    return (matches[0], plain) if len(matches) == 1 and _bare(matches[0], plain) else None
+            return match
+    if len(matches) != 1:
+        return None
+    rest = _ANY_UNIT.sub(" ", plain[: matches[0].start()] + " " + plain[matches[0].end() :])
+    return None if _FILLERS.sub("", rest).strip(" .:;,+-/()") else matches[0]
 
 
-def _bare(match: re.Match[str], plain: str) -> bool:
-    rest = _ANY_UNIT.sub(" ", plain[: match.start()] + " " + plain[match.end() :])
-    return not _FILLERS.sub("", rest).strip(" .:;,+-/()")
-
-
-def _amounts(match: re.Match[str], plain: str, locale: Locale | None) -> Pay:
-    first = read(match["n1"], bool(match["k1"]), locale)
+def _amounts(match: re.Match[str], locale: Locale | None) -> Pay:
+    first = _read(match["n1"], bool(match["k1"]), locale)
     if not match["n2"]:
-        if _UP_TO.search(plain[: match.start()]):
+        if _UP_TO.search(match.string[: match.start()]):
             return Pay(first, notes=(("salary_up_to", "an upper limit alone is taken as the amount"),))
         return Pay(first)
-    second = read(match["n2"], bool(match["k2"]), locale)
+    second = _read(match["n2"], bool(match["k2"]), locale)
     if match["k1"] and not match["k2"] and second < 1000:
         second *= 1000  # "60k - 80"
     bare = not match["c1"] and not match["d1"] and 10_000 <= first * 1000 <= second
@@ -239,34 +258,26 @@ def _amounts(match: re.Match[str], plain: str, locale: Locale | None) -> Pay:
     return Pay(first, second)
 
 
-def _period(match: re.Match[str], plain: str) -> tuple[int, int] | None:
+def _period(match: re.Match[str]) -> tuple[int, int] | None:
     """The unit nearest after the amount, else the first in the text."""
+    plain = match.string
     inner = _ANY_UNIT.search(match["p1"]) if match["p1"] else None
     found = inner or _ANY_UNIT.search(plain, match.end()) or _ANY_UNIT.search(plain[: match.start()])
     return _unit(found) if found else None
 
 
 def _unit(match: re.Match[str]) -> tuple[int, int]:
-    for i, (_, period, times) in enumerate(_UNITS):
-        if match[f"u{i}"]:
-            return period, times
-    raise AssertionError("a unit matched that is none")
+    return next((period, times) for i, (_, period, times) in enumerate(_UNITS) if match[f"u{i}"])
 
 
 def _ordered(pay: Pay) -> Pay:
     amount, most = pay.amount or None, pay.max_amount or None
     if amount is None and most is not None:
-        return _noted(
-            replace(pay, amount=most, max_amount=None),
-            "salary_up_to",
-            "the upper limit is taken as the amount",
-        )
+        pay = replace(pay, amount=most, max_amount=None)
+        return _noted(pay, "salary_up_to", "the upper limit is taken as the amount")
     if amount is not None and most is not None and amount > most:
-        return _noted(
-            replace(pay, amount=most, max_amount=amount),
-            "salary_swapped",
-            "the amounts were in reverse order",
-        )
+        pay = replace(pay, amount=most, max_amount=amount)
+        return _noted(pay, "salary_swapped", "the amounts were in reverse order")
     if amount is pay.amount and most is pay.max_amount and most != amount:
         return pay
     return replace(pay, amount=amount, max_amount=None if most == amount else most)
@@ -284,4 +295,4 @@ def _noted(pay: Pay, code: str, detail: str) -> Pay:
 
 def _without(pay: Pay, code: str, why: str, text: str) -> Pay:
     """No salary but the commission that was promised, and the reason."""
-    return Pay(plus_commission=pay.plus_commission, notes=(*pay.notes, (code, f"{why}: {shown(text)}")))
+    return Pay(plus_commission=pay.plus_commission, notes=(*pay.notes, (code, f"{why}: {_shown(text)}")))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from syncd.errors import UnusableFolder
 from syncd.store import Store, runs
-from syncd.sync import files
+from syncd.sync import files, folders
 from syncd.sync.report.files.html import render_html
 from syncd.sync.report.reports import report
 
@@ -30,12 +30,12 @@ def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
     be used. Raises NotFound, OSError."""
     file = store.read(lambda tx: runs.get(tx, run_id)).file
     reports = written_reports(store, run_id)
-    for sub in (files.DONE, files.FAILED):
+    for sub in (folders.DONE, folders.FAILED):
         with (
             suppress(FileNotFoundError, UnusableFolder),
-            files.open_subfolder(folder, sub) as target,
-            files.ensure_subfolder(folder, files.CLAIMED) as private,
-            files.moving_to(folder / sub),
+            folders.open_subfolder(folder, sub) as target,
+            folders.ensure_subfolder(folder, folders.CLAIMED) as private,
+            folders.moving_to(folder / sub),
         ):
             for name in os.listdir(target):
                 if files.is_filed_as(name, run_id, file):

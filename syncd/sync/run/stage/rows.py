@@ -1,18 +1,142 @@
-"""The rows of a sealed stage, in order: to be planned, applied and reported."""
+"""The records of a file: as they are read, the rows that were made of them with their bodies, and those that have to be read
+again."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
+from syncd.domain import RejectedRow
 from syncd.errors import Problem
-from syncd.sync.run.stage.bodies import Bodies
-from syncd.sync.run.stage.records import has_repeats
-from syncd.sync.validation import RowKind, unpack_problems
+from syncd.feeds.readers import Record
+from syncd.sync.validation import RowKind, ValidatedRow, unpack_problems
 
-#: The columns that a StagedRow is made of. ``at`` and ``size`` lead to the body.
-_COLUMNS = "number, line, reference, digest, day, place, at"
+#: Bytes that are written at once, and that may be read without need.
+_PIECE = 1 << 20
+_TABLES = """
+CREATE TABLE known (number INTEGER PRIMARY KEY, job INTEGER, reference TEXT, digest BLOB);
+CREATE TABLE row (number INTEGER PRIMARY KEY, place INTEGER, line INTEGER, kind INTEGER, late INTEGER, day INTEGER,
+    reference TEXT, digest BLOB, at INTEGER, size INTEGER);
+"""
+#: Records that are inserted at once.
+_BUFFER = 1000
+
+
+class Bodies:
+    """The bodies of rows, one after the other in a file without a name, each found by its offset and size.
+
+    They are written and read in long pieces, which costs a third of what pages of a table would."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file = tempfile.TemporaryFile(prefix="syncd-bodies-", dir=folder, buffering=_PIECE)  # noqa: SIM115
+        self._end, self._dirty = 0, False
+
+    def add(self, body: bytes) -> int:
+        """Append ``body`` and return its offset. Raises OSError for a full disk, here or in a later call."""
+        at, self._end, self._dirty = self._end, self._end + len(body), True
+        self._file.write(body)
+        return at
+
+    def get(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return the bytes at each (offset, size). Bytes that lie close together are read at once."""
+        if self._dirty:
+            self._file.flush()
+            self._dirty = False
+        wanted = [(at, at + size) for at, size in places if size]
+        first, last = (min(wanted)[0], max(end for _, end in wanted)) if wanted else (0, 0)
+        if last - first > _PIECE + 2 * sum(size for _, size in places):
+            return [os.pread(self._file.fileno(), size, at) if size else b"" for at, size in places]
+        data = os.pread(self._file.fileno(), last - first, first)
+        return [data[at - first : at - first + size] if size else b"" for at, size in places]
+
+    def clear(self) -> None:
+        self._file.seek(0)
+        self._file.truncate()
+        self._end, self._dirty = 0, False
+
+    def close(self) -> None:
+        with suppress(OSError):  # a full disk, which was reported before
+            self._file.close()
+
+
+class Records:
+    """The records as they are read: added in file order, then sealed. ``Rows`` reads them."""
+
+    def __init__(self, db: sqlite3.Connection, bodies: Bodies) -> None:
+        self._db, self._bodies = db, bodies
+        db.executescript(_TABLES)
+        self._known: list[tuple[int, int, str, bytes]] = []
+        self._rows: list[tuple[int, int, int | None, RowKind, int, int, str | None, bytes, int, int]] = []
+
+    def add_known(self, number: int, job: int, reference: str, digest: bytes) -> None:
+        """Add a record that is known: the feed wrote ``job`` from the same bytes."""
+        self._known.append((number, job, reference, digest))
+        if len(self._known) >= _BUFFER:
+            self._flush()
+
+    def add(self, record: Record, row: ValidatedRow) -> None:
+        """Add the row of a record that is not known."""
+        number = record.number
+        kind, reference, body, day, _, _ = row
+        at = self._bodies.add(body)
+        self._rows.append(
+            (number, number, record.line, kind, 0, day, reference, record.digest, at, len(body))
+        )
+        if len(self._rows) >= _BUFFER:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._db.executemany("INSERT INTO known VALUES (?,?,?,?)", self._known)
+        self._db.executemany("INSERT INTO row VALUES (?,?,?,?,?,?,?,?,?,?)", self._rows)
+        self._known.clear()
+        self._rows.clear()
+
+    def clear(self) -> None:
+        """Forget all records; only before ``seal``."""
+        self._known.clear()
+        self._rows.clear()
+        self._bodies.clear()
+        self._db.execute("DELETE FROM known")
+        self._db.execute("DELETE FROM row")
+
+    def seal(self) -> None:
+        """End the reading. All rows of one referenceId then come together, at the place of the first of them.
+        Rows of different references do not affect each other, so the result is that of the file's order."""
+        self._flush()
+        self._db.execute("CREATE INDEX row_reference ON row (reference)")
+        self._db.execute(
+            "CREATE TEMP TABLE twice AS SELECT reference, min(number) AS first FROM row WHERE reference IS NOT NULL "
+            "GROUP BY reference HAVING count(*) > 1"
+        )
+        if has_repeats(self._db):
+            self._group()
+
+    def _group(self) -> None:
+        # What a row creates if there is no job is decided again where another row may have created the job.
+        self._db.execute("UPDATE row SET day = 0 WHERE reference IN (SELECT reference FROM temp.twice)")
+        self._db.execute(
+            "UPDATE row SET place = twice.first FROM temp.twice WHERE row.reference = twice.reference AND number <> first"
+        )
+        self._db.execute("CREATE INDEX row_place ON row (place, number)")
+
+    def seal_again(self) -> None:
+        """``seal`` after a second reading."""
+        self._flush()
+        self._db.execute("DROP INDEX row_reference")
+        self._db.execute("DROP INDEX IF EXISTS row_place")
+        self._db.execute("DROP TABLE temp.twice")
+        self._db.execute("UPDATE row SET place = number WHERE place <> number")
+        self.seal()
+
+
+def has_repeats(db: sqlite3.Connection) -> bool:
+    """Return whether a sealed stage has several rows of one reference."""
+    return db.execute("SELECT 1 FROM temp.twice LIMIT 1").fetchone() is not None
 
 
 class StagedRow(NamedTuple):
@@ -28,15 +152,6 @@ class StagedRow(NamedTuple):
     body: bytes
 
 
-class RejectedRecord(NamedTuple):
-    """A record of which no valid row could be made; ``reference`` where it can be read."""
-
-    number: int
-    line: int | None
-    reference: str | None
-    problems: tuple[Problem, ...]
-
-
 class Rows:
     """The rows that were made of records which are not known."""
 
@@ -49,37 +164,40 @@ class Rows:
         grouped = has_repeats(self._db)
         order = "place, number" if grouped else "number"
         after = "(place, number) > (:place, :number)" if grouped else "number > :number"
+        columns = "number, line, reference, digest, day, place, at, iif(day = :without_body, 0, size)"
         query = (
-            f"SELECT {_COLUMNS}, iif(day = :without_body, 0, size) FROM row "  # noqa: S608
+            f"SELECT {columns} FROM row "  # noqa: S608
             f"WHERE kind = {RowKind.VALID:d} AND {after} ORDER BY {order} LIMIT :size"
         )
-        at = {"place": 0, "number": 0, "size": size, "without_body": without_body}
-        while batch := self._staged(self._db.execute(query, at).fetchall()):
+        after_row = {"place": 0, "number": 0, "size": size, "without_body": without_body}
+        while found := self._db.execute(query, after_row).fetchall():
+            bodies = self._bodies.get([(at, size) for *_, at, size in found])
+            batch = [
+                StagedRow(number, line, reference, digest, day, place, body)
+                for (number, line, reference, digest, day, place, _, _), body in zip(
+                    found, bodies, strict=True
+                )
+            ]
             yield batch
-            at |= {"place": batch[-1].place, "number": batch[-1].number}
+            after_row |= {"place": batch[-1].place, "number": batch[-1].number}
 
-    def rejected(self, size: int) -> Iterator[list[RejectedRecord]]:
-        """Yield the rejected records in file order, ``size`` at a time."""
+    def rejected(self, size: int, member_of: Callable[[int], str | None]) -> Iterator[list[RejectedRow]]:
+        """Yield the rejected rows in file order, ``size`` at a time. ``member_of``: as in Summary."""
         query = "SELECT number, line, reference, at, size FROM row WHERE kind <> ? AND number > ? ORDER BY number LIMIT ?"
         after = 0
-        while batch := self._rejected(self._db.execute(query, (RowKind.VALID, after, size)).fetchall()):
-            yield batch
-            after = batch[-1].number
+        while found := self._db.execute(query, (RowKind.VALID, after, size)).fetchall():
+            bodies = self._bodies.get([(at, size) for *_, at, size in found])
+            yield [
+                RejectedRow(number, line, reference, unpack_problems(body), member_of(number))
+                for (number, line, reference, *_), body in zip(found, bodies, strict=True)
+            ]
+            after, *_ = found[-1]
 
-    def take_late(self, number: int) -> RejectedRecord | None:
-        """Return the record of that number if it was rejected by the store's state and has not been taken before."""
-        query = "UPDATE row SET late = 2 WHERE number = ? AND late = 1 RETURNING number, line, reference, at, size"
-        found = self._rejected(self._db.execute(query, (number,)).fetchall())
-        return found[0] if found else None
-
-    def _rejected(
-        self, found: Sequence[tuple[int, int | None, str | None, int, int]]
-    ) -> list[RejectedRecord]:
-        bodies = self._bodies.get([(at, size) for *_, at, size in found])
-        return [
-            RejectedRecord(number, line, reference, unpack_problems(body))
-            for (number, line, reference, _, _), body in zip(found, bodies, strict=True)
-        ]
+    def take_late(self, number: int) -> tuple[Problem, ...] | None:
+        """Return the problems of a row that was rejected by the store's state and has not been taken before."""
+        query = "UPDATE row SET late = 2 WHERE number = ? AND late = 1 RETURNING at, size"
+        found = self._db.execute(query, (number,)).fetchall()
+        return unpack_problems(*self._bodies.get(found)) if found else None
 
     def body_of(self, row: StagedRow) -> bytes:
         """Return the body of a row that may have come without it."""
@@ -87,16 +205,6 @@ class Rows:
             return row.body
         place = self._db.execute("SELECT at, size FROM row WHERE number = ?", (row.number,)).fetchone()
         return self._bodies.get([place])[0]
-
-    def _staged(
-        self, found: Sequence[tuple[int, int | None, str, bytes, int, int, int, int]]
-    ) -> list[StagedRow]:
-        """Return rows for the columns ``_COLUMNS`` and the size."""
-        bodies = self._bodies.get([(at, size) for *_, at, size in found])
-        return [
-            StagedRow(number, line, reference, digest, day, place, body)
-            for (number, line, reference, digest, day, place, _, _), body in zip(found, bodies, strict=True)
-        ]
 
     def reject(self, number: int, problems: bytes) -> None:
         """Reject a row that was valid by itself: the store's state does not allow it."""
@@ -139,3 +247,38 @@ class Rows:
             if before is not None and before[0] == reference:
                 yield reference, before[1], number, before[2] == digest
             before = (reference, number, digest)
+
+
+class Rereading:
+    """Which records a second reading of the file has to find."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        db.execute("CREATE TABLE wanted (digest BLOB PRIMARY KEY) WITHOUT ROWID")
+
+    def want_overtaken(self) -> bool:
+        """Want each known record that comes after another row of its reference: it has to be applied again.
+        Return whether there is one."""
+        query = (
+            "INSERT OR IGNORE INTO wanted SELECT known.digest FROM known "
+            "CROSS JOIN row ON row.reference = known.reference "
+            "WHERE row.number < known.number AND row.kind = ?"
+        )
+        return self._db.execute(query, (RowKind.VALID,)).rowcount > 0
+
+    def want_late(self) -> bool:
+        """Want each row that was rejected only when it met the store: its record goes to the file of rejected
+        records. Return whether there is one."""
+        self._db.execute("DELETE FROM wanted")
+        query = "INSERT OR IGNORE INTO wanted SELECT digest FROM row WHERE late = 1"
+        return self._db.execute(query).rowcount > 0
+
+    def wanted(self, digests: Sequence[bytes]) -> set[bytes]:
+        """Return those of the digests that are wanted."""
+        marks = ",".join("?" * len(digests))
+        query = f"SELECT digest FROM wanted WHERE digest IN ({marks})"  # noqa: S608
+        return {found for (found,) in self._db.execute(query, list(digests))}
+
+    def forget_known(self, number: int) -> bool:
+        """Remove a known record, so that the caller can stage it as a row. Return whether it was known."""
+        return self._db.execute("DELETE FROM known WHERE number = ?", (number,)).rowcount > 0

@@ -1,16 +1,15 @@
-"""The stage of one run: opens the scratch files, and holds the tables in them."""
+"""The stage of one run: opens the scratch files and holds the tables in them, with the sets of jobs that are too large for
+memory."""
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from syncd.sync.run.stage.bodies import Bodies
-from syncd.sync.run.stage.jobs import LeavingJobs, NamedJobs, NewJobs
-from syncd.sync.run.stage.records import Records
-from syncd.sync.run.stage.rereading import Rereading
-from syncd.sync.run.stage.rows import Rows
+from syncd.sync.run.stage.rows import Bodies, Records, Rereading, Rows
 
 _SETTINGS = """
 PRAGMA page_size = 16384;
@@ -46,3 +45,82 @@ class Stage:
     def close(self) -> None:
         self._db.close()
         self._bodies.close()
+
+
+class NamedJobs:
+    """The jobs that the file names, by id."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        db.execute("CREATE TABLE named (job INTEGER PRIMARY KEY)")
+
+    def add_known(self) -> int:
+        """Add the jobs of all known records and return how many jobs are named then."""
+        self._db.execute("INSERT OR IGNORE INTO named SELECT job FROM known")
+        (number,) = self._db.execute("SELECT count(*) FROM named").fetchone()
+        return int(number)
+
+    def add(self, jobs: Iterable[int]) -> None:
+        self._db.executemany("INSERT OR IGNORE INTO named VALUES (?)", ((job,) for job in jobs))
+
+    def __contains__(self, job: int) -> bool:
+        return self._db.execute("SELECT 1 FROM named WHERE job = ?", (job,)).fetchone() is not None
+
+    def between(self, first: int, last: int) -> set[int]:
+        """Return the named jobs with ids from ``first`` to ``last``."""
+        query = "SELECT job FROM named WHERE job BETWEEN ? AND ?"
+        return {job for (job,) in self._db.execute(query, (first, last))}
+
+
+class LeavingJobs:
+    """The jobs that the run would archive: ``missing`` from the file, or ``expired`` by their own row."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        db.execute("CREATE TABLE leaving (job INTEGER PRIMARY KEY, version INTEGER, expired INTEGER)")
+
+    def add(self, jobs: Iterable[tuple[int, int]], *, expired: bool = False) -> None:
+        """Add jobs by id and version."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO leaving VALUES (?,?,?)",
+            ((job, version, expired) for job, version in jobs),
+        )
+
+    def missing(self, size: int) -> Iterator[list[int]]:
+        """Yield the ids of the missing jobs in order, ``size`` at a time."""
+        query = "SELECT job FROM leaving WHERE job > ? AND NOT expired ORDER BY job LIMIT ?"
+        after = 0
+        while batch := [job for (job,) in self._db.execute(query, (after, size)).fetchall()]:
+            yield batch
+            after = batch[-1]
+
+    def ids(self, *, expired: bool) -> list[int]:
+        """Return the ids of all missing, or of all expired jobs, in order."""
+        query = "SELECT job FROM leaving WHERE expired = ? ORDER BY job"
+        return [job for (job,) in self._db.execute(query, (expired,))]
+
+    def digest(self) -> str:
+        """Return a digest of all leaving jobs and their versions."""
+        digest = hashlib.sha256()
+        for row in self._db.execute("SELECT job, version, expired FROM leaving ORDER BY job"):
+            digest.update(repr(row).encode())
+        return digest.hexdigest()
+
+
+class NewJobs:
+    """The jobs that the run would create, counted by their likeness: a text that two jobs share which look the
+    same to a reader."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        db.execute("CREATE TABLE new (likeness TEXT PRIMARY KEY, jobs INTEGER) WITHOUT ROWID")
+
+    def add(self, likeness: str) -> None:
+        self._db.execute(
+            "INSERT INTO new VALUES (?, 1) ON CONFLICT DO UPDATE SET jobs = jobs + 1", (likeness,)
+        )
+
+    def take(self, likeness: str) -> bool:
+        """Remove one job of that likeness. Return whether there was one."""
+        query = "UPDATE new SET jobs = jobs - 1 WHERE likeness = ? AND jobs > 0"
+        return self._db.execute(query, (likeness,)).rowcount > 0

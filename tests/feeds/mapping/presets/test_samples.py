@@ -1,19 +1,52 @@
 """Every preset against its sample: the exact jobs, rejected records and warnings (the files in
-``golden``, reviewed by a person against docs/feeds.md "Presets"), and that the sample finds its preset by itself."""
+``golden``, reviewed by a person against docs/feeds.md "Presets"), that the sample finds its preset by itself, and where
+the preset finds its records: an empty known root is an empty feed, anything else is an error."""
 
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from syncd.feeds.drafting.preset_match import best_set, find_preset
-from syncd.feeds.mapping.presets.loading import load_preset, preset_names
+from syncd.domain import Catalogue, FeedLimits
+from syncd.errors import FeedError
+from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
+from syncd.feeds.drafting.preset_match import find_preset, score
+from syncd.feeds.mapping.presets import load_preset, preset_names
+from syncd.feeds.readers import open_reader
 
 NAMES = (
     "indeed ziprecruiter talent jora linkedin jooble careerjet adzuna trovit jobrapido directemployers hrxml personio rss"
     " schemaorg greenhouse lever workable smartrecruiters recruitee teamtailor ashby jobbank csv"
 ).split()
+CATALOGUE = Catalogue.default()
 PRESETS = Path(__file__).parents[4] / "syncd" / "feeds" / "mapping" / "presets"
+
+EMPTY = {
+    "indeed": "<source></source>",
+    "ziprecruiter": "<source/>",
+    "talent": "<source><publisher>x</publisher></source>",
+    "jora": "<jobs/>",
+    "linkedin": "<source><expectedJobCount>0</expectedJobCount></source>",
+    "jooble": "<jobs></jobs>",
+    "careerjet": "<jobs/>",
+    "adzuna": "<jobs/>",
+    "trovit": "<trovit/>",
+    "jobrapido": "<source><jobs/></source>",
+    "directemployers": "<feed><jobs/></feed>",
+    "hrxml": '<ProcessPositionOpening xmlns="http://www.hr-xml.org/3"><DataArea/></ProcessPositionOpening>',
+    "personio": "<workzag-jobs></workzag-jobs>",
+    "rss": '<rss version="2.0"><channel><title>x</title></channel></rss>',
+    "schemaorg": "[]",
+    "greenhouse": '{"jobs": [], "meta": {"total": 0}}',
+    "lever": "[]",
+    "workable": '{"name": "x", "jobs": []}',
+    "smartrecruiters": '{"offset": 0, "totalFound": 0, "content": []}',
+    "recruitee": '{"offers": []}',
+    "teamtailor": '{"version": "https://jsonfeed.org/version/1.1", "items": []}',
+    "ashby": '{"apiVersion": "1", "jobs": []}',
+    "jobbank": "WIC Job Location Snapshot ID\tJob Title\n",
+    "csv": "id,title\n",
+}
 
 
 def test_the_documented_presets_are_shipped():
@@ -39,14 +72,16 @@ def test_a_sample_is_three_records_or_more_and_some_of_them_are_bad(preset, gold
 
 @pytest.mark.parametrize("preset", NAMES)
 def test_a_sample_finds_its_own_preset_and_no_other_as_likely(preset, sample):
-    evidence = sample(preset).evidence()
-    found = find_preset(evidence)
-    assert found[0][0] == preset, found
-    assert all(score < found[0][1] for _, score in found[1:]), found
-    assert found[0][1] > 0.8
-    best = best_set(load_preset(preset), evidence)
-    assert best is not None
-    assert best[1].count == len(list(sample(preset).records()))
+    form, places = sample(preset).places()
+    found: dict[str, float] = {}
+    for path, names, _ in places:
+        for name, value in find_preset(form, path, names):
+            found[name] = max(value, found.get(name, 0.0))
+    own = found.pop(preset)
+    assert own > 0.8
+    assert all(value < own for value in found.values()), (own, found)
+    best = max(places, key=lambda place: score(load_preset(preset), form, *place[:2]))
+    assert best[2] == len(list(sample(preset).records()))
 
 
 @pytest.mark.parametrize("preset", NAMES)
@@ -54,3 +89,26 @@ def test_a_preset_says_in_comments_what_is_peculiar_to_its_format(preset):
     text = (PRESETS / f"{preset}.toml").read_text(encoding="utf-8")
     assert sum(line.startswith("# ") for line in text.splitlines()) >= 2
     assert tomllib.loads(text)["about"]
+
+
+def read(preset, text, folder):
+    path = folder / "feed"
+    path.write_text(text)
+    feed = parse_feed("f", f'employer = "A"\npreset = "{preset}"', CATALOGUE, FeedDefaults())
+    return list(open_reader(path, feed.read, FeedLimits()))
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_an_empty_feed_of_the_format_has_no_records(preset, tmp_path):
+    assert read(preset, EMPTY[preset], tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "preset", [name for name in preset_names() if load_preset(name)["read"]["format"] != "csv"]
+)
+def test_an_answer_that_only_says_what_went_wrong_is_an_error_and_no_empty_feed(preset, tmp_path):
+    form = load_preset(preset)["read"]["format"]
+    text = {"xml": "<error>try again</error>", "json": '{"error": "try again"}'}[form]
+    with pytest.raises(FeedError) as raised:
+        read(preset, text, tmp_path)
+    assert raised.value.code == "no_records_path"

@@ -4,11 +4,16 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from syncd.domain import Catalogue, check_body
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.money import Pay, PeriodLimits, number, parse, unit_of
+
+CATALOGUE = Catalogue.default()
+#: The machine that runs the tests may be busy.
+UNHURRIED = settings(deadline=None)
 
 READ = [
     ("$17-$19/hour", "17", "19", 5),
@@ -39,6 +44,37 @@ READ = [
     ("4 200 $ par mois", "4200", None, 2),
     ("$3.350/hour", "3.350", None, 5),
     ("1,234,567.89 per year", "1234567.89", None, 1),
+    ("entre 20 $ et 25 $ de l'heure", "20", "25", 5),
+    ("CAD 1 200,00 par semaine", "1200.00", None, 3),
+    ("25,50 $ de l'heure", "25.50", None, 5),
+    ("60k - 80k per year", "60000", "80000", 1),
+    ("De 18 à 20 $ / h", "18", "20", 5),
+    ("17,50$/h à 22,75$/h", "17.50", "22.75", 5),
+    ("25,00$ de l'heure à 30,00$ de l'heure", "25.00", "30.00", 5),
+    ("Taux horaire : 25,00 $ à 30,00 $", "25.00", "30.00", 5),
+    ("Salaire annuel entre 60 000 et 70 000 $", "60000", "70000", 1),
+    ("18,00$-22,00$ / heure (35 heures/semaine)", "18.00", "22.00", 5),
+    ("80 000,00$ - 95 000,00$ par an", "80000.00", "95000.00", 1),
+    ("À partir de 19,25 $ l'heure", "19.25", None, 5),
+    ("1200 $/sem.", "1200", None, 3),
+    ("300$ par jour", "300", None, 4),
+    ("5 000 $/mois", "5000", None, 2),
+    ("1.234,50 $ par mois", "1234.50", None, 2),
+    ("$28.00HOUR hourly for 30 to 40 hours per week", "28.00", None, 5),
+    ("$19.00 to $25.00 HOUR", "19.00", "25.00", 5),
+    ("19.00 - 25.00 HOUR", "19.00", "25.00", 5),
+    ("$22/hr, 8 hour shifts", "22", None, 5),
+    ("30 hours/week at $20.00/hour", "20.00", None, 5),
+    ("$500 signing bonus, $20/hour", "20", None, 5),
+    ("$25/hour plus $2,000 sign-on bonus", "25", None, 5),
+    ("$35 an hour for 12 months", "35", None, 5),
+    ("CDN$ 50,000 / year", "50000", None, 1),
+    ("C$60,000-70,000 p.a.", "60000", "70000", 1),
+    ("$200 per diem", "200", None, 4),
+    ("60k-80 per year", "60000", "80000", 1),
+    ("$45-55k a year", "45000", "55000", 1),
+    ("De $15 à $20 /hr", "15", "20", 5),
+    ("$20.00 - $20.00 per hour", "20.00", None, 5),
 ]
 
 
@@ -66,6 +102,19 @@ def test_a_salary_text_is_read_as_written(text, amount, most, period):
         ("US$95,000 a year", "salary_currency"),
         ("USD 50 / hour", "salary_currency"),
         ("$9999999999999 per year", "salary_out_of_range"),
+        ("competitive", "salary_unclear"),
+        ("Salaire compétitif", "salary_unclear"),
+        ("À discuter", "salary_unclear"),
+        ("Selon expérience", "salary_unclear"),
+        ("DOE", "salary_unclear"),
+        ("60k-80k", "salary_no_period"),
+        ("entre 20 $ et 25 $", "salary_no_period"),
+        ("50 k$", "salary_no_period"),
+        ("$0.60/mile", "salary_no_period"),
+        ("50 CHF per hour", "salary_currency"),
+        ("20 USD/hr", "salary_currency"),
+        ("R$ 5.000 - R$ 6.000 por mês", "salary_currency"),
+        ("150 € per day", "salary_currency"),
     ],
 )
 def test_a_text_that_says_nothing_usable_gives_no_salary_and_the_reason(text, code):
@@ -117,6 +166,11 @@ def test_a_period_is_inferred_only_where_the_mapping_allows_it_and_the_amount_is
         ("semi_monthly", (1, 24)),
         ("SEMAINE", (3, 1)),
         ("moon", None),
+        ("1 YEAR", (1, 1)),
+        ("1 HOUR", (5, 1)),
+        ("par quinzaine", (1, 26)),
+        ("biweekly", (1, 26)),
+        ("2 YEAR", None),
     ],
 )
 def test_a_unit_by_itself_names_a_period(text, unit):
@@ -142,16 +196,44 @@ def test_what_is_not_one_amount_is_none(value):
     assert number(value) is None
 
 
-@given(st.text(alphabet="0123456789 ,.'$k€-–/hourperanyàto%", max_size=60))
-def test_whatever_is_read_is_a_salary_that_the_api_takes(text):
-    pay = parse(text)
-    if pay.amount is not None:
-        assert pay.period in range(1, 6)
+_MONEY = st.lists(
+    st.sampled_from(
+        "$|€|CAD|20|25,50|1 200,00|60k|- |to |à |/|per |hour|an|week|bi-weekly|up to |commission|%|.|,|0|k|("
+        "|experience|9999999999".split("|")
+    ),
+    max_size=10,
+).map("".join)
+
+
+@UNHURRIED
+@given(
+    _MONEY | st.text(alphabet="0123456789 ,.'$k€-–/hourperanyàto%", max_size=60) | st.text(max_size=60),
+    st.sampled_from([None, "en", "fr"]),
+    st.none() | st.just(PeriodLimits(Decimal(200), Decimal(10000))),
+)
+def test_a_salary_that_is_read_passes_the_rules_and_reads_the_same_again(text, locale, infer):
+    pay = parse(text, infer, locale)
+    assert pay == parse(text, infer, locale)
+    if not pay.usable:
+        assert pay.notes
+        return
+    body = {
+        "amount": pay.amount,
+        "maxAmount": pay.max_amount,
+        "period": {"id": pay.period} if pay.period else None,
+    }
+    sent = check_body({"salary": {**body, "plusCommission": pay.plus_commission}}, CATALOGUE)
+    assert sent.fields["salary"] is not None
+    if pay.amount is None:
+        assert (pay.max_amount, pay.period) == (None, None)
+    else:
         assert 0 < pay.amount < 10**12
         assert pay.max_amount is None or pay.amount < pay.max_amount < 10**12
-    else:
-        assert pay.max_amount is None
-        assert pay.period is None
+        assert pay.period is not None
+        unit = CATALOGUE.periods[pay.period].unit
+        most = f" - ${pay.max_amount}" if pay.max_amount else ""
+        again = parse(f"${pay.amount}{most} per {unit}")
+        assert (again.amount, again.max_amount, again.period) == (pay.amount, pay.max_amount, pay.period)
 
 
 AMOUNTS = st.from_regex(r"[0-9]{1,12}(,[0-9]{3}){0,2}(\.[0-9]{1,3})?", fullmatch=True)

@@ -1,0 +1,100 @@
+"""``syncd employer …`` and ``syncd key …``."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from syncd.cli.output import cell, print_json, print_list, print_result, remark
+from syncd.cli.store_access import opened_store
+from syncd.config import load_settings
+from syncd.domain import Employer
+from syncd.store import employers, keys
+
+#: How long a key stays valid beside its successor by default.
+GRACE = timedelta(hours=24)
+
+
+def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
+    with opened_store(load_settings(config), make=True) as store:
+        employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
+    text = f"employer {employer.id}: {employer.name} ({plan})"
+    print_result(as_json, _employer(employer), text)
+
+
+def list_employers(config: Path | None, as_json: bool) -> None:
+    with opened_store(load_settings(config)) as store:
+        found = [_employer(employer) for employer in store.read(employers.all)]
+    rows = [tuple(employer.values()) for employer in found]
+    empty = 'no employers yet; add one: syncd employer add "NAME"'
+    print_list(as_json, found, ("id", "name", "plan"), rows, empty)
+
+
+def _employer(employer: Employer) -> dict[str, Any]:
+    plan = "unlimited" if employer.unlimited else "standard"
+    return {"id": employer.id, "name": employer.name, "plan": plan}
+
+
+def create_key(
+    config: Path | None, as_json: bool, employer: str, label: str, expires: timedelta | None
+) -> None:
+    with opened_store(load_settings(config)) as store:
+        owner = store.read(lambda tx: employers.find(tx, employer))
+        ends = store.now().instant + expires if expires else None
+        info, plain = store.write(lambda tx: keys.create(tx, owner.id, label, ends))
+    _show_new(as_json, info, plain)
+
+
+def rotate_key(
+    config: Path | None, as_json: bool, key_id: int, grace: timedelta | None, expires: timedelta | None
+) -> None:
+    spared = GRACE if grace is None else grace
+    with opened_store(load_settings(config)) as store:
+        ends = store.now().instant + expires if expires else None
+        info, plain = store.write(lambda tx: keys.rotate(tx, key_id, spared, ends))
+        old = store.read(lambda tx: keys.get(tx, key_id))
+    _show_new(as_json, info, plain)
+    if not as_json:
+        remark(f"key {old.id} is valid until {cell(old.expires_at)}; give every client the new one before")
+
+
+def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
+    """Print the key alone, so that it can be piped; a person on a terminal gets a remark too."""
+    if as_json:
+        print_json({**_key(info), "key": plain})
+        return
+    print(plain)
+    if sys.stdout.isatty():
+        remark(f"key {info.id} of {info.employer}; keep it now, it is not shown again")
+
+
+def list_keys(config: Path | None, as_json: bool) -> None:
+    with opened_store(load_settings(config)) as store:
+        found = store.read(keys.all)
+        now = store.now().instant
+    rows = [
+        (k.id, k.employer, k.label, k.state(now), k.created_at, k.last_used_at, k.expires_at) for k in found
+    ]
+    headings = ("id", "employer", "label", "state", "created", "last used", "expires")
+    empty = "no keys yet; make one: syncd key create EMPLOYER"
+    print_list(as_json, [_key(info) for info in found], headings, rows, empty)
+
+
+def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
+    with opened_store(load_settings(config)) as store:
+        info = store.write(lambda tx: keys.revoke(tx, key_id))
+    print_result(as_json, _key(info), f"key {info.id} of {info.employer} is revoked")
+
+
+def _key(info: keys.KeyInfo) -> dict[str, Any]:
+    return {
+        "id": info.id,
+        "employer": info.employer,
+        "label": info.label,
+        "createdAt": info.created_at,
+        "lastUsedAt": info.last_used_at,
+        "expiresAt": info.expires_at,
+        "revokedAt": info.revoked_at,
+    }

@@ -1,0 +1,168 @@
+"""Guesses at the fields that have a grammar of their own: the close date, the locations and the salary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from syncd.domain import name_key
+from syncd.feeds.drafting.columns import DATE_NAMES, Column, ColumnSearch, Guess, one_or_list
+from syncd.feeds.drafting.field_names import PERIODS
+from syncd.feeds.mapping.transforms import money
+
+_LONGEST = 200
+#: Formats that differ in what comes first, the day or the month. A mapping has at most one of them.
+_ORDERS = ("dmy", "mdy")
+
+
+def guess_close_date(columns: ColumnSearch) -> Guess | None:
+    found = columns.named("closeDate", lambda column: bool(_formats(column, columns)))[:1]
+    if not found or found[0].against("closeDate"):
+        return None
+    formats = _formats(found[0], columns)
+    why = f"by its name; dates as {', '.join(formats)}"
+    if "numbers" in formats:
+        why += ": day or month may come first, and the file does not show which; write dmy or mdy in place of numbers"
+    expression: dict[str, object] = {"from": found[0].selector}
+    if formats != ["iso"]:
+        expression["date"] = formats
+    plain = dict.fromkeys(_words_for_no_date(found[0]), "")
+    if plain:
+        expression["lookup"] = "no_date"
+    guess = columns.guess("closeDate", found, expression if len(expression) > 1 else found[0].selector, why)
+    return replace(guess, lookup=plain)
+
+
+def _formats(column: Column, columns: ColumnSearch) -> list[str]:
+    """The formats in which nine of ten values can be read; none: the column has no dates."""
+    kinds = column.kinds
+    serials = ("epoch_ms", "epoch", "excel")
+    whole = [name for name in serials if kinds[f"serial:{name}"] > 0.9 * column.values]
+    if whole:
+        return whole
+    names = [name for name in DATE_NAMES if kinds[f"date:{name}"]]
+    dates = column.values - sum(_words_for_no_date(column).values())
+    if not names or sum(kinds[f"date:{name}"] for name in names) < 0.9 * dates:
+        return []
+    if any(order in names for order in _ORDERS):
+        in_file = sum((c.kinds for c in columns.all), Counter[str]())
+        order = _day_or_month_first(kinds) or _day_or_month_first(in_file) or "numbers"
+        names = [*(name for name in names if name not in _ORDERS), order]
+    return sorted(names, key=lambda name: -kinds[f"date:{name}"])
+
+
+def _day_or_month_first(kinds: Counter[str]) -> str | None:
+    """The order that more of the dates have."""
+    dmy, mdy = (kinds[f"date:{order}"] for order in _ORDERS)
+    return None if dmy == mdy else "dmy" if dmy > mdy else "mdy"
+
+
+def _words_for_no_date(column: Column) -> Counter[str]:
+    """Words in a column of dates ("Not specified"), if they are few."""
+    return column.texts if 0 < len(column.texts) < 5 and column.texts.total() < column.values else Counter()
+
+
+def guess_locations(columns: ColumnSearch) -> Guess | None:
+    """City and province, or one column with the place, or both as alternatives."""
+    city = columns.named("city", lambda c: c.average < 80)
+    province = columns.named("province", lambda c: c.share("province") > 0.3 or c.average < 40)
+    place = columns.named("location", lambda c: c.average < _LONGEST and not c.against("location"))
+    if not city and _lacks_province(place, province):
+        city = place[:1]
+    place = [c for c in place if not city or c is not city[0]]
+    country = columns.named("country", lambda c: c.average < 40)[:1]
+    sources: list[object] = []
+    if _are_two(city, province):
+        sources.append(_city_and_province(city[0], province[0], each=not country))
+    # a city alone says less than "City, Province" beside it
+    whole = [c for c in place if not sources and c.share("place") > 0.3]
+    sources += [c.selector for c in whole[:1] or city[:1]]
+    if not city or city[0].filled < columns.records:
+        sources += [c.selector for c in place if c not in whole[:1]]
+    used = [*city[:1], *province[:1], *place]
+    if not sources:
+        used = columns.alike("location", lambda c: c.share("place") > 0.3, lambda c: (-c.share("place"),))
+        sources = [c.selector for c in used]
+    if not sources:
+        return None
+    source = sources if len(sources) > 1 else sources[0]
+    expression: dict[str, object] = {"from": source, "lookup": "location"}
+    if country:
+        expression["country"] = country[0].selector
+    why = "by the names" if len(sources) > 1 else "by its name or values"
+    return columns.guess("locations", used, expression, why)
+
+
+def _are_two(city: list[Column], province: list[Column]) -> bool:
+    """Whether there is a column for each, which a template can name."""
+    if not city or not province or province[0] is city[0]:
+        return False
+    return "{" not in city[0].selector + province[0].selector
+
+
+def _lacks_province(place: list[Column], province: list[Column]) -> bool:
+    """Whether another column has to say in which province the places are."""
+    if not place or not province or place[0] is province[0]:
+        return False
+    return place[0].share("place") <= 0.3 < province[0].share("province")
+
+
+def _city_and_province(city: Column, province: Column, *, each: bool) -> dict[str, object]:
+    """One text of both; with ``each``, one for each entry of a list that has both."""
+    parent, mark, name = _parted(city.selector)
+    other, _, below = _parted(province.selector)
+    if each and mark and parent == other and city.values > city.filled:
+        return {"each": parent, "template": f"{{{name}}}, {{{below}}}"}
+    return {"template": f"{{{city.selector}}}, {{{province.selector}}}"}
+
+
+def _parted(selector: str) -> tuple[str, str, str]:
+    """What leads to the last step of a path, the mark between them, and that step."""
+    if '"' in selector or "@" in selector:
+        return "", "", selector
+    return selector.rpartition("/" if "/" in selector else ".")
+
+
+def guess_salary(columns: ColumnSearch) -> Guess | None:
+    """The amounts with their period, a text, or both."""
+    parts = {
+        "amount": columns.named("amount", _has_amounts),
+        "maxAmount": columns.named("maxAmount", _has_amounts),
+        "period": columns.named("period", lambda c: c.average < 30),
+        "currency": columns.named("currency", lambda c: c.average < 10),
+    }
+    low = parts["amount"][:1]
+    text = columns.named("salary", lambda c: c.average < _LONGEST and not c.against("salary"))
+    if not text and not low:
+        text = columns.alike("salary", lambda c: c.share("money") > 0.5 and c.average < 60, lambda c: ())
+    used = [found[0] for found in parts.values() if found and low]
+    expression: dict[str, object] = {
+        part: found[0].selector for part, found in parts.items() if found and low
+    }
+    if low and not parts["period"] and (period := _period_in(low[0])):
+        expression["period"] = {"value": period}
+    if text and not (low and text[0] in low):
+        expression["text"] = _pay_text(text)
+        used += text
+    if not expression:
+        return None
+    return columns.guess("salary", used, expression, "by the names" if low else "by its name or values")
+
+
+def _has_amounts(column: Column) -> bool:
+    return column.share("number", "money") > 0.3
+
+
+def _pay_text(columns: list[Column]) -> object:
+    """The columns. A single one whose name alone says what its amounts pay for gets the period from there."""
+    period = _period_in(columns[0])
+    readable = any(money.parse(sample).usable for sample in columns[0].samples)
+    if len(columns) > 1 or period is None or readable or "{" in columns[0].selector:
+        return one_or_list(columns)
+    return {"template": f"{{{columns[0].selector}}} per {period}"}
+
+
+def _period_in(column: Column) -> str | None:
+    """What the column's name says that its amounts pay for: "Hourly Rate"."""
+    words = name_key(column.selector).split()
+    return next((PERIODS[word] for word in words if word in PERIODS), None)

@@ -1,0 +1,227 @@
+"""The parts of an .xlsx file: its sheets, the texts they share, and which numbers are dates.
+
+Every part is streamed through lxml like an XML feed: without document types, with nothing loaded from elsewhere, and
+with at most one row or one text in memory. The shared texts go to a scratch file when they are many."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from array import array
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from functools import lru_cache
+from tempfile import SpooledTemporaryFile
+from typing import NamedTuple, cast
+
+from lxml import etree
+
+from syncd.domain import FeedLimits
+from syncd.errors import FeedError
+from syncd.feeds.readers.xml import Event, local, new_parser, refuse_dtd
+from syncd.feeds.readers.zip_archive import ZipArchive
+
+_CONTENTS = "[Content_Types].xml"
+#: A name in the archive → what the archive is instead of a feed.
+_FOREIGN = {
+    "xl/workbook.bin": "a binary Excel workbook (.xlsb); save it as .xlsx or CSV",
+    "word/document.xml": "a Word document",
+    "ppt/presentation.xml": "a presentation",
+    "content.xml": "an OpenDocument file; save it as .xlsx or CSV",
+}
+_CHUNK = 1 << 16
+#: No row or text is longer: a cell holds 32,767 characters.
+_LONGEST = 4 << 20
+_IN_MEMORY = 8 << 20
+_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_DATES = frozenset({*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)})
+#: Parts of a number format that are text, colour, padding or a condition.
+_LITERAL = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
+
+
+class Sheet(NamedTuple):
+    """A sheet's name, the part that has its rows, and whether it is shown."""
+
+    name: str
+    part: str
+    visible: bool
+
+
+def is_spreadsheet(names: Collection[str]) -> bool:
+    """Return whether an archive with these members is a spreadsheet. Raise FeedError ``not_a_feed`` for other
+    documents."""
+    for name, what in _FOREIGN.items():
+        if name in names and (_CONTENTS in names or "META-INF/manifest.xml" in names):
+            raise FeedError("not_a_feed", f"this is {what}, not a feed")
+    return _CONTENTS in names and any(name.startswith("xl/") for name in names)
+
+
+class Book:
+    """An open spreadsheet. ``dates`` are the styles whose numbers are dates; ``since_1904``: they count from 1904.
+    Raise FeedError ``bad_archive`` and what ``elements`` raises."""
+
+    def __init__(self, archive: ZipArchive, limits: FeedLimits) -> None:
+        self._archive, self._limits = archive, limits
+        self._expanded = 0
+        main = next(
+            (part for kind, _, part in self._links("") if kind == "officeDocument"), "xl/workbook.xml"
+        )
+        links = self._links(main)
+        self._targets = {name: part for _, name, part in links}
+        self._parts = {kind: part for kind, _, part in links}
+        self.since_1904 = False
+        self.sheets = self._sheets(main)
+        self.dates = frozenset(self._date_styles()) if "styles" in self._parts else frozenset()
+
+    def elements(self, part: str, *names: str) -> Iterator[etree._Element]:
+        """Yield the elements of these names in a part, each valid until the next one. Raise FeedError
+        ``not_well_formed``, ``forbidden_dtd``, ``limit_exceeded``."""
+        try:
+            info = self._archive.zip.getinfo(part)
+        except KeyError:
+            raise FeedError("bad_archive", f"the spreadsheet lacks its part {part!r}") from None
+        self._archive.check(info)
+        with closing(self._archive.open(info, self._expanded)) as stream:
+            yield from _elements(iter(lambda: stream.read(_CHUNK), b""), part, names, self._limits)
+            self._expanded = stream.expanded
+
+    def fill(self, texts: Texts) -> None:
+        """Add the texts that cells refer to by number."""
+        if "sharedStrings" not in self._parts:
+            return
+        for element in self.elements(self._parts["sharedStrings"], "si"):
+            if len(texts) >= self._limits.rows:
+                detail = f"more than {self._limits.rows} texts in the spreadsheet ([limits] rows)"
+                raise FeedError("limit_exceeded", detail)
+            texts.add(plain_text(element))
+
+    def sheet(self, wanted: str | None) -> Sheet:
+        """Return the sheet of that name, in any case, or the first that is not hidden. Raise FeedError
+        ``no_records_path``."""
+        for sheet in self.sheets:
+            if sheet.name.casefold() == wanted.casefold() if wanted else sheet.visible:
+                return sheet
+        named = ", ".join(repr(sheet.name) for sheet in self.sheets[:10])
+        what = f"no sheet {wanted!r}" if wanted else "no sheet that is not hidden"
+        raise FeedError("no_records_path", f"{what} in the spreadsheet; it has {named or 'none'}")
+
+    def _links(self, part: str) -> list[tuple[str, str, str]]:
+        """(kind, id, part) of what a part refers to."""
+        folder, name = posixpath.split(part)
+        rels = posixpath.join(folder, "_rels", f"{name}.rels")
+        if rels not in self._archive.zip.NameToInfo:
+            return []
+        return [
+            (
+                (link.get("Type") or "").rpartition("/")[2],
+                link.get("Id") or "",
+                posixpath.normpath(posixpath.join("/", folder, link.get("Target") or "")).lstrip("/"),
+            )
+            for link in self.elements(rels, "Relationship")
+        ]
+
+    def _sheets(self, main: str) -> list[Sheet]:
+        found = []
+        for element in self.elements(main, "workbookPr", "sheet"):
+            if local(element) == "workbookPr":
+                self.since_1904 = element.get("date1904") in ("1", "true")
+                continue
+            link = next((str(v) for k, v in element.attrib.items() if str(k).endswith("}id")), "")
+            part = self._targets.get(link, "")
+            if "worksheets/" in part or "sheet" in part.casefold():
+                state = element.get("state") or "visible"
+                found.append(Sheet(element.get("name") or "", part, state == "visible"))
+        return found
+
+    def _date_styles(self) -> Iterator[int]:
+        formats: dict[str, bool] = {}
+        number = 0
+        for element in self.elements(self._parts["styles"], "numFmt", "xf"):
+            if local(element) == "numFmt":
+                code = _LITERAL.sub("", element.get("formatCode") or "")
+                formats[element.get("numFmtId") or ""] = any(mark in code.casefold() for mark in "dmyhs")
+            elif (parent := element.getparent()) is not None and local(parent) == "cellXfs":
+                kind = element.get("numFmtId") or "0"
+                if formats.get(kind, kind.isdecimal() and int(kind) in _DATES):
+                    yield number
+                number += 1
+
+
+class Texts:
+    """A list of texts that takes eight bytes of memory for each."""
+
+    def __init__(self) -> None:
+        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  closed by close()
+        self._ends = array("Q", [0])
+        self._get = lru_cache(maxsize=512)(self._load)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    def add(self, text: str) -> None:
+        self._file.write(text.encode())
+        self._ends.append(self._file.tell())
+
+    def __getitem__(self, number: int) -> str:
+        """Raise IndexError for a number beyond the last."""
+        return self._get(number)
+
+    def _load(self, number: int) -> str:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        start, end = self._ends[number], self._ends[number + 1]
+        self._file.seek(start)
+        return self._file.read(end - start).decode()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def plain_text(element: etree._Element) -> str:
+    """The text of an ``si`` or ``is`` element: all its runs, without the guides to pronunciation."""
+    runs = [
+        run.text or ""
+        for run in element.iter("{*}t")
+        if (parent := run.getparent()) is not None and local(parent) != "rPh"
+    ]
+    return _ESCAPE.sub(lambda found: _char(int(found[1], 16)), "".join(runs))
+
+
+def _char(code: int) -> str:
+    return "" if 0xD800 <= code < 0xE000 else chr(code)
+
+
+def _elements(
+    chunks: Iterator[bytes], part: str, wanted: tuple[str, ...], limits: FeedLimits
+) -> Iterator[etree._Element]:
+    parser = new_parser(tuple(f"{{*}}{name}" for name in wanted))
+    events = cast(Iterator[Event], parser.read_events())
+    most = min(_LONGEST, limits.text)
+    since = 0
+    try:
+        for number, chunk in enumerate(chunks):
+            if number == 0:
+                refuse_dtd(chunk)
+            since += len(chunk)
+            parser.feed(chunk)
+            for event, element in events:
+                if event == "end":
+                    since = 0
+                    yield element
+                    _free(element)
+                elif element.getprevious() is None and element.getroottree().docinfo.internalDTD is not None:
+                    raise FeedError("forbidden_dtd", f"{part} of the spreadsheet declares a document type")
+            if since > most:
+                detail = f"{part} of the spreadsheet has more than {most} bytes without a row or text"
+                detail += f" ([limits] text, of which a spreadsheet may have {_LONGEST} at most)"
+                raise FeedError("limit_exceeded", detail)
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        raise FeedError("not_well_formed", f"{part} of the spreadsheet: {error.msg}") from None
+
+
+def _free(element: etree._Element) -> None:
+    element.clear()
+    parent = element.getparent()
+    while parent is not None and (before := element.getprevious()) is not None:
+        parent.remove(before)

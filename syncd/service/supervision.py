@@ -1,0 +1,140 @@
+"""Whether the daemon can do its work: the answer of ``/readyz``, and what systemd learns of it (sd_notify): ready, status,
+watchdog, stopping. Without systemd the notifications do nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from syncd.errors import StoreError
+from syncd.service.sync_thread import Heartbeat, SyncThread
+from syncd.service.watcher import Watcher
+from syncd.store import Store, facts
+
+#: Seconds: the store has this long to answer; a loop that is later is not ready; a worker that is silent for longer
+#: is stuck.
+ANSWER, LAG, SILENCE = 3.0, 1.0, 180.0
+#: Seconds between two measurements of the loop's lateness.
+PULSE = 0.5
+
+
+class SystemdNotifier:
+    """Sends to the socket that NOTIFY_SOCKET names (an abstract one begins with @). Never raises: the daemon runs on
+    when its supervisor has gone. ``watchdog``: seconds that the supervisor allows between two signs of life, None
+    without a watchdog."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        address = environ.get("NOTIFY_SOCKET", "")
+        self._address = "\0" + address[1:] if address.startswith("@") else address
+        self.watchdog = _watchdog_seconds(environ)
+
+    def ready(self, status: str) -> None:
+        self._send("READY=1", f"STATUS={status}")
+
+    def status(self, status: str) -> None:
+        self._send(f"STATUS={status}")
+
+    def stopping(self) -> None:
+        self._send("STOPPING=1", "STATUS=stopping")
+
+    def alive(self) -> None:
+        self._send("WATCHDOG=1")
+
+    def _send(self, *lines: str) -> None:
+        if not self._address:
+            return
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as out:
+                out.settimeout(1.0)
+                out.sendto("\n".join(lines).encode(), self._address)
+        except OSError:
+            return
+
+
+def _watchdog_seconds(environ: Mapping[str, str]) -> float | None:
+    """Return None if the supervisor does not watch this process."""
+    microseconds = environ.get("WATCHDOG_USEC", "")
+    meant = environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+    return int(microseconds) / 1e6 if microseconds.isdecimal() and int(microseconds) and meant else None
+
+
+class Readiness:
+    """Await a call of it for the answer."""
+
+    def __init__(
+        self,
+        store: Store,
+        watcher: Watcher,
+        sync: SyncThread,
+        heartbeat: Heartbeat,
+        degraded: Callable[[], Mapping[str, str]],
+    ) -> None:
+        """``degraded`` returns the feeds that cannot be worked on, and why."""
+        self._store, self._watcher, self._sync, self._heartbeat = store, watcher, sync, heartbeat
+        self._degraded = degraded
+        self._lag = 0.0
+        self._stopping = False
+
+    def note_lag(self, seconds: float) -> None:
+        """Record how late the event loop was when it was last measured."""
+        self._lag = seconds
+
+    def note_stopping(self) -> None:
+        """Record that the service stops: it is not ready from now on."""
+        self._stopping = True
+
+    async def __call__(self) -> dict[str, Any]:
+        """Return the state of each part: "ok", or what is wrong with it. ``ready``: all are "ok", but for ``feeds``: the
+        service can do its work while feeds are degraded."""
+        state = {
+            "store": await self._store_state(),
+            "sync": self._sync_state(),
+            "watcher": "ok" if self._watcher.running.is_set() else "not running",
+            "loop": "ok" if self._lag < LAG else f"late by {self._lag:.1f} s",
+        }
+        if self._stopping:
+            state["service"] = "stopping"
+        ready = all(value == "ok" for value in state.values())
+        degraded = [f"{name}: {reason}" for name, reason in sorted(self._degraded().items())]
+        return {"ready": ready, **state, "feeds": "; ".join(degraded) or "ok"}
+
+    @property
+    def progressing(self) -> bool:
+        """Whether the worker makes progress, or sleeps as it should."""
+        return self._sync.is_alive() and self._heartbeat.silence < SILENCE
+
+    async def _store_state(self) -> str:
+        try:
+            async with asyncio.timeout(ANSWER):
+                await self._store.write_async(facts.prove_writable)
+        except TimeoutError:
+            return f"no answer within {ANSWER:g} s"
+        except StoreError as error:
+            return str(error)
+        return "ok"
+
+    def _sync_state(self) -> str:
+        if not self._sync.is_alive():
+            return "not running"
+        if self._heartbeat.silence >= SILENCE:
+            return f"no progress for {self._heartbeat.silence:.0f} s"
+        return self._sync.trouble or "ok"
+
+
+async def watch_the_loop(notifier: SystemdNotifier, readiness: Readiness) -> None:
+    """Measure the loop's lateness, and send WATCHDOG=1 at a third of the time allowed, but only while the worker makes
+    progress. That this coroutine runs at all proves that the loop does."""
+    every = notifier.watchdog / 3 if notifier.watchdog else None
+    sent = 0.0
+    while True:
+        before = time.monotonic()
+        await asyncio.sleep(PULSE)
+        now = time.monotonic()
+        readiness.note_lag(max(0.0, now - before - PULSE))
+        if every is not None and now - sent >= every and readiness.progressing:
+            notifier.alive()
+            sent = now

@@ -1,0 +1,117 @@
+"""How values are kept in columns, and which columns of a row make a value of a class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from inspect import signature
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.orm import InstrumentedAttribute
+from sqlmodel import col
+
+from syncd.store.statements import R
+from syncd.store.tables import Table
+
+T = TypeVar("T")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_encode = msgspec.json.Encoder().encode
+
+
+def micros(instant: datetime) -> int:
+    """Return microseconds since 1970."""
+    return (instant - _EPOCH) // _MICROSECOND
+
+
+def instant_of(value: int) -> datetime:
+    return _EPOCH + timedelta(0, 0, value)
+
+
+def to_json(value: object) -> str:
+    """Return compact JSON; decimals as strings, dates as ISO text."""
+    return _encode(value).decode()
+
+
+def clean(text: str) -> str:
+    """Return ``text`` without lone surrogates, which no database takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def optional(function: Callable[[Any], T]) -> Callable[[Any], T | None]:
+    """Return ``function`` that returns None for None."""
+    return lambda value: None if value is None else function(value)
+
+
+optional_instant: Callable[[int | None], datetime | None] = optional(instant_of)
+
+
+def kept(value: object) -> Any:
+    """Return ``value`` as a column keeps it: an instant in microseconds, text that is clean, a structure as JSON."""
+    if value is None or isinstance(value, int | bytes):
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, str):
+        return clean(value)
+    return micros(value) if isinstance(value, datetime) else to_json(value)
+
+
+def kept_row(value: object, names: Iterable[str]) -> tuple[Any, ...]:
+    """Return the attributes ``names`` of ``value`` as columns keep them."""
+    return tuple(kept(getattr(value, name)) for name in names)
+
+
+class Columns(Generic[R]):
+    """The columns for the parameters of ``build``, which returns the value: ``Statement(columns.select(), columns.make)``.
+
+    A parameter is the column of ``table`` that has its name. ``others`` say what differs: another column, a function
+    that decodes the value, or both: ``(column, decode)``, ``((column, …), decode)``."""
+
+    def __init__(self, build: Callable[..., R], table: type[Table], **others: Any) -> None:
+        names = list(signature(build).parameters)
+        if not others.keys() <= set(names):
+            raise TypeError(f"{build} has no {sorted(others.keys() - names)}")
+        self._build, self._size = build, len(names)
+        self._single: list[tuple[int, Callable[[Any], Any]]] = []
+        self._multiple: list[tuple[int, slice, Callable[..., Any]]] = []
+        first: list[Any] = []
+        more: list[Any] = []
+        for place, name in enumerate(names):
+            columns, decode = _parted(others.get(name), table, name)
+            first.append(columns[0])
+            if len(columns) > 1:
+                at = self._size + len(more)
+                more += columns[1:]
+                self._multiple.append((place, slice(at, self._size + len(more)), decode))
+            elif decode is not None:
+                self._single.append((place, decode))
+        #: A column for each parameter, in order; then what parameters have besides.
+        self.columns = [col(column) for column in (*first, *more)]
+
+    def select(self) -> sa.Select[Any]:
+        return sa.select(*self.columns)
+
+    def make(self, row: Sequence[Any]) -> R:
+        """Return the value in a row of these columns."""
+        values = [*row]
+        for place, decode in self._single:
+            values[place] = decode(row[place])
+        for place, more, decode in self._multiple:
+            values[place] = decode(row[place], *row[more])
+        del values[self._size :]
+        return self._build(*values)
+
+
+def _parted(other: Any, table: type[Table], name: str) -> tuple[Sequence[Any], Any]:
+    """Return the columns and the decoder of the parameter ``name``."""
+    if isinstance(other, tuple):
+        columns, decode = other
+        return (columns if isinstance(columns, tuple) else (columns,)), decode
+    if isinstance(other, InstrumentedAttribute):
+        return (other,), None
+    return (getattr(table, name),), other

@@ -1,0 +1,196 @@
+"""Files on their way through a feed's folder: what they are called, and how they are copied, written and moved.
+
+A partner may put anything under any name into ``done/`` and ``failed/``, at any moment, and may replace these folders. So
+each file is written in a folder that only syncd's user can enter, and then moved. Nothing there is opened, followed, waited
+for or overwritten, except earlier reports of syncd's own."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+
+from syncd.sync.folders import mode_of
+
+#: Bytes that are left of a file's name once it is claimed or filed.
+KEPT_BYTES = 180
+
+_UNFINISHED = (".tmp", ".part", ".partial", ".filepart", ".crdownload", ".swp", "~")
+_ESCAPED = re.compile("[\udc80-\udcff]")
+_CLAIM = re.compile(r"([0-9a-f]{8})-(.+)", re.DOTALL)
+_FILED = re.compile(r"(\d+)(?:\.\d+)?-.")
+
+
+def never_taken(name: str) -> bool:
+    """Return whether ``name`` is hidden or looks like an unfinished file, in upper or lower case."""
+    return name.startswith(".") or name.lower().endswith(_UNFINISHED)
+
+
+def display_name(name: str) -> str:
+    """Return ``name`` (as ``os.listdir`` gives it) as text for stores and terminals: bytes that are not UTF-8 as %FF."""
+    text = os.fsencode(name).decode("utf-8", "surrogateescape")
+    return _ESCAPED.sub(lambda byte: f"%{ord(byte[0]) - 0xDC00:02X}", text)
+
+
+def short_name(name: str) -> str:
+    """Return the first 180 bytes of a displayed name, without half a character at the end."""
+    return name.encode()[:KEPT_BYTES].decode("utf-8", "ignore")
+
+
+def claim_name(token: str, name: str) -> str:
+    """Return what a claimed file is called: 8 hex digits and its name."""
+    return f"{token}-{short_name(display_name(name))}"
+
+
+def parse_claim(name: str) -> tuple[str, str] | None:
+    """Return (8 hex digits, the file's name) of a claimed file, None for anything else."""
+    found = _CLAIM.fullmatch(name)
+    return (found[1], found[2]) if found else None
+
+
+def filed_name(run_id: int, name: str, copy: int = 1) -> str:
+    """Return ``42-jobs.xml``; ``copy`` from 2 makes ``42.2-jobs.xml``, for a name that is taken."""
+    return f"{run_id}-{short_name(name)}" if copy == 1 else f"{run_id}.{copy}-{short_name(name)}"
+
+
+def is_filed_as(name: str, run_id: int, file: str) -> bool:
+    """Return whether ``name`` is one that the file of a run may have got; ``file`` is the file's displayed name."""
+    number, _, rest = name.partition("-")
+    return number.partition(".")[0] == str(run_id) and rest == short_name(file)
+
+
+def parse_filed(name: str) -> int | None:
+    """Return the number of the run that filed ``name``, None for a name that no run makes."""
+    found = _FILED.match(name)
+    return int(found[1]) if found else None
+
+
+#: The request to share the blocks of another file (linux/fs.h).
+_FICLONE = 0x40049409
+#: Bytes that the kernel copies, and that are read, between two calls of ``progress``.
+_IN_KERNEL, _READ = 16 * 1024 * 1024, 1024 * 1024
+
+
+def copy_into(
+    source: int, name: str, folder: int, size: int, progress: Callable[[int, int], None] | None
+) -> None:
+    """Write a durable copy of the open file ``source``, ``size`` bytes long, as ``name`` into ``folder``. ``progress``
+    is called with the bytes done and ``size``. Raises OSError.
+
+    The copy is a clone where the file system has them (XFS, Btrfs): it shares blocks until one of the files is written
+    to, and takes no time. Elsewhere the kernel copies, and where it cannot, this process does.
+
+    The copy is never a hard link, though that would be as fast: a process that writes to the source would then change
+    the file during its run, and the file that is kept in ``done/``."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    copy = os.open(name, flags, 0o640, dir_fd=folder)
+    try:
+        report = progress or (lambda done, all: None)
+        if _cloned(source, copy):
+            report(size, size)
+        else:
+            _copy(source, copy, size, report)
+        os.fsync(copy)
+    finally:
+        os.close(copy)
+
+
+def _cloned(source: int, copy: int) -> bool:
+    try:
+        fcntl.ioctl(copy, _FICLONE, source)
+    except OSError:
+        return False
+    return True
+
+
+def _copy(source: int, copy: int, size: int, progress: Callable[[int, int], None]) -> None:
+    done = 0
+    with suppress(OSError):  # the rest is read and written below, where a fault of the disk comes again
+        while count := os.copy_file_range(source, copy, _IN_KERNEL):
+            done += count
+            progress(done, size)
+    while chunk := os.read(source, _READ):
+        written = 0
+        while written < len(chunk):
+            written += os.write(copy, chunk[written:])
+        done += len(chunk)
+        progress(done, size)
+
+
+#: What the names of files that are being written begin with.
+DRAFT = ".draft-"
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NOREPLACE = 1
+#: None where the C library is too old to have it.
+_renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+
+
+def write_draft(private: int, content: bytes) -> str:
+    """Write a new file of a random name into a private folder, durably; return the name. Raises OSError, and leaves
+    nothing then."""
+    name = f"{DRAFT}{secrets.token_hex(8)}"
+    fd = os.open(name, _NEW_FILE, 0o666, dir_fd=private)
+    try:
+        with open(fd, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        discard(private, name)
+        raise
+    return name
+
+
+def discard(folder: int, name: str) -> None:
+    """Remove what lies under ``name``, if it is there and is not a folder."""
+    with suppress(FileNotFoundError, IsADirectoryError, PermissionError):
+        os.unlink(name, dir_fd=folder)
+
+
+def move(source: int, name: str, target: int, wanted: str) -> None:
+    """Rename from folder to folder, never over anything. Raises FileExistsError and any other OSError."""
+    if _renameat2 is not None:
+        if _renameat2(source, os.fsencode(name), target, os.fsencode(wanted), _NOREPLACE) == 0:
+            return
+        code = ctypes.get_errno()
+        if code not in (errno.EINVAL, errno.ENOSYS):
+            raise OSError(code, os.strerror(code), wanted)
+    # NFS cannot do it in one step. A file of the partner that appears between these two calls is lost.
+    if mode_of(wanted, target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), wanted)
+    os.rename(name, wanted, src_dir_fd=source, dst_dir_fd=target)
+
+
+def is_own_file(folder: int, name: str) -> bool:
+    """Return whether ``name`` is a file that syncd's user made and that has no other name."""
+    with suppress(FileNotFoundError):
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1
+    return False
+
+
+def replace_own_file(private: int, content: bytes, folder: int, name: str) -> None:
+    """Replace an earlier file of syncd's own; anything else under that name stays. Raises OSError."""
+    if not is_own_file(folder, name):
+        return
+    draft = write_draft(private, content)
+    try:
+        inherit_group(private, draft, folder)
+        with suppress(IsADirectoryError):  # it became a folder since it was looked at
+            os.rename(draft, name, src_dir_fd=private, dst_dir_fd=folder)
+    finally:
+        discard(private, draft)
+
+
+def inherit_group(private: int, name: str, folder: int) -> None:
+    """Give a file the group that it would have if it had been made in ``folder``."""
+    found = os.fstat(folder)
+    if found.st_mode & stat.S_ISGID:
+        with suppress(PermissionError):  # a group that syncd's user is not in
+            os.chown(name, -1, found.st_gid, dir_fd=private, follow_symlinks=False)

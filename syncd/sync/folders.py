@@ -1,0 +1,200 @@
+"""The folders of a feed and what lies in them, opened by descriptor and never through a link, so that no rename leads out of
+the drop folder. A folder that cannot be used raises UnusableFolder with its path and what to do."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from syncd.errors import UnusableFolder
+
+#: The folders inside a feed's folder.
+CLAIMED, DONE, FAILED = ".claimed", "done", "failed"
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+#: The rights of all users but the owner.
+_OTHERS = 0o077
+_KINDS = (
+    (stat.S_ISREG, "a file"),
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+)
+#: This process's open files, by descriptor.
+OPEN_FILES = Path("/proc/self/fd")
+
+
+class Signature(NamedTuple):
+    """What changes when a file is written to or replaced."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> Signature:
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def descriptor_path(fd: int, real: Path) -> Path:
+    """Return a path that leads through an open descriptor; ``real`` where the system has no such paths."""
+    return OPEN_FILES / str(fd) if OPEN_FILES.exists() else real
+
+
+def open_regular(name: str, folder: int) -> int | None:
+    """Open a regular file for reading, None for anything else. Never waits. Raises OSError."""
+    if not stat.S_ISREG(mode_of(name, folder)):
+        return None
+    fd = os.open(name, _FILE_FLAGS, dir_fd=folder)
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    return None
+
+
+def try_lock(fd: int) -> bool:
+    """Return whether this process now has the file's lock. On a file system without locks it always has: the lock of
+    the feed must do there."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def mode_of(name: str, folder: int) -> int:
+    """Return the type and rights of what lies under ``name``, 0 for nothing."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+    except FileNotFoundError:
+        return 0
+
+
+def kind_of(mode: int) -> str:
+    return next((kind for test, kind in _KINDS if test(mode)), "a device")
+
+
+@contextmanager
+def open_folder(folder: Path) -> Iterator[int]:
+    """Open a folder that is not a link. Raises UnusableFolder for what is not a folder, OSError."""
+    fd = _open(folder, folder)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def open_folder_in(outer: int, place: Path) -> Iterator[int]:
+    """Open the folder at ``place``, which lies in the open folder ``outer`` and is not a link. The folder of claimed files
+    must belong to syncd's user, and is closed to all others. Raises UnusableFolder, OSError."""
+    fd = _open(place.name, place, outer)
+    try:
+        if place.name == CLAIMED:
+            _close_to_others(fd, place)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def open_subfolder(folder: Path, name: str) -> Iterator[int]:
+    """Open the folder ``name`` inside ``folder`` as ``open_folder_in`` does; neither may be a link."""
+    with open_folder(folder) as outer, open_folder_in(outer, folder / name) as fd:
+        yield fd
+
+
+@contextmanager
+def ensure_subfolder(folder: Path, name: str) -> Iterator[int]:
+    """Open the folder as ``open_subfolder`` does; make it if it is not there. Files are renamed into it, so it must be on
+    the file system of ``folder``."""
+    with open_folder(folder) as outer:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700 if name == CLAIMED else 0o777, dir_fd=outer)
+        with open_folder_in(outer, folder / name) as fd:
+            if os.fstat(fd).st_dev != os.fstat(outer).st_dev:
+                raise other_file_system(folder / name)
+            yield fd
+
+
+@contextmanager
+def moving_to(place: Path) -> Iterator[None]:
+    """Raise UnusableFolder for an OSError in the block that says that nothing can be moved to ``place``."""
+    try:
+        yield
+    except PermissionError as error:
+        raise _forbidden(place, "written to", error) from error
+    except OSError as error:
+        raise other_file_system(place) if error.errno == errno.EXDEV else error from None
+
+
+def folder_faults(folder: Path) -> list[str]:
+    """Return why a feed's folder, or one of the three inside it, cannot be used. Makes and changes nothing; a folder that
+    is missing is not a fault."""
+    return _faults(folder) or [fault for name in (CLAIMED, DONE, FAILED) for fault in _faults(folder / name)]
+
+
+def _faults(place: Path) -> list[str]:
+    try:
+        with suppress(FileNotFoundError), open_folder(place) as fd:
+            if place.name == CLAIMED:
+                _check_owner(fd, place)
+    except UnusableFolder as error:
+        return [str(error)]
+    except OSError as error:
+        return [f"{place}: {error.strerror}; syncd's user needs to read, write and enter it"]
+    return []
+
+
+def _open(name: str | Path, place: Path, outer: int | None = None) -> int:
+    try:
+        return os.open(name, _FOLDER_FLAGS, dir_fd=outer)
+    except OSError as error:
+        if error.errno in (errno.ENOTDIR, errno.ELOOP):
+            what = kind_of(os.stat(name, dir_fd=outer, follow_symlinks=False).st_mode)
+            why = f"is {what}, not a folder: remove it, and syncd makes the folder"
+            raise UnusableFolder(place, why) from error
+        if isinstance(error, PermissionError) and outer is not None:
+            raise _forbidden(place, "opened", error) from error
+        raise
+
+
+def _close_to_others(fd: int, place: Path) -> None:
+    """Take the rights of all other users; an installation that was copied may have given them some."""
+    _check_owner(fd, place)
+    mode = stat.S_IMODE(os.fstat(fd).st_mode)
+    if mode & _OTHERS:
+        os.fchmod(fd, mode & ~_OTHERS)
+        mode = stat.S_IMODE(os.fstat(fd).st_mode)
+        if mode & _OTHERS:
+            why = f"can be entered by other users (mode {mode:04o}), and its file system does not let that be changed"
+            raise UnusableFolder(place, why)
+
+
+def _check_owner(fd: int, place: Path) -> None:
+    owner, user = os.fstat(fd).st_uid, os.geteuid()
+    if owner != user:
+        why = f"belongs to the user {owner}, not to syncd's user {user}: chown it, or remove it and syncd makes its own"
+        raise UnusableFolder(place, why)
+
+
+def _forbidden(place: Path, what: str, error: OSError) -> UnusableFolder:
+    why = f"cannot be {what}: {error.strerror}; syncd's user needs to read, write and enter it"
+    return UnusableFolder(place, why)
+
+
+def other_file_system(place: Path) -> UnusableFolder:
+    """Return the error for a folder inside a feed's that files cannot be renamed into."""
+    return UnusableFolder(
+        place, f"is on another file system than {place.parent}; a feed's folders must be on the same one"
+    )

@@ -1,0 +1,254 @@
+"""The values of settings and of feed files: how each kind is parsed, and how a setting is declared.
+
+One grammar serves both. A parser takes a value as TOML gives it and returns the parsed one, or raises ValueFault with
+what it must be. None knows of files, keys or the environment: the caller adds these to the fault.
+
+A setting is declared once, as a field of the frozen dataclass that holds its value. The loader, the documentation and
+the shipped settings file follow the declarations.
+
+    @dataclass(frozen=True, slots=True)
+    class Refresh:
+        check: float = setting(SECONDS, "10m", "how often jobs that are due are looked for")
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from datetime import timedelta
+from typing import Any
+
+UNITS_OF_TIME = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+UNITS_OF_SIZE = {"B": 1, "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+LONGEST_DAYS = 36_600
+LARGEST_COUNT = 10_000_000
+
+_DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*(ms|[smhdw])")
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,6})?)\s*([A-Za-z]+)")
+_SIZE_FACTORS = {unit.lower(): factor for unit, factor in UNITS_OF_SIZE.items()}
+_SHOWN = 60
+
+
+class ValueFault(ValueError):
+    """A value that its key does not take. The text says what it must be: ``must be true or false, not "yes"``."""
+
+
+def shown(value: object) -> str:
+    """Return ``value`` as its author wrote it, cut to a readable length."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    words = f'"{value}"' if isinstance(value, str) else str(value)
+    return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "…"
+
+
+def duration(value: object) -> timedelta:
+    """Return the duration that a text such as ``2s``, ``10m`` or ``7d`` gives; ``"0"`` needs no unit."""
+    text = value.strip() if isinstance(value, str) else ""
+    if text == "0":
+        return timedelta(0)
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        hint = f'; write "{text.lower()}"' if _DURATION.fullmatch(text.lower()) else ""
+        raise ValueFault(f"must be a duration such as 2s, 10m, 12h or 7d, not {shown(value)}{hint}")
+    seconds = float(found[1]) * UNITS_OF_TIME[found[2]]
+    if seconds > LONGEST_DAYS * 86400:
+        raise ValueFault(f"must be at most {LONGEST_DAYS}d")
+    return timedelta(seconds=seconds)
+
+
+def size(value: object) -> int:
+    """Return the number of bytes: a whole number, or a text such as ``1MiB`` or ``10MB`` (in any case)."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value < 0:
+            raise ValueFault("must not be negative")
+        return value
+    text = value.strip() if isinstance(value, str) else ""
+    if text.isdecimal():
+        return int(text)
+    found = _SIZE.fullmatch(text)
+    factor = _SIZE_FACTORS.get(found[2].lower()) if found else None
+    if found is None or factor is None:
+        raise ValueFault(f"must be a size such as 512KiB, 1MiB or 4GiB, not {shown(value)}")
+    return int(float(found[1]) * factor)
+
+
+def whole(low: int, high: int) -> Callable[[object], int]:
+    """Return the parser of a whole number from ``low`` to ``high``."""
+
+    def parse(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise ValueFault(f"must be a whole number from {low} to {high}, not {shown(value)}")
+        return value
+
+    return parse
+
+
+#: A number of rows, jobs or requests.
+count = whole(0, LARGEST_COUNT)
+
+
+def percent(value: object) -> float:
+    """Return a percentage from 0 to 100."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:
+        raise ValueFault(f"must be a percentage from 0 to 100, not {shown(value)}")
+    return float(value)
+
+
+def flag(value: object) -> bool:
+    """Return true or false."""
+    if not isinstance(value, bool):
+        raise ValueFault(f"must be true or false, not {shown(value)}")
+    return value
+
+
+def one_of(*choices: str) -> Callable[[object], str]:
+    """Return the parser of a text that is one of ``choices``."""
+
+    def parse(value: object) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise ValueFault(f"must be {' or '.join(choices)}, not {shown(value)}")
+        return value
+
+    return parse
+
+
+def text(value: object) -> str:
+    """Return a text, which may be empty."""
+    if not isinstance(value, str):
+        raise ValueFault(f"must be text, not {shown(value)}")
+    return value
+
+
+def filled_text(value: object) -> str:
+    """Return a text with more than white space in it."""
+    found = text(value)
+    if not found.strip():
+        raise ValueFault(f"must be text, not {shown(value)}")
+    return found
+
+
+# -- declarations ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SettingKind:
+    """What a value may be: its ``name`` in words and its ``unit`` in the documentation. ``parse`` takes the value as
+    TOML gives it and raises ValueFault. ``from_text`` makes a value for ``parse`` from a text of the environment."""
+
+    name: str
+    unit: str
+    parse: Callable[[object], Any]
+    from_text: Callable[[str], object] = str
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """``key`` is dotted (``sync.max_archive.percent``: member ``percent`` of ``max_archive`` in ``[sync]``);
+    ``default`` is as TOML has it. A ``secret`` is never shown and may be a systemd credential named ``key``.
+    ``per_feed``: a feed's own file may override it."""
+
+    key: str
+    kind: SettingKind
+    default: object
+    doc: str
+    secret: bool = False
+    per_feed: bool = False
+
+    @property
+    def environment(self) -> str:
+        """The environment variable that sets it."""
+        return "SYNCD_" + self.key.upper().replace(".", "__")
+
+
+def setting(
+    kind: SettingKind, default: object, doc: str, *, secret: bool = False, per_feed: bool = False
+) -> Any:
+    """Declare a setting that has the name of its field."""
+    return settings_field(
+        (Setting("", kind, default, doc, secret, per_feed),), lambda value: value, kind=kind
+    )
+
+
+def settings_field(settings: tuple[Setting, ...], make: Callable[..., object], **metadata: object) -> Any:
+    """Declare a field whose value ``make`` builds from the values of ``settings``. A key of these is what follows the
+    name of the field: ``.percent``, or nothing."""
+    value = make(*(each.kind.parse(each.default) for each in settings))
+    return field(
+        default_factory=lambda: value,
+        repr=not any(each.secret for each in settings),
+        metadata={"settings": settings, "make": make, **metadata},
+    )
+
+
+def section(declared: type, name: str = "") -> Any:
+    """Declare the settings of another dataclass, below the ``name`` of their table (else that of the field)."""
+    return field(metadata={"section": declared, "name": name})
+
+
+def declared_settings(holder: type, above: str = "") -> Iterator[Setting]:
+    """Yield the settings of ``holder`` and its sections in the order of their declaration, with whole keys."""
+    for each in fields(holder):
+        name = above + (each.metadata.get("name") or each.name)
+        if "section" in each.metadata:
+            yield from declared_settings(each.metadata["section"], f"{name}.")
+        for found in each.metadata.get("settings", ()):
+            yield replace(found, key=name + found.key)
+
+
+def members_of(holder: type, parsed: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Return the declared fields of ``holder`` by name, built from the ``parsed`` values of the settings by key."""
+    return {
+        each.name: _member(each, parsed, above + (each.metadata.get("name") or each.name))
+        for each in fields(holder)
+        if "section" in each.metadata or "settings" in each.metadata
+    }
+
+
+def _member(declared: Field[Any], parsed: Mapping[str, Any], name: str) -> Any:
+    if "section" in declared.metadata:
+        holder = declared.metadata["section"]
+        return holder(**members_of(holder, parsed, f"{name}."))
+    return declared.metadata["make"](*(parsed[name + each.key] for each in declared.metadata["settings"]))
+
+
+def _number_in(text: str) -> object:
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _flag_in(text: str) -> object:
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
+DURATION = SettingKind("duration", "ms, s, m, h, d or w", duration)
+#: A duration whose value is a number of seconds.
+SECONDS = replace(DURATION, parse=lambda value: duration(value).total_seconds())
+SIZE = SettingKind("size", "bytes, or KiB, MiB, GiB", size)
+PERCENT = SettingKind("percentage", "percent", percent, _number_in)
+FLAG = SettingKind("true or false", "", flag, _flag_in)
+TEXT = SettingKind("text", "", text)
+
+
+def number(low: int, high: int, unit: str = "") -> SettingKind:
+    return SettingKind("whole number", unit, whole(low, high), _number_in)
+
+
+def choice(*choices: str) -> SettingKind:
+    return SettingKind(" or ".join(choices), "", one_of(*choices))
+
+
+def positive(kind: SettingKind) -> SettingKind:
+    """Return ``kind`` without zero."""
+
+    def parse(value: object) -> object:
+        found = kind.parse(value)
+        if not found:
+            raise ValueFault(f"must be more than {shown(value)}")
+        return found
+
+    return replace(kind, parse=parse)

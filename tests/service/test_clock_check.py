@@ -1,0 +1,159 @@
+"""A clock that jumps (docs/reconciliation.md "Crash, fault and race"): until the time can be trusted, no job is closed or
+refreshed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+import structlog
+
+from syncd.domain import Status
+from syncd.service.clock_check import ClockCheck
+from syncd.service.refresher import Refresher
+from tests.sync.board import Board
+
+LATER = timedelta(days=90)
+
+
+class Clocks:
+    """The board's clock and a monotonic one: ``pass_time`` moves both, ``set_time`` only the first."""
+
+    def __init__(self, board: Board) -> None:
+        self.board, self.monotonic = board, 1000.0
+        self.check = self.started()
+
+    def started(self) -> ClockCheck:
+        """Return the check of a process that starts now."""
+        return ClockCheck(self.board.store, lambda: self.monotonic)
+
+    def pass_time(self, **delta: float) -> None:
+        self.board.clock.forward(**delta)
+        self.monotonic += timedelta(**delta).total_seconds()
+
+    def set_time(self, by: timedelta) -> None:
+        self.board.clock.now += by
+
+    def trusted(self) -> bool:
+        return self.check.trusts(self.board.clock.now)
+
+    def tick(self) -> tuple[int, int]:
+        result = Refresher(self.board.store, trusts=self.check.trusts).tick()
+        return result.refreshed, result.closed
+
+
+@pytest.fixture
+def clocks(board: Board) -> Clocks:
+    board.put(board.row("a", status="active", autoRefresh=True))
+    return Clocks(board)
+
+
+def test_a_clock_that_jumps_for_one_tick_closes_and_refreshes_nothing(clocks: Clocks) -> None:
+    before = clocks.board.job("a")
+    clocks.set_time(LATER)
+    with structlog.testing.capture_logs() as logged:
+        assert clocks.tick() == (0, 0)
+        clocks.set_time(-LATER)
+        assert clocks.tick() == (0, 0)
+    assert clocks.board.job("a") == before
+    assert [event["event"] for event in logged] == ["clock.jumped", "clock.trusted"]
+    assert logged[0]["seconds"] == LATER.total_seconds()
+    clocks.pass_time(days=7)
+    assert clocks.tick() == (1, 0), "the time is trusted again at once"
+
+
+@pytest.mark.parametrize("by", [LATER, -LATER])
+def test_a_time_that_stays_is_trusted_after_ten_minutes(clocks: Clocks, by: timedelta) -> None:
+    clocks.set_time(by)
+    assert not clocks.trusted()
+    clocks.pass_time(minutes=9, seconds=59)
+    assert not clocks.trusted()
+    clocks.pass_time(seconds=1)
+    assert clocks.trusted()
+
+
+def test_each_jump_begins_the_ten_minutes_again(clocks: Clocks) -> None:
+    clocks.set_time(LATER)
+    assert not clocks.trusted()
+    clocks.pass_time(minutes=8)
+    clocks.set_time(LATER)
+    assert not clocks.trusted()
+    clocks.pass_time(minutes=8)
+    assert not clocks.trusted()
+    clocks.pass_time(minutes=2)
+    assert clocks.trusted()
+    assert clocks.board.job("a").status is Status.ACTIVE
+    assert clocks.tick() == (0, 1), "what is due by a time that stayed is done"
+
+
+@pytest.mark.parametrize("by", [timedelta(hours=1), -timedelta(hours=1)])
+def test_a_correction_of_an_hour_is_no_jump(clocks: Clocks, by: timedelta) -> None:
+    clocks.set_time(by)
+    assert clocks.trusted()
+
+
+def test_time_that_passes_is_no_jump(clocks: Clocks) -> None:
+    clocks.pass_time(days=100)
+    assert clocks.tick() == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("between", "trusted"),
+    [
+        (timedelta(0), True),
+        (timedelta(weeks=1), True),
+        (timedelta(weeks=1, seconds=1), False),
+        (-timedelta(seconds=1), False),
+        (LATER, False),
+    ],
+)
+def test_a_start_compares_the_time_with_the_last_that_the_store_has_seen(
+    clocks: Clocks, between: timedelta, trusted: bool
+) -> None:
+    clocks.check.remember()
+    clocks.set_time(between)
+    with structlog.testing.capture_logs() as logged:
+        clocks.check = clocks.started()
+    assert clocks.trusted() is trusted
+    assert [event["event"] for event in logged] == ([] if trusted else ["clock.gap"])
+    clocks.pass_time(minutes=59)
+    assert clocks.trusted() is trusted
+    clocks.pass_time(minutes=1)
+    assert clocks.trusted()
+
+
+def test_a_clock_that_is_set_right_after_the_start_harms_nothing(clocks: Clocks) -> None:
+    clocks.check.remember()
+    clocks.set_time(LATER)
+    clocks.check = clocks.started()
+    assert clocks.tick() == (0, 0)
+    clocks.pass_time(minutes=55)
+    clocks.set_time(-LATER)
+    assert not clocks.trusted()
+    clocks.pass_time(minutes=9)
+    assert not clocks.trusted(), "ten minutes after the time was set"
+    clocks.pass_time(minutes=1)
+    assert clocks.trusted()
+    assert clocks.tick() == (0, 0)
+
+
+def test_a_time_that_is_not_trusted_is_not_remembered(clocks: Clocks) -> None:
+    clocks.check.remember()
+    clocks.set_time(LATER)
+    clocks.check.remember()
+    clocks.set_time(-LATER)
+    clocks.check = clocks.started()
+    assert clocks.trusted()
+
+
+def test_the_time_that_a_change_uses_is_the_time_that_is_checked(clocks: Clocks) -> None:
+    """The clock jumps after the tick began."""
+    asked: list[datetime] = []
+
+    def trusts(now: datetime) -> bool:
+        asked.append(now)
+        return clocks.check.trusts(now)
+
+    clocks.set_time(LATER)
+    Refresher(clocks.board.store, trusts=trusts).tick()
+    assert asked == [clocks.board.clock.now] * 2

@@ -1,0 +1,165 @@
+"""Statements: what is compiled, in which order values go in, and what rows become."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import bindparam
+from sqlmodel import col, select
+
+from syncd.store import Store, Tx
+from syncd.store.sqlite.database import statements
+from syncd.store.statements import (
+    Statement,
+    TextContains,
+    adding,
+    among,
+    creating,
+    deleting,
+    following,
+    given,
+    inserting,
+    matching,
+    replacing,
+    rewriting,
+    updating,
+)
+from syncd.store.tables import CounterRow, EmployerRow, FactRow, FeedJob, JobRow, JobTotal, PlaceRow
+
+
+def text_of(statement: Statement[Any]) -> str:
+    return " ".join(statements()[statement].text.split())
+
+
+def test_constants_are_in_the_text_and_parameters_are_not() -> None:
+    statement = Statement(
+        select(JobRow.id).where(
+            col(JobRow.auto_refresh),
+            ~col(JobRow.confidential),
+            JobRow.status == "active",
+            col(JobRow.version).in_([1, 2]),
+            *matching(JobRow.employer_id),
+        )
+    )
+    assert text_of(statement) == (
+        "SELECT job.id FROM job WHERE job.auto_refresh AND NOT job.confidential AND job.status = 'active'"
+        " AND job.version IN (1, 2) AND job.employer_id = ?"
+    )
+
+
+@pytest.fixture
+def tx(store: Store) -> Iterator[Tx]:
+    """A transaction with twelve settings, t-00 to t-11, each with a value of its number."""
+    session = store.database.writer()
+    session.begin()
+    tx = Tx(session, store.database, store.now, {})
+    tx.many(inserting(FactRow), [(f"t-{n:02}", str(n)) for n in range(12)])
+    yield tx
+    session.close()
+
+
+VALUES = Statement(select(FactRow.value).where(among(FactRow.name, "names")).order_by(col(FactRow.name)))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 12])
+def test_a_list_has_any_length(tx: Tx, count: int) -> None:
+    names = [f"t-{n:02}" for n in range(count)]
+    assert tx.scalars(VALUES, names=names) == [str(n) for n in range(count)]
+
+
+def test_lists_of_similar_lengths_share_a_text() -> None:
+    compiled = statements()[VALUES]
+
+    def marks(names: Sequence[str]) -> int:
+        text, values = compiled.with_lists({"names": names})
+        assert text.count("?") == len(values)
+        return len(values)
+
+    assert [marks(["x"] * n) for n in (1, 2, 3, 4, 5, 16, 17, 33, 500)] == [1, 2, 4, 4, 8, 16, 32, 64, 512]
+
+
+def test_a_list_goes_beside_other_values(tx: Tx) -> None:
+    statement = Statement(
+        select(FactRow.value).where(
+            col(FactRow.value) > bindparam("above"),
+            among(FactRow.name, "names"),
+            col(FactRow.value) < bindparam("below"),
+        )
+    )
+    assert tx.scalars(statement, below="5", names=["t-02", "t-03", "t-07"], above="2") == ["3"]
+
+
+def test_rows_are_tuples_or_what_is_made_of_them(tx: Tx) -> None:
+    source = select(FactRow.name, FactRow.value).where(*matching(FactRow.name))
+    plain = Statement(source)
+    assert tx.one(plain, name="t-01") == ("t-01", "1")
+    assert tx.one(plain, name="none") is None
+
+    def made(row: tuple[str, str]) -> dict[str, str]:
+        return dict([row])
+
+    statement = Statement(source, made)
+    assert tx.one(statement, name="t-01") == {"t-01": "1"}
+    assert tx.one(statement, name="none") is None
+    assert tx.all(statement, name="t-01") == [*tx.each(statement, name="t-01")] == [{"t-01": "1"}]
+
+
+def test_a_value_that_is_missing_is_a_mistake(tx: Tx) -> None:
+    with pytest.raises(KeyError):
+        tx.one(Statement(select(FactRow.value).where(*matching(FactRow.name))), nmae="t-01")
+
+
+def test_the_next_rows_are_those_above_in_order(tx: Tx) -> None:
+    statement = Statement(following(select(FactRow.name), FactRow.name))
+    assert tx.scalars(statement, after="t-03", limit=3) == ["t-04", "t-05", "t-06"]
+
+
+def test_an_update_of_many_takes_values_in_its_own_order(tx: Tx) -> None:
+    """The database has another: that of the columns in the table."""
+    tx.many(updating(FactRow.value, FactRow.name, where=[], was=[FactRow.name]), [("new", "u-01", "t-01")])
+    assert tx.one(Statement(select(FactRow.name, FactRow.value).where(FactRow.value == "new"))) == (
+        "u-01",
+        "new",
+    )
+    assert tx.many(updating(FactRow.value, where=[FactRow.name]), [("a", "t-02"), ("b", "none")]) == 1
+    assert tx.many(deleting(FactRow.value, FactRow.name), [("a", "t-02"), ("a", "t-03")]) == 1
+
+
+def test_rows_are_replaced_added_up_and_rewritten(tx: Tx) -> None:
+    count = Statement(select(CounterRow.value).where(*matching(CounterRow.name)))
+    tx.many(replacing(FactRow), [("t-01", "new"), ("t-99", "more")])
+    assert tx.scalars(VALUES, names=["t-00", "t-01", "t-99"]) == ["0", "new", "more"]
+    for expected in (2, 4):
+        tx.run(adding(CounterRow), name="x", value=2)
+        assert tx.scalar(count, name="x") == expected
+    assert tx.run(rewriting(CounterRow), name="x", value=7) == 1
+    assert tx.run(rewriting(CounterRow), name="y", value=7) == 0
+    assert tx.scalar(count, name="x") == 7
+
+
+def test_whole_rows_are_in_the_order_of_the_table() -> None:
+    assert inserting(EmployerRow).order == ["name", "unlimited"]  # the database gives the id
+    assert inserting(PlaceRow).order == ["id", "name", "province", "key", "population", "employer_id"]
+    assert adding(JobTotal).order == ["employer_id", "status", "n"]
+    assert rewriting(FeedJob).order == inserting(FeedJob).order
+
+
+def test_an_id_that_the_database_gives_is_returned(tx: Tx) -> None:
+    add = creating(EmployerRow.name, EmployerRow.unlimited)
+    assert [tx.insert(add, name=name, unlimited=True) for name in ("A", "B")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("part", "found"), [("-0", 10), ("t-1", 2), ("%", 0), ("_", 0), ("", 12), ("T-0", 0), ("\0", 0)]
+)
+def test_a_part_of_a_text_is_found_character_by_character(tx: Tx, part: str, found: int) -> None:
+    contains = TextContains(col(FactRow.name), bindparam("part"))
+    mine = sa.select(sa.func.count()).select_from(FactRow).where(contains, col(FactRow.name).like("t-%"))
+    assert tx.scalar(Statement(mine), part=part) == found
+
+
+def test_a_value_may_be_used_twice(tx: Tx) -> None:
+    smaller = col(FactRow.name).like("t-%"), col(FactRow.value) < bindparam("value")
+    statement = Statement(sa.update(FactRow).where(*smaller).values(given(FactRow.value)), order=["value"])
+    assert tx.many(statement, [("2",)]) == 4  # 0, 1, 10 and 11
