@@ -4,6 +4,7 @@ the one that knows how it is put together."""
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -66,8 +67,7 @@ class InlineWriter(Writer):
 def without_threads() -> Iterator[None]:
     """In the block a store has no threads and compiles no statement twice, and a few rows are several batches."""
     with pytest.MonkeyPatch.context() as patched:
-        threading = _Namespace(writer_module.threading, Thread=_NoThread)
-        patched.setattr(writer_module, "threading", threading)
+        patched.setattr(writer_module, "threading", _Namespace(threading, Thread=_NoThread))
         patched.setattr(store_module, "Writer", InlineWriter)
         patched.setattr(database_module, "statements", lambda: _STATEMENTS)
         patched.setattr(checkpoint, "ROWS", 10**9)
@@ -159,7 +159,9 @@ class Daemon:
 def _config(name: str) -> FeedConfig:
     """Return the feed's configuration, with a guard whose thresholds no file exceeds."""
     config = parse_feed(name, f'employer = "{EMPLOYER}"\n{FEEDS[name]}', CATALOGUE, FeedDefaults())
-    limits = {f.name: _NEVER for f in fields(Policy) if isinstance(getattr(config.policy, f.name), Threshold)}
+    limits: dict[str, Any] = {
+        f.name: _NEVER for f in fields(Policy) if isinstance(getattr(config.policy, f.name), Threshold)
+    }
     return replace(config, policy=replace(config.policy, **limits))
 
 

@@ -73,7 +73,7 @@ class Fault:
             if self.folder is None:
                 code, text = _SQL[self.name]
                 error = sqlite3.OperationalError(text)
-                error.sqlite_errorcode = code  # type: ignore[misc]
+                error.sqlite_errorcode = code
                 raise error
             return
         if self.folder is None or place_of(args, options).is_relative_to(self.folder):

@@ -218,7 +218,9 @@ class Layer:
         )
         if buffering == 0:
             return raw
-        kind = io.BufferedRandom if "+" in mode else io.BufferedReader if "r" in mode else io.BufferedWriter
+        kind: Any = (
+            io.BufferedRandom if "+" in mode else io.BufferedReader if "r" in mode else io.BufferedWriter
+        )
         buffer = kind(raw, buffering if buffering > 1 else io.DEFAULT_BUFFER_SIZE)
         return buffer if "b" in mode else io.TextIOWrapper(buffer, **text)
 
@@ -239,10 +241,10 @@ class Layer:
     def connect(self, database: Any, *args: Any, **options: Any) -> sqlite3.Connection:
         """``sqlite3.connect``."""
         if self.process is None:
-            return _real["connect"](database, *args, **options)
+            plain: sqlite3.Connection = _real["connect"](database, *args, **options)
+            return plain
         self.step("sql connect", (os.fspath(database),), {})
-        connection = _real["connect"](database, *args, factory=LayerConnection, **options)
-        assert isinstance(connection, LayerConnection)
+        connection: LayerConnection = _real["connect"](database, *args, factory=LayerConnection, **options)
         connection.belong(self, self.process)
         return connection
 
@@ -267,19 +269,19 @@ class LayerFile(io.FileIO):
         assert self._process is not None
         self._process.files.add(self)
 
-    def readinto(self, buffer: Any, /) -> int | None:
+    def readinto(self, buffer: Any, /) -> int:
         self._layer.step("read", (self.number,), {})
         return super().readinto(buffer)
 
-    def read(self, size: int | None = -1, /) -> bytes | None:
+    def read(self, size: int | None = -1, /) -> bytes:
         self._layer.step("read", (self.number,), {})
         return super().read(-1 if size is None else size)
 
-    def readall(self) -> bytes | None:
+    def readall(self) -> bytes:
         self._layer.step("read", (self.number,), {})
         return super().readall()
 
-    def write(self, data: Any, /) -> int | None:
+    def write(self, data: Any, /) -> int:
         view = memoryview(data)
         try:
             self._layer.step("write", (self.number, view), {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,7 +98,7 @@ class Ledger:
     def imported(self, *, done: bool) -> None:
         self._imports.append(done)
 
-    def noted(self, event: str, fields: dict[str, Any]) -> None:
+    def noted(self, event: str, fields: Mapping[str, Any]) -> None:
         if event == "feed.reconciled":
             self._reconciled[fields["run"]] += 1
 

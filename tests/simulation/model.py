@@ -144,8 +144,8 @@ class _Side(ModelSide):
         return answer
 
     def world(self, runs: frozenset[tuple[int, str]]) -> World:
-        kept = (found.get(self.reference) for found in (self.owner, self.why, self.origin))
-        return World(self.one.job, *kept, runs)
+        owner, why, origin = (found.get(self.reference) for found in (self.owner, self.why, self.origin))
+        return World(self.one.job, owner, why, origin, runs)
 
 
 @dataclass

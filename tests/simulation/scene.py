@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, MutableMapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -119,7 +119,7 @@ class Scene:
         finally:
             structlog.configure(**before)
 
-    def _logged(self, _logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
+    def _logged(self, _logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
         name = str(event["event"])
         self.log[name] += 1
         if name in _FAULTS and (error := sys.exc_info()[1]) is not None:
