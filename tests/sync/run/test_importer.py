@@ -657,6 +657,19 @@ def test_a_fault_of_the_scratch_file_while_rows_are_applied_is_not_a_failed_writ
     assert board.importer.run(feed, source, run).state == "succeeded"
 
 
+def test_a_run_that_changed_jobs_before_it_was_cut_off_is_not_unchanged(board: Board) -> None:
+    feed, rows = board.feed(), [board.row("a")]
+    board.deliver(feed, rows)
+    board.put({"referenceId": "a", "title": "Edited"})
+    source = board.file(rows)
+    run = board.begin(feed, source)
+    with pytest.raises(Stopped):
+        board.make_importer_that_stops("applying").run(feed, source, run)
+    assert board.job("a").title == "Cook a"
+    resumed, _deaths = board.store.write(lambda tx: runs.resume(tx, run.id))
+    assert board.importer.run(feed, source, resumed).state == "succeeded"
+
+
 def test_a_run_that_was_ended_by_a_busy_store_can_be_continued(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
