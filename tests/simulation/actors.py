@@ -22,7 +22,7 @@ from tests.simulation.service import Service
 
 _KEY = Actor(ActorKind.KEY, 1)
 #: How often a command in the middle of the service's work asks whether to stop, before a person stops it.
-_PATIENCE = 40
+_QUESTIONS = 40
 
 
 class Partners:
@@ -185,7 +185,7 @@ class Operators:
         def interrupted() -> bool:
             nonlocal asked
             asked += 1
-            return asked > _PATIENCE and self._interrupts()
+            return asked > _QUESTIONS and self._interrupts()
 
         def bring(store: Store) -> None:
             known = scene.engine.feeds(store)
