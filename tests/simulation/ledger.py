@@ -76,6 +76,7 @@ class Ledger:
         self._imports: list[bool] = []
         self._applied: dict[str, list[SeenRun]] = {name: [] for name in engine.configs}
         self._claimed_at: dict[int, int] = {}
+        self._shown: dict[int, set[str]] = {}
         self._reconciled: Counter[int] = Counter()
         self._looking = False
         self._looks = 0
@@ -186,7 +187,10 @@ class Ledger:
         if run.id in self.model.going_on:
             waits = run.holds is HoldScope.ARCHIVE
             agrees = None if died else agreement(run.state, archive_waits=waits)
-            self.model.ended(run.id, agrees, still=run.state is RunState.UNCHANGED)
+            still = run.state is RunState.UNCHANGED
+            self.model.ended(run.id, agrees, still=still, shown=self._shown.pop(run.id, None))
+        if run.state is RunState.HELD:
+            self._shown[run.id] = self.model.archived_by(seen.law)
         whole = content is not None and content.whole
         if run.feed != "delta" and whole and run.state in _APPLIED and run.holds is not HoldScope.ALL:
             for other in self._applied[run.feed]:
@@ -244,8 +248,7 @@ class Ledger:
         for feed in self._engine.configs:
             self._check_files(feed)
         self._check_held()
-        if "superseding" not in NOT_YET:
-            self._check_superseded()
+        self._check_superseded()
         self.check_jobs()
 
     def check_jobs(self) -> None:
@@ -323,12 +326,10 @@ class Ledger:
         """A file that was never run gave its place to a newer one that could be used."""
         for seen in self.runs.values():
             if seen.run.state is RunState.SUPERSEDED and not seen.usable:
-                others = [
-                    other for other in self.runs.values() if other.run.feed == seen.run.feed and other.usable
-                ]
-                newer = any(other.age > seen.age for other in others)
-                assert newer, (
-                    f"run {seen.run.id} of {seen.run.feed} was superseded by no file that could be used"
+                newer = [s for s in self.runs.values() if s.run.feed == seen.run.feed and s.age > seen.age]
+                found = any(other.usable or "superseding" in NOT_YET for other in newer)
+                assert found, (
+                    f"run {seen.run.id} of {seen.run.feed} was superseded by no newer file that could be used"
                 )
 
 

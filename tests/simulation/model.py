@@ -195,9 +195,12 @@ class Model:
         self.going_on[run.run] = run
         self.settle()
 
-    def ended(self, run_id: int, agrees: Agreement | None, *, still: bool = False) -> None:
+    def ended(
+        self, run_id: int, agrees: Agreement | None, *, still: bool = False, shown: set[str] | None = None
+    ) -> None:
         """The run ended. ``agrees``: see Agreement; None: any world agrees. ``still``: the file was not read, since it would
-        change nothing; the law then says that its rows change nothing."""
+        change nothing; the law then says that its rows change nothing. ``shown``: the references of the jobs that a person
+        agreed to archive, for an approved run."""
         self.settle()
         run = self.going_on.pop(run_id)
         for reference, worlds in self.worlds.items():
@@ -206,11 +209,22 @@ class Model:
                 mine = frozenset(what for number, what in world.runs if number == run_id)
                 if still and self._applied(run, reference, world).state != world.state:
                     continue
+                if shown is not None and ARCHIVED in mine and reference not in shown:
+                    continue
                 if agrees is None or agrees(mine):
                     after.append(world._replace(runs=frozenset(r for r in world.runs if r[0] != run_id)))
             self._keep(
                 reference, after, f"run {run_id} of {run.feed} ended: {run.of(reference) or 'not named'}"
             )
+
+    def archived_by(self, run: Reconciliation) -> set[str]:
+        """Return the references of the jobs that the run may archive as things are now."""
+        return {
+            reference
+            for reference, worlds in self.worlds.items()
+            for world in worlds.values()
+            if (run.run, ARCHIVED) in self._applied(run, reference, world).runs
+        }
 
     def settle(self) -> None:
         """Add the worlds in which runs that go on have done their work by now, in any order."""

@@ -67,7 +67,7 @@ class Generator:
         end = [("marker", feed, "a.json")] if feed == "marked" else []
         story: list[Step] = [("drop", feed, "a.json", ("json", rows, 1.0), "rename"), *end, ("wait", 5)]
         again: list[Step] = [*end, ("wait", 5)]
-        match pick.choice(["resent", "changed", "corrected", "held", "jump"]):
+        match pick.choice(["resent", "changed", "corrected", "held", "moved", "jump", "fault", "cut"]):
             case "resent":  # the same bytes, after a client has changed a job
                 story += [
                     self._edit(pick.choice(rows)[0]),
@@ -87,6 +87,27 @@ class Generator:
                 decision = (pick.choice(["approve", "approve", "reject"]), feed)
                 between = [self._step(nested=False)] if pick.random() < 0.5 else []
                 story += [("drop", feed, "a.json", ("json", [], 1.0), "write"), *again, *between, decision]
+            case "moved":  # what a person approves is another thing by then
+                reference = pick.choice(rows)[0]
+                story += [
+                    ("edit", reference, {"status": "archived"}),
+                    ("drop", feed, "a.json", ("json", [], 1.0), "write"),
+                ]
+                story += [*again, ("edit", reference, {"status": "active"}), ("approve", feed)]
+            case "cut":  # while a newer file waits
+                newer = ("drop", feed, "b.json", ("json", rows[1:], 1.0), "write")
+                calls = self._calls() % 500
+                story[-1:] = [
+                    ("at", calls, newer),
+                    ("at", calls + self._calls() % 200, ("die",)),
+                    ("wait", 5),
+                    *again,
+                ]
+            case "fault":  # while clients write
+                story += [
+                    ("fault", pick.choice(["EIO", "ENOSPC", "EDQUOT"]), 5, pick.choice([0.1, 0.3]), None)
+                ]
+                story += [self._edit(reference) for reference in self._references] + [("wait", 10)]
             case "jump":  # and perhaps back
                 days = pick.choice([20, 90])
                 story += [("jump", days * 86400), ("wait", pick.choice([65, 300]))]
