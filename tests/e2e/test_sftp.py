@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import syncd
-from tests.e2e.conftest import PATIENCE, csv_text, row, wait_until
+from tests.e2e.conftest import TIMEOUT, csv_text, row, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who makes users")]
 ROOT = Path(syncd.__file__).parents[1]
@@ -117,7 +117,7 @@ class Partner:
         lines = "".join(f"-{each}\n" for each in commands)
         done = subprocess.run(
             list(map(str, command)), input=lines, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            check=False, cwd=self._keys, timeout=PATIENCE,
+            check=False, cwd=self._keys, timeout=TIMEOUT,
         )  # fmt: skip
         answers = re.split(r"^sftp> -.*\n", done.stdout, flags=re.MULTILINE)
         assert len(answers) == len(commands) + 1, done.stdout
@@ -126,7 +126,7 @@ class Partner:
     def ssh(self, *arguments):
         command = ["ssh", "-T", "-p", self._port, *self._options, f"{self.name}@127.0.0.1", *arguments]
         done = subprocess.run(
-            list(map(str, command)), input=b"", capture_output=True, check=False, timeout=PATIENCE
+            list(map(str, command)), input=b"", capture_output=True, check=False, timeout=TIMEOUT
         )
         return done.stdout
 
@@ -316,7 +316,7 @@ def test_a_partner_gets_at_nothing_else_with_a_shell_on_the_machine(partners, in
 def test_the_partners_files_are_taken_after_all_that(partners, installed, served):
     for partner in partners:
         assert "denied" not in partner.sftp(f"put {partner.name}.csv again.csv")[0]
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while served.read_text().count('"feed.reconciled"') < 4:
         assert time.monotonic() < end, served.read_text()
         time.sleep(0.1)
