@@ -31,14 +31,21 @@ format = "json"
 """
 
 
+def part(pattern, text):
+    """Return the group of the pattern where it first matches the text."""
+    found = re.search(pattern, text, re.DOTALL | re.MULTILINE)
+    assert found is not None, pattern
+    return found[1]
+
+
 def recipe(name):
     """Return the lines of a recipe of the guide."""
-    return re.search(rf"<!-- recipe: {name} -->\n```sh\n(.*?)```", GUIDE, re.DOTALL)[1]
+    return part(rf"<!-- recipe: {name} -->\n```sh\n(.*?)```", GUIDE)
 
 
 def installing():
     """Return those lines of the guide's installation that make the user and the folders."""
-    block = re.search(r"## Install\n.*?```sh\n(.*?)```", GUIDE, re.DOTALL)[1]
+    block = part(r"## Install\n.*?```sh\n(.*?)```", GUIDE)
     return "".join(line + "\n" for line in block.splitlines() if re.match(r"useradd|install -d", line))
 
 
@@ -66,6 +73,7 @@ class World:
         ]
         command = [*apart, "sh", script, scratch, *closed_folders()]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
         self.ready = self.process.stdout.readline() == "ready\n"
         self._started = []
 
@@ -202,7 +210,7 @@ def installed(world, keys):
 def served(installed, port, tmp_path_factory):
     """The daemon, with the rights of its unit, and the SFTP server. The value is the daemon's log."""
     logs = tmp_path_factory.mktemp("logs")
-    umask = re.search(r"^UMask=(\d+)", UNIT, re.MULTILINE)[1]
+    umask = part(r"^UMask=(\d+)", UNIT)
     rights = "--inh-caps=-all,+lease --ambient-caps=-all,+lease --bounding-set=-all,+lease".split()
     user = ["setpriv", "--reuid=syncd", "--regid=syncd", "--init-groups", *rights]
     serve = f"umask {umask} && exec /opt/syncd/bin/syncd serve --config /etc/syncd/syncd.toml"
