@@ -13,6 +13,7 @@ from typing import Any
 from syncd.domain import Actor, ActorKind, check_body
 from syncd.errors import Conflict, FeedError, NotFound, StoreError, UnusableFolder
 from syncd.store import Store, upsert
+from syncd.sync.arrival import decide
 from syncd.sync.run import Stopped
 from tests.simulation.contents import Short, ShortRow, body_of, content_of
 from tests.simulation.engine import CATALOGUE
@@ -160,16 +161,14 @@ class Operators:
         if held is None:
             return
 
-        def decide(store: Store) -> None:
+        def give(store: Store) -> None:
             known = scene.engine.feeds(store)
             importer = scene.engine.importer(store, lambda: False)
-            if approves:
-                importer.approve(held.run.id, known[feed])
-            else:
-                importer.reject(held.run.id)
+            number, drop = held.run.id, scene.engine.drop
+            decide(store, importer, drop, number, known[feed], approved=approves, wait=self._waiting())
 
         with scene.ledger.decision(held, approves=approves):
-            self._command("approve" if approves else "reject", decide)
+            self._command("approve" if approves else "reject", give)
 
     def bring(self, feed: str, short: Short) -> None:
         """``syncd import``."""
@@ -180,18 +179,29 @@ class Operators:
         path.write_bytes(content.data)
         now = scene.layer.time()
         os.utime(path, ns=(now, now))
-        asked = 0
+        wait = self._waiting()
 
         def interrupted() -> bool:
-            nonlocal asked
-            asked += 1
-            return asked > _QUESTIONS and self._interrupts()
+            wait()
+            return False
 
         def bring(store: Store) -> None:
             known = scene.engine.feeds(store)
             scene.engine.worker(store, known, interrupted).import_file(known[feed], path)
 
         scene.ledger.imported(done=self._command("import", bring))
+
+    def _waiting(self) -> Callable[[], None]:
+        """Return what a command calls while it waits: a person stops it in the end."""
+        asked = 0
+
+        def wait() -> None:
+            nonlocal asked
+            asked += 1
+            if asked > _QUESTIONS and self._interrupts():
+                raise Stopped("a person stopped the command")
+
+        return wait
 
     def _command(self, name: str, work: Callable[[Store], None]) -> bool:
         """Run a command. Return whether it did its work."""
