@@ -41,10 +41,13 @@ _SELECT = (
     .join(EmployerRow, col(EmployerRow.id) == RunRow.employer_id)
 )
 _newest = col(RunRow.id).desc()
-#: Runs whose rows went in, at least in part.
-_applied = sa.or_(
-    col(RunRow.state).in_([RunState.SUCCEEDED.value, RunState.PARTIAL.value]),
-    col(RunRow.holds) == HoldScope.ARCHIVE.value,
+#: Runs of files whose rows went in, at least in part.
+_applied = sa.and_(
+    col(RunRow.kind) == RunKind.FILE.value,
+    sa.or_(
+        col(RunRow.state).in_([RunState.SUCCEEDED.value, RunState.PARTIAL.value]),
+        col(RunRow.holds) == HoldScope.ARCHIVE.value,
+    ),
 )
 _of_feed = matching(RunRow.feed_id)
 _GET = Statement(_SELECT.where(*matching(RunRow.id)), _RUN.make)
@@ -77,6 +80,8 @@ _ADD = creating(
     RunRow.phases,
     RunRow.claimed_name,
     RunRow.deaths,
+    RunRow.reverts,
+    RunRow.repeats,
 )
 _SAVE = updating(
     RunRow.state,
@@ -132,8 +137,11 @@ def begin(  # noqa: PLR0917
     claimed_name: str | None,
     *,
     kind: RunKind = RunKind.FILE,
+    reverts: int | None = None,
+    repeats: int | None = None,
 ) -> Run:
-    """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``."""
+    """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``;
+    ``reverts`` and ``repeats``: as in Run."""
     run_id = tx.insert(
         _ADD,
         feed_id=feed_id,
@@ -148,6 +156,8 @@ def begin(  # noqa: PLR0917
         phases="{}",
         claimed_name=kept(claimed_name),
         deaths=0,
+        reverts=reverts,
+        repeats=repeats,
     )
     return get(tx, run_id)
 
