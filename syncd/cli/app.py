@@ -311,6 +311,24 @@ def runs_reject(number: Number, config: Config = None, as_json: Json = False) ->
     return decide_run(config, as_json, number, approved=False)
 
 
+@runs.command("revert")
+def runs_revert(
+    *,
+    number: Number,
+    plan: Annotated[bool, typer.Option("--plan", help="Show what it would do, without doing it.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Revert without a question, also over the guard's limits.")
+    ] = False,
+    pause: Annotated[bool, typer.Option("--pause", help="Pause the feed too.")] = False,
+    config: Config = None,
+    as_json: Json = False,
+) -> int:
+    """Reverts a run: puts back what it changed and nobody changed since."""
+    from syncd.cli.reverts import revert_run
+
+    return revert_run(config, as_json, number, plan=plan, yes=yes, pause=pause)
+
+
 @app.command()
 def jobs(
     employer: Employer,

@@ -13,7 +13,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from syncd.domain import Run, RunState
+from syncd.domain import Run, RunKind, RunState
 from syncd.service.refresher import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, runs
 from syncd.sync.run import Feed
@@ -111,7 +111,7 @@ def _successes(tx: Tx, feeds: Mapping[str, Feed]) -> Metric:
         labels=("feed",),
     )
     for name, feed in feeds.items():
-        run = runs.last(tx, feed.id, _SUCCESS)
+        run = runs.last(tx, feed.id, _SUCCESS, [RunKind.FILE])
         if run is not None and run.ended_at is not None:
             found.add_metric((name,), run.ended_at.timestamp())
     return found

@@ -52,7 +52,10 @@ _applied = sa.and_(
 _of_feed = matching(RunRow.feed_id)
 _GET = Statement(_SELECT.where(*matching(RunRow.id)), _RUN.make)
 _LAST = Statement(
-    _SELECT.where(*_of_feed, among(RunRow.state, "states")).order_by(_newest).limit(1), _RUN.make
+    _SELECT.where(*_of_feed, among(RunRow.state, "states"), among(RunRow.kind, "kinds"))
+    .order_by(_newest)
+    .limit(1),
+    _RUN.make,
 )
 _LIST = Statement(_SELECT.order_by(_newest).limit(bindparam("limit")), _RUN.make)
 _LIST_FEED = Statement(
@@ -173,9 +176,12 @@ def get(tx: Tx, run_id: int) -> Run:
     return existing(tx.one(_GET, id=run_id), "run", run_id)
 
 
-def last(tx: Tx, feed_id: int, states: Collection[RunState]) -> Run | None:
-    """Return the feed's newest run in one of ``states``."""
-    return tx.one(_LAST, feed_id=feed_id, states=[state.value for state in states]) if states else None
+def last(
+    tx: Tx, feed_id: int, states: Collection[RunState], kinds: Collection[RunKind] = tuple(RunKind)
+) -> Run | None:
+    """Return the feed's newest run in one of ``states`` and of one of ``kinds``."""
+    values = {"states": [state.value for state in states], "kinds": [kind.value for kind in kinds]}
+    return tx.one(_LAST, feed_id=feed_id, **values) if states else None
 
 
 def list(tx: Tx, feed: str | None = None, limit: int = 50) -> Sequence[Run]:

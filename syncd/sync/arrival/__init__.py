@@ -10,9 +10,12 @@ The way of a file (docs/reconciliation.md "When a file is taken"):
 5. ``delivery``     Its run is begun in the store, taken to its end by the importer, and reported.
 6. ``filing``       Reports and file are moved to ``done/`` or ``failed/``; ``feed_folder`` removes them later.
 
+``reverts`` undoes a run, under the same lock, and goes on with a revert whose process died.
+
 A process that dies leaves the file in ``.claimed/``. What failed for a reason that can pass is tried again (``context``)."""
 
 from syncd.sync.arrival.context import ArrivalContext
+from syncd.sync.arrival.reverts import revert
 from syncd.sync.arrival.worker import Worker
 
-__all__ = ["ArrivalContext", "Worker"]
+__all__ = ["ArrivalContext", "Worker", "revert"]

@@ -17,12 +17,15 @@ from syncd.errors import NotFound, UnusableFolder
 from syncd.store import Store, Tx, runs
 from syncd.sync import files, folders
 from syncd.sync.arrival.claims import COPY
+from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.run import Feed
 
 _LOCK = ".lock"
 _LOCK_FLAGS = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 #: Seconds after which no process is still writing a draft.
 _OLD = 60.0
+#: Seconds between two attempts to get the lock.
+_BETWEEN = 0.2
 
 
 def make_folders(folder: Path) -> None:
@@ -45,6 +48,18 @@ def feed_lock(folder: Path) -> Iterator[bool]:
         yield folders.try_lock(fd)
     finally:
         os.close(fd)
+
+
+@contextmanager
+def awaited_lock(ctx: ArrivalContext, folder: Path) -> Iterator[None]:
+    """Hold the lock of the feed; wait while another process has it. Raises Stopped, OSError, UnusableFolder."""
+    while True:
+        with feed_lock(folder) as mine:
+            if mine:
+                yield
+                return
+        ctx.check_stop("stopped while another process was running the feed")
+        ctx.sleep(_BETWEEN)
 
 
 def tidy(folder: Path) -> None:

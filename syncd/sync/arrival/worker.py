@@ -15,9 +15,10 @@ from syncd.logs import Event
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
-from syncd.sync.arrival.feed_folder import feed_lock, make_folders
-from syncd.sync.arrival.feed_queue import ELSEWHERE, FeedQueue
+from syncd.sync.arrival.feed_folder import awaited_lock, make_folders
+from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
+from syncd.sync.arrival.reverts import check_not_paused, continue_reverts
 from syncd.sync.run import Feed, Progress, Stopped
 
 log = structlog.get_logger("syncd.sync")
@@ -135,17 +136,16 @@ class Worker:
     def import_file(self, feed: Feed, path: Path, progress: Progress | None = None) -> Run:
         """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays.
 
-        Waits while another process runs the feed. Raises OSError, FeedError (not a regular file, or it changes), and what
-        the folder, the store or the run raises. The daemon's next tick continues a run that breaks off."""
+        Waits while another process runs the feed. Raises FeedPaused, OSError, FeedError (not a regular file, or it
+        changes), and what the folder, the store or the run raises. The daemon's next tick continues a run that breaks off."""
         copying = (lambda done, size: progress("copying", done, size)) if progress else None
         make_folders(feed.folder)
-        while True:
-            with feed_lock(feed.folder) as mine:
-                if mine:
-                    claimed = copy_in(feed.folder, path, copying)
-                    return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed)
-            self._ctx.check_stop("stopped while another process was running the feed")
-            self._ctx.sleep(ELSEWHERE / 5)
+        with awaited_lock(self._ctx, feed.folder):
+            for _ended in continue_reverts(self._ctx, feed.name, feed.employer.id):
+                pass
+            check_not_paused(self._ctx.store, feed.name)
+            claimed = copy_in(feed.folder, path, copying)
+            return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed)
 
     def _turns_of(self, feed: Feed) -> FeedTurns:
         turns = self._turns.get(feed.name)
