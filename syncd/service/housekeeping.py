@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from syncd.domain import RunKind, RunState
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
@@ -73,7 +72,7 @@ class Housekeeping:
         every = feed.config.expect_every
         if not every:
             return
-        found = self._store.read(lambda tx: runs.last(tx, feed.id, list(RunState), [RunKind.FILE]))
+        found = self._store.read(lambda tx: runs.last_file(tx, feed.name))
         last = found.claimed_at if found is not None else None
         start = last or self._since
         if now - max(start, self._reported.get(feed.name, start)) > every:

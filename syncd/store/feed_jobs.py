@@ -337,7 +337,7 @@ def give_back(tx: Tx, owners: Sequence[FormerOwner], *, run_id: int) -> None:
     found = jobs_now(tx, [owner.job_id for owner in owners])
     there = [owner for owner in owners if owner.job_id in found]
     release(tx, [owner.job_id for owner in there if owner.feed_id is None], run_id=run_id)
-    for feed_id in {owner.feed_id for owner in there} - {None}:
+    for feed_id in {owner.feed_id for owner in there if owner.feed_id is not None}:
         back = [owner for owner in there if owner.feed_id == feed_id]
         rows = [
             Written(

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sqlalchemy import bindparam
 from sqlmodel import col, select
 
-from syncd.domain import Actor, ActorKind, Job
+from syncd.domain import CHANGEABLE, Actor, ActorKind, Job
 from syncd.store import jobs
 from syncd.store.columns import Columns, instant_of, micros
 from syncd.store.job_columns import PRIVATE, attributes_of
@@ -79,6 +79,14 @@ _newest = col(HistoryRow.id).desc()
 _of_job = matching(HistoryRow.job_id)
 _OF_RUN = Statement(
     _ENTRY.select().where(*matching(HistoryRow.run_id)).order_by(col(HistoryRow.id)), _ENTRY.make
+)
+_RUN_PAGE = Statement(
+    _ENTRY.select()
+    .where(*matching(HistoryRow.run_id))
+    .order_by(col(HistoryRow.id))
+    .limit(bindparam("limit"))
+    .offset(bindparam("skip")),
+    _ENTRY.make,
 )
 _ENDS = Statement(
     sa.select(sa.func.min(col(HistoryRow.id)), sa.func.max(col(HistoryRow.id))).where(
@@ -191,6 +199,36 @@ def _whole(entry: HistoryEntry, attributes: dict[str, Any]) -> Job:
 def of_run(tx: Tx, run_id: int) -> Iterator[HistoryEntry]:
     """Yield what a run changed, in order. To be read to the end within the transaction."""
     return tx.each(_OF_RUN, run_id=run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class RunChange:
+    """A change that a run made. ``fields``: wire name → (before, after); "after" is what the next change of the job found,
+    or the job's value now."""
+
+    entry: HistoryEntry
+    fields: dict[str, tuple[object, object]]
+
+
+def page_of_run(tx: Tx, run_id: int, *, page: int, page_size: int) -> tuple[int, list[RunChange]]:
+    """Return the number of changes that a run made, and those of ``page``, from 1, in order."""
+    total = sum(actions_of_run(tx, run_id).values())
+    found = tx.all(_RUN_PAGE, run_id=run_id, limit=page_size, skip=(page - 1) * page_size)
+    if not found:
+        return total, []
+    ids = list(dict.fromkeys(entry.job_id for entry in found))
+    now, later = jobs.by_ids(tx, ids), since(tx, ids, found[0].id)
+    changes: dict[int, RunChange] = {}
+    for job_id, entries in later.items():
+        job = now.get(job_id)
+        values = {name: getattr(job, attribute) for name, attribute in CHANGEABLE.items()} if job else {}
+        for entry in reversed(entries):
+            old = {name: entry.attributes[CHANGEABLE[name]] for name in entry.before or ()}
+            if entry.run_id == run_id:
+                fields = {name: (value, values.get(name)) for name, value in old.items()}
+                changes[entry.id] = RunChange(entry, fields)
+            values |= old
+    return total, [changes[entry.id] for entry in found]
 
 
 def jobs_of_run(tx: Tx, run_id: int) -> array[int]:

@@ -57,6 +57,12 @@ _LAST = Statement(
     .limit(1),
     _RUN.make,
 )
+_LAST_FILE = Statement(
+    _SELECT.where(col(FeedRow.name) == bindparam("feed"), col(RunRow.kind) == RunKind.FILE.value)
+    .order_by(_newest)
+    .limit(1),
+    _RUN.make,
+)
 _LIST = Statement(_SELECT.order_by(_newest).limit(bindparam("limit")), _RUN.make)
 _LIST_FEED = Statement(
     _SELECT.where(col(FeedRow.name) == bindparam("feed")).order_by(_newest).limit(bindparam("limit")),
@@ -69,6 +75,7 @@ _CLAIMED = Statement(
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
 _applied_files = select(col(RunRow.sha256)).where(*_of_feed, col(RunRow.sha256).is_not(None), _applied)
 _LAST_APPLIED = Statement(_applied_files.order_by(_newest).limit(1))
+_LAST_APPLIED_RUN = Statement(select(RunRow.id).where(*_of_feed, _applied).order_by(_newest).limit(1))
 _APPLIED = Statement(_applied_files.where(*matching(RunRow.sha256)).limit(1))
 _ADD = creating(
     RunRow.feed_id,
@@ -184,6 +191,11 @@ def last(
     return tx.one(_LAST, feed_id=feed_id, **values) if states else None
 
 
+def last_file(tx: Tx, feed: str) -> Run | None:
+    """Return the newest run of a file of the feed with that name."""
+    return tx.one(_LAST_FILE, feed=feed)
+
+
 def list(tx: Tx, feed: str | None = None, limit: int = 50) -> Sequence[Run]:
     """Return the newest runs first, of the feed with that name or of all."""
     return tx.all(_LIST, limit=limit) if feed is None else tx.all(_LIST_FEED, feed=feed, limit=limit)
@@ -209,6 +221,12 @@ def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
     if newest is None or newest == sha256:
         return False
     return tx.one(_APPLIED, feed_id=feed_id, sha256=sha256) is not None
+
+
+def is_behind(tx: Tx, feed_id: int, run_id: int) -> bool:
+    """Return whether a later file of the feed than that of the run ``run_id`` was applied, with other bytes."""
+    newest = tx.scalar(_LAST_APPLIED_RUN, feed_id=feed_id)
+    return newest is not None and newest > run_id and get(tx, newest).sha256 != get(tx, run_id).sha256
 
 
 # -- crashes -------------------------------------------------------------------------------------------------

@@ -3,9 +3,12 @@
 import json
 import sqlite3
 import sys
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from syncd.domain import Actor, ActorKind, Catalogue, check_body
+from syncd.store import Store, upsert
 from syncd.sync.run import reverting
 
 
@@ -26,12 +29,29 @@ def deliver(installation, name, rows):
 
 
 def row(reference, title):
-    return [reference, title, "Toronto, ON", "General Labour", "Full Time", "<p>Steel.</p>", "Email", "hr@acme.example"]
+    return [
+        reference,
+        title,
+        "Toronto, ON",
+        "General Labour",
+        "Full Time",
+        "<p>Steel.</p>",
+        "Email",
+        "hr@acme.example",
+    ]
 
 
 def jobs(installation):
     found = installation.run("jobs", "--employer", "1", "--json").json
     return {job["referenceId"]: (job["title"], job["status"]) for job in found}
+
+
+def edit(installation, reference, **fields):
+    """Write a job as a client of the API does."""
+    url = f"sqlite:///{installation.base}/var/syncd.db"
+    with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
+        sent = check_body({"referenceId": reference, **fields}, Catalogue.default())
+        store.write(lambda tx: upsert.put(tx, 1, sent, Actor(ActorKind.KEY, 1)))
 
 
 def state(installation):
@@ -42,7 +62,13 @@ def test_a_run_is_reverted_and_the_revert_too(acme):
     after = jobs(acme)
     shown = acme.run("runs", "revert", "2", "--json")
     run = shown.json
-    assert (shown.code, run["id"], run["kind"], run["state"], run["reverts"]) == (0, 3, "revert", "succeeded", 2)
+    assert (shown.code, run["id"], run["kind"], run["state"], run["reverts"]) == (
+        0,
+        3,
+        "revert",
+        "succeeded",
+        2,
+    )
     counts = {name: number for name, number in run["counts"].items() if number}
     assert counts == {"read": 4, "updated": 2, "reactivated": 1, "archived": 1}
     assert "the next file of acme brings the same back" in shown.err
@@ -60,7 +86,12 @@ def test_the_plan_changes_nothing(acme):
     assert "title: Cook → Welder 0" in shown.out
     assert "- R-10 (job 11) archived: Baker" in shown.out
     planned = acme.run("runs", "revert", "2", "--plan", "--json").json
-    assert (planned["id"], planned["state"], planned["kind"], planned["reverts"]) == (None, "planned", "revert", 2)
+    assert (planned["id"], planned["state"], planned["kind"], planned["reverts"]) == (
+        None,
+        "planned",
+        "revert",
+        2,
+    )
     assert (planned["counts"]["updated"], planned["wouldArchive"]["total"]) == (2, 1)
     assert state(acme) == before
 
@@ -170,3 +201,37 @@ def test_json_has_one_line(acme):
     shown = acme.run("runs", "revert", "2", "--json")
     assert len(shown.out.splitlines()) == 1
     json.loads(shown.out)
+
+
+def test_the_changes_of_a_run_have_the_values_before_and_after(acme):
+    rows = [(0, "Painter"), (1, "Chef"), *((n, f"Welder {n}") for n in range(2, 9)), (10, "Baker")]
+    assert deliver(acme, "three", rows).code == 0
+    edit(acme, "R-0", title="Mason")
+    edit(acme, "R-0", title="Potter")
+    shown = acme.run("runs", "show", "2", "--json").json
+    assert shown["changesPaging"] == {"total": 4, "page": 1, "pages": 1, "pageSize": 1000}
+    found = {change["referenceId"]: change for change in shown["changes"]}
+    assert found["R-0"]["fields"] == {"title": {"before": "Welder 0", "after": "Cook"}}  # of the next change
+    assert found["R-1"]["fields"] == {"title": {"before": "Welder 1", "after": "Chef"}}
+    assert found["R-9"]["fields"] == {"status": {"before": "active", "after": "archived"}}
+    assert (found["R-10"]["action"], found["R-10"]["fields"]) == ("created", {})
+    text = acme.run("runs", "show", "2", "--changes").out
+    assert "updated job 1 (R-0)\n    title: Welder 0 → Cook\n" in text
+    third = acme.run("runs", "show", "3", "--json").json["changes"][0]
+    assert third["fields"] == {"title": {"before": "Cook", "after": "Painter"}}  # Mason came later
+    report = json.loads(acme.done(2, "two.csv").with_name("2-two.csv.report.json").read_text())
+    assert "Welder 0" not in json.dumps(report)
+
+
+def test_the_changes_of_a_run_come_in_pages(acme, monkeypatch):
+    from syncd.cli import runs
+
+    monkeypatch.setattr(runs, "PAGE", 3)
+    first = acme.run("runs", "show", "1", "--changes")
+    assert (first.out.count("created"), "page 1 of 4 (10 changes); the next: --page 2" in first.err) == (
+        3,
+        True,
+    )
+    last = acme.run("runs", "show", "1", "--json", "--page", "4").json
+    assert (len(last["changes"]), last["changesPaging"]["pages"]) == (1, 4)
+    assert "no changes on page 9 of 4" in acme.run("runs", "show", "1", "--changes", "--page", "9").err

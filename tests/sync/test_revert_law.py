@@ -8,7 +8,7 @@ another at random. What a revert has to do is worked out from pictures of all jo
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -60,10 +60,14 @@ class Past:
 
     def _feed(self, toml: str, name: str) -> Feed:
         feed = self.board.feed(toml, name)
-        limits = dict.fromkeys(
-            ("max_archive", "max_rejected", "max_rekeyed", "max_retitled", "max_shrunk"), NEVER
+        policy = replace(
+            feed.config.policy,
+            max_archive=NEVER,
+            max_rejected=NEVER,
+            max_rekeyed=NEVER,
+            max_retitled=NEVER,
+            max_shrunk=NEVER,
         )
-        policy = replace(feed.config.policy, **limits)
         return replace(feed, config=replace(feed.config, policy=policy))
 
     def jobs(self) -> Picture:
@@ -98,7 +102,7 @@ class Past:
         self.picture()
 
     def revert(self, run_id: int, cut: int | None = None) -> Run:
-        """Revert the run. With ``cut`` the first attempt ends after so many batches."""
+        """Revert the run. With ``cut`` the first attempt ends after that number of batches."""
         store, batches = self.board.store, itertools.count()
 
         def stop(*_: object) -> None:
@@ -190,28 +194,25 @@ STEPS = st.one_of(
 
 
 @pytest.fixture(scope="module")
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("reverts")
-
-
-@pytest.fixture(scope="module")
-def store(folder: Path, clock: Clock) -> Iterator[Store]:
-    """Batches are so small that a few jobs are several."""
+def begin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Past]]:
+    """Yield a function that returns a past in which nothing has happened, of an employer of its own. Batches are so small
+    that a few jobs are several."""
+    folder, clock, numbers = tmp_path_factory.mktemp("reverts"), Clock(), itertools.count(1)
     with (
         pytest.MonkeyPatch.context() as patched,
-        Store.open(f"sqlite:///{folder}/syncd.db", clock=clock, timezone=ZONE) as opened,
+        Store.open(f"sqlite:///{folder}/syncd.db", clock=clock, timezone=ZONE) as store,
     ):
         patched.setattr(reverting, "ALONE", 2)
         patched.setattr(reverting, "AMONG_OTHERS", 1)
-        yield opened
+
+        def past() -> Past:
+            clock.now = START
+            name = f"Employer {next(numbers)}"
+            return Past(store, clock, folder / name, name)
+
+        yield past
 
 
-_examples = itertools.count(1)
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
 
@@ -243,11 +244,9 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_s
     rows=[Board.row("a")],
 )
 def test_a_run_and_its_revert_leave_every_job_as_before(
-    store: Store, clock: Clock, folder: Path, steps: list[Any], name: str, rows: list[Row]
+    begin: Callable[[], Past], steps: list[Any], name: str, rows: list[Row]
 ) -> None:
-    clock.now = START
-    number = next(_examples)
-    past = Past(store, clock, folder / str(number), f"Employer {number}")
+    past = begin()
     for step in steps:
         _carry_out(past, step)
     before, owners = past.jobs(), past.owners()
@@ -270,11 +269,9 @@ def test_a_run_and_its_revert_leave_every_job_as_before(
 @settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
 @given(steps=st.lists(STEPS, max_size=5), name=NAMES, rows=ROWS)
 def test_the_next_file_brings_the_same_back(
-    store: Store, clock: Clock, folder: Path, steps: list[Any], name: str, rows: list[Row]
+    begin: Callable[[], Past], steps: list[Any], name: str, rows: list[Row]
 ) -> None:
-    clock.now = START
-    number = next(_examples)
-    past = Past(store, clock, folder / str(number), f"Employer {number}")
+    past = begin()
     for step in steps:
         _carry_out(past, step)
     rows = [{key: value for key, value in row.items() if value != "draft"} for row in rows]
@@ -310,7 +307,8 @@ def _carry_out(past: Past, step: Any) -> None:
         case ("hours", hours):
             past.board.clock.forward(hours=hours)
         case ("revert", which, cut) if past.runs:
-            _revert_and_compare(past, *past.runs[which % len(past.runs)], cut)
+            run_id, step_of_run = past.runs[which % len(past.runs)]
+            _revert_and_compare(past, run_id, step_of_run, cut)
 
 
 def _revert_and_compare(past: Past, run_id: int, step: int, cut: int | None) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from syncd.domain import Policy, Run, RunState
 from syncd.errors import Conflict, StoreError
-from syncd.store import Store, feeds, runs
+from syncd.store import Store, feeds, locks, runs
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.delivery import DEATHS, ended_without_importer
-from syncd.sync.arrival.feed_folder import awaited_lock, make_folders
+from syncd.sync.arrival.feed_lock import PAUSE, awaited
 from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import begin_revert, carry_out_revert, plan_revert, unfinished_reverts
 
@@ -49,12 +49,15 @@ def revert(
     the plan that a person has seen: if the plan is another by now, nothing is changed, and None is returned. ``pause``:
     pause the feed as well, for this reason.
 
-    Raises NotFound, Conflict, NothingToRevert, Stopped, OSError, UnusableFolder and StoreError. A revert that breaks off
+    Raises NotFound, Conflict, NothingToRevert, Stopped, OSError and StoreError. A revert that breaks off
     is continued by the next one, and by the daemon."""
     run = ctx.store.read(lambda tx: runs.get(tx, number))
-    folder = drop / run.feed
-    make_folders(folder)
-    with awaited_lock(ctx, folder):
+
+    def wait() -> None:
+        ctx.check_stop("stopped while another process was running the feed")
+        ctx.sleep(PAUSE)
+
+    with awaited(lambda: locks.feed_lock(ctx.store, run.feed), wait):
         for _ended in continue_reverts(ctx, run.feed, run.employer_id):
             pass
         plan = plan_revert(ctx.store, number, policy, after_batch=lambda *_: ctx.check_stop())
@@ -64,7 +67,7 @@ def revert(
             ctx.write(lambda tx: feeds.pause(tx, run.feed, pause))
         ended = _carried_out(ctx, ctx.write(lambda tx: begin_revert(tx, number)))
         if plan.run.state is RunState.HELD:
-            refresh_reports(ctx.store, folder, number)
+            refresh_reports(ctx.store, drop / run.feed, number)
         return ended
 
 

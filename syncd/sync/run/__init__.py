@@ -19,6 +19,7 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
 be cut off at any instant and run again: the result is the same. ``checking`` is not a run: it reports what a run
 would reject. ``reverting`` undoes a run: it reads no file."""
 
+from syncd.sync.run.approval import kept_file
 from syncd.sync.run.checking import Checker, CheckResult
 from syncd.sync.run.context import FILE_CHANGED, Feed, Progress, RunContext, SourceFile, Stopped
 from syncd.sync.run.ending import reconciled
@@ -51,6 +52,7 @@ __all__ = [
     "Stopped",
     "begin_revert",
     "carry_out_revert",
+    "kept_file",
     "plan_revert",
     "reconciled",
     "unfinished_reverts",

@@ -105,12 +105,13 @@ def make_plan(
 def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | None) -> PlanCounts:
     """Return the tally with what earlier runs of the feed add to it."""
     feed = this.feed
-    before = feeds.settings_digest(tx, feed.id)
+    before, repeats = feeds.settings_digest(tx, feed.id), this.run.repeats
+    behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
     return replace(
         tally,
         recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
         feed_changed=before not in (None, feed.config.settings_digest),
-        older_bytes=runs.applied_before(tx, feed.id, sha256 or ""),
+        older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
     )
 
 
