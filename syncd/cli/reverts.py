@@ -25,21 +25,18 @@ def revert_run(config: Path | None, as_json: bool, number: int, *, plan: bool, y
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings, remember=not plan)
         policy = _policy(store, settings, catalogue, number)
-        changes: list[PlannedChange] = []
-        planned = plan_revert(store, number, policy, on_change=changes.append if plan else None)
         if plan:
-            _print(planned, changes, as_json)
+            changes: list[PlannedChange] = []
+            _print(plan_revert(store, number, policy, on_change=changes.append), changes, as_json)
             return DONE
         ctx = ArrivalContext(store, configured_feeds.make_importer(store, settings, catalogue))
-        why = f"run {number} was reverted" if pause else None
-        run = None
-        while run is None:
-            if planned.hold is not None and not yes and not _agreed(planned):
+        why, agreed, drop = f"run {number} was reverted" if pause else None, None, settings.drop.folder
+        while isinstance(
+            run := revert(ctx, drop, number, policy, agreed=agreed, yes=yes, pause=why), RevertPlan
+        ):
+            if not _agreed(run):
                 return HELD
-            drop = settings.drop.folder
-            run = revert(ctx, drop, number, policy, agreed=planned.digest, yes=yes, pause=why)
-            if run is None:
-                planned = plan_revert(store, number, policy)
+            agreed = run.digest
         paused = run.feed in store.read(feeds.paused)
     print_result(as_json, run_json(run), summary(run))
     if run.counts.warnings:

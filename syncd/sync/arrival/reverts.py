@@ -13,7 +13,14 @@ from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.delivery import DEATHS, ended_without_importer
 from syncd.sync.arrival.feed_lock import PAUSE, awaited
 from syncd.sync.report.files import refresh_reports
-from syncd.sync.run import begin_revert, carry_out_revert, plan_revert, unfinished_reverts
+from syncd.sync.run import (
+    RevertPlan,
+    begin_revert,
+    carry_out_revert,
+    check_something_left,
+    plan_revert,
+    unfinished_reverts,
+)
 
 
 class FeedPaused(Conflict):
@@ -42,12 +49,12 @@ def revert(
     agreed: str | None = None,
     yes: bool = False,
     pause: str | None = None,
-) -> Run | None:
+) -> Run | RevertPlan:
     """Revert the run ``number`` and return the run that did it. Waits while another process runs the feed.
 
     ``policy``: of the feed. A revert over the limits of the guard needs ``yes`` (any plan), or ``agreed``, the digest of
-    the plan that a person has seen: if the plan is another by now, nothing is changed, and None is returned. ``pause``:
-    pause the feed as well, for this reason.
+    the plan that a person has seen; else nothing is changed, and the plan is returned. ``pause``: pause the feed as well,
+    for this reason.
 
     Raises NotFound, Conflict, NothingToRevert, Stopped, OSError and StoreError. A revert that breaks off
     is continued by the next one, and by the daemon."""
@@ -60,13 +67,16 @@ def revert(
     with awaited(lambda: locks.feed_lock(ctx.store, run.feed), wait):
         for _ended in continue_reverts(ctx, run.feed, run.employer_id):
             pass
-        plan = plan_revert(ctx.store, number, policy, after_batch=lambda *_: ctx.check_stop())
-        if plan.hold is not None and not yes and plan.digest != agreed:
-            return None
+        if yes:
+            check_something_left(ctx.store, number)
+        else:
+            plan = plan_revert(ctx.store, number, policy)
+            if plan.hold is not None and plan.digest != agreed:
+                return plan
         if pause is not None:
             ctx.write(lambda tx: feeds.pause(tx, run.feed, pause))
         ended = _carried_out(ctx, ctx.write(lambda tx: begin_revert(tx, number)))
-        if plan.run.state is RunState.HELD:
+        if run.state is RunState.HELD:
             refresh_reports(ctx.store, drop / run.feed, number)
         return ended
 

@@ -31,6 +31,7 @@ from syncd.sync.run.reverting import (
     RevertPlan,
     begin_revert,
     carry_out_revert,
+    check_something_left,
     plan_revert,
     unfinished_reverts,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "Stopped",
     "begin_revert",
     "carry_out_revert",
+    "check_something_left",
     "kept_file",
     "plan_revert",
     "reconciled",

@@ -7,6 +7,7 @@ this revert has already done. So one that was cut off can be carried out again w
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -122,7 +123,7 @@ def plan_revert(
     Raises NotFound, Conflict (the run goes on), NothingToRevert."""
     run = store.read(lambda tx: revertible(tx, run_id))
     plan, warnings, digest = RevertPlan(run), Warnings(), hashlib.sha256()
-    tally, counts, owners = PlanCounts(), RunCounts(), 0
+    tally, kinds, owners = PlanCounts(), Counter[str](), 0
     reverted = _Reverted.of(store, run)
     done = 0
     while ids := reverted.ids[done : done + ALONE]:
@@ -130,20 +131,20 @@ def plan_revert(
         owners += len(batch.owners)
         for update in batch.updates:
             _tally(tally, update)
-            counts = counts.plus({_kind(update): 1})
+            kinds[_kind(update)] += 1
             digest.update(repr((update.before.id, update.before.version)).encode())
             if on_change is not None:
                 on_change(_planned(update))
         _take_warnings(warnings, batch)
-        counts = counts.plus({"rejected": batch.refused})
+        kinds["rejected"] += batch.refused
         after_batch("planning", done, len(reverted.ids))
-    if not (owners or counts.updated or counts.reactivated or counts.archived):
-        raise NothingToRevert(_nothing_left(run, counts, warnings.total))
+    if not owners and kinds.total() == kinds["rejected"]:
+        raise _nothing_left(run, stays=bool(warnings.total))
     tally.read = len(reverted.ids)
     tally.active = tally.named_active = tally.described = store.read(
         lambda tx: feed_jobs.count_active(tx, reverted.feed_id)
     )
-    plan.counts = _whole(counts, len(reverted.ids), warnings.total)
+    plan.counts = _whole(RunCounts().plus(kinds), len(reverted.ids), warnings.total)
     plan.warnings, plan.digest = warnings.all(), digest.hexdigest()
     plan.hold = guard(tally, policy, archives=True)
     return plan
@@ -159,10 +160,21 @@ def revertible(tx: Tx, run_id: int) -> Run:
     return run
 
 
-def _nothing_left(run: Run, counts: RunCounts, stays: int) -> str:
-    if counts.rejected or stays:
-        return f"nothing of what run {run.id} changed can be put back: all of it was changed since"
-    return f"nothing of what run {run.id} changed is left: it was put back before"
+def check_something_left(store: Store, run_id: int) -> None:
+    """Raise what ``plan_revert`` raises, as soon as that is known."""
+    run, stays, done = store.read(lambda tx: revertible(tx, run_id)), False, 0
+    reverted = _Reverted.of(store, run)
+    while ids := reverted.ids[done : done + ALONE]:
+        batch, done = store.read(partial(_decide, reverted=reverted, ids=ids)), done + len(ids)
+        if batch.updates or batch.owners:
+            return
+        stays = stays or bool(batch.warnings)
+    raise _nothing_left(run, stays=stays)
+
+
+def _nothing_left(run: Run, *, stays: bool) -> NothingToRevert:
+    why = "can be put back: all of it was changed since" if stays else "is left: it was put back before"
+    return NothingToRevert(f"nothing of what run {run.id} changed {why}")
 
 
 def _tally(tally: PlanCounts, update: Update) -> None:

@@ -11,7 +11,7 @@ from syncd.domain import Policy, Run, RunState, Threshold
 from syncd.store import feeds, locks, runs
 from syncd.sync.arrival import ArrivalContext, revert
 from syncd.sync.arrival.reverts import FeedPaused
-from syncd.sync.run import Feed, begin_revert, reverting
+from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
 from tests.sync.arrival.arrivals import Arrival, names
 
 LENIENT = replace(Policy(), max_retitled=Threshold(100, 5))
@@ -114,7 +114,7 @@ def test_a_revert_that_dies_three_times_at_one_place_is_given_up(
 def test_a_revert_waits_for_the_run_of_another_process(arrival: Arrival) -> None:
     feed, store = two_runs(arrival), arrival.board.store
     ctx = ArrivalContext(store, arrival.board.importer, sleep=lambda seconds: waited.set())
-    waited, ended = threading.Event(), list[Run | None]()
+    waited, ended = threading.Event(), list[Run | RevertPlan]()
     drop = arrival.board.folder / "drop"
     with locks.feed_lock(store, feed.name) as mine:
         assert mine
@@ -124,20 +124,22 @@ def test_a_revert_waits_for_the_run_of_another_process(arrival: Arrival) -> None
         assert store.read(runs.list)[0].id == 2
     thread.join(10)
     assert titles(arrival) == {"Cook"}
-    assert [run.state for run in ended if run] == ["succeeded"]
+    assert [run.state for run in ended if isinstance(run, Run)] == ["succeeded"]
 
 
 def test_what_a_person_agreed_to_is_looked_at_again_under_the_lock(arrival: Arrival) -> None:
     two_runs(arrival)
     ctx = ArrivalContext(arrival.board.store, arrival.board.importer)
     drop, policy = arrival.board.folder / "drop", Policy()
-    planned = reverting.plan_revert(arrival.board.store, 1, policy)
-    assert planned.hold is not None
+    planned = revert(ctx, drop, 1, policy)
+    assert isinstance(planned, RevertPlan)
     arrival.board.put({"referenceId": "r1", "description": "<p>Other.</p>"})
-    assert revert(ctx, drop, 1, policy, agreed=planned.digest) is None
+    again = revert(ctx, drop, 1, policy, agreed=planned.digest)
+    assert isinstance(again, RevertPlan)
     assert len(arrival.runs()) == 2
-    again = reverting.plan_revert(arrival.board.store, 1, policy)
-    assert revert(ctx, drop, 1, policy, agreed=again.digest) is not None
+    ended = revert(ctx, drop, 1, policy, agreed=again.digest)
+    assert isinstance(ended, Run)
+    assert ended.state == "succeeded"
 
 
 def test_an_import_into_a_paused_feed_is_refused(arrival: Arrival) -> None:
