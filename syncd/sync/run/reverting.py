@@ -45,7 +45,7 @@ from syncd.sync.run.planner import OnChange, PlannedChange, changed_fields, text
 log = structlog.get_logger("syncd.sync")
 
 #: Jobs in one write while the revert writes alone, and while others write too.
-ALONE, AMONG_OTHERS = 500, 100
+ALONE, AMONG_OTHERS = 1000, 100
 _OPERATOR = Actor(ActorKind.OPERATOR)
 #: History's action → what it counts as in a run.
 _COUNTED = {"archived": "archived", "closed": "archived", "reactivated": "reactivated"}
