@@ -78,6 +78,7 @@ from syncd.domain.places import (
     province_code,
 )
 from syncd.domain.policy import FeedLimits, Policy, Threshold
+from syncd.domain.reverting import PastChange, RevertDecision, decide_revert
 from syncd.domain.run import (
     FeedWarning,
     HoldScope,
@@ -139,11 +140,13 @@ __all__ = [
     "Needed",
     "NewJob",
     "Ownership",
+    "PastChange",
     "Place",
     "PlanCounts",
     "Policy",
     "Reject",
     "RejectedRow",
+    "RevertDecision",
     "Routing",
     "RowAction",
     "RowDecision",
@@ -163,6 +166,7 @@ __all__ = [
     "decide_close",
     "decide_missing",
     "decide_refresh",
+    "decide_revert",
     "decide_row",
     "decimal_text",
     "exact",

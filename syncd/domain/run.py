@@ -77,7 +77,8 @@ class UnknownValues:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex."""
+    """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex.
+    ``reverts``: the run that this one reverts (kind ``revert``); ``repeats``: the run whose kept file is run again."""
 
     id: int
     feed: str
@@ -96,6 +97,8 @@ class Run:
     ended_at: datetime | None = None
     counts: RunCounts = field(default_factory=RunCounts)
     phases: dict[str, float] = field(default_factory=dict)
+    reverts: int | None = None
+    repeats: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
