@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -63,15 +63,35 @@ class FileUnusable(FeedError):
 
 
 def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> int:
+    return _run(config, as_json, lambda store: name, lambda worker, feed: worker.import_file(feed, file))
+
+
+def run_again(config: Path | None, as_json: bool, number: int) -> int:
+    """Run the kept file of the run ``number`` once more. Raises NotFound, Conflict."""
+
+    def feed_name(store: Store) -> str:
+        return store.read(lambda tx: runs.get(tx, number)).feed
+
+    return _run(config, as_json, feed_name, lambda worker, feed: worker.run_again(feed, number))
+
+
+def _run(
+    config: Path | None,
+    as_json: bool,
+    feed_name: Callable[[Store], str],
+    work: Callable[[Worker, Feed], Run],
+) -> int:
+    """Have a worker of one feed do ``work``, and print the run."""
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
+        name = feed_name(store)
         catalogue = stores.catalogue_of(store, settings, remember=True)
         chosen = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
         feed = configured_feeds.resolve(store, chosen, settings)
         process.tune_garbage_collector()
         importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
         worker = Worker(ArrivalContext(store, importer), {name: feed}, drop=settings.drop.folder)
-        run = worker.import_file(feed, file)
+        run = work(worker, feed)
     if as_json or run.state is not RunState.FAILED:
         print_result(as_json, run_json(run), summary(run))
     return _import_code(run)

@@ -81,6 +81,7 @@ from syncd.domain.places import (
     province_code,
 )
 from syncd.domain.policy import FeedLimits, Policy, Threshold
+from syncd.domain.reverting import PastChange, RevertDecision, decide_revert
 from syncd.domain.run import (
     FeedWarning,
     HoldScope,
@@ -142,11 +143,13 @@ __all__ = [
     "Needed",
     "NewJob",
     "Ownership",
+    "PastChange",
     "Place",
     "PlanCounts",
     "Policy",
     "Reject",
     "RejectedRow",
+    "RevertDecision",
     "Routing",
     "RowAction",
     "RowDecision",
@@ -166,6 +169,7 @@ __all__ = [
     "decide_close",
     "decide_missing",
     "decide_refresh",
+    "decide_revert",
     "decide_row",
     "decimal_text",
     "exact",

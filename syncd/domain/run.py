@@ -80,6 +80,7 @@ class UnknownValues:
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex.
+    ``reverts``: the run that this one reverts (kind ``revert``); ``repeats``: the run whose kept file is run again.
     ``filtered_by``: the rows that the feed's file leaves out, by rule."""
 
     id: int
@@ -99,6 +100,8 @@ class Run:
     ended_at: datetime | None = None
     counts: RunCounts = field(default_factory=RunCounts)
     phases: dict[str, float] = field(default_factory=dict)
+    reverts: int | None = None
+    repeats: int | None = None
     filtered_by: dict[str, int] = field(default_factory=dict)
 
 

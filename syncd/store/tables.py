@@ -183,7 +183,8 @@ class HistoryRow(Table, table=True):
 
 class FeedRow(Table, table=True):
     """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last
-    run one of its jobs was deleted, or taken by another feed."""
+    run one of its jobs was deleted, or taken by another feed. ``paused``: why its files are left lying ("": nobody
+    said why), None if they are taken."""
 
     __table_args__ = (
         Index("uq_feed_name", "name", "employer_id", unique=True),
@@ -195,6 +196,7 @@ class FeedRow(Table, table=True):
     employer_id: int = Field(foreign_key="employer.id")
     settings_digest: str | None = None
     disturbed: bool = True
+    paused: str | None = None
 
 
 class FeedJob(Table, table=True):
@@ -263,6 +265,20 @@ class RunRow(Table, table=True):
     checkpoint: str | None = None
     died_at: str | None = None
     deaths: int = 0
+    reverts: int | None = None
+    repeats: int | None = None
+
+
+class RunOwner(Table, table=True):
+    """An owner that a run changed, of a job that there was before: ``feed_id`` owned it before the run (with
+    ``job_version`` and ``sent`` as in FeedJob and FeedSent), ``left_id`` after it; None: no feed. Outlives the job."""
+
+    run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", primary_key=True)
+    job_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    feed_id: int | None = None
+    left_id: int | None = None
+    job_version: int | None = None
+    sent: str | None = Field(default=None, sa_type=Text)
 
 
 class RunPlan(Table, table=True):

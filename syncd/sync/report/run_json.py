@@ -17,12 +17,14 @@ VALUE = 300
 
 
 def run_json(run: Run) -> dict[str, Any]:
+    links = {"reverts": run.reverts, "repeats": run.repeats}
     return {
         "id": run.id,
         **particulars(run),
         "claimedAt": _instant(run.claimed_at),
         "endedAt": _instant(run.ended_at),
         "counts": asdict(run.counts),
+        **{name: number for name, number in links.items() if number is not None},
     }
 
 
