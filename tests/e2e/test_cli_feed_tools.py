@@ -196,6 +196,7 @@ def test_check_names_every_rejected_row_with_place_field_code_reason_and_value(a
         "good": 2,
         "rejected": 3,
         "expired": 1,
+        "filtered": 0,
         "repeated": 1,
         "warnings": 12,
     }
@@ -301,7 +302,7 @@ def test_a_run_shows_unknown_values_as_check_does(acme, broken):
 def job(n, **more):
     words = {
         "titre": f"Cuisinier {n}",
-        "ville": "Laval",
+        "ville": "Laval, QC",
         "texte": "On cuisine chaque jour, du matin au soir." * 3,
     }
     return words | {"lien": f"https://x.example/{n}"} | more
@@ -322,7 +323,7 @@ def test_json_records_by_key_are_found_imported_mended_and_dropped_back(acme, wr
     assert "(20 created, 1 rejected)" in imported.out
     [rejected] = acme.base.rglob("1-offres.json.rejected.json")
     mended = acme.base / "mended.json"
-    mended.write_text(rejected.read_text().replace("Paris, XX", "Gatineau"))
+    mended.write_text(rejected.read_text().replace("Paris, XX", "Gatineau, QC"))
     again = acme.run("import", str(mended), "--feed", "offres")
     assert "1 read (1 created)" in again.out
     found = {job["referenceId"] for job in acme.run("jobs", "--employer", "1", "--json").json}

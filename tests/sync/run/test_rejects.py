@@ -77,7 +77,7 @@ def test_all_that_is_wrong_with_a_new_row_is_reported_at_once(board: Board) -> N
 
 def test_what_the_job_of_a_wrong_row_has_already_is_not_reported(board: Board) -> None:
     board.deliver(board.feed(), [board.row("r1")])
-    wrong = {"referenceId": "r1", "title": ""}
+    wrong: dict[str, Any] = {"referenceId": "r1", "title": ""}
     (rejected,) = board.rejected(board.deliver(board.feed(), [wrong, board.row("r2")]))
     assert [problem.pointer for problem in rejected.errors] == ["/title"]
     wrong |= {"applicantRoutingType": None}
