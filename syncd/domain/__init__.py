@@ -87,6 +87,7 @@ from syncd.domain.run import (
     RunKind,
     RunState,
     UnknownValues,
+    gives_way,
 )
 from syncd.domain.scalar_readers import AMOUNT_BELOW, AMOUNT_DECIMALS
 from syncd.domain.text import fold, name_key
@@ -167,6 +168,7 @@ __all__ = [
     "decimal_text",
     "exact",
     "field_digests",
+    "gives_way",
     "fields_of",
     "flat",
     "fold",

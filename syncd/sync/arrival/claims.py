@@ -7,8 +7,8 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,10 +21,23 @@ from syncd.sync.run import FILE_CHANGED
 COPY = ".copy-"
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimedFile:
+    """A file in ``.claimed/``. ``name`` is its name as displayed."""
+
+    claimed_name: str
+    name: str
+    signature: folders.Signature
+
+    @property
+    def age(self) -> tuple[int, str]:
+        return self.signature.mtime_ns, self.name
+
+
 @dataclass(slots=True)
 class Claimed:
-    """A claimed file, open and locked until ``close``. ``name`` is its name as displayed, ``folder`` the path of
-    ``.claimed/``. ``path`` and ``scratch`` lead through open descriptors, wherever the folders are moved."""
+    """A claimed file, open until ``close``. ``name`` is its name as displayed, ``folder`` the path of ``.claimed/``.
+    ``path`` and ``scratch`` lead through open descriptors, wherever the folders are moved."""
 
     fd: int
     folder_fd: int
@@ -35,7 +48,7 @@ class Claimed:
 
     @property
     def path(self) -> Path:
-        """The path for reading: that of the locked file, whatever lies under its name by now."""
+        """The path for reading: that of the open file, whatever lies under its name by now."""
         return folders.descriptor_path(self.fd, self.folder / self.claimed_name)
 
     @property
@@ -43,15 +56,17 @@ class Claimed:
         """The beginning of the names of its run's scratch files; ``tidy`` removes what a dead run left of them."""
         return folders.descriptor_path(self.folder_fd, self.folder) / f".{self.claimed_name[:8]}.rejected"
 
+    @property
+    def is_there(self) -> bool:
+        """Whether something still lies in ``.claimed/`` under the file's name."""
+        return folders.mode_of(self.claimed_name, self.folder_fd) != 0
+
     def head(self) -> bytes:
-        """Return the beginning of the file, nothing if it cannot be read."""
-        try:
-            return os.pread(self.fd, HEAD, 0)
-        except OSError:
-            return b""
+        """Return the beginning of the file. Raises OSError."""
+        return os.pread(self.fd, HEAD, 0)
 
     def close(self) -> None:
-        """Give up the lock. The file stays where it is."""
+        """Close the file, which stays where it is."""
         for fd in (self.fd, self.folder_fd):
             if fd >= 0:
                 os.close(fd)
@@ -64,41 +79,55 @@ class Claims:
     def __init__(self, folder: Path, marker: str | None) -> None:
         self.folder, self._marker = folder, marker
 
-    def claim(self, candidate: Candidate) -> Claimed | None:
-        """Rename the file into ``.claimed/`` and lock it. Return None if it is gone (another process was faster), and if
-        another file lay there by then: that stays in ``.claimed/`` and has to settle there."""
+    def claim(self, candidates: Sequence[Candidate]) -> list[ClaimedFile]:
+        """Rename the files into ``.claimed/`` and return them. Left out is what is gone, and what another file had replaced by
+        then: that stays in ``.claimed/`` and has to settle there."""
         place = self.folder / folders.CLAIMED
-        with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
-            name = files.claim_name(_unused_token(claims), candidate.name)
-            try:
-                os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
-            except FileNotFoundError:
-                return None
-            except OSError as error:
-                raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
-            claimed = take(claims, self.folder, name, files.display_name(candidate.name))
-            self._drop_marker(folder, candidate.name)
-            for fd in (*((claimed.fd,) if claimed else ()), claims, folder):
-                os.fsync(fd)
-        if claimed is not None and claimed.signature != candidate.signature:
-            claimed.close()
-            return None
-        return claimed
-
-    def orphans(self) -> list[Claimed]:
-        """Lock and return the files that a process left when it died, the oldest first."""
         found = []
+        with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
+            taken = {name[:8] for name in os.listdir(claims)}
+            for candidate in candidates:
+                name = files.claim_name(_unused_token(taken), candidate.name)
+                try:
+                    os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
+                claimed = take(claims, self.folder, name, files.display_name(candidate.name))
+                self._drop_marker(folder, candidate.name)
+                if claimed is None:
+                    continue
+                with closing(claimed):
+                    os.fsync(claimed.fd)
+                    if claimed.signature == candidate.signature:
+                        found.append(ClaimedFile(name, claimed.name, claimed.signature))
+            for fd in (claims, folder):
+                os.fsync(fd)
+        return found
+
+    def found(self) -> list[ClaimedFile]:
+        """Return the claimed files, the oldest first. Some are what a process left when it died."""
+        there = []
         with (
             folders.open_folder(self.folder) as folder,
             folders.open_folder_in(folder, self.folder / folders.CLAIMED) as claims,
         ):
             for name in os.listdir(claims):
                 parsed = files.parse_claim(name)
-                claimed = take(claims, self.folder, name, parsed[1]) if parsed else None
-                if claimed is not None:
-                    self._drop_marker(folder, claimed.name, before=os.fstat(claimed.fd).st_ctime_ns)
-                    found.append(claimed)
-        return sorted(found, key=lambda file: (file.signature.mtime_ns, file.name))
+                if parsed is None:
+                    continue
+                with suppress(FileNotFoundError):
+                    look = os.stat(name, dir_fd=claims, follow_symlinks=False)
+                    if stat.S_ISREG(look.st_mode):
+                        self._drop_marker(folder, parsed[1], before=look.st_ctime_ns)
+                        there.append(ClaimedFile(name, parsed[1], folders.Signature.of(look)))
+        return sorted(there, key=lambda file: file.age)
+
+    def open(self, file: ClaimedFile) -> Claimed | None:
+        """Open a claimed file; None if it is gone or is not a regular file any more."""
+        with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
+            return take(claims, self.folder, file.claimed_name, file.name)
 
     def modes(self) -> dict[str, int]:
         """Return the types and rights of all that has the name of a claimed file, by name."""
@@ -138,7 +167,7 @@ def copy_in(feed: Path, path: Path, progress: Callable[[int, int], None] | None 
         found = os.fstat(source.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise FeedError("not_a_feed", f"{path} is {folders.kind_of(found.st_mode)}")
-        token = _unused_token(claims)
+        token = _unused_token({name[:8] for name in os.listdir(claims)})
         copy, name = f"{COPY}{token}", files.claim_name(token, path.name)
         files.copy_into(source.fileno(), copy, claims, found.st_size, progress)
         if folders.Signature.of(os.fstat(source.fileno())) != folders.Signature.of(found):
@@ -148,7 +177,7 @@ def copy_in(feed: Path, path: Path, progress: Callable[[int, int], None] | None 
         os.rename(copy, name, src_dir_fd=claims, dst_dir_fd=claims)
         os.fsync(claims)
         claimed = take(claims, feed, name, files.display_name(path.name))
-    assert claimed is not None, "the lock of the feed keeps other processes away"
+    assert claimed is not None, "no partner can change what lies in .claimed/"
     return claimed
 
 
@@ -157,23 +186,25 @@ def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _unused_token(claims: int) -> str:
-    """Return 8 random hex digits with which no name in the open folder begins."""
-    taken = {name[:8] for name in os.listdir(claims)}
-    return next(token for token in iter(lambda: secrets.token_hex(4), None) if token not in taken)
+def _unused_token(taken: set[str]) -> str:
+    """Return 8 random hex digits that are not ``taken``, and take them."""
+    token = next(token for token in iter(lambda: secrets.token_hex(4), None) if token not in taken)
+    taken.add(token)
+    return token
 
 
 def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
-    """Open and lock a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file,
-    is gone, cannot be read, or is locked by another process."""
-    try:
-        fd = folders.open_regular(name, claims)
-    except OSError:
-        return None
-    if fd is None or not folders.try_lock(fd):
-        if fd is not None:
-            os.close(fd)
-        return None
-    return Claimed(
-        fd, os.dup(claims), feed / folders.CLAIMED, name, shown, folders.Signature.of(os.fstat(fd))
-    )
+    """Open a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file or is gone.
+    Locks that a partner holds on the file do not matter. Raises OSError."""
+    with ExitStack() as opened:
+        try:
+            fd = folders.open_regular(name, claims)
+        except FileNotFoundError:
+            return None
+        if fd is None:
+            return None
+        opened.callback(os.close, fd)
+        signature = folders.Signature.of(os.fstat(fd))
+        claimed = Claimed(fd, os.dup(claims), feed / folders.CLAIMED, name, shown, signature)
+        opened.pop_all()
+    return claimed

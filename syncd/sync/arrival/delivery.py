@@ -5,6 +5,7 @@ store how far the delivery came (``feed_queue``)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 
@@ -13,9 +14,9 @@ import structlog
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
 from syncd.logs import Event
-from syncd.store import runs
+from syncd.store import Tx, runs
 from syncd.sync import folders
-from syncd.sync.arrival.claims import Claimed
+from syncd.sync.arrival.claims import Claimed, ClaimedFile
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.filing import file_away
 from syncd.sync.report.files import refresh_reports, written_reports
@@ -25,6 +26,8 @@ log = structlog.get_logger("syncd.sync")
 
 #: The number of attempts in a row that die at the same place, after which a file is not tried again.
 DEATHS = 3
+#: Runs that are begun or ended in one transaction: writes of the API get their turn in between.
+BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +45,29 @@ class DeliveryRunner:
     def __init__(self, ctx: ArrivalContext, feed: Feed, given_up: GivenUp) -> None:
         self._ctx, self._feed, self._given_up = ctx, feed, given_up
 
-    def deliver(self, claimed: Claimed, run: Run | None = None, *, newer: str | None = None) -> Run:
+    def begin(self, waiting: Sequence[ClaimedFile]) -> list[int]:
+        """Begin the runs of files that wait for their turn, in this order; return their numbers."""
+        begun: list[Run] = []
+        for first in range(0, len(waiting), BATCH):
+            some = waiting[first : first + BATCH]
+            begun += self._ctx.write(lambda tx, some=some: [self._begin(tx, file, queued=True) for file in some])
+        for run in begun:
+            _log_claimed(run)
+        return [run.id for run in begun]
+
+    def deliver(self, claimed: Claimed, run_id: int | None = None) -> Run:
         """Take a claimed file to the end of its run, and file it.
 
-        ``run`` is the run that a dead process began, ``newer`` the name of a newer file that takes this one's place. The
-        claim is given up in any case. Raises what the run raises; the file then stays claimed for the next visit."""
+        ``run_id`` is the run that was begun for it: before it had to wait, or by a dead process. The file is closed in any
+        case. Raises what the run raises; the file then stays claimed for the next visit."""
         with closing(claimed):
             self._ctx.at("claimed")
-            run, deaths = self._resumed(run) if run is not None else (self._begun(claimed), 0)
+            run, deaths = self._resumed(run_id) if run_id is not None else (self._begun(claimed), 0)
             self._ctx.at("begun")
-            if newer is not None:
-                why = f"a newer file was waiting: {newer}"
-                run = ended_without_importer(self._ctx, run, RunState.SUPERSEDED, why)
-                log.info(Event.FEED_SUPERSEDED, run=run.id, feed=run.feed, file=run.file, reason=why)
-            elif deaths >= DEATHS:
+            if deaths >= DEATHS:
                 why = f"{deaths} attempts in a row died at the same place; not tried again"
-                run = ended_without_importer(self._ctx, run, RunState.FAILED, why)
+                run = replace(run, state=RunState.FAILED, reason=why)
+                [run] = ended_without_importer(self._ctx, [run])
             else:
                 run = self._run(claimed, run)
             self._ctx.at("run")
@@ -66,8 +76,8 @@ class DeliveryRunner:
             return run
 
     def file(self, claimed: Claimed, run: Run) -> None:
-        """Write the reports of a run that ended, and then move its file."""
-
+        """Write the reports of a run that ended, and then move its file. Raises FileNotFoundError if the folder is taken
+        away again and again: the file then waits in ``.claimed/`` for the next visit."""
         place = self._feed.folder / (folders.FAILED if run.state is RunState.FAILED else folders.DONE)
 
         def attempt() -> None:
@@ -77,30 +87,32 @@ class DeliveryRunner:
         try:
             self._ctx.retried(attempt)
         except FileNotFoundError:
+            if claimed.is_there:
+                raise
             log.warning(Event.FEED_FILE_LOST, run=run.id, feed=run.feed, file=run.file)
         self._ctx.at("filed")
 
     # -- the run ----------------------------------------------------------------------------------------------
 
     def _begun(self, claimed: Claimed) -> Run:
-        feed, size = self._feed, claimed.signature.size
-        run = self._ctx.write(
-            lambda tx: runs.begin(tx, feed.id, feed.employer.id, claimed.name, size, claimed.claimed_name)
-        )
-        log.info(Event.FEED_CLAIMED, run=run.id, feed=feed.name, file=claimed.name, size=size)
+        file = ClaimedFile(claimed.claimed_name, claimed.name, claimed.signature)
+        run = self._ctx.write(lambda tx: self._begin(tx, file))
+        _log_claimed(run)
         return run
 
-    def _resumed(self, run: Run) -> tuple[Run, int]:
+    def _begin(self, tx: Tx, file: ClaimedFile, *, queued: bool = False) -> Run:
+        feed, size = self._feed, file.signature.size
+        return runs.begin(tx, feed.id, feed.employer.id, file.name, size, file.claimed_name, queued=queued)
+
+    def _resumed(self, number: int) -> tuple[Run, int]:
         """Return the next attempt of a run, and how many before it died at one place. An attempt that this process gave
         up goes on."""
-        number = run.id
         if number in self._given_up.runs:
             self._given_up.runs.discard(number)
-            return run, 0
+            return self._ctx.store.read(lambda tx: runs.get(tx, number)), 0
         run, deaths = self._ctx.write(lambda tx: runs.resume(tx, number))
-        log.info(
-            Event.FEED_CLAIMED, run=run.id, feed=run.feed, file=run.file, size=run.size, attempt=run.attempt
-        )
+        if run.attempt > 1:
+            _log_claimed(run, attempt=run.attempt)
         return run, deaths
 
     def _run(self, claimed: Claimed, run: Run) -> Run:
@@ -135,9 +147,18 @@ class DeliveryRunner:
             self._given_up.runs.add(run.id)
 
 
-def ended_without_importer(ctx: ArrivalContext, run: Run, state: RunState, reason: str) -> Run:
-    """Store the end of a run that the importer does not take to its end; return the run."""
-    run = replace(run, state=state, reason=reason, ended_at=ctx.store.now().instant)
-    ctx.write(lambda tx: runs.save(tx, run))
-    reconciled(run)
-    return run
+def ended_without_importer(ctx: ArrivalContext, done: Sequence[Run]) -> list[Run]:
+    """Store runs with the state and reason in which they end; return them as they are then. The importer did not take
+    them to their end."""
+    now = ctx.store.now().instant
+    ended = [replace(run, ended_at=now) for run in done]
+    for first in range(0, len(ended), BATCH):
+        some = ended[first : first + BATCH]
+        ctx.write(lambda tx, some=some: [runs.save(tx, run) for run in some])
+    for run in ended:
+        reconciled(run)
+    return ended
+
+
+def _log_claimed(run: Run, **more: int) -> None:
+    log.info(Event.FEED_CLAIMED, run=run.id, feed=run.feed, file=run.file, size=run.size, **more)

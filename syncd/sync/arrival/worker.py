@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import threading
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -10,8 +13,9 @@ from pathlib import Path
 import structlog
 
 from syncd.domain import Run
-from syncd.errors import FeedError, StoreClosed, SyncdError, UnusableFolder
+from syncd.errors import FeedError, StoreClosed, StoreError, SyncdError, UnusableFolder
 from syncd.logs import Event
+from syncd.store import runs
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
@@ -30,28 +34,50 @@ LONGEST_PAUSE = 60.0
 
 class FeedTurns:
     """The turns of one feed. After a turn that failed there is a pause, and the reason is in ``waiting``; ``degraded``
-    says that only this feed is concerned."""
+    says that only this feed is concerned.
+
+    ``wanted``: it needs a turn; ``running``: it has one; ``large``: its next file is not for a thread that is kept for small
+    files; ``last``: the number of its last turn among those of all feeds."""
 
     def __init__(self, ctx: ArrivalContext, feed: Feed) -> None:
         self.queue = FeedQueue(ctx, feed)
         self.waiting: str | None = None
         self.degraded = False
+        self.feed = feed
+        self.last = 0
+        self.wanted = self.running = self.large = False
         self._monotonic = ctx.monotonic
         self._failures = 0
         self._paused_until: float | None = None
+
+    def is_ready(self, now: float, largest: int | None) -> bool:
+        """Return whether a turn may find something, for a thread that runs files of up to ``largest`` bytes."""
+        if self.running or (self.large and largest is not None):
+            return False
+        if self._paused_until is not None:
+            return now >= self._paused_until
+        return self.wanted or (self.due is not None and now >= self.due)
+
+    def begin(self, number: int) -> None:
+        """Note that turn ``number`` of all begins."""
+        self.last, self.running, self.wanted, self.large = number, True, False, False
+
+    def end(self) -> None:
+        """Note that the turn has ended."""
+        self.running, self.large = False, self.queue.large
+        self.wanted = self.wanted or self.queue.more or self.queue.large
 
     @property
     def due(self) -> float | None:
         """When the next turn may find more, by the monotonic clock; None if time alone brings nothing."""
         return self.queue.due if self._paused_until is None else self._paused_until
 
-    def take(self, feed: Feed) -> Iterator[Run]:
-        """Visit the feed; yield each run that ended. Raises Stopped and StoreClosed; all other errors end in a pause."""
-        if self._paused_until is not None and self._monotonic() < self._paused_until:
-            return
+    def take(self, feed: Feed, largest: int | None = None) -> Iterator[Run]:
+        """Visit the feed; yield each run that ended. Raises Stopped and StoreClosed; all other errors end in a pause.
+        ``largest`` as in ``FeedQueue.visit``."""
         self._paused_until = None
         try:
-            yield from self.queue.visit(feed)
+            yield from self.queue.visit(feed, largest)
         except (Stopped, StoreClosed):
             raise
         except Exception as error:
@@ -74,7 +100,8 @@ class FeedTurns:
 
 
 class Worker:
-    """Takes files from the folders of all feeds and runs them, in one thread.
+    """Takes files from the folders of all feeds and runs them. Several threads may call ``work``; a feed has one turn at a
+    time.
 
     ``unusable``: the names of feeds whose files are left alone. ``drop``: the drop folder, whose unexpected files are
     reported."""
@@ -92,60 +119,119 @@ class Worker:
         self._feeds, self._unusable = dict(feeds), unusable
         self._turns: dict[str, FeedTurns] = {}
         self._reported: set[tuple[str, str]] = set()
+        self._choosing = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._started = self._has_news = False
 
     @property
     def waiting(self) -> str | None:
         """What keeps feeds from being worked on, in one line, without ``degraded``; None if nothing does."""
-        turns = self._turns.items()
+        turns = list(self._turns.items())
         return "; ".join(f"{name}: {t.waiting}" for name, t in turns if t.waiting and not t.degraded) or None
 
     @property
     def degraded(self) -> dict[str, str]:
         """Feed → what keeps its files, and no others, from being worked on."""
-        return {
-            name: turns.waiting for name, turns in self._turns.items() if turns.waiting and turns.degraded
-        }
+        turns = list(self._turns.items())
+        return {name: t.waiting for name, t in turns if t.waiting and t.degraded}
 
     @property
     def due(self) -> float | None:
-        """Seconds until another tick may find more (a file that settles, a fault that may have passed); None if it need
+        """Seconds until another turn may find more (a file that settles, a fault that may have passed); None if it need
         not come before the next rescan."""
-        dues = [turns.due for turns in self._turns.values() if turns.due is not None]
+        idle = [turns for turns in list(self._turns.values()) if not turns.running]
+        dues = [turns.due for turns in idle if turns.due is not None]
         return max(0.0, min(dues) - self._ctx.monotonic()) if dues else None
 
     def change_feeds(self, feeds: Mapping[str, Feed], unusable: Collection[str] = ()) -> None:
-        """Use these feeds from the next tick on. Not while a tick runs."""
-        self._feeds, self._unusable = dict(feeds), unusable
+        """Use these feeds from the next turns on. A run that goes on ends as it began."""
+        with self._choosing:
+            self._feeds, self._unusable = dict(feeds), unusable
+            self._has_news = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Give each feed a turn: something may have happened in its folder. Feeds whose runs were cut off come first, then the
+        others by their last turns."""
+        with self._choosing:
+            self._turns = {name: self._turns_of(feed) for name, feed in self._feeds.items()}
+            for turns in self._turns.values():
+                turns.wanted, turns.large = True, False
+            self._has_news = True
+
+    def work(self, largest: int | None = None) -> list[Run] | None:
+        """Give one feed its turn and return the runs that ended; None if no feed needs one now. ``largest``: files with more
+        bytes are left to other threads.
+
+        Raises no error that a feed causes. When the service stops, a turn ends early; the next start continues its run."""
+        turns = self._next(largest)
+        if turns is None:
+            return None
+        ended: list[Run] = []
+        try:
+            with suppress(Stopped, StoreClosed):
+                self._ctx.check_stop()
+                for run in turns.take(self._feeds.get(turns.feed.name, turns.feed), largest):
+                    ended.append(run)  # noqa: PERF402 - what ended counts, also if a later run raises
+        finally:
+            with self._choosing:
+                turns.end()
+        return ended
 
     def tick(self) -> list[Run]:
-        """Visit each feed once and run all that is complete. Return the runs that ended, in order.
-
-        Raises no error that a feed causes. When the service stops, the tick ends early; the next start continues the run.
-        """
-        self._turns = {name: self._turns_of(feed) for name, feed in self._feeds.items()}
+        """Give feeds their turns until nothing is left to be done now. Return the runs that ended, in order."""
+        self.wake()
         ended: list[Run] = []
-        with suppress(Stopped, StoreClosed):
-            for name, feed in self._feeds.items():
-                self._ctx.check_stop()
-                for run in self._turns[name].take(feed):
-                    ended.append(run)  # noqa: PERF402 - what ended counts, also if a later run raises
-        self._report_unexpected()
+        while not self._ctx.stop() and (some := self.work()) is not None:
+            ended += some
         return ended
 
     def import_file(self, feed: Feed, path: Path, progress: Progress | None = None) -> Run:
-        """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays.
+        """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays. What an
+        earlier process left claimed when it died is finished first.
 
         Waits while another process runs the feed. Raises OSError, FeedError (not a regular file, or it changes), and what
-        the folder, the store or the run raises. The daemon's next tick continues a run that breaks off."""
+        the folder, the store or a run raises. The daemon's next tick continues a run that breaks off."""
         copying = (lambda done, size: progress("copying", done, size)) if progress else None
         make_folders(feed.folder)
         while True:
             with feed_lock(feed.folder) as mine:
                 if mine:
-                    claimed = copy_in(feed.folder, path, copying)
-                    return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed)
+                    queue = FeedQueue(self._ctx, feed)
+                    deque(queue.finish(feed), maxlen=0)
+                    run = DeliveryRunner(self._ctx, feed, GivenUp()).deliver(copy_in(feed.folder, path, copying))
+                    deque(queue.finish(feed), maxlen=0)
+                    return run
             self._ctx.check_stop("stopped while another process was running the feed")
             self._ctx.sleep(ELSEWHERE / 5)
+
+    # -- turns ------------------------------------------------------------------------------------------------
+
+    def _next(self, largest: int | None) -> FeedTurns | None:
+        """Return the feed whose turn it is, None if no feed needs one. Report what is unexpected once all had theirs."""
+        now = self._ctx.monotonic()
+        with self._choosing:
+            if not self._started:
+                self._started = self._begin_with_the_cut_off()
+            ready = [turns for turns in self._turns.values() if turns.is_ready(now, largest)]
+            if ready:
+                turns = min(ready, key=lambda turns: (not turns.queue.heals, turns.last))
+                turns.begin(next(self._numbers))
+                return turns
+            if self._has_news:
+                self._has_news = False
+                self._report_unexpected()
+        return None
+
+    def _begin_with_the_cut_off(self) -> bool:
+        """Mark the feeds whose runs a dead process left. Return False if the store cannot say now."""
+        try:
+            found = {run.feed for run in self._ctx.store.read(runs.unfinished)}
+        except (StoreError, OSError):
+            return False
+        for name, turns in self._turns.items():
+            turns.queue.heals = name in found
+        return True
 
     def _turns_of(self, feed: Feed) -> FeedTurns:
         turns = self._turns.get(feed.name)
