@@ -70,7 +70,9 @@ _OPEN = Statement(
     lambda row: OpenRun(row[0], RunState(row[1]), *row[2:]),
 )
 _LATER = Statement(
-    _SELECT.where(*_of_feed, col(RunRow.id) > bindparam("after"), *matching(RunRow.kind)).order_by(col(RunRow.id)),
+    _SELECT.where(*_of_feed, col(RunRow.id) > bindparam("after"), *matching(RunRow.kind)).order_by(
+        col(RunRow.id)
+    ),
     _RUN.make,
 )
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
@@ -262,9 +264,7 @@ def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
     else:
         died_at, deaths = place, deaths + 1 if place == before else 1
     state, attempt = RunState.CLAIMED.value, attempt + (place != _QUEUED)
-    tx.run(
-        _RESUME, id=run_id, state=state, attempt=attempt, checkpoint=None, died_at=died_at, deaths=deaths
-    )
+    tx.run(_RESUME, id=run_id, state=state, attempt=attempt, checkpoint=None, died_at=died_at, deaths=deaths)
     return get(tx, run_id), deaths
 
 

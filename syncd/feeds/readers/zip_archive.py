@@ -40,7 +40,8 @@ class ZipArchive:
             self.size = raw.seek(0, 2)
             raw.seek(max(0, self.size - _END_SIZE - len(self.zip.comment)))
             if raw.read(len(_END)) != _END:
-                raise FeedError("bad_archive", "something else follows the end of the zip archive")
+                why = "something else follows the end of the zip archive"
+                raise FeedError("bad_archive", why)  # noqa: TRY301 - closes the file like all others
         except BaseException:
             raw.close()
             raise

@@ -56,14 +56,14 @@ class Claimed:
         """The beginning of the names of its run's scratch files; ``tidy`` removes what a dead run left of them."""
         return folders.descriptor_path(self.folder_fd, self.folder) / f".{self.claimed_name[:8]}.rejected"
 
+    def head(self) -> bytes:
+        """Return the beginning of the file. Raises OSError."""
+        return os.pread(self.fd, HEAD, 0)
+
     @property
     def is_there(self) -> bool:
         """Whether something still lies in ``.claimed/`` under the file's name."""
         return folders.mode_of(self.claimed_name, self.folder_fd) != 0
-
-    def head(self) -> bytes:
-        """Return the beginning of the file. Raises OSError."""
-        return os.pread(self.fd, HEAD, 0)
 
     def close(self) -> None:
         """Close the file, which stays where it is."""
@@ -95,10 +95,11 @@ class Claims:
                 except OSError as error:
                     raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
                 claimed = take(claims, self.folder, name, files.display_name(candidate.name))
-                self._drop_marker(folder, candidate.name)
                 if claimed is None:
+                    self._drop_marker(folder, candidate.name)
                     continue
                 with closing(claimed):
+                    self._drop_marker(folder, candidate.name)
                     os.fsync(claimed.fd)
                     if claimed.signature == candidate.signature:
                         found.append(ClaimedFile(name, claimed.name, claimed.signature))
@@ -136,15 +137,10 @@ class Claims:
             return {name: folders.mode_of(name, claims) for name in names}
 
     def unexpected(self) -> list[UnexpectedFile]:
-        """Return what replaced a file in the moment of its claim and is not a file."""
-        return [
-            UnexpectedFile(
-                f"{folders.CLAIMED}/{files.display_name(name)}",
-                f"{folders.kind_of(mode)}: only regular files are taken",
-            )
-            for name, mode in self.modes().items()
-            if mode and not stat.S_ISREG(mode)
-        ]
+        """Return what replaced a file in the moment of its claim and is not a file, and files that cannot be opened."""
+        with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
+            found = [(name, _fault(name, claims)) for name in self.modes()]
+        return [UnexpectedFile(f"{folders.CLAIMED}/{files.display_name(n)}", why) for n, why in found if why]
 
     def _drop_marker(self, folder: int, name: str, before: int | None = None) -> None:
         """Remove the marker of a file that was claimed, or it would mark the next file of that name as complete."""
@@ -194,8 +190,8 @@ def _unused_token(taken: set[str]) -> str:
 
 
 def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
-    """Open a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file or is gone.
-    Locks that a partner holds on the file do not matter. Raises OSError."""
+    """Open a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file, has
+    another name, or is gone. Locks that a partner holds on the file do not matter. Raises OSError."""
     with ExitStack() as opened:
         try:
             fd = folders.open_regular(name, claims)
@@ -204,7 +200,23 @@ def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
         if fd is None:
             return None
         opened.callback(os.close, fd)
+        if folders.has_other_name(fd):
+            return None
         signature = folders.Signature.of(os.fstat(fd))
         claimed = Claimed(fd, os.dup(claims), feed / folders.CLAIMED, name, shown, signature)
         opened.pop_all()
     return claimed
+
+
+def _fault(name: str, claims: int) -> str | None:
+    """Return why a claimed file cannot be run, None if it can."""
+    try:
+        fd = folders.open_regular(name, claims)
+    except (PermissionError, BlockingIOError) as error:
+        return folders.unopened(error)
+    if fd is not None:
+        linked = folders.has_other_name(fd)
+        os.close(fd)
+        return folders.OTHER_NAME if linked else None
+    mode = folders.mode_of(name, claims)
+    return f"{folders.kind_of(mode)}: only regular files are taken" if mode else None

@@ -50,7 +50,9 @@ class DeliveryRunner:
         begun: list[Run] = []
         for first in range(0, len(waiting), BATCH):
             some = waiting[first : first + BATCH]
-            begun += self._ctx.write(lambda tx, some=some: [self._begin(tx, file, queued=True) for file in some])
+            begun += self._ctx.write(
+                lambda tx, some=some: [self._begin(tx, file, queued=True) for file in some]
+            )
         for run in begun:
             _log_claimed(run)
         return [run.id for run in begun]

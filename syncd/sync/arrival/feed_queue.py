@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,7 +17,8 @@ from syncd.store import Tx, runs
 from syncd.sync.arrival.claims import ClaimedFile, Claims
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp, ended_without_importer
-from syncd.sync.arrival.feed_folder import feed_lock, make_folders, sweep, tidy
+from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
+from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.arrival.inbox import Candidate, Inbox, Settling, UnexpectedFile
 from syncd.sync.run import Feed
 
@@ -90,7 +91,7 @@ class FeedQueue:
         Raises Stopped when the service stops, and whatever the folder, the store or a run raises."""
         self.due, self.more, self.large = None, False, False
         make_folders(self._folder)
-        with feed_lock(self._folder) as mine:
+        with feed_lock(self._ctx.store, feed.name, self._folder) as mine:
             if not mine:
                 self._look_again(ELSEWHERE)
                 return
@@ -99,7 +100,7 @@ class FeedQueue:
             yield from self._fail_lost_runs(feed)
             left = self._left_behind(feed)
             yield from self._heal(feed, runner, left, largest)
-            if not (self.more or self.large):
+            if not (self.more or left.cut_off):
                 waiting = left.waiting + [Delivery(file) for file in self._look(feed)]
                 yield from self._run_next(feed, runner, waiting, largest)
             if self._ctx.monotonic() >= self._sweep_at and self._ctx.trusts(self._ctx.store.now().instant):
@@ -118,7 +119,7 @@ class FeedQueue:
             yield from self._fail_lost_runs(feed)
             left = self._left_behind(feed)
             yield from self._heal(feed, runner, left)
-            if not self.more:
+            if not (self.more or left.cut_off):
                 yield from self._run_next(feed, runner, left.waiting)
             if not self.more:
                 if not left.unsettled or self._ctx.monotonic() >= give_up:
@@ -141,9 +142,11 @@ class FeedQueue:
         self.more = left.more
         for file, run_id in left.cut_off[:1]:
             self._ctx.check_stop()
-            yield from self._deliver(feed, runner, Delivery(file, run_id), largest)
-            self.more = not self.large
-            self.heals = self.large or len(left.cut_off) > 1
+            ran = yield from self._deliver(feed, runner, Delivery(file, run_id), largest)
+            if ran:
+                self.more, self.heals = True, len(left.cut_off) > 1
+            else:
+                self._look_again(UNDECIDED)
 
     def _run_next(
         self, feed: Feed, runner: DeliveryRunner, waiting: list[Delivery], largest: int | None = None
@@ -155,32 +158,37 @@ class FeedQueue:
             yield from self._superseded(feed, gone)
             waiting = self._newest(runner, waiting)
         waiting.sort(key=lambda delivery: delivery.file.age)
-        for delivery in waiting[:1]:
-            yield from self._deliver(feed, runner, delivery, largest)
-            self.more = not self.large and (len(waiting) > 1 or self.more)
+        for number, delivery in enumerate(waiting, start=1):
+            ran = yield from self._deliver(feed, runner, delivery, largest)
+            if ran or self.large:
+                self.more = self.more or (ran and number < len(waiting))
+                return
 
     def _deliver(
         self, feed: Feed, runner: DeliveryRunner, delivery: Delivery, largest: int | None
-    ) -> Iterator[Run]:
+    ) -> Generator[Run, None, bool]:
+        """Run one file; yield its run, and those of files that give way to it. Return whether it could be run now."""
         if largest is not None and delivery.file.signature.size > largest:
             self.large = True
-            return
+            return False
         file = delivery.file
         if isinstance(file, Candidate):
             found = self._claim([file])
             if not found:
                 self._look_again(self._settle)
-                return
+                return False
             [file] = found
         if delivery.behind is not None and (number := delivery.run_id) is not None:
             self._ctx.write(lambda tx: runs.wait(tx, [number], None, None))
         claimed = self._claims.open(file)
-        if claimed is not None:
-            yield runner.deliver(claimed, delivery.run_id)
-            if feed.config.policy.mode == "snapshot":
-                gone, rest = self._judged(feed, self._left_behind(feed).waiting)
-                yield from self._superseded(feed, gone)
-                self.more = self.more or bool(gone or rest)
+        if claimed is None:
+            return False
+        yield runner.deliver(claimed, delivery.run_id)
+        if feed.config.policy.mode == "snapshot":
+            gone, rest = self._judged(feed, self._left_behind(feed).waiting)
+            yield from self._superseded(feed, gone)
+            self.more = self.more or bool(gone or rest)
+        return True
 
     def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
         """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""
@@ -239,7 +247,9 @@ class FeedQueue:
             return
         numbers = [(delivery.run_id, delivery.behind) for delivery in gone]
         found = self._ctx.store.read(
-            lambda tx: [(runs.get(tx, run_id or 0), runs.get(tx, newer or 0).file) for run_id, newer in numbers]
+            lambda tx: [
+                (runs.get(tx, run_id or 0), runs.get(tx, newer or 0).file) for run_id, newer in numbers
+            ]
         )
         why = "a newer file was waiting: {}"
         done = [replace(run, state=RunState.SUPERSEDED, reason=why.format(newer)) for run, newer in found]
@@ -306,7 +316,10 @@ class FeedQueue:
     def _has_settled(self, file: ClaimedFile) -> bool:
         """Return whether a claimed file that has no run, or that changed under its run, is still."""
         wait = self._orphans.too_early(file.claimed_name, file.signature)
-        if wait is None and (claimed := self._claims.open(file)) is not None:
+        if wait is None:
+            claimed = self._claims.open(file)
+            if claimed is None:
+                return False
             with closing(claimed):
                 wait = self._orphans.in_use(file.claimed_name, claimed.fd)
         self._look_again(wait.due if wait else None)

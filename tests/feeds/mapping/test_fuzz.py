@@ -77,7 +77,7 @@ def records_of(preset, path):
     feed = mapping_of(preset)
     form = feed.read.format
     found = [
-        etree.tostring(record.item) if form == "xml" else record.item
+        etree.tostring(record.item) if isinstance(record.item, etree._Element) else record.item
         for record in open_reader(path, feed.read, FeedLimits())
     ]
     return form, found

@@ -44,7 +44,7 @@ def reader_of(data: bytes, limits: FeedLimits = LIMITS, known=None, spec: ReadSp
     return read_stream(lambda: io.BytesIO(data), spec, limits, known)
 
 
-def ids(reader) -> list[str]:
+def ids(reader) -> list[str | None]:
     return [
         record.item.findtext("id") if isinstance(record.item, etree._Element) else record.item["id"]
         for record in reader

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ def reader_of(data: bytes, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS, 
     return read_stream(lambda: io.BytesIO(data), spec, limits, known)
 
 
-def items(data: bytes, spec: ReadSpec = FOUND) -> list[object]:
+def items(data: bytes, spec: ReadSpec = FOUND) -> list[Any]:
     return [record.item for record in reader_of(data, spec)]
 
 
