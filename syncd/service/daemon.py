@@ -34,7 +34,7 @@ from syncd.service.process import (
 )
 from syncd.service.refresher import Refresher
 from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
-from syncd.service.sync_thread import Heartbeat, SyncThread
+from syncd.service.sync_thread import Heartbeat, SyncThreads
 from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync import make_drop_folder
@@ -99,7 +99,9 @@ class Daemon:
             trusts=self._clock.trusts,
         )
         worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=settings.drop.folder)
-        self._sync = SyncThread(worker, settings.drop.rescan, self._heartbeat, self._stopping)
+        self._sync = SyncThreads(
+            worker, settings.drop.rescan, self._heartbeat, self._stopping, settings.processes.runs_at_once
+        )
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
         self._listeners = Listeners()
@@ -221,5 +223,4 @@ class Daemon:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._sync.is_alive():
-            await asyncio.to_thread(self._sync.join, BATCH)
+        await asyncio.to_thread(self._sync.join, BATCH)

@@ -249,7 +249,7 @@ def set_checkpoint(tx: Tx, run_id: int, place: str) -> None:
 
 
 def stopped(tx: Tx, run_id: int) -> None:
-    """Note that the attempt ends because the daemon stops: it did not die."""
+    """Note that the attempt ends because the daemon stops or an error was caught: it did not die."""
     set_checkpoint(tx, run_id, _STOPPED)
 
 

@@ -6,7 +6,7 @@ store how far the delivery came (``feed_queue``)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -137,15 +137,15 @@ class DeliveryRunner:
         return self._ctx.importer.run(self._feed, SourceFile.of(claimed.path, claimed.name), run, rejects)
 
     def _note_end_of_attempt(self, claimed: Claimed, run: Run, error: Exception) -> None:
-        """Remember an attempt that was given up. The store remembers it too, unless the store is at fault."""
+        """Remember that the attempt was given up and did not die. The store remembers it too, unless it is at fault itself."""
         changed = isinstance(error, FeedError) and error.code == FILE_CHANGED
         if changed:
             self._given_up.changed.add(claimed.claimed_name)
-        if changed or isinstance(error, Stopped | StoreClosed):
+        if changed or isinstance(error, Stopped | StoreClosed) or can_pass(error):
             self._given_up.runs.add(run.id)
-            with suppress(StoreError):
-                self._ctx.store.write(lambda tx: runs.stopped(tx, run.id))
-        elif can_pass(error):
+        try:
+            self._ctx.store.write(lambda tx: runs.stopped(tx, run.id))
+        except StoreError:
             self._given_up.runs.add(run.id)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 
 import structlog
 
@@ -29,7 +30,7 @@ log = structlog.get_logger("syncd.sync")
 ELSEWHERE, SWEEP, SCAN = 1.0, 60.0, 5.0
 #: Seconds between two looks whether a person has decided on the run that a file waits for.
 UNDECIDED = 5.0
-#: Seconds that an import waits for a claimed file to settle, and between two looks at it.
+#: Seconds that newer files wait for a claimed file to settle, and between two looks of an import at it.
 LEFT, PAUSE = 60.0, 0.5
 #: The most files that one visit files without running them.
 FILED = 100
@@ -75,6 +76,7 @@ class FeedQueue:
         self._given_up = GivenUp()
         self._complete: list[Candidate] = []
         self._scan_at = self._sweep_at = 0.0
+        self._unsettled_since = inf
         self.due: float | None = None
         self.more = self.heals = self.large = False
         self.unexpected: list[UnexpectedFile] = []
@@ -100,7 +102,7 @@ class FeedQueue:
             yield from self._fail_lost_runs(feed)
             left = self._left_behind(feed)
             yield from self._heal(feed, runner, left, largest)
-            if not (self.more or left.cut_off):
+            if not (self.more or left.cut_off or self._must_settle(feed, left)):
                 waiting = left.waiting + [Delivery(file) for file in self._look(feed)]
                 yield from self._run_next(feed, runner, waiting, largest)
             if self._ctx.monotonic() >= self._sweep_at and self._ctx.trusts(self._ctx.store.now().instant):
@@ -301,6 +303,14 @@ class FeedQueue:
         return self._ctx.retried(lambda: self._claims.claim(candidates)) if candidates else []
 
     # -- complete files -----------------------------------------------------------------------------------------
+
+    def _must_settle(self, feed: Feed, left: LeftBehind) -> bool:
+        """Return whether newer files wait because a claimed one has to settle first: it would be applied over them. After a
+        minute they do not wait any longer, since a file that a process goes on writing to is not older."""
+        now = self._ctx.monotonic()
+        self._unsettled_since = min(self._unsettled_since, now) if left.unsettled else inf
+        waits = left.unsettled and now - self._unsettled_since < LEFT
+        return waits and feed.config.policy.mode == "snapshot"
 
     def _look(self, feed: Feed) -> list[Candidate]:
         """Return the complete files of the feed's folder. Those of a delta feed, which can be many, are looked for anew only

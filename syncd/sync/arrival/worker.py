@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sqlite3
 import threading
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
@@ -24,12 +25,11 @@ from syncd.sync.arrival.feed_lock import PAUSE, awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
 from syncd.sync.arrival.unexpected import UnexpectedFilesLog
+from syncd.sync.folders import OPEN_FILES
 from syncd.sync.run import Feed, Progress, Stopped
 
 log = structlog.get_logger("syncd.sync")
 
-#: Errors that a partner can cause: they concern one feed, not the service.
-_OF_ONE_FEED = (UnusableFolder, FeedError, FileNotFoundError)
 #: Seconds: the longest pause of a feed whose turns fail.
 LONGEST_PAUSE = 60.0
 
@@ -52,9 +52,13 @@ class FeedTurns:
         self._failures = 0
         self._paused_until: float | None = None
 
+    def is_for(self, largest: int | None) -> bool:
+        """Return whether a thread that runs files of up to ``largest`` bytes may give it a turn."""
+        return not (self.running or (self.large and largest is not None))
+
     def is_ready(self, now: float, largest: int | None) -> bool:
         """Return whether a turn may find something, for a thread that runs files of up to ``largest`` bytes."""
-        if self.running or (self.large and largest is not None):
+        if not self.is_for(largest):
             return False
         if self._paused_until is not None:
             return now >= self._paused_until
@@ -94,7 +98,7 @@ class FeedTurns:
         seconds = min(2.0 ** (self._failures - 1), LONGEST_PAUSE)
         self._paused_until = self._monotonic() + seconds
         self.waiting = _in_words(error, feed.folder)
-        self.degraded = isinstance(error, _OF_ONE_FEED)
+        self.degraded = _is_of_one_feed(error, feed.folder)
         if can_pass(error) or self.degraded or isinstance(error, OSError):
             log.warning(Event.FEED_WAITING, feed=feed.name, reason=self.waiting, seconds=seconds)
         else:
@@ -141,7 +145,11 @@ class Worker:
     def due(self) -> float | None:
         """Seconds until another turn may find more (a file that settles, a fault that may have passed); None if it need
         not come before the next rescan."""
-        idle = [turns for turns in list(self._turns.values()) if not turns.running]
+        return self.due_for(None)
+
+    def due_for(self, largest: int | None) -> float | None:
+        """Return ``due`` for a thread that runs files of up to ``largest`` bytes."""
+        idle = [turns for turns in list(self._turns.values()) if turns.is_for(largest)]
         dues = [turns.due for turns in idle if turns.due is not None]
         return max(0.0, min(dues) - self._ctx.monotonic()) if dues else None
 
@@ -255,10 +263,21 @@ class Worker:
         self._unexpected.report(found)
 
 
+def _is_of_one_feed(error: Exception, folder: Path) -> bool:
+    """Return whether a partner can cause the error: it concerns one feed, not the service. Files of the feed in ``folder`` have
+    relative names, or lead through a descriptor."""
+    if isinstance(error, PermissionError | BlockingIOError):
+        name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path()
+        return not name.is_absolute() or any(name.is_relative_to(place) for place in (folder, OPEN_FILES))
+    return isinstance(error, UnusableFolder | FeedError | FileNotFoundError)
+
+
 def _in_words(error: Exception, folder: Path) -> str:
     """Return what an operator can act on, with the name of the error's class only if the error is unexpected. Errors of
     the system name files relative to the feed's ``folder``."""
     if isinstance(error, OSError):
         name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
         return f"{folder / name}: {error.strerror or error}"
+    if isinstance(error, sqlite3.Error) and can_pass(error):
+        return f"the scratch file of the run: {error}"
     return str(error) if isinstance(error, SyncdError) else f"{type(error).__name__}: {error}"
