@@ -7,6 +7,7 @@ import hashlib
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 from syncd.sync.run.stage.rows import Bodies, Records, Rereading, Rows
@@ -27,14 +28,17 @@ class Stage:
     ``folder`` is where the scratch files are made (default: the system's temporary folder). A context manager."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        with tempfile.NamedTemporaryFile(prefix="syncd-stage-", dir=folder) as file:
+        with tempfile.NamedTemporaryFile(prefix="syncd-stage-", dir=folder) as file, ExitStack() as on_error:
             self._db = sqlite3.connect(file.name, isolation_level=None)
+            on_error.callback(self._db.close)
             self._db.executescript(_SETTINGS)
-        self._bodies = Bodies(folder)
-        self.records, self.rows = Records(self._db, self._bodies), Rows(self._db, self._bodies)
-        self.rereading = Rereading(self._db)
-        self.named, self.leaving, self.new = NamedJobs(self._db), LeavingJobs(self._db), NewJobs(self._db)
-        self._db.execute("BEGIN")
+            self._bodies = Bodies(folder)
+            on_error.callback(self._bodies.close)
+            self.records, self.rows = Records(self._db, self._bodies), Rows(self._db, self._bodies)
+            self.rereading = Rereading(self._db)
+            self.named, self.leaving, self.new = NamedJobs(self._db), LeavingJobs(self._db), NewJobs(self._db)
+            self._db.execute("BEGIN")
+            on_error.pop_all()
 
     def __enter__(self) -> Stage:
         return self
