@@ -161,7 +161,7 @@ def test_without_inotify_instances_it_polls_and_says_so_once(tmp_path, monkeypat
         attempts.append(1)
         if len(attempts) < 4:
             raise OSError(24, "Too many open files (os error 24) about [...]")
-        return real(*_folders, **_options)
+        yield from real(*_folders, **_options)
 
     real = watcher_module.watch
     monkeypatch.setattr(watcher_module, "watch", watch)

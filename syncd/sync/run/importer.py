@@ -10,7 +10,7 @@ from pathlib import Path
 
 from syncd.domain import FeedWarning, Hold, HoldScope, RejectedRow, Run, RunKind, RunState, guard
 from syncd.errors import FeedError
-from syncd.store import Tx, feeds, runs
+from syncd.store import Tx, feeds, history, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
@@ -148,6 +148,7 @@ def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
         and not last.counts.expired  # a job with the reference of such a row may exist by now
         and not feed.employer_wide  # new jobs of others would be missing
         and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)
+        and not sum(1 for _ in history.of_run(tx, run.id))  # an earlier attempt that was cut off
     )
 
 
