@@ -64,9 +64,13 @@ _CLAIMED = Statement(
     _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), _RUN.make
 )
 _OPEN = Statement(
-    select(RunRow.id, RunRow.state, RunRow.attempt, col(RunRow.claimed_name), col(RunRow.waits_for)).where(
-        *_of_feed, among(RunRow.state, "states")
-    ),
+    sa.select(
+        col(RunRow.id),
+        col(RunRow.state),
+        col(RunRow.attempt),
+        col(RunRow.claimed_name),
+        col(RunRow.waits_for),
+    ).where(*_of_feed, among(RunRow.state, "states")),
     lambda row: OpenRun(row[0], RunState(row[1]), *row[2:]),
 )
 _LATER = Statement(

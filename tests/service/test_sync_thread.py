@@ -188,6 +188,10 @@ class Gates:
         self.waiting, self.degraded = None, {}
         self.inside, self.gates = [], {None: threading.Event(), SMALL: threading.Event()}
 
+    def wait(self):
+        while len(self.inside) < 2:
+            time.sleep(0.001)
+
     def wake(self):
         pass
 
@@ -205,10 +209,7 @@ def stuck(begin):
     """(threads, worker, heartbeat, the clock): two threads, each in a turn."""
     now, worker = [0.0], Gates()
     heartbeat = Heartbeat(lambda: now[0])
-    worker.wait = lambda: None
     threads = begin(worker, heartbeat=heartbeat, runs_at_once=2)
-    while len(worker.inside) < 2:
-        time.sleep(0.001)
     yield threads, worker, heartbeat, now
     for gate in worker.gates.values():
         gate.set()

@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 
 import pytest
+import watchfiles
 
 from syncd.service import watcher as watcher_module
 from syncd.service.watcher import OURS, Watcher, depth_of
@@ -163,7 +164,7 @@ def test_without_inotify_instances_it_polls_and_says_so_once(tmp_path, monkeypat
             raise OSError(24, "Too many open files (os error 24) about [...]")
         yield from real(*_folders, **_options)
 
-    real = watcher_module.watch
+    real = watchfiles.watch
     monkeypatch.setattr(watcher_module, "watch", watch)
     monkeypatch.setattr(watcher_module, "PAUSE", 0.02)
     monkeypatch.setattr(watcher_module, "LISTEN_AGAIN", 0.2)

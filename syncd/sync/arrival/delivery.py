@@ -5,9 +5,11 @@ store how far the delivery came (``feed_queue``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
 import structlog
 
@@ -23,6 +25,7 @@ from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
 
 log = structlog.get_logger("syncd.sync")
+T = TypeVar("T")
 
 #: The number of attempts in a row that die at the same place, after which a file is not tried again.
 DEATHS = 3
@@ -48,11 +51,8 @@ class DeliveryRunner:
     def begin(self, waiting: Sequence[ClaimedFile]) -> list[int]:
         """Begin the runs of files that wait for their turn, in this order; return their numbers."""
         begun: list[Run] = []
-        for first in range(0, len(waiting), BATCH):
-            some = waiting[first : first + BATCH]
-            begun += self._ctx.write(
-                lambda tx, some=some: [self._begin(tx, file, queued=True) for file in some]
-            )
+        for some in _batches(waiting):
+            begun += self._ctx.write(partial(self._begin_queued, files=some))
         for run in begun:
             _log_claimed(run)
         return [run.id for run in begun]
@@ -106,6 +106,9 @@ class DeliveryRunner:
         feed, size = self._feed, file.signature.size
         return runs.begin(tx, feed.id, feed.employer.id, file.name, size, file.claimed_name, queued=queued)
 
+    def _begin_queued(self, tx: Tx, files: Sequence[ClaimedFile]) -> list[Run]:
+        return [self._begin(tx, file, queued=True) for file in files]
+
     def _resumed(self, number: int) -> tuple[Run, int]:
         """Return the next attempt of a run, and how many before it died at one place. An attempt that this process gave
         up goes on."""
@@ -154,12 +157,20 @@ def ended_without_importer(ctx: ArrivalContext, done: Sequence[Run]) -> list[Run
     them to their end."""
     now = ctx.store.now().instant
     ended = [replace(run, ended_at=now) for run in done]
-    for first in range(0, len(ended), BATCH):
-        some = ended[first : first + BATCH]
-        ctx.write(lambda tx, some=some: [runs.save(tx, run) for run in some])
+    for some in _batches(ended):
+        ctx.write(partial(_save, some=some))
     for run in ended:
         reconciled(run)
     return ended
+
+
+def _save(tx: Tx, some: Sequence[Run]) -> None:
+    for run in some:
+        runs.save(tx, run)
+
+
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[first : first + BATCH] for first in range(0, len(items), BATCH))
 
 
 def _log_claimed(run: Run, **more: int) -> None:

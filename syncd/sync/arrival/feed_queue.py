@@ -236,7 +236,7 @@ class FeedQueue:
         """Return the files that have given way to a newer one, and those that have a turn. Others wait for a person."""
         verdicts: dict[int | None, bool | None] = {None: False}
         for delivery in waiting:
-            if (number := delivery.behind) not in verdicts:
+            if (number := delivery.behind) is not None and number not in verdicts:
                 verdicts[number] = self._ctx.store.read(partial(_gives_way, feed=feed, number=number))
         if None in (verdicts[delivery.behind] for delivery in waiting):
             self._look_again(UNDECIDED)

@@ -9,6 +9,7 @@ import pytest
 
 from syncd.domain import Run
 from syncd.service.sync_thread import SMALL, Heartbeat, SyncThreads
+from syncd.sync.arrival.inbox import Inbox, Scan
 from syncd.sync.run import Feed, RejectsWriter, SourceFile
 from tests.sync.arrival.arrivals import Arrival, Died, FaultyImporter, RunsFiles
 
@@ -54,11 +55,14 @@ def test_many_files_of_one_feed_do_not_hold_up_the_file_of_another(arrival: Arri
 def test_many_files_are_not_looked_for_again_after_each(
     arrival: Arrival, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from syncd.sync.arrival.inbox import Inbox
-
     scans: list[int] = []
     scan = Inbox.scan
-    monkeypatch.setattr(Inbox, "scan", lambda inbox: scans.append(1) or scan(inbox))
+
+    def count(inbox: Inbox) -> Scan:
+        scans.append(1)
+        return scan(inbox)
+
+    monkeypatch.setattr(Inbox, "scan", count)
     drop_many(arrival, "many", 30)
     assert len(arrival.run_files()) == 30
     assert len(scans) < 6
