@@ -24,6 +24,7 @@ _QUEUED = "queued"
 
 _counts = msgspec.json.Decoder(RunCounts).decode
 _phases = msgspec.json.Decoder(dict[str, float]).decode
+_filtered_by = msgspec.json.Decoder(dict[str, int]).decode
 
 _RUN = Columns(
     Run,
@@ -37,22 +38,48 @@ _RUN = Columns(
     ended_at=optional_instant,
     counts=_counts,
     phases=_phases,
+    filtered_by=_filtered_by,
 )
+
+
+class OpenRun(NamedTuple):
+    """A run that has not ended, without its figures. ``waits_for`` as in ``RunRow``."""
+
+    id: int
+    state: RunState
+    attempt: int
+    claimed_name: str | None
+    waits_for: int | None
+
+
+_OPEN_RUN = Columns(OpenRun, RunRow, state=RunState)
 _SELECT = (
     _RUN.select()
     .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
     .join(EmployerRow, col(EmployerRow.id) == RunRow.employer_id)
 )
 _newest = col(RunRow.id).desc()
-#: Runs whose rows went in, at least in part.
-_applied = sa.or_(
-    col(RunRow.state).in_([RunState.SUCCEEDED.value, RunState.PARTIAL.value]),
-    col(RunRow.holds) == HoldScope.ARCHIVE.value,
+#: Runs of files whose rows went in, at least in part.
+_applied = sa.and_(
+    col(RunRow.kind) == RunKind.FILE.value,
+    sa.or_(
+        col(RunRow.state).in_([RunState.SUCCEEDED.value, RunState.PARTIAL.value]),
+        col(RunRow.holds) == HoldScope.ARCHIVE.value,
+    ),
 )
 _of_feed = matching(RunRow.feed_id)
 _GET = Statement(_SELECT.where(*matching(RunRow.id)), _RUN.make)
 _LAST = Statement(
-    _SELECT.where(*_of_feed, among(RunRow.state, "states")).order_by(_newest).limit(1), _RUN.make
+    _SELECT.where(*_of_feed, among(RunRow.state, "states"), among(RunRow.kind, "kinds"))
+    .order_by(_newest)
+    .limit(1),
+    _RUN.make,
+)
+_LAST_FILE = Statement(
+    _SELECT.where(col(FeedRow.name) == bindparam("feed"), col(RunRow.kind) == RunKind.FILE.value)
+    .order_by(_newest)
+    .limit(1),
+    _RUN.make,
 )
 _LIST = Statement(_SELECT.order_by(_newest).limit(bindparam("limit")), _RUN.make)
 _LIST_FEED = Statement(
@@ -63,16 +90,7 @@ _IN_STATES = Statement(_SELECT.where(among(RunRow.state, "states")).order_by(col
 _CLAIMED = Statement(
     _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), _RUN.make
 )
-_OPEN = Statement(
-    sa.select(
-        col(RunRow.id),
-        col(RunRow.state),
-        col(RunRow.attempt),
-        col(RunRow.claimed_name),
-        col(RunRow.waits_for),
-    ).where(*_of_feed, among(RunRow.state, "states")),
-    lambda row: OpenRun(row[0], RunState(row[1]), *row[2:]),
-)
+_OPEN = Statement(_OPEN_RUN.select().where(*_of_feed, among(RunRow.state, "states")), _OPEN_RUN.make)
 _LATER = Statement(
     _SELECT.where(*_of_feed, col(RunRow.id) > bindparam("after"), *matching(RunRow.kind)).order_by(
         col(RunRow.id)
@@ -82,6 +100,7 @@ _LATER = Statement(
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
 _applied_files = select(col(RunRow.sha256)).where(*_of_feed, col(RunRow.sha256).is_not(None), _applied)
 _LAST_APPLIED = Statement(_applied_files.order_by(_newest).limit(1))
+_LAST_APPLIED_RUN = Statement(select(RunRow.id).where(*_of_feed, _applied).order_by(_newest).limit(1))
 _APPLIED = Statement(_applied_files.where(*matching(RunRow.sha256)).limit(1))
 _ADD = creating(
     RunRow.feed_id,
@@ -94,9 +113,12 @@ _ADD = creating(
     RunRow.claimed_at,
     RunRow.counts,
     RunRow.phases,
+    RunRow.filtered_by,
     RunRow.claimed_name,
     RunRow.deaths,
     RunRow.checkpoint,
+    RunRow.reverts,
+    RunRow.repeats,
 )
 _SAVE = updating(
     RunRow.state,
@@ -108,6 +130,7 @@ _SAVE = updating(
     RunRow.ended_at,
     RunRow.counts,
     RunRow.phases,
+    RunRow.filtered_by,
     RunRow.size,
     where=[RunRow.id],
 )
@@ -141,16 +164,6 @@ _OLD = Statement(
 _DELETE = deleting(RunRow.id)
 
 
-class OpenRun(NamedTuple):
-    """A run that has not ended, without its figures. ``waits_for`` as in ``RunRow``."""
-
-    id: int
-    state: RunState
-    attempt: int
-    claimed_name: str | None
-    waits_for: int | None
-
-
 # -- a run ---------------------------------------------------------------------------------------------------
 
 
@@ -163,10 +176,12 @@ def begin(  # noqa: PLR0917
     claimed_name: str | None,
     *,
     kind: RunKind = RunKind.FILE,
+    reverts: int | None = None,
+    repeats: int | None = None,
     queued: bool = False,
 ) -> Run:
-    """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``. ``queued``: its
-    first attempt begins with ``resume``."""
+    """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``;
+    ``reverts`` and ``repeats``: as in Run; ``queued``: its first attempt begins with ``resume``."""
     run_id = tx.insert(
         _ADD,
         feed_id=feed_id,
@@ -179,9 +194,12 @@ def begin(  # noqa: PLR0917
         claimed_at=micros(tx.now.instant),
         counts=kept(RunCounts()),
         phases="{}",
+        filtered_by="{}",
         claimed_name=kept(claimed_name),
         deaths=0,
         checkpoint=_QUEUED if queued else None,
+        reverts=reverts,
+        repeats=repeats,
     )
     return get(tx, run_id)
 
@@ -197,9 +215,17 @@ def get(tx: Tx, run_id: int) -> Run:
     return existing(tx.one(_GET, id=run_id), "run", run_id)
 
 
-def last(tx: Tx, feed_id: int, states: Collection[RunState]) -> Run | None:
-    """Return the feed's newest run in one of ``states``."""
-    return tx.one(_LAST, feed_id=feed_id, states=[state.value for state in states]) if states else None
+def last(
+    tx: Tx, feed_id: int, states: Collection[RunState], kinds: Collection[RunKind] = tuple(RunKind)
+) -> Run | None:
+    """Return the feed's newest run in one of ``states`` and of one of ``kinds``."""
+    values = {"states": [state.value for state in states], "kinds": [kind.value for kind in kinds]}
+    return tx.one(_LAST, feed_id=feed_id, **values) if states else None
+
+
+def last_file(tx: Tx, feed: str) -> Run | None:
+    """Return the newest run of a file of the feed with that name."""
+    return tx.one(_LAST_FILE, feed=feed)
 
 
 def list(tx: Tx, feed: str | None = None, limit: int = 50) -> Sequence[Run]:
@@ -242,6 +268,12 @@ def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
     if newest is None or newest == sha256:
         return False
     return tx.one(_APPLIED, feed_id=feed_id, sha256=sha256) is not None
+
+
+def is_behind(tx: Tx, feed_id: int, run_id: int) -> bool:
+    """Return whether a later file of the feed than that of the run ``run_id`` was applied, with other bytes."""
+    newest = tx.scalar(_LAST_APPLIED_RUN, feed_id=feed_id)
+    return newest is not None and newest > run_id and get(tx, newest).sha256 != get(tx, run_id).sha256
 
 
 # -- crashes -------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import sqlite3
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from syncd.domain import Run
 from syncd.errors import StoreBusy, StoreOverloaded
 from syncd.logs import Event
 from syncd.store import Store, Tx
-from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
+from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
@@ -27,16 +26,6 @@ _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 #: Faults of a disk, a network or the system, which may take minutes.
 _LONGER = frozenset(
     {errno.EIO, errno.ESTALE, errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
-)
-#: The same as SQLite reports them, about the scratch file of a run.
-_SCRATCH = frozenset(
-    {
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_READONLY,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_NOMEM,
-    }
 )
 
 
@@ -90,9 +79,7 @@ def can_pass(error: BaseException) -> bool:
     memory are short, or a file is gone while it moved."""
     if isinstance(error, OSError) and error.errno in _LONGER:
         return True
-    if isinstance(error, sqlite3.Error):
-        return getattr(error, "sqlite_errorcode", 0) & 0xFF in _SCRATCH
-    return isinstance(error, MemoryError) or _passes_soon(error)
+    return isinstance(error, MemoryError) or scratch_fault(error) is not None or _passes_soon(error)
 
 
 def _passes_soon(error: BaseException) -> bool:

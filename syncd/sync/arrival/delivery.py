@@ -57,14 +57,15 @@ class DeliveryRunner:
             _log_claimed(run)
         return [run.id for run in begun]
 
-    def deliver(self, claimed: Claimed, run_id: int | None = None) -> Run:
+    def deliver(self, claimed: Claimed, run_id: int | None = None, *, repeats: int | None = None) -> Run:
         """Take a claimed file to the end of its run, and file it.
 
-        ``run_id`` is the run that was begun for it: before it had to wait, or by a dead process. The file is closed in any
-        case. Raises what the run raises; the file then stays claimed for the next visit."""
+        ``run_id`` is the run that was begun for it: before it had to wait, or by a dead process; ``repeats`` the run whose
+        file is run again. The file is closed in any case. Raises what the run raises; the file then stays claimed for the
+        next visit."""
         with closing(claimed):
             self._ctx.at("claimed")
-            run, deaths = self._resumed(run_id) if run_id is not None else (self._begun(claimed), 0)
+            run, deaths = self._resumed(run_id) if run_id is not None else (self._begun(claimed, repeats), 0)
             self._ctx.at("begun")
             if deaths >= DEATHS:
                 why = f"{deaths} attempts in a row died at the same place; not tried again"
@@ -96,15 +97,18 @@ class DeliveryRunner:
 
     # -- the run ----------------------------------------------------------------------------------------------
 
-    def _begun(self, claimed: Claimed) -> Run:
+    def _begun(self, claimed: Claimed, repeats: int | None) -> Run:
         file = ClaimedFile(claimed.claimed_name, claimed.name, claimed.signature)
-        run = self._ctx.write(lambda tx: self._begin(tx, file))
+        run = self._ctx.write(lambda tx: self._begin(tx, file, repeats=repeats))
         _log_claimed(run)
         return run
 
-    def _begin(self, tx: Tx, file: ClaimedFile, *, queued: bool = False) -> Run:
+    def _begin(self, tx: Tx, file: ClaimedFile, *, repeats: int | None = None, queued: bool = False) -> Run:
         feed, size = self._feed, file.signature.size
-        return runs.begin(tx, feed.id, feed.employer.id, file.name, size, file.claimed_name, queued=queued)
+        name = file.claimed_name
+        return runs.begin(
+            tx, feed.id, feed.employer.id, file.name, size, name, repeats=repeats, queued=queued
+        )
 
     def _begin_queued(self, tx: Tx, files: Sequence[ClaimedFile]) -> list[Run]:
         return [self._begin(tx, file, queued=True) for file in files]

@@ -14,13 +14,14 @@ from syncd.domain import Run, RunState, gives_way
 from syncd.errors import NotFound
 from syncd.feeds.readers import ERRORS
 from syncd.logs import Event
-from syncd.store import Tx, runs
+from syncd.store import Tx, feeds, runs
 from syncd.sync.arrival.claims import ClaimedFile, Claims
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp, ended_without_importer
 from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
 from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.arrival.inbox import Candidate, Inbox, Settling, UnexpectedFile
+from syncd.sync.arrival.reverts import continue_reverts
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.sync")
@@ -96,6 +97,9 @@ class FeedQueue:
         with feed_lock(self._ctx.store, feed.name, self._folder) as mine:
             if not mine:
                 self._look_again(ELSEWHERE)
+                return
+            yield from continue_reverts(self._ctx, feed.name, feed.employer.id)
+            if self._is_paused(feed):
                 return
             tidy(self._folder)
             runner = DeliveryRunner(self._ctx, feed, self._given_up)
@@ -191,6 +195,10 @@ class FeedQueue:
             yield from self._superseded(feed, gone)
             self.more = self.more or bool(gone or rest)
         return True
+
+    def _is_paused(self, feed: Feed) -> bool:
+        """Return whether the feed's files are left lying. Asked in each turn: a pause waits for no other file."""
+        return feed.name in self._ctx.store.read(feeds.paused)
 
     def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
         """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import os
-import sqlite3
 import threading
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import structlog
 
-from syncd.domain import Run
-from syncd.errors import FeedError, StoreClosed, StoreError, SyncdError, UnusableFolder
+from syncd.domain import Run, RunKind
+from syncd.errors import Conflict, FeedError, StoreClosed, StoreError, SyncdError, UnusableFolder
 from syncd.logs import Event
 from syncd.store import runs
 from syncd.sync.arrival.claims import copy_in
@@ -24,9 +23,10 @@ from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_lock import PAUSE, awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
+from syncd.sync.arrival.reverts import check_not_paused, continue_reverts
 from syncd.sync.arrival.unexpected import UnexpectedFilesLog
 from syncd.sync.folders import OPEN_FILES
-from syncd.sync.run import Feed, Progress, Stopped
+from syncd.sync.run import Feed, Progress, Stopped, kept_file, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 
@@ -200,16 +200,43 @@ class Worker:
         """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays. What an
         earlier process left claimed when it died is finished first.
 
-        Waits while another process runs the feed. Raises OSError, FeedError (not a regular file, or it changes), and what
-        the folder, the store or a run raises. The daemon's next tick continues a run that breaks off."""
+        Waits while another process runs the feed. Raises FeedPaused, OSError, FeedError (not a regular file, or it
+        changes), and what the folder, the store or a run raises. The daemon's next tick continues a run that breaks off."""
         copying = (lambda done, size: progress("copying", done, size)) if progress else None
-        make_folders(feed.folder)
-        with awaited(lambda: feed_lock(self._ctx.store, feed.name, feed.folder), self._wait_for_lock):
+        with self._alone_with(feed):
             queue = FeedQueue(self._ctx, feed)
             deque(queue.finish(feed), maxlen=0)
             run = DeliveryRunner(self._ctx, feed, GivenUp()).deliver(copy_in(feed.folder, path, copying))
             deque(queue.finish(feed), maxlen=0)
             return run
+
+    def run_again(self, feed: Feed, number: int) -> Run:
+        """Run a copy of the kept file of the run ``number`` of this feed once more. What an earlier process left claimed is
+        finished first.
+
+        Waits while another process runs the feed. Raises NotFound (the run, its file), Conflict (the run has not ended, or
+        is a revert), and what ``import_file`` raises."""
+        with self._alone_with(feed):
+            deque(FeedQueue(self._ctx, feed).finish(feed), maxlen=0)
+            run = self._ctx.store.read(lambda tx: runs.get(tx, number))
+            if run.kind is not RunKind.FILE or not run.state.ended:
+                what = "a revert, which has no file" if run.kind is RunKind.REVERT else run.state
+                raise Conflict(
+                    f"run {number} is {what}; only the file of a run that has ended can be run again"
+                )
+            with kept_file(run, feed) as source:
+                claimed = copy_in(feed.folder, source.path, name=run.file)
+            return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed, repeats=number)
+
+    @contextmanager
+    def _alone_with(self, feed: Feed) -> Iterator[None]:
+        """Hold the lock of the feed, whose reverts are at their ends and which is not paused. Raises FeedPaused."""
+        make_folders(feed.folder)
+        with awaited(lambda: feed_lock(self._ctx.store, feed.name, feed.folder), self._wait_for_lock):
+            for _ended in continue_reverts(self._ctx, feed.name, feed.employer.id):
+                pass
+            check_not_paused(self._ctx.store, feed.name)
+            yield
 
     def _wait_for_lock(self) -> None:
         self._ctx.check_stop("stopped while another process was running the feed")
@@ -278,6 +305,6 @@ def _in_words(error: Exception, folder: Path) -> str:
     if isinstance(error, OSError):
         name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
         return f"{folder / name}: {error.strerror or error}"
-    if isinstance(error, sqlite3.Error) and can_pass(error):
-        return f"the scratch file of the run: {error}"
+    if (fault := scratch_fault(error)) is not None:
+        return fault
     return str(error) if isinstance(error, SyncdError) else f"{type(error).__name__}: {error}"

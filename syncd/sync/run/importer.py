@@ -66,7 +66,8 @@ class Importer:
                 hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
                 write_late_rejects(this, stage)
                 _check_bytes(this, run)
-                return _carry_out(this, replace(run, withheld=summary.withheld), stage, plan, hold)
+                run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
+                return _carry_out(this, run, stage, plan, hold)
         except FeedError as error:
             source.check_unchanged()
             return end_failed(this, run, error)
@@ -108,7 +109,10 @@ class Importer:
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
             hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
-            run = held(replace(run, counts=plan.counts, withheld=summary.withheld), hold)
+            run = replace(
+                run, counts=plan.counts, withheld=summary.withheld, filtered_by=dict(summary.filtered)
+            )
+            run = held(run, hold)
             rejected = [
                 row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
             ]
