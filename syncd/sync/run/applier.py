@@ -147,7 +147,7 @@ class Applier:
             self._failed(error)
             problem = Problem("", "write_failed", f"the row could not be written: {type(error).__name__}")
             done = _Written(Counter({RowAction.REJECTED: 1}), [(failed.number, (problem,))])
-        self._take(done)
+        self._take(done)  # an error of the scratch file is not one of the row
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1
