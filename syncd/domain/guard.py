@@ -14,12 +14,24 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are given together; ``code`` is that
     of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``older_bytes`` (everything), ``empty``
-    ``without_reference`` ``feed_changed`` ``max_archive`` (archiving)."""
+    ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
     for everything, found in ((True, _everything), (False, _archiving)):
         if reasons := list(found(counts, policy, missing)):
             return Hold(everything, reasons[0][0], "; ".join(reason for _, reason in reasons))
     return None
+
+
+def write_failed(failures: int, why: str, waiting: int, counts: PlanCounts, before: Hold | None) -> Hold:
+    """Return the hold of a run of which writes failed for a reason that waiting does not mend. ``waiting``: jobs that
+    would still be archived; ``before``: what holds the archiving already."""
+    what = "1 write" if failures == 1 else f"{failures} writes"
+    reason = f"{what} failed, and waiting does not mend it ({why}); the others went in"
+    if before is not None:
+        return Hold(False, before.code, f"{before.reason}; {reason}")
+    if waiting:
+        reason += f"; {_would(waiting, counts.active)}"
+    return Hold(False, "write_failed", reason)
 
 
 def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
@@ -48,9 +60,11 @@ def _archiving(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tup
         return
     if missing and not counts.read:
         yield "empty", f"the file has no records; {_would(missing, counts.active)}"
-    if missing and counts.without_reference:
-        rows = "1 row has" if counts.without_reference == 1 else f"{counts.without_reference} rows have"
-        yield "without_reference", f"{rows} no readable referenceId; {_would(missing, counts.active)}"
+    if missing and policy.max_unnamed.crossed(counts.without_reference, counts.read):
+        unnamed = _share(
+            counts.without_reference, counts.read, "rows have no readable referenceId", policy.max_unnamed
+        )
+        yield "without_reference", f"{unnamed}; {_would(missing, counts.active)}"
     if counts.feed_changed:
         yield "feed_changed", f"the feed's settings have changed; {_would(going, counts.active)}"
     part, whole = going + counts.recent_archives, counts.active + counts.recent_archives

@@ -6,11 +6,22 @@ afterwards, is decided in ``syncd.sync.arrival``."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
-from syncd.domain import FeedWarning, Hold, HoldScope, RejectedRow, Run, RunKind, RunState, guard
+from syncd.domain import (
+    FeedWarning,
+    Hold,
+    HoldScope,
+    RejectedRow,
+    Run,
+    RunKind,
+    RunState,
+    guard,
+    write_failed,
+)
 from syncd.errors import FeedError
-from syncd.store import Tx, feeds, runs
+from syncd.store import Tx, feeds, jobs, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
@@ -24,7 +35,7 @@ from syncd.sync.run.ending import (
     held,
     shown_plan,
 )
-from syncd.sync.run.planner import Plan, PlannedChange, make_plan
+from syncd.sync.run.planner import BATCH, Plan, PlannedChange, make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.stage import Stage
@@ -144,10 +155,10 @@ def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | N
     run = replace(run, counts=plan.certain)
     applier = Applier(this, stage, RowSelection.NO_ARCHIVES if hold else RowSelection.ALL, plan.summary.read)
     run = _apply_rows(this, run, stage, applier)
-    hold = hold or applier.hold()
-    if hold is None:
+    if hold is None and not applier.failures:
         run = _archive_missing(this, run, plan, applier)
-        hold = applier.hold()
+    if applier.failures:
+        hold = _write_failed(this, stage, plan, applier, hold)
     if hold is None:
         return end_applied(this, run, stage, plan)
     return end_held(this, run, stage, plan, hold)
@@ -167,10 +178,20 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
     )
     run = _apply_rows(this, run, stage, applier)
     run = _archive_missing(this, run, plan, applier)
-    failed = applier.hold()
-    if failed is None:
+    if not applier.failures:
         return end_applied(this, run, stage, plan, shown)
-    return end_held(this, run, stage, plan, failed)
+    return end_held(this, run, stage, plan, _write_failed(this, stage, plan, applier))
+
+
+def _write_failed(
+    this: FileRun, stage: Stage, plan: Plan, applier: Applier, hold: Hold | None = None
+) -> Hold:
+    """Return the hold of a run of which writes failed. ``hold``: what holds it already. What was archived is no longer
+    shown as what would be."""
+    for batch in stage.leaving.batches(BATCH):
+        now = this.store.read(partial(jobs.by_ids, job_ids=[job for job, _ in batch]))
+        stage.leaving.drop(job for job, version in batch if job not in now or now[job].version != version)
+    return write_failed(applier.failures, applier.why, len(stage.leaving), plan.tally, hold)
 
 
 def _apply_rows(this: FileRun, run: Run, stage: Stage, applier: Applier) -> Run:

@@ -9,7 +9,7 @@ import hashlib
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -19,8 +19,11 @@ from syncd.domain import (
     Create,
     Job,
     JobInput,
+    Likeness,
     Moment,
+    Outline,
     Ownership,
+    Place,
     PlanCounts,
     Reject,
     RowAction,
@@ -28,10 +31,11 @@ from syncd.domain import (
     RunCounts,
     Status,
     Update,
-    fold,
+    likeness,
+    likeness_of,
 )
 from syncd.store import Tx, feed_jobs, feeds, jobs, places, runs
-from syncd.sync.run.context import FileRun
+from syncd.sync.run.context import Feed, FileRun
 from syncd.sync.run.deciding import Found, decide, look_up, problems_of, sent_digests
 from syncd.sync.run.reading import Summary
 from syncd.sync.run.stage import Stage, StagedRow
@@ -86,6 +90,7 @@ def make_plan(
         progress = _Progress(this, stage, summary, on_change, tally)
         _RowPlanner(progress).plan()
         _name_rejected(progress)
+        _stage_unnamed(progress)
         _plan_missing(progress)
         tally = this.store.read(partial(_with_history, this=this, tally=tally, sha256=sha256))
         _warn_of_repeats(this, stage, summary)
@@ -259,7 +264,7 @@ class _RowPlanner:
             return
         if group.original is None:
             if self._may_miss:
-                self._stage.new.add(_likeness(group.job))
+                self._stage.new.add(likeness(group.job))
             return
         self._stage.named.add([group.original.id])
         if group.original.status is Status.ACTIVE:
@@ -280,8 +285,49 @@ def _name_rejected(progress: _Progress) -> None:
         known = found(references)
         own = {ref: job for ref, job in known.jobs.items() if known.owner(job).owner == this.feed.id}
         _name(progress, own.values())
-        foreign = (reference for reference in references if reference not in own)
+        foreign = [reference for reference in references if reference not in own]
         tally.without_reference += sum(rows.count(RowKind.RAGGED, reference) for reference in foreign)
+
+
+def _stage_unnamed(progress: _Progress) -> None:
+    """Stage what the rows without a readable referenceId are like, unless they are too many to be spared."""
+    this, tally = progress.this, progress.tally
+    max_unnamed = this.feed.config.policy.max_unnamed
+    if not progress.summary.archives or max_unnamed.crossed(tally.without_reference, tally.read):
+        return
+    for batch in progress.stage.rows.outlines(BATCH):
+        for number, found in this.store.read(partial(_likenesses, feed=this.feed, rows=batch)):
+            progress.stage.unnamed.add(number, found)
+
+
+def _likenesses(
+    tx: Tx, *, feed: Feed, rows: Sequence[tuple[int, str | None, Outline]]
+) -> list[tuple[int, Likeness]]:
+    """Return the likeness of each row that names no job. A URL that several active jobs have says nothing."""
+    found = look_up(tx, feed, (reference for _, reference, _ in rows if reference is not None))
+    own = {ref for ref, job in found.jobs.items() if found.owner(job).owner == feed.id}
+    shared = jobs.shared_urls(tx, feed.employer.id, [url for _, _, (_, _, url) in rows if url is not None])
+    likenesses = []
+    for number, reference, (title, where, url) in rows:
+        if reference not in own:
+            located = places.find_all(tx, feed.employer.id, [Place(*place) for place in where])
+            likenesses.append((number, likeness_of(title, located, None if url in shared else url)))
+    return likenesses
+
+
+def _name_like(progress: _Progress, ids: list[int]) -> Iterator[int]:
+    """Name the jobs that are like a row without a readable referenceId, and yield their ids."""
+    this, unnamed = progress.this, progress.stage.unnamed
+    for start in range(0, len(ids) if unnamed else 0, BATCH):
+        found = this.store.read(partial(jobs.by_ids, job_ids=ids[start : start + BATCH]))
+        for job in found.values():
+            if (number := unnamed.like(likeness(job))) is not None:
+                _name(progress, [job])
+                row = f"record {number}, which has no readable referenceId"
+                detail = f"the file does not name job {job.id}; it stays, because {row}, is like it"
+                member = progress.summary.member_of(number)
+                this.warnings.add("named_by_likeness", detail, number, job.reference_id, member)
+                yield job.id
 
 
 def _name(progress: _Progress, found: Iterable[Job]) -> None:
@@ -301,6 +347,7 @@ def _plan_missing(progress: _Progress) -> None:
         tally.active += len(page)
         if progress.summary.archives:
             named = progress.stage.named.between(first, after)
+            named.update(_name_like(progress, [job for job, _ in page if job not in named]))
             progress.back.extend(job for job, misses in page if misses and job in named)
             lacking = [(job, misses) for job, misses in page if job not in named]
             progress.lacking += len(lacking)
@@ -315,7 +362,7 @@ def _plan_archives(progress: _Progress, ids: list[int]) -> None:
     found = progress.this.store.read(lambda tx: jobs.by_ids(tx, ids))
     for job in sorted(found.values(), key=lambda job: job.id):
         progress.tally.missing += 1
-        progress.tally.rekeyed += progress.stage.new.take(_likeness(job))
+        progress.tally.rekeyed += progress.stage.new.take(likeness(job))
         progress.note("archive", job.id, job.version)
         if progress.on_change is not None:
             fields: dict[str, tuple[object, object]] = {"status": (Status.ACTIVE, Status.ARCHIVED)}
@@ -330,11 +377,6 @@ def _owned(this: FileRun, after: int, limit: int = _PAGE) -> list[tuple[int, int
     return this.store.read(
         lambda tx: feed_jobs.owned_active(tx, feed.id, after, limit, employer_wide=feed.employer_wide)
     )
-
-
-def _likeness(job: Job) -> str:
-    """Return a text that two jobs share which have the same title at the same places."""
-    return "\n".join([fold(job.title), *sorted(fold(place.description) for place in job.locations)])
 
 
 def _length(description: str | None) -> int:

@@ -128,20 +128,104 @@ def test_a_delta_file_and_a_file_of_corrected_rows_archive_nothing(board: Board)
 
 
 @pytest.mark.parametrize("reference", [None, "", "   ", "x" * 51, 5.5, ["r1"]])
-def test_a_row_without_a_readable_reference_holds_the_archiving(board: Board, reference: Any) -> None:
+def test_more_rows_without_a_readable_reference_than_are_tolerated_hold_the_archiving(
+    board: Board, reference: Any
+) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 40))
+    unnamed = [board.row(None, referenceId=reference, title=f"Baker {n}") for n in range(4)]
+    run = board.deliver(feed, [*board.rows(1, 38, confidential=True), *unnamed])
+    assert outcome(run) == ("held", "archive")
+    assert reason_of(run) == (
+        "4 of 42 rows have no readable referenceId (9.5 %, the limit is 1 % and at least 4); "
+        "2 of 40 active jobs would be archived (5 %)"
+    )
+    assert (run.counts.updated, run.counts.rejected, run.counts.missing, run.counts.archived) == (38, 4, 2, 0)
+    assert board.active() == references(1, 40)
+
+
+@pytest.mark.parametrize(("number", "unnamed", "held"), [(20, 3, False), (396, 4, False), (395, 4, True)])
+def test_some_rows_without_a_reference_are_tolerated(
+    board: Board, number: int, unnamed: int, held: bool
+) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, number + 1))
+    run = board.deliver(
+        feed, [*board.rows(1, number), *(board.row(None, title=f"Baker {n}") for n in range(unnamed))]
+    )
+    assert outcome(run) == (("held", "archive") if held else ("partial", None))
+    assert (run.counts.missing, run.counts.archived) == (1, 0 if held else 1)
+    assert board.active() == references(1, number + 1 if held else number)
+
+
+def test_a_feed_sets_how_many_rows_without_a_reference_it_tolerates(board: Board) -> None:
+    feed = board.feed("max_unnamed = { percent = 0, rows = 1 }")
+    board.deliver(feed, board.rows(1, 20))
+    run = board.deliver(feed, [*board.rows(1, 19), board.row(None, title="Baker")])
+    assert outcome(run) == ("held", "archive")
+    assert reason_of(run).startswith("1 of 20 rows have no readable referenceId (5 %, the limit is 0 %")
+
+
+def test_a_missing_job_that_is_like_a_row_without_a_reference_counts_as_named(board: Board) -> None:
+    feed = board.feed()
+    page = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://jobs.example.com/18"}
+    gone = [
+        board.row("r18", **page),
+        board.row("r19", title="Préposé à l'entretien", locations=[{"description": "Sainte-Foy, QC"}]),
+        board.row("r20", title="Préposé à l'entretien"),
+    ]
+    board.deliver(feed, [*board.rows(1, 17), *gone])
+    unnamed = [
+        board.row(None, title="Renamed", locations=[{"description": "Calgary, AB"}], **page),
+        board.row(None, title="PREPOSE A L'ENTRETIEN", locations=[{"description": "Ste Foy, Quebec"}]),
+        board.row(None, title="", positionType={"id": 99}),
+    ]
+    run = board.deliver(feed, [*board.rows(1, 17), *unnamed])
+    assert outcome(run) == ("partial", None)
+    assert (run.counts.rejected, run.counts.missing, run.counts.archived) == (3, 1, 1)
+    assert board.active() == references(1, 19)
+    warnings = [(w.code, w.record, w.reference_id) for w in board.warnings(run)]
+    assert warnings == [("named_by_likeness", 18, "r18"), ("named_by_likeness", 19, "r19")]
+    # a job that is spared waits no longer in grace, and is archived as usual when nothing is like it
+    assert outcome(board.deliver(feed, board.rows(1, 17, confidential=True))) == ("succeeded", None)
+    assert board.active() == references(1, 17)
+
+
+def test_above_the_limit_no_job_counts_as_named_for_a_row_that_is_like_it(board: Board) -> None:
     feed = board.feed()
     board.deliver(feed, board.rows(1, 20))
-    run = board.deliver(feed, [*board.rows(1, 19, confidential=True), board.row(None, referenceId=reference)])
+    run = board.deliver(
+        feed, [*board.rows(1, 16), *(board.row(None, title=f"Cook r{n}") for n in range(17, 21))]
+    )
     assert outcome(run) == ("held", "archive")
-    assert reason_of(run) == "1 row has no readable referenceId; 1 of 20 active jobs would be archived (5 %)"
-    assert (run.counts.updated, run.counts.rejected, run.counts.missing, run.counts.archived) == (19, 1, 1, 0)
+    assert "4 of 20 active jobs would be archived" in reason_of(run)
+
+
+def test_a_page_that_several_jobs_have_says_nothing_about_a_row_without_a_reference(board: Board) -> None:
+    feed = board.feed()
+    page = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://example.com/careers"}
+    board.deliver(feed, board.rows(1, 20, **page))
+    run = board.deliver(feed, [*board.rows(1, 19, **page), board.row(None, title="Baker", **page)])
+    assert outcome(run) == ("partial", None)
+    assert board.active() == references(1, 19)
+
+
+def test_a_job_that_is_like_a_row_without_a_reference_waits_no_longer_in_grace(board: Board) -> None:
+    feed = board.feed("grace = 2")
+    board.deliver(feed, board.rows(1, 20))
+    board.deliver(feed, board.rows(1, 19))
+    board.deliver(feed, [*board.rows(1, 19), board.row(None, title="Cook r20")])
+    board.deliver(feed, board.rows(1, 19, confidential=True))
     assert board.active() == references(1, 20)
+    board.deliver(feed, board.rows(1, 19, autoRefresh=True))
+    assert board.active() == references(1, 19)
 
 
 def test_a_row_without_a_reference_does_not_hold_a_run_without_missing_jobs(board: Board) -> None:
     feed = board.feed()
     board.deliver(feed, board.rows(1, 9))
-    assert outcome(board.deliver(feed, [*board.rows(1, 9), board.row(None)])) == ("partial", None)
+    unnamed = [board.row(None, title=f"Baker {n}") for n in range(4)]
+    assert outcome(board.deliver(feed, [*board.rows(1, 9), *unnamed])) == ("partial", None)
 
 
 def test_a_ragged_row_names_a_job_only_if_the_feed_owns_that_job(board: Board) -> None:
@@ -152,23 +236,27 @@ def test_a_ragged_row_names_a_job_only_if_the_feed_owns_that_job(board: Board) -
     own = [*table[:-2], table[-1].rstrip("\n") + ",more,than,columns\n"]
     run = board.deliver(feed, "".join(own).encode())
     assert (outcome(run), board.active()) == (("partial", None), references(1, 18) | {"r20"})
-    # a ragged row whose first cell is not the id of a job: it may be the row of any job
-    unknown = [*table[:-3], "Cook at large" + table[-1][3:].rstrip("\n") + ",more\n"]
+    # a ragged row whose first cell is not the id of a job may be the row of any job: that of r18, which is like it
+    unknown = [*table[:-3], "Cook at large" + table[-3][3:].rstrip("\n") + ",more\n"]
     run = board.deliver(feed, "".join(unknown).encode())
+    assert (outcome(run), board.active()) == (("partial", None), references(1, 18))
+    strict = board.feed("max_unnamed = { percent = 0, rows = 1 }")
+    board.deliver(strict, "".join(table[:-2]).encode())
+    run = board.deliver(strict, "".join(unknown[:-1]).encode() + b"Cook,1\n")
     assert outcome(run) == ("held", "archive")
-    assert "1 row has no readable referenceId" in reason_of(run)
-    assert board.active() == references(1, 18) | {"r20"}
+    assert "1 of 18 rows have no readable referenceId" in reason_of(run)
+    assert board.active() == references(1, 18)
 
 
 def test_a_ragged_row_with_the_id_of_a_job_of_the_api_does_not_name_a_job(board: Board) -> None:
-    feed = board.feed()
+    feed = board.feed("max_unnamed = { percent = 0, rows = 1 }")
     board.put(board.row("theirs", status="active"))
     table = as_csv(board.rows(1, 20)).splitlines(keepends=True)
     board.deliver(feed, "".join(table).encode())
     ragged = [*table[:-1], "theirs" + table[-1][3:].rstrip("\n") + ",more\n"]
     run = board.deliver(feed, "".join(ragged).encode())
     assert outcome(run) == ("held", "archive")
-    assert reason_of(run) == "1 row has no readable referenceId; 1 of 20 active jobs would be archived (5 %)"
+    assert "1 of 20 rows have no readable referenceId" in reason_of(run)
 
 
 # -- the feed's own settings changed -------------------------------------------------------------------------
@@ -420,6 +508,31 @@ def test_a_file_that_gives_the_jobs_other_ids_holds_everything(
         assert board.active() == references(1, 12)
         board.importer.approve(run.id, feed)
         assert len(board.active()) == kept + renamed + 3
+
+
+def test_jobs_with_other_ids_and_other_titles_are_recognised_by_their_pages(board: Board) -> None:
+    def rows(prefix: str, title: str) -> list[Row]:
+        pages = (f"https://jobs.example.com/{n}" for n in range(1, 9))
+        return [
+            board.row(
+                f"{prefix}{n}", title=f"{title} {n}", applicantRoutingType={"id": 2}, applicationUrl=page
+            )
+            for n, page in enumerate(pages)
+        ]
+
+    feed = board.feed()
+    board.deliver(feed, rows("r", "Cook"))
+    run = board.deliver(feed, rows("x", "Chef"))
+    assert outcome(run) == ("held", "all")
+    assert "8 of these are new again under another referenceId" in reason_of(run)
+
+
+def test_a_page_that_all_jobs_have_says_nothing_about_changed_ids(board: Board) -> None:
+    page = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://example.com/careers"}
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 12, **page))
+    run = board.deliver(feed, [*board.rows(1, 5, **page), *board.rows(20, 26, **page)])
+    assert outcome(run) == ("held", "archive")
 
 
 def test_titles_are_compared_without_case_and_accents(board: Board) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import marshal
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from syncd.domain import RejectedRow
+from syncd.domain import Outline, RejectedRow
 from syncd.errors import Problem
 from syncd.feeds.readers import Record
 from syncd.sync.run.stage.bodies import Bodies
@@ -16,6 +17,7 @@ _TABLES = """
 CREATE TABLE known (number INTEGER PRIMARY KEY, job INTEGER, reference TEXT, digest BLOB);
 CREATE TABLE row (number INTEGER PRIMARY KEY, place INTEGER, line INTEGER, kind INTEGER, late INTEGER, day INTEGER,
     reference TEXT, digest BLOB, at INTEGER, size INTEGER);
+CREATE TABLE outline (number INTEGER PRIMARY KEY, reference TEXT, outline BLOB);
 """
 #: Records that are inserted at once.
 _BUFFER = 1000
@@ -39,11 +41,15 @@ class Records:
     def add(self, record: Record, row: ValidatedRow) -> None:
         """Add the row of a record that is not known."""
         number = record.number
-        kind, reference, body, day, _, _ = row
+        kind, reference, body, day, _, _, outline = row
         at = self._bodies.add(body)
         self._rows.append(
             (number, number, record.line, kind, 0, day, reference, record.digest, at, len(body))
         )
+        if outline is not None:
+            self._db.execute(
+                "INSERT INTO outline VALUES (?,?,?)", (number, reference, marshal.dumps(outline))
+            )
         if len(self._rows) >= _BUFFER:
             self._flush()
 
@@ -60,6 +66,7 @@ class Records:
         self._bodies.clear()
         self._db.execute("DELETE FROM known")
         self._db.execute("DELETE FROM row")
+        self._db.execute("DELETE FROM outline")
 
     def seal(self) -> None:
         """End the reading. All rows of one referenceId then come together, at the place of the first of them.
@@ -188,6 +195,14 @@ class Rows:
         query = "SELECT count(*) FROM row WHERE kind = ? AND reference IS ?"
         (number,) = self._db.execute(query, (kind, reference)).fetchone()
         return int(number)
+
+    def outlines(self, size: int) -> Iterator[list[tuple[int, str | None, Outline]]]:
+        """Yield (number, reference, outline) of the rows that have an outline, in file order, ``size`` at a time."""
+        query = "SELECT number, reference, outline FROM outline WHERE number > ? ORDER BY number LIMIT ?"
+        after = 0
+        while found := self._db.execute(query, (after, size)).fetchall():
+            yield [(number, reference, marshal.loads(data)) for number, reference, data in found]  # noqa: S302 - our own scratch file
+            after, *_ = found[-1]
 
     def repeats(self) -> Iterator[tuple[str, int, int, bool]]:
         """Yield (reference, number before, number, byte-identical) for each record whose reference an earlier
