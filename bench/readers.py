@@ -29,7 +29,7 @@ import ijson
 from lxml import etree
 
 from syncd.domain import FeedLimits
-from syncd.feeds.readers.opening import ReadSpec, open_reader
+from syncd.feeds.readers import ReadSpec, open_reader
 
 FIELDS = (
     "title",
@@ -180,7 +180,7 @@ def report(path: Path, count: int, reps: int) -> None:
 def peak(path: Path, *, known: bool) -> float:
     """Return the peak of resident memory in MiB of a process that only reads ``path``."""
     code = (
-        "import sys; from pathlib import Path; from syncd.domain import FeedLimits; from syncd.feeds.readers.opening import ReadSpec, open_reader\n"
+        "import sys; from pathlib import Path; from syncd.domain import FeedLimits; from syncd.feeds.readers import ReadSpec, open_reader\n"
         "for _ in open_reader(Path(sys.argv[1]), ReadSpec(), FeedLimits(), (lambda d: d) if sys.argv[2] else None): pass\n"
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])"
     )

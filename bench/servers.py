@@ -141,9 +141,10 @@ class Server:
                 break
             try:
                 socket.create_connection(("127.0.0.1", self.port)).close()
-                return self
             except OSError:
                 time.sleep(0.05)
+            else:
+                return self
         self.stop()
         raise SystemExit("a server did not start; see its log")
 

@@ -11,12 +11,15 @@ START = datetime(2026, 11, 16, 17, 0, tzinfo=UTC)
 
 @dataclass
 class Clock:
+    """A clock to give to a store: a call returns ``now``, which stays until ``forward(days=1)``."""
+
     now: datetime = START
 
     def __call__(self) -> datetime:
         return self.now
 
     def forward(self, **delta: float) -> None:
+        """Move the clock by a time that is written as for ``timedelta``."""
         self.now += timedelta(**delta)
 
     @property

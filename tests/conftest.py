@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""The fixtures of all tests, and the profile of Hypothesis that the gate uses."""
 
 import os
 import shutil
@@ -6,16 +6,17 @@ import shutil
 import pytest
 from hypothesis import settings
 
-# The gate judges a commit, so it tries the same examples whenever it is asked; whoever develops tries others each time.
-settings.register_profile("gate", derandomize=True)
+# The gate tries the same examples in every run, so its result depends on the commit alone; other runs try new ones. It has
+# no deadline for an example, since it measures coverage, which takes time.
+settings.register_profile("gate", derandomize=True, deadline=None)
 if os.environ.get("TESTS_WHOLE"):
     settings.load_profile("gate")
 
 
 @pytest.fixture(scope="session")
 def program():
-    """``program("chromium", "google-chrome")``: the path of the first of these that the machine has. Without
-    any the test is left out, which the gate (``.ci/run``) does not allow."""
+    """``program("chromium", "google-chrome")``: the path of the first of these programs that the machine has. A test whose
+    program is missing is skipped; in the gate (``.ci/run``) it fails."""
 
     def find(*names: str) -> str:
         found = next((path for name in names if (path := shutil.which(name))), None)

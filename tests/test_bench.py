@@ -51,8 +51,8 @@ def test_the_load_bench_loses_no_write(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_scale_bench_finds_the_same_in_every_store(tmp_path: Path) -> None:
-    told = run("scale", "--jobs", "12000", "--runs", "1", "--folder", str(tmp_path)).splitlines()
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in told if line.startswith("| ")]
+    lines = run("scale", "--jobs", "12000", "--runs", "1", "--folder", str(tmp_path)).splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
     rare = [row for row in rows if row[0].startswith("rare q (7")]
     assert [row[4:] for row in rare] == [["7", "7"]] * 2
     common = [row for row in rows if row[0].startswith("common q (5")]

@@ -77,7 +77,14 @@ class KeyRing:
             raise
 
     def _look_up(self, plain: str, digest: bytes, now: float) -> Principal:
-        found = self._store.read(lambda tx: _find(tx, plain))
+        def find(tx: Tx) -> tuple[Principal, datetime] | None:
+            info = keys.authenticate(tx, plain)
+            if info is None:
+                return None
+            employer = employers.get(tx, info.employer_id)
+            return Principal(info.id, employer, Actor(ActorKind.KEY, info.id)), tx.now.instant
+
+        found = self._store.read(find)
         if found is None:
             self._good.pop(digest, None)
             raise refused()
@@ -112,14 +119,6 @@ class KeyRing:
         while True:
             await asyncio.sleep(FLUSH_EVERY)
             await self.flush()
-
-
-def _find(tx: Tx, plain: str) -> tuple[Principal, datetime] | None:
-    info = keys.authenticate(tx, plain)
-    if info is None:
-        return None
-    employer = employers.get(tx, info.employer_id)
-    return Principal(info.id, employer, Actor(ActorKind.KEY, info.id)), tx.now.instant
 
 
 def _digest(plain: str) -> bytes:

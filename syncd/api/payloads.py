@@ -28,6 +28,12 @@ from syncd.domain import (
 from syncd.feeds.export import posting_terms
 from syncd.store import jobs
 
+JSON_LD = "application/ld+json"
+encode = msgspec.json.Encoder(decimal_format="number").encode
+Shape = dict[str, Any]
+#: Value of a field → what the encoder writes.
+Render = Callable[[Any], object]
+
 
 class CatalogueResource(NamedTuple):
     """One catalogue. ``catalogue`` is its name in the domain (``JobField.catalogue``), ``schema`` the name of an entry in
@@ -54,14 +60,6 @@ CATALOGUES = (
 )
 #: Name of a catalogue in the domain → name of the schema of its entries.
 SCHEMAS = {resource.catalogue: resource.schema for resource in CATALOGUES}
-
-
-JSON_LD = "application/ld+json"
-encode = msgspec.json.Encoder(decimal_format="number").encode
-
-Shape = dict[str, Any]
-#: Value of a field → what the encoder writes.
-Render = Callable[[Any], object]
 
 
 class CatalogueShapes(dict[int | None, Shape | None]):

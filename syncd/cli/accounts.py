@@ -13,6 +13,9 @@ from syncd.config import load_settings
 from syncd.domain import Employer
 from syncd.store import employers, keys
 
+#: How long a key stays valid beside its successor by default.
+GRACE = timedelta(hours=24)
+
 
 def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> None:
     with opened_store(load_settings(config), make=True) as store:
@@ -32,10 +35,6 @@ def list_employers(config: Path | None, as_json: bool) -> None:
 def _employer(employer: Employer) -> dict[str, Any]:
     plan = "unlimited" if employer.unlimited else "standard"
     return {"id": employer.id, "name": employer.name, "plan": plan}
-
-
-#: How long a key stays valid beside its successor by default.
-GRACE = timedelta(hours=24)
 
 
 def create_key(

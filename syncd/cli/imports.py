@@ -22,6 +22,10 @@ from syncd.sync.report import FORMAT, change_json, rejected_json, run_json, warn
 from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import Feed, Planned, PlannedChange, Progress
 
+SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
+#: Lines of each kind, and characters of a value, that the text has.
+SHOWN, VALUE = 200, 60
+
 
 def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: bool) -> int:
     settings = quiet_settings(config)
@@ -116,11 +120,6 @@ def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int
     name = store.read(lambda tx: runs.get(tx, number)).feed
     file = configured_feeds.feed_files(settings, catalogue).get(name)
     return configured_feeds.resolve(store, file, settings) if file is not None else None
-
-
-SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
-#: Lines of each kind, and characters of a value, that the text has.
-SHOWN, VALUE = 200, 60
 
 
 def plan_json(planned: Planned) -> dict[str, Any]:

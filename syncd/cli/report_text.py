@@ -9,6 +9,9 @@ from typing import Any
 from syncd.cli.output import bold, clean, quoted
 from syncd.domain import Run, RunCounts, RunState
 
+#: Columns of a table that goes to a file or a pipe.
+WIDTH = 160
+
 
 def summary(run: Run) -> str:
     """Return a run as one line."""
@@ -36,10 +39,6 @@ def counts_of(counts: RunCounts) -> str:
     if counts.missing > counts.archived:
         parts.append(f"{counts.missing - counts.archived} missing")
     return f"{counts.read} read" + (f" ({', '.join(parts)})" if parts else "")
-
-
-#: Columns of a table that goes to a file or a pipe.
-WIDTH = 160
 
 
 def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> None:

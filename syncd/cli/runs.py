@@ -15,6 +15,9 @@ from syncd.domain import Run, RunState
 from syncd.store import runs
 from syncd.sync.report import field_of, report, run_json
 
+#: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
+SHOWN = 20
+
 
 def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) -> None:
     with opened_store(load_settings(config)) as store:
@@ -26,10 +29,6 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
     headings = ("run", "feed", "file", "state", "rows", "taken")
     empty = "no runs yet; drop a file into a feed's folder"
     print_list(as_json, [run_json(run) for run in found], headings, rows, empty)
-
-
-#: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
-SHOWN = 20
 
 
 def show_run(config: Path | None, as_json: bool, number: int) -> None:

@@ -182,6 +182,8 @@ class Refresh:
 
 @dataclass(frozen=True, slots=True)
 class Log:
+    """The log of the service."""
+
     format: str = setting(
         choice("auto", "console", "json"), "auto", "auto: console on a terminal, JSON otherwise"
     )

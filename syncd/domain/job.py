@@ -14,6 +14,8 @@ from msgspec import Struct
 
 
 class Status(StrEnum):
+    """The status of a job. Only an active job is published."""
+
     ACTIVE = "active"
     ARCHIVED = "archived"
     DRAFT = "draft"
@@ -136,6 +138,8 @@ class Moment(Struct, frozen=True):
 
 
 class ActorKind(StrEnum):
+    """Who or what changed a job."""
+
     KEY = "key"
     RUN = "run"
     REFRESH = "refresh"

@@ -11,6 +11,8 @@ from syncd.errors import Problem
 
 
 class RunState(StrEnum):
+    """The state of a run: a step on its way, or its end."""
+
     CLAIMED = "claimed"
     READING = "reading"
     APPLYING = "applying"
@@ -37,6 +39,8 @@ class HoldScope(StrEnum):
 
 
 class RunKind(StrEnum):
+    """What a run does: it reconciles a file, or takes back an earlier run."""
+
     FILE = "file"
     REVERT = "revert"
 

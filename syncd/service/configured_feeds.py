@@ -113,11 +113,8 @@ def make_importer(
     progress: Progress | None = None,
 ) -> Importer:
     """Return the importer. Its scratch files are beside the store, where there is space."""
+    # the cores that this process may use
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     scratch = settings.store.path.parent if settings.store.path is not None else None
-    processes = min(settings.processes.helpers, _cores() - 1)
+    processes = min(settings.processes.helpers, cores - 1)
     return Importer(RunContext(store, catalogue, settings.limits, stop, progress, scratch, processes))
-
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -194,7 +194,8 @@ class Daemon:
             found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
         except (SyncdError, OSError) as error:
             faults = list(getattr(error, "faults", ())) or [str(error)]
-            log.error(Event.SERVICE_RELOADED, kept="the feeds as they were", faults=faults)
+            kept = "the feeds as they were"
+            log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
             self._notifier.status("reload refused: " + faults[0])
             return
         self._configured = found = found.after(self._configured)

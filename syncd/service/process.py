@@ -21,6 +21,10 @@ OWN_FILES = 500
 #: Seconds between two log lines about a lack of files.
 QUIET = 60.0
 _OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+#: New objects between two searches for cycles in the youngest generation; searches there between two in the older ones.
+YOUNG, OLDER, OLDEST = 20_000, 10, 10
+#: Seconds that a thread may compute while another one waits for the interpreter.
+SWITCH = 0.0001
 
 
 def allow_connections(connections: int) -> int:
@@ -62,12 +66,6 @@ def report_lack_of_files(loop: asyncio.AbstractEventLoop) -> None:
             log.error(Event.SERVICE_FEW_FILES, error=error.strerror, hint="raise the limit on open files")
 
     loop.set_exception_handler(handle)
-
-
-#: New objects between two searches for cycles in the youngest generation; searches there between two in the older ones.
-YOUNG, OLDER, OLDEST = 20_000, 10, 10
-#: Seconds that a thread may compute while another one waits for the interpreter.
-SWITCH = 0.0001
 
 
 def tune_garbage_collector() -> None:

@@ -15,6 +15,12 @@ from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.watcher import Watcher
 from syncd.store import Store, facts
 
+#: Seconds: the store has this long to answer; a loop that is later is not ready; a worker that is silent for longer
+#: is stuck.
+ANSWER, LAG, SILENCE = 3.0, 1.0, 180.0
+#: Seconds between two measurements of the loop's lateness.
+PULSE = 0.5
+
 
 class SystemdNotifier:
     """Sends to the socket that NOTIFY_SOCKET names (an abstract one begins with @). Never raises: the daemon runs on
@@ -54,11 +60,6 @@ def _watchdog_seconds(environ: Mapping[str, str]) -> float | None:
     microseconds = environ.get("WATCHDOG_USEC", "")
     meant = environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
     return int(microseconds) / 1e6 if microseconds.isdecimal() and int(microseconds) and meant else None
-
-
-#: Seconds: the store has this long to answer; a loop that is later is not ready; a worker that is silent for longer
-#: is stuck.
-ANSWER, LAG, SILENCE = 3.0, 1.0, 180.0
 
 
 class Readiness:
@@ -122,10 +123,6 @@ class Readiness:
         if self._heartbeat.silence >= SILENCE:
             return f"no progress for {self._heartbeat.silence:.0f} s"
         return self._sync.trouble or "ok"
-
-
-#: Seconds between two measurements of the loop's lateness.
-PULSE = 0.5
 
 
 async def watch_the_loop(notifier: SystemdNotifier, readiness: Readiness) -> None:

@@ -47,7 +47,10 @@ class Watcher(threading.Thread):
         while not self._halt.is_set():
             pause = 0.0
             try:
-                self._watch()
+                if self._poll:
+                    self._look()
+                else:
+                    self._listen()
             except Exception as error:
                 self.running.clear()
                 log.warning(Event.SERVICE_FAULT, part="watcher", reason=f"{type(error).__name__}: {error}")
@@ -55,15 +58,9 @@ class Watcher(threading.Thread):
             self._hint()
             self._halt.wait(pause)
 
-    def _watch(self) -> None:
-        """Watch until ``stop``, or until folders are added, removed or replaced."""
-        if self._poll:
-            self._look()
-        else:
-            self._listen()
-
     def _look(self) -> None:
-        """Compare the folder with what it was. (watchfiles follows links when it polls, and fails if one leads back.)"""
+        """Compare the folder with what it was, until ``stop``. (watchfiles follows links when it polls, and fails if one leads
+        back.)"""
         before = listing(self._folder)
         self.running.set()
         self._hint()
@@ -74,7 +71,8 @@ class Watcher(threading.Thread):
             before = now
 
     def _listen(self) -> None:
-        """Wait for events of the folders themselves: a link inside one could lead anywhere."""
+        """Wait for events of the folders themselves (a link inside one could lead anywhere), until ``stop``, or until folders
+        are added, removed or replaced."""
         before = identity(self._folder)
         looked = time.monotonic()
         started = False

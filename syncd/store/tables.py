@@ -55,6 +55,8 @@ class CounterRow(Table, table=True):
 
 
 class EmployerRow(Table, table=True):
+    """An employer."""
+
     __table_args__ = {"sqlite_autoincrement": True}
 
     id: int = Field(primary_key=True)
@@ -290,6 +292,8 @@ class RunRejected(Table, table=True):
 
 
 class RunWarning(Table, table=True):
+    """A warning of a run: something in its file that was cut, cleaned, guessed or left out."""
+
     id: int = Field(primary_key=True)
     run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", index=True)
     code: str

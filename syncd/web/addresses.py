@@ -16,6 +16,8 @@ IpAddress = IPv4Address | IPv6Address
 
 #: More hops than a real chain of proxies has. The rest of a longer X-Forwarded-For is not read.
 MAX_HOPS = 20
+_HOST = re.compile(r"(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+_SCHEMES = ("http", "https")
 
 
 class Proxies:
@@ -77,10 +79,6 @@ def neighbourhood_of(remote: str) -> str:
     """Return the ``neighbourhood`` of the address of a connection; "" for a Unix socket."""
     address = parsed(remote)
     return "" if address is None else neighbourhood(address)
-
-
-_HOST = re.compile(r"(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
-_SCHEMES = ("http", "https")
 
 
 class Addresses:

@@ -23,6 +23,22 @@ from syncd.web.monitoring import RequestTimes
 from syncd.web.problems import Refusal
 
 _OVERRIDES = frozenset({"PUT", "DELETE"})
+#: Runs before the handler: lets the request pass (None), returns the answer in its place, or raises.
+Guard = Callable[[web.Request], web.StreamResponse | None]
+#: Runs after the handler and changes its answer. What it returns is awaited.
+Finish = Callable[[web.Request, web.StreamResponse], Awaitable[None] | None]
+REQUEST_ID = web.RequestKey("request_id", str)
+#: The id of the API key of an authenticated request.
+KEY_ID = web.RequestKey("key_id", int)
+_SAFE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
+#: Statuses whose line in the log has the client's address.
+_SUSPICIOUS = frozenset({401, 429})
+#: An answer is for one key only, and a client that keeps it has to ask whether it is still valid.
+_FIXED_HEADERS = (
+    ("Server", "syncd"),
+    ("Cache-Control", "private, no-cache"),
+    ("X-Content-Type-Options", "nosniff"),
+)
 
 
 def _endpoint(methods: Mapping[str, Handler]) -> Handler:
@@ -74,26 +90,6 @@ def add_not_found(app: web.Application, document: str = "") -> None:
         raise Refusal("not_found", detail, headers=headers)
 
     app.router.add_route("*", "/{unknown:.*}", nothing_here, expect_handler=no_interim_answer)
-
-
-#: Runs before the handler: lets the request pass (None), returns the answer in its place, or raises.
-Guard = Callable[[web.Request], web.StreamResponse | None]
-#: Runs after the handler and changes its answer. What it returns is awaited.
-Finish = Callable[[web.Request, web.StreamResponse], Awaitable[None] | None]
-
-REQUEST_ID = web.RequestKey("request_id", str)
-#: The id of the API key of an authenticated request.
-KEY_ID = web.RequestKey("key_id", int)
-
-_SAFE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
-#: Statuses whose line in the log has the client's address.
-_SUSPICIOUS = frozenset({401, 429})
-#: An answer is for one key only, and a client that keeps it has to ask whether it is still valid.
-_FIXED_HEADERS = (
-    ("Server", "syncd"),
-    ("Cache-Control", "private, no-cache"),
-    ("X-Content-Type-Options", "nosniff"),
-)
 
 
 def new_request_id() -> str:

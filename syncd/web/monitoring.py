@@ -24,6 +24,11 @@ ReadinessCheck = Callable[[], Awaitable[dict[str, Any]]]
 RenderMetrics = Callable[[str], tuple[str, bytes]]
 
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="operator"'}
+#: Upper bounds in seconds; one more bucket has no upper bound.
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+#: All other methods count as one, so that a client cannot fill the memory with names that it makes up.
+_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"))
+OTHER, NO_ROUTE = "other", "none"
 
 
 def health_of(readiness: ReadinessCheck) -> Mapping[str, Handler]:
@@ -69,13 +74,6 @@ def _has_token(request: web.Request, token: str) -> bool:
     sent = request.headers.getall("Authorization", ())
     scheme, _, value = sent[0].partition(" ") if len(sent) == 1 else ("", "", "")
     return scheme.lower() == "bearer" and compare_digest(value.strip().encode(), token.encode())
-
-
-#: Upper bounds in seconds; one more bucket has no upper bound.
-BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-#: All other methods count as one, so that a client cannot fill the memory with names that it makes up.
-_METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"))
-OTHER, NO_ROUTE = "other", "none"
 
 
 class RequestTimes(Collector):

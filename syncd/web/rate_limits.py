@@ -20,6 +20,8 @@ from syncd.web.envelope import KEY_ID
 from syncd.web.problems import Refusal
 
 SECOND = 1_000_000_000
+#: The name of the policy in the headers.
+POLICY = "key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,6 @@ class Buckets:
         return Verdict(allowed, remaining, wait)
 
 
-#: The name of the policy in the headers.
-POLICY = "key"
 LEFT = web.RequestKey("left", Verdict)
 
 

@@ -17,6 +17,15 @@ from syncd.web.limits import ServerLimits
 from syncd.web.problems import Refusal
 
 UNKNOWN_VERSION = "only HTTP/1.0 and HTTP/1.1 are supported"
+log = structlog.get_logger()
+#: Messages of aiohttp that come without an exception of their own.
+_TOO_MANY_HEADERS = "Too many headers received"
+_HTTP_2 = "Pause on PRI/Upgrade"
+#: Replaces aiohttp's messages that quote the client or name parts of aiohttp.
+_UNREADABLE = {
+    InvalidURLError: "the request line names no address that can be read",
+    BadStatusLine: "the request line has to be METHOD, address and HTTP/1.1, ended by CR and LF",
+}
 
 
 def head_limit(limits: ServerLimits) -> str:
@@ -62,18 +71,6 @@ def _framing_fault(message: RawRequestMessage) -> str:
     if message.headers.get("Transfer-Encoding", "").lower() != "chunked":
         return "the only transfer coding is chunked"
     return ""
-
-
-log = structlog.get_logger()
-
-#: Messages of aiohttp that come without an exception of their own.
-_TOO_MANY_HEADERS = "Too many headers received"
-_HTTP_2 = "Pause on PRI/Upgrade"
-#: Replaces aiohttp's messages that quote the client or name parts of aiohttp.
-_UNREADABLE = {
-    InvalidURLError: "the request line names no address that can be read",
-    BadStatusLine: "the request line has to be METHOD, address and HTTP/1.1, ended by CR and LF",
-}
 
 
 def refusal(code: str, detail: str) -> bytes:

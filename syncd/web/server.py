@@ -25,6 +25,15 @@ from syncd.web.refusals import answer_to_fault, head_limit, refusal, replace_ref
 EVERY = 50
 #: Seconds to wait for the handlers of the last of them to end.
 SOON = 0.1
+#: A body may come with these bytes of framing and as many again as it may have itself, enough for chunks of a dozen
+#: bytes.
+FRAMING = 64 * 1024
+#: Set when the server stops: no further request is begun.
+STOPPING = web.AppKey("stopping", asyncio.Event)
+#: Seconds for which the rest of a refused body is read and dropped, so that the client sees the answer.
+LINGER = 2.0
+#: Seconds for which a stopping server still answers, so that a request on its way gets an answer.
+FAREWELL = 0.25
 
 
 class CycleCollector:
@@ -44,11 +53,6 @@ class CycleCollector:
         if self._lost == EVERY:
             self._lost = 0
             asyncio.get_running_loop().call_later(SOON, gc.collect)
-
-
-#: A body may come with these bytes of framing and as many again as it may have itself, enough for chunks of a dozen
-#: bytes.
-FRAMING = 64 * 1024
 
 
 class Connection(OpenConnection):
@@ -218,14 +222,6 @@ class Connection(OpenConnection):
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun; it cannot be taken back")
         return answer_to_fault(status, exc, message, self._limits)
-
-
-#: Set when the server stops: no further request is begun.
-STOPPING = web.AppKey("stopping", asyncio.Event)
-#: Seconds for which the rest of a refused body is read and dropped, so that the client sees the answer.
-LINGER = 2.0
-#: Seconds for which a stopping server still answers, so that a request on its way gets an answer.
-FAREWELL = 0.25
 
 
 def make_runner(app: web.Application, limits: ServerLimits, **options: Any) -> web.AppRunner:

@@ -26,6 +26,8 @@ from tests.clock import ZONE, Clock
 
 
 class ApiServer(BaseTestServer):
+    """Serves an application with the protocol limits of the service, as the daemon does."""
+
     def __init__(self, app: web.Application, limits: ServerLimits) -> None:
         super().__init__()
         self.app, self.limits = app, limits
@@ -37,12 +39,13 @@ class ApiServer(BaseTestServer):
 
 @pytest.fixture
 def clock() -> Clock:
+    """The clock of ``store``."""
     return Clock()
 
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated, empty store."""
+    """The file of an empty store, which is made once and copied for each test."""
     path = tmp_path_factory.mktemp("template") / "syncd.db"
     Store.open(f"sqlite:///{path}", timezone=ZONE).close()
     return path

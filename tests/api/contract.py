@@ -19,6 +19,8 @@ from referencing.jsonschema import DRAFT202012
 
 @dataclass
 class Answer:
+    """An answer of the API."""
+
     status: int
     headers: Any
     raw: bytes
@@ -29,7 +31,7 @@ class Answer:
 
     @property
     def code(self) -> str:
-        """The code of a problem, after a check of its members."""
+        """Return the code of a problem, after a check of its members."""
         assert self.headers["Content-Type"] == "application/problem+json", self.raw
         problem = self.json
         assert problem["status"] == self.status
@@ -41,7 +43,7 @@ class Answer:
 
     @property
     def faults(self) -> list[tuple[str, str]]:
-        """(pointer, code) of every fault of a 422."""
+        """Return (pointer, code) of every fault of a 422."""
         assert (self.status, self.code) == (422, "validation_failed"), self.raw
         return [(fault["pointer"], fault["code"]) for fault in self.json["errors"]]
 

@@ -9,7 +9,7 @@ import pytest
 
 from syncd.domain import Catalogue, FeedLimits
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers import open_reader
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
@@ -18,7 +18,7 @@ LD = {"Accept": "application/ld+json"}
 
 
 @pytest.mark.parametrize(
-    ("accept", "type"),
+    ("accept", "form"),
     [
         ("", "json"),
         ("*/*", "json"),
@@ -38,10 +38,10 @@ LD = {"Accept": "application/ld+json"}
         (",;,q=1,", "json"),
     ],
 )
-async def test_the_accept_header_decides_and_nothing_is_a_406(api: ApiClient, accept: str, type: str) -> None:
+async def test_the_accept_header_decides_and_nothing_is_a_406(api: ApiClient, accept: str, form: str) -> None:
     job = await api.create()
     answer = await api.get(f"/jobs/{job['id']}", headers={"Accept": accept})
-    assert (answer.status, answer.headers["Content-Type"]) == (200, f"application/{type}")
+    assert (answer.status, answer.headers["Content-Type"]) == (200, f"application/{form}")
     assert answer.headers["Vary"] == "Accept"
 
 

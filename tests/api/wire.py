@@ -14,7 +14,7 @@ WAIT = 8.0
 
 
 class Wire:
-    """One raw connection."""
+    """One raw connection. Its answers are checked against the OpenAPI document."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, contract: Contract
@@ -40,7 +40,7 @@ class Wire:
         return status, headers, json.loads(raw) if raw else None
 
     async def problem(self) -> tuple[int, str]:
-        """Status and code of an answer that has to be a whole problem."""
+        """Return the status and code of an answer that has to be a whole problem."""
         status, headers, problem = await self.answer()
         assert headers["content-type"] == "application/problem+json"
         assert headers["x-request-id"] == problem["requestId"]

@@ -59,7 +59,7 @@ def test_origins_are_as_browsers_write_them(tmp_path, origin):
     assert load(tmp_path, f"cors_origins = ['{origin}']").api.cors_origins == (origin,)
 
 
-def test_origins_from_the_environment_are_a_list(tmp_path):
+def test_origins_from_the_environment_are_a_list():
     settings = load_settings(None, {"SYNCD_API__CORS_ORIGINS": "https://a.example, https://b.example"})
     assert settings.api.cors_origins == ("https://a.example", "https://b.example")
 

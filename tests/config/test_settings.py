@@ -219,17 +219,17 @@ def test_catalogues_can_be_extended_renamed_and_retired(home):
         '[catalogues.categories]\n33 = "Film & Television"\n1 = "Books"\n',
     )
     catalogue = load_settings(path, {}).catalogue
-    assert catalogue.position_types.get(6).name == "Seasonal"
-    assert (catalogue.categories.get(33).name, catalogue.categories.get(1).name) == (
+    assert catalogue.position_types[6].name == "Seasonal"
+    assert (catalogue.categories[33].name, catalogue.categories[1].name) == (
         "Film & Television",
         "Books",
     )
-    assert catalogue.categories.get(7).retired
+    assert catalogue.categories[7].retired
     named = {
         "SYNCD_CATALOGUES__CATEGORIES": '{"34": "Mining, Oil"}',
         "SYNCD_CATALOGUES__RETIRED_CATEGORIES": "[34]",
     }
-    assert load_settings(None, named).catalogue.categories.get(34).retired
+    assert load_settings(None, named).catalogue.categories[34].retired
 
 
 @pytest.mark.parametrize(

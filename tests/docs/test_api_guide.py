@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from syncd.api import make_app
 from syncd.api.endpoints.documentation import EXPLANATIONS
@@ -51,7 +52,7 @@ class Served:
     seen: list[web.Request] = field(default_factory=list)
 
     @web.middleware
-    async def refuse(self, request: web.Request, handler: Any) -> web.StreamResponse:
+    async def refuse(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """The first of the ``refusals`` that are left instead of a PUT."""
         if effective_method(request) == "PUT" and self.refusals:
             raise self.refusals.pop(0)
@@ -183,10 +184,10 @@ def test_every_error_code_has_its_status_meaning_remedy_and_a_true_example(code:
     section = re.search(rf"^#### {code}: (\d+)\n(.*?)(?=^###? |^#### |\Z)", TEXT, re.S | re.M)
     assert section, f"no section {code}"
     meaning, remedy = EXPLANATIONS[code]
-    told = " ".join(section[2].replace("`", "").split())
+    text = " ".join(section[2].replace("`", "").split())
     assert int(section[1]) == CODES[code][0]
-    assert meaning in told
-    assert remedy in told
+    assert meaning in text
+    assert remedy in text
     example = _FENCE.search(section[2])
     assert example
     assert json.loads(example[2]) == examples.error(code)
@@ -240,7 +241,7 @@ def test_the_client_has_at_most_thirty_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    "refusals", [[], ["rate_limited", "overloaded"]], ids=["at once", "after it was told to wait"]
+    "refusals", [[], ["rate_limited", "overloaded"]], ids=["at once", "after two requests to wait"]
 )
 async def test_the_client_upserts_changes_and_pages(store: Store, refusals: list[str]) -> None:
     async with serving(store) as served:

@@ -1,4 +1,4 @@
-"""What the README tells people to type does what it says."""
+"""The commands of the README do what it says."""
 
 import os
 import re

@@ -25,14 +25,12 @@ NAMES = {
     r"Judges": "ValidationPool",
     r"Doors": "ConnectionLimit",
     r"[Ll]eftovers": "what is cleaned up",
-    r"House": "Housekeeping",
+    r"(?<!100 Mile )House": "Housekeeping",  # but a town's name
     r"Heart": "Heartbeat",
     r"dress": "add_standard_headers",
-    r"patien(?:ce|tly)": "retry",
+    r"[Pp]atien(?:ce|tly)|PATIENCE": "retry, timeout",
 }
-PLACES = ("syncd/", "bench/", "docs/", "README.md")
 HERE = Path(__file__)
-
 
 #: Words in any case, names as they are; also between the underscores of a longer name.
 FOUND = re.compile(rf"(?<![A-Za-z])(?:(?i:{'|'.join(WORDS)})|{'|'.join(NAMES)})(?![A-Za-z])")
@@ -43,7 +41,11 @@ def uses(path: Path) -> list[str]:
     return [f"line {text.count(chr(10), 0, found.start()) + 1}: {found[0]}" for found in FOUND.finditer(text)]
 
 
+def checked() -> list[Path]:
+    """Return the texts of the project: code, tests, documents, examples, and what runs and releases them."""
+    return sorted({*FILES, ROOT / "CHANGELOG.md", *(ROOT / ".ci").iterdir()} - {HERE})
+
+
 def test_no_text_uses_a_word_or_a_name_that_is_not_plain() -> None:
-    checked = [path for path in FILES if str(path.relative_to(ROOT)).startswith(PLACES) and path != HERE]
-    found = {str(path.relative_to(ROOT)): words for path in checked if (words := uses(path))}
+    found = {str(path.relative_to(ROOT)): words for path in checked() if (words := uses(path))}
     assert found == {}, f"{sum(map(len, found.values()))} uses in {len(found)} files"

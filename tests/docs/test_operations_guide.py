@@ -48,8 +48,8 @@ def test_every_setting_is_documented_with_default_unit_and_meaning():
 
 
 def logged():
-    """Event → the names of the fields that the code gives it. A name that is no member of Event is a fault."""
-    found = defaultdict(set)
+    """Event → the names of the fields that the code gives it. A name that is not a member of Event is a fault."""
+    found: defaultdict[Event, set[str]] = defaultdict(set)
     for path in (ROOT / "syncd").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_bytes())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "context.log":  # made by ``frequent``
@@ -113,12 +113,13 @@ def test_every_command_of_the_guide_exists(command):
 
 
 def test_the_backup_of_the_guide_is_a_whole_store_taken_while_it_is_written_to(tmp_path):
-    statement = re.search(r"\"(VACUUM INTO '[^']+')\"", GUIDE)[1]
+    statement = re.search(r"\"(VACUUM INTO '[^']+')\"", GUIDE)
+    assert statement
     copy = tmp_path / "copy.db"
     with Store.open(f"sqlite:///{tmp_path}/syncd.db", timezone=ZoneInfo("UTC")) as store:
         store.write(lambda tx: employers.add(tx, "Acme Ltd.", unlimited=True))
         beside = sqlite3.connect(tmp_path / "syncd.db")
-        beside.execute(re.sub(r"'[^']+'", f"'{copy}'", statement))
+        beside.execute(re.sub(r"'[^']+'", f"'{copy}'", statement[1]))
         beside.close()
     with Store.open(f"sqlite:///{copy}", timezone=ZoneInfo("UTC")) as store:
         assert store.read(lambda tx: employers.find(tx, "Acme Ltd.")).id == 1

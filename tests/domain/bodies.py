@@ -1,4 +1,4 @@
-"""A full body of a job, and what a body results in: its fields or its problems."""
+"""A whole body of a job, and the check of a body: its fields or its problems."""
 
 from decimal import Decimal
 
@@ -29,11 +29,12 @@ GRIN = "😀"
 
 
 def faults(body, **options):
-    """(pointer, code) of every problem."""
+    """Return (pointer, code) of every problem of a body that is not valid."""
     with pytest.raises(Invalid) as caught:
         check_body(body, CATALOGUE, **options)
     return [(p.pointer, p.code) for p in caught.value.problems]
 
 
 def sent(**fields):
+    """Return the checked fields of a valid body with these members."""
     return check_body(fields, CATALOGUE).fields

@@ -1,11 +1,12 @@
-"""A full job, made and changed as the store would do it."""
+"""A whole job, made by a decision, and its changes as the store would keep them."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 from msgspec.structs import replace
 
-from syncd.domain.decisions import Create, Unchanged, Update
+from syncd.domain.decisions import Create, Reject, Unchanged, Update
 from syncd.domain.job import Job, JobInput, Location, Moment, Status
 from syncd.domain.lifecycle import decide
 
@@ -29,12 +30,13 @@ FIELDS = {
 }
 
 
-def put(current, now=NOW, **fields):
+def put(current: Job | None, now: Moment = NOW, /, **fields: object) -> Any:
+    """Return the decision on a body that the employer sent."""
     return decide(current, JobInput(fields), now, employer_id=9)
 
 
-def stored(decision):
-    """The job after the decision is applied."""
+def stored(decision: Create | Update | Unchanged | Reject) -> Job:
+    """Return the job after the decision is applied."""
     if isinstance(decision, Create):
         return replace(decision.job, id=1, version=1)
     if isinstance(decision, Update):
@@ -43,5 +45,6 @@ def stored(decision):
     return decision.job
 
 
-def job(**changes) -> Job:
+def job(**changes: Any) -> Job:
+    """Return a stored active job, with these attributes changed."""
     return replace(stored(put(None, **FIELDS)), **changes)

@@ -77,7 +77,9 @@ def test_every_entry_is_found_by_its_own_name():
     ],
 )
 def test_categories_are_found_by_synonyms(name, category):
-    assert CATALOGUE.categories.get(CATALOGUE.find("categories", name)).name == category
+    found = CATALOGUE.find("categories", name)
+    assert found is not None
+    assert CATALOGUE.categories[found].name == category
 
 
 def test_no_synonym_belongs_to_two_entries():
@@ -89,7 +91,7 @@ def test_no_synonym_belongs_to_two_entries():
         data.PERIOD_SYNONYMS,
         data.ROUTING_SYNONYMS,
     ):
-        seen = {}
+        seen: dict[str, int] = {}
         for id, names in table.items():
             for name in names:
                 assert seen.setdefault(name_key(name), id) == id, name
@@ -111,11 +113,11 @@ def test_a_catalogue_can_be_extended_and_renamed_and_entries_retired():
     assert catalogue.categories.get(100) == CatalogueEntry(100, "Fisheries")
     assert catalogue.find("categories", "everything ELSE") == 32
     assert catalogue.find("categories", "autre") == 32
-    assert catalogue.categories.get(30).retired
+    assert catalogue.categories[30].retired
     assert catalogue.find("categories", "Sports & Recreation") is None
     assert catalogue.find("categories", "fitness") is None
     assert catalogue.find("position_types", "on call") == 6
-    assert catalogue.position_types.get(5).retired
+    assert catalogue.position_types[5].retired
     assert CATALOGUE.categories.get(100) is None
 
 
@@ -135,7 +137,7 @@ def test_every_fault_of_an_extension_is_reported():
 
 def test_names_at_their_limit_are_taken():
     catalogue = CATALOGUE.extended(categories={50: "😀" * 40}, position_types={7: "x" * 10})
-    assert catalogue.categories.get(50).name == "😀" * 40
+    assert catalogue.categories[50].name == "😀" * 40
 
 
 def test_different_catalogues_have_different_digests():

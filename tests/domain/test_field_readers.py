@@ -9,7 +9,7 @@ from syncd.domain.field_readers import reader_of
 from syncd.domain.job import Place, Status
 from syncd.domain.job_fields import FieldKind, JobField
 from syncd.domain.scalar_readers import FAULT
-from syncd.errors import Invalid
+from syncd.errors import Invalid, Problem
 from tests.domain.bodies import CATALOGUE, faults, sent
 
 
@@ -37,16 +37,18 @@ def test_each_status_is_read(status):
 
 @pytest.mark.parametrize("name", ["locations", "categories"])
 def test_lists_have_one_to_three_items(name):
-    items = {
+    of_field: dict[str, list[object]] = {
         "locations": [{"description": city} for city in ("Laval", "Toronto", "Regina", "Calgary")],
         "categories": [{"id": id} for id in (1, 2, 3, 4)],
-    }[name]
+    }
+    items = of_field[name]
+    others: list[object] = ["Laval", {}, 5, True, ""]
     assert faults({name: []}) == [(f"/{name}", "too_few")]
     assert len(sent(**{name: items[:1]})[name]) == 1
     assert len(sent(**{name: items[:3]})[name]) == 3
     assert faults({name: items}) == [(f"/{name}", "too_many")]
     assert faults({name: None}) == [(f"/{name}", "null_not_allowed")]
-    for wrong in ("Laval", {}, 5, True, ""):
+    for wrong in others:
         assert faults({name: wrong}) == [(f"/{name}", "wrong_type")]
 
 
@@ -200,13 +202,13 @@ def test_unknown_fields_are_reported_with_an_escaped_pointer(name, pointer, hint
 )
 def test_a_number_lies_within_its_limits(value, read):
     hours = JobField("hours", "hours", FieldKind.NUMBER, "Hours a week.", nullable=True, least=1, most=40)
-    problems = []
+    problems: list[Problem] = []
     found = reader_of(hours)(value, CATALOGUE, problems)
     assert [problem.code for problem in problems] == ([read] if isinstance(read, str) else [])
     assert found is FAULT if problems else found == read
 
 
 def test_a_number_that_a_job_cannot_lack_is_not_null():
-    problems = []
+    problems: list[Problem] = []
     reader_of(JobField("hours", "hours", FieldKind.NUMBER, "Hours a week."))(None, CATALOGUE, problems)
     assert [(problem.pointer, problem.code) for problem in problems] == [("/hours", "null_not_allowed")]

@@ -137,6 +137,7 @@ def test_archiving_and_coming_back_change_nothing_else():
 def test_who_archived_is_noted_and_forgotten_when_the_job_is_back(by):
     sent = JobInput({"status": Status.ARCHIVED})
     archived = decide(job(), sent, NOW, employer_id=9, by=by)
+    assert isinstance(archived, Update)
     assert archived.job.archived_by is by
     again = decide(archived.job, sent, NOW, employer_id=9, by=ArchivedBy.EXPIRED)
     assert again == Unchanged(archived.job)
@@ -375,7 +376,7 @@ def test_auto_refresh_publishes_again_what_is_due(changes, due):
     current = job(**{"auto_refresh": True, "published_at": NOW.instant - timedelta(days=7)} | changes)
     decision = decide_refresh(current, NOW, unlimited=True)
     assert isinstance(decision, Update) == due
-    if due:
+    if isinstance(decision, Update):
         assert decision.job == replace(current, published_at=NOW.instant, publish_date=TODAY)
         assert decision.changed == ("publishDate",)
         assert decide_refresh(decision.job, NOW, unlimited=True) == Unchanged(decision.job)

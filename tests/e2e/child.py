@@ -1,4 +1,4 @@
-"""Run by the process nursery of conftest.py: a daemon in a process that has imported everything already."""
+"""A daemon in a process that conftest.py forks from one in which everything is imported."""
 
 import os
 import sys

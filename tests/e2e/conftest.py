@@ -1,4 +1,4 @@
-"""A real daemon in a folder of its own, and the command line beside it."""
+"""A real daemon with settings, feeds and a store in a folder of its own, and the commands of ``syncd``."""
 
 import contextlib
 import csv
@@ -30,7 +30,7 @@ from syncd.domain import Catalogue
 from syncd.store import Store
 from tests.api.contract import Answer, contract_of
 
-PATIENCE = 60.0  # seconds; reached only if the daemon hangs
+TIMEOUT = 60.0  # seconds; reached only if the daemon hangs
 HEADER = ["referenceId", "title", "locations", "categories", "positionType", "description"]
 HEADER += ["applicantRoutingType", "applicationEmail"]
 EMPLOYER = "Acme Ltd."
@@ -39,7 +39,7 @@ BASE = Api().base_path
 
 @cache
 def document():
-    """The OpenAPI document that a daemon with the shipped catalogues serves."""
+    """Return the OpenAPI document that a daemon with the default catalogues serves."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/empty.db"
         with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
@@ -47,11 +47,13 @@ def document():
 
 
 def row(reference, title="Welder", description="<p>Steel.</p>"):
+    """Return the cells of a valid row, in the order of HEADER."""
     place, kind = "Toronto, ON", "General Labour"
     return [reference, title, place, kind, "Full Time", description, "Email", "hr@acme.example"]
 
 
 def csv_text(rows):
+    """Return a feed file of these rows."""
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator="\n").writerows([HEADER, *rows])
     return out.getvalue()
@@ -107,18 +109,19 @@ class Installation:
         return self.drop_folder / feed / "done" / f"{number}-{name}"
 
 
-NURSERY = multiprocessing.get_context("forkserver")
-NURSERY.set_forkserver_preload(["syncd.cli.serve", "syncd.service.daemon"])
+FORKSERVER = multiprocessing.get_context("forkserver")
+FORKSERVER.set_forkserver_preload(["syncd.cli.serve", "syncd.service.daemon"])
 
 
 class Forked:
-    """A process that is forked from one with all imports, which saves two seconds; it has the methods of Popen."""
+    """A daemon that is forked from a process with all imports, which saves two seconds. It has the methods of Popen."""
 
     def __init__(self, arguments, log, environ):
         names = {"ARGUMENTS": arguments, "LOG": str(log), "ENVIRON": environ}
         script = str(Path(__file__).with_name("child.py"))
-        self._process = NURSERY.Process(target=runpy.run_path, args=(script, names), daemon=True)
+        self._process = FORKSERVER.Process(target=runpy.run_path, args=(script, names), daemon=True)
         self._process.start()
+        assert self._process.pid is not None
         self.pid = self._process.pid
 
     def poll(self):
@@ -140,12 +143,13 @@ class Daemon:
     """``syncd serve`` in a process of its own: forked, or (``real``) as a shell starts it."""
 
     def __init__(self, installation, environ=None, *, real=False, wrapper=(), pass_fds=()):
-        self.news = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.news.bind(str(installation.base / "notify"))
+        self.notify_socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.notify_socket.bind(str(installation.base / "notify"))
         self.log = installation.base / "serve.log"
-        self.words, self._events, self._read = [], [], 0
+        self.notifications, self._events, self._read = [], [], 0
         arguments = ["serve", "--config", str(installation.config)]
         environ = {**clean_environ(), "NOTIFY_SOCKET": str(installation.base / "notify"), **(environ or {})}
+        self.process: subprocess.Popen[bytes] | Forked
         if real or wrapper:
             command = [*wrapper, sys.executable, "-m", "syncd", *arguments]
             with self.log.open("wb") as log:
@@ -157,22 +161,22 @@ class Daemon:
             self.log.touch()
             self.process = Forked(arguments, self.log, environ)
 
-    def wait_for(self, word, patience=PATIENCE):
-        """Until systemd would have heard ``word``."""
-        end = time.monotonic() + patience
-        while not any(word in heard for heard in self.words):
-            assert time.monotonic() < end, f"no {word}: {self.words}\n{self.log.read_text()}"
+    def wait_for(self, word, timeout=TIMEOUT):
+        """Wait until the daemon has sent a notification with ``word`` to systemd."""
+        end = time.monotonic() + timeout
+        while not any(word in heard for heard in self.notifications):
+            assert time.monotonic() < end, f"no {word}: {self.notifications}\n{self.log.read_text()}"
             assert self.process.poll() is None or self._more(), self.log.read_text()
             self._more()
 
     def _more(self):
-        if select.select([self.news], [], [], 0.05)[0]:
-            self.words.append(self.news.recv(65536).decode())
+        if select.select([self.notify_socket], [], [], 0.05)[0]:
+            self.notifications.append(self.notify_socket.recv(65536).decode())
             return True
         return False
 
     def events(self, name=None):
-        """What was logged, or all of one name; each line is read once."""
+        """Return all events that were logged, or those of one name."""
         with self.log.open("rb") as log:
             log.seek(self._read)
             new, _, _ = log.read().rpartition(b"\n")
@@ -187,7 +191,7 @@ class Daemon:
         return self.events("service.ready")[0][which].removeprefix("http://")
 
     def request(self, method, path, key=None, body=None, which="api"):
-        """(status, JSON), after a look at whether the document tells of such an answer."""
+        """Return (status, JSON) of an answer that the OpenAPI document describes."""
         connection = http.client.HTTPConnection(self.address(which), timeout=30)
         with contextlib.closing(connection):
             headers = {"API-Key": key} if key else {}
@@ -197,12 +201,12 @@ class Daemon:
             answer = connection.getresponse()
             content = answer.read()
             if which == "api" and path.startswith(f"{BASE}/"):
-                told = Answer(answer.status, answer.headers, content)
-                contract_of(document()).check(method, path.removeprefix(BASE), headers, told)
+                found = Answer(answer.status, answer.headers, content)
+                contract_of(document()).check(method, path.removeprefix(BASE), headers, found)
             return answer.status, json.loads(content) if content else None
 
     def text(self, path, headers=None, which="api"):
-        """The body of a 200."""
+        """Return the body of an answer, which must be a 200."""
         connection = http.client.HTTPConnection(self.address(which), timeout=30)
         with contextlib.closing(connection):
             connection.request("GET", path, headers=headers or {})
@@ -214,21 +218,22 @@ class Daemon:
         self.process.send_signal(number)
 
     def stop(self):
-        """Ask once and give the exit code."""
+        """Send SIGTERM and return the exit code."""
         if self.process.poll() is None:
             self.signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT)
 
     def close(self):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.news.close()
+        self.notify_socket.close()
         (self.log.parent / "notify").unlink(missing_ok=True)
 
 
 def wait_until(condition, what="it"):
-    end = time.monotonic() + PATIENCE
+    """Wait until ``condition()`` is true and return its value. ``what`` names it for the failure."""
+    end = time.monotonic() + TIMEOUT
     while not (found := condition()):
         assert time.monotonic() < end, f"{what} did not happen"
         time.sleep(0.02)
@@ -236,12 +241,13 @@ def wait_until(condition, what="it"):
 
 
 def clean_environ():
+    """Return the environment without settings of syncd and without an address of systemd."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("SYNCD_", "NOTIFY_"))}
 
 
 @pytest.fixture
 def cli(capsys, monkeypatch):
-    """The command line, in this process. Its set-up of the log is undone."""
+    """``cli("runs", "list")``: the result of a command, which runs in this process. Its set-up of the log is undone."""
     from syncd.cli.entry import run
 
     for name in os.environ:
@@ -265,12 +271,13 @@ def cli(capsys, monkeypatch):
 
 @pytest.fixture
 def installation(tmp_path, cli):
+    """An installation in a folder of its own, without a daemon."""
     return Installation(tmp_path, cli)
 
 
 @pytest.fixture
 def start(installation):
-    """Starts daemons on the installation and ends them afterwards."""
+    """``start()``: a daemon of the installation that is ready. It is ended after the test."""
     with contextlib.ExitStack() as stack:
 
         def begin(environ=None, **options):
@@ -284,9 +291,11 @@ def start(installation):
 
 @pytest.fixture
 def make_row():
+    """``make_row("A-1", "Welder")``: the cells of a valid row."""
     return row
 
 
 @pytest.fixture
 def until():
+    """``until(condition, what)`` waits until the condition is true."""
     return wait_until

@@ -1,6 +1,7 @@
 """``syncd export``: to a file or to standard output, complete or not at all, with the number of jobs left out."""
 
 import json
+from functools import partial
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -27,7 +28,7 @@ def acme(installation):
     with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
         for extra in ({"referenceId": "A", "status": "active"}, {"referenceId": "B"}, {}):
             sent = check_body({**JOB, **extra}, Catalogue.default())
-            store.write(lambda tx, sent=sent: upsert.create(tx, 1, sent, Actor(ActorKind.KEY, 1)))
+            store.write(partial(upsert.create, employer_id=1, sent=sent, actor=Actor(ActorKind.KEY, 1)))
     return installation
 
 

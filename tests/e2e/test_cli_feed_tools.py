@@ -101,8 +101,8 @@ def test_a_packed_file_and_a_spreadsheet_are_mapped_checked_and_run_like_the_pla
         1,
         True,
     )
-    told = acme.run("feed", "check", "welders", str(file), "--json").json
-    assert told["unknownValues"]["categories"] == [{"value": "Welding things", "rows": 3}]
+    shown = acme.run("feed", "check", "welders", str(file), "--json").json
+    assert shown["unknownValues"]["categories"] == [{"value": "Welding things", "rows": 3}]
     acme.run("import", str(file), "--feed", "welders")
     shown = acme.run("runs", "show", "1")
     assert f"record 2, line {line}{member} (2): /title" in shown.out
@@ -111,11 +111,11 @@ def test_a_packed_file_and_a_spreadsheet_are_mapped_checked_and_run_like_the_pla
 
 @pytest.mark.parametrize("sample", ["maple.xml", "harbour.json", "northern.csv"])
 def test_json_has_what_was_found(acme, sample):
-    told = acme.run("feed", "new", "x", "--from", str(SAMPLES / sample), "--employer", "1", "--json").json
-    assert told["file"] == str(acme.feeds / "x.toml")
-    assert told["fileFormat"] == sample.rpartition(".")[2]
-    assert (told["employer"], told["employerExists"]) == ("Acme Ltd.", True)
-    assert told["counts"]["read"] == told["recordsRead"] >= 8
+    shown = acme.run("feed", "new", "x", "--from", str(SAMPLES / sample), "--employer", "1", "--json").json
+    assert shown["file"] == str(acme.feeds / "x.toml")
+    assert shown["fileFormat"] == sample.rpartition(".")[2]
+    assert (shown["employer"], shown["employerExists"]) == ("Acme Ltd.", True)
+    assert shown["counts"]["read"] == shown["recordsRead"] >= 8
 
 
 def test_an_existing_feed_stays_unless_forced(acme):
@@ -187,9 +187,9 @@ def broken(acme):
 
 
 def test_check_names_every_rejected_row_with_place_field_code_reason_and_value(acme, broken):
-    told = acme.run("feed", "check", "welders", str(broken), "--json")
-    assert told.code == 1
-    found = told.json
+    check = acme.run("feed", "check", "welders", str(broken), "--json")
+    assert check.code == 1
+    found = check.json
     assert found["format"] == "syncd.check/1"
     assert found["counts"] == {
         "read": 6,

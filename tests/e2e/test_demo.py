@@ -42,6 +42,13 @@ def test_once_plays_the_whole_story_and_ends(tmp_path):
     assert (drop / "maple" / "done" / "2-jobs.xml.rejected.xml").exists()
 
 
+def find(pattern: str, text: str) -> re.Match[str]:
+    """Return the first match of a pattern that the text must have."""
+    found = re.search(pattern, text)
+    assert found, text
+    return found
+
+
 def test_what_it_prints_works_until_ctrl_c(tmp_path, cli, monkeypatch):
     demo = subprocess.Popen(
         [*DEMO, "--dir", str(tmp_path / "try")],
@@ -52,17 +59,19 @@ def test_what_it_prints_works_until_ctrl_c(tmp_path, cli, monkeypatch):
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - it has no threads
     )
     try:
+        assert demo.stdout is not None
+        assert demo.stderr is not None
         shown = ""
         while "Serving until Ctrl-C" not in shown:
             line = demo.stdout.readline()
             assert line, demo.stderr.read()
             shown += line
         assert "serve --config" not in shown
-        key, address = re.search(r"curl -s -H 'API-Key: (\S+)' '(\S+)'", shown).groups()
+        key, address = find(r"curl -s -H 'API-Key: (\S+)' '(\S+)'", shown).groups()
         with urllib.request.urlopen(urllib.request.Request(address, headers={"API-Key": key})) as answer:
             assert json.load(answer)["paging"]["total"] == 8
-        monkeypatch.setenv("SYNCD_CONFIG", re.search(r"export SYNCD_CONFIG=(\S+)", shown)[1])
-        approve = re.search(r"runs approve (\d+)", shown)[1]
+        monkeypatch.setenv("SYNCD_CONFIG", find(r"export SYNCD_CONFIG=(\S+)", shown)[1])
+        approve = find(r"runs approve (\d+)", shown)[1]
         assert "6 archived" in cli("runs", "approve", approve).out
         with urllib.request.urlopen(urllib.request.Request(address, headers={"API-Key": key})) as answer:
             assert json.load(answer)["paging"]["total"] == 2

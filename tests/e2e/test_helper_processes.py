@@ -13,7 +13,7 @@ ROWS = 9_000
 TEXT = f"<p>{'Steel, and more steel. ' * 200}</p>"
 
 
-def helpers(pid):
+def worker_processes(pid):
     """Return the worker processes of a process."""
     found = []
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -48,16 +48,16 @@ def test_a_worker_process_ends_with_the_daemon_and_the_next_start_continues_the_
     installation.employer_with_key()
     daemon = start()
     installation.drop("jobs.csv", [make_row(f"F-{n}", description=TEXT) for n in range(ROWS)])
-    until(lambda: helpers(daemon.process.pid), "a helper")
-    (helper,) = helpers(daemon.process.pid)
+    until(lambda: worker_processes(daemon.process.pid), "a worker process")
+    (worker_process,) = worker_processes(daemon.process.pid)
     daemon.signal(number)
     until(lambda: daemon.process.poll() is not None, "the daemon to end")
-    until(lambda: ended(helper), "the helper to end")
+    until(lambda: ended(worker_process), "the worker process to end")
     daemon.close()
     again = start()
     (event,) = again.wait_for_event("feed.reconciled")
     assert (event["state"], event["created"], event["attempt"]) == ("succeeded", ROWS, 2)
-    until(lambda: not helpers(again.process.pid), "the helper of the second attempt to end")
+    until(lambda: not worker_processes(again.process.pid), "the worker process of the second attempt to end")
     assert not again.events("sync.helper_lost")
 
 
@@ -80,11 +80,11 @@ def test_a_worker_process_reads_the_file_that_the_daemon_has_claimed(installatio
             file.write(f"<job><referenceId>F-{number}</referenceId><title>Welder</title>{rest}</job>\n")
         file.write("</jobs>\n")
     path.with_name(".jobs.xml.tmp").rename(path)
-    until(lambda: helpers(daemon.process.pid), "a helper")
-    (helper,) = helpers(daemon.process.pid)
+    until(lambda: worker_processes(daemon.process.pid), "a worker process")
+    (worker_process,) = worker_processes(daemon.process.pid)
     busy = 0.0
-    while not ended(helper):
-        busy = max(busy, seconds(helper))
+    while not ended(worker_process):
+        busy = max(busy, seconds(worker_process))
         time.sleep(0.02)
     (event,) = daemon.wait_for_event("feed.reconciled")
     assert (event["state"], event["created"]) == ("succeeded", ROWS)
@@ -99,7 +99,7 @@ def test_there_is_no_worker_process_if_the_settings_forbid_it(installation, star
     seen = []
     installation.drop("jobs.csv", [make_row(f"F-{n}", description=TEXT) for n in range(ROWS)])
     while not daemon.events("feed.reconciled"):
-        seen += helpers(daemon.process.pid)
+        seen += worker_processes(daemon.process.pid)
         time.sleep(0.02)
     assert daemon.events("feed.reconciled")[0]["created"] == ROWS
     assert not seen

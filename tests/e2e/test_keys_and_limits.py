@@ -175,6 +175,7 @@ def test_200_clients_at_a_byte_a_second_do_not_slow_the_others_down(acme, start)
     command = [sys.executable, "-c", DRIP, *daemon.address().split(":"), acme.key]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as slow:
         try:
+            assert slow.stdout is not None
             assert slow.stdout.readline() == "dripping\n"
             end, together = time.monotonic() + 2.5, []
             while time.monotonic() < end:

@@ -3,6 +3,7 @@
 import http.client
 import json
 import threading
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,8 @@ def test_all_writes_during_an_import_succeed_and_are_kept(installation, start, m
 
 def everything(daemon, key):
     """Return all job headers by referenceId."""
-    found, page, pages = {}, 1, 1
+    found: dict[str, dict[str, Any]] = {}
+    page = pages = 1
     while page <= pages:
         answer = daemon.request("GET", f"{BASE}/jobs?pageSize=100&page={page}", key)[1]
         found |= {job["referenceId"]: job for job in answer["data"]}

@@ -4,15 +4,11 @@ nothing is archived."""
 import gzip
 import io
 import json
-import sys
 import zipfile
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "feeds"))
-
-import spreadsheets
+from tests.feeds import spreadsheets
 
 HEAD = ("id", "title", "ville", "texte", "lien")
 TEXT = "On cuisine chaque jour, <b>à l'heure</b> & bien."

@@ -54,6 +54,7 @@ def test_a_dropped_file_becomes_jobs_and_a_signal_stops_the_daemon(installation,
     ):
         assert line in metrics.splitlines()
     success = re.search(r'^syncd_feed_last_success_timestamp{feed="acme"} (.*)$', metrics, re.MULTILINE)
+    assert success
     assert 0 <= time.time() - float(success[1]) < 60
     assert daemon.request("GET", "/metrics")[0] == 404
 

@@ -119,7 +119,7 @@ def test_killed_twenty_times_it_has_the_same_result(installation, start, make_ro
     chance = random.Random(SEED)
     client = Client(key)
     client.start()
-    days = {}
+    days: dict[str, list[list[str]]] = {}
 
     def next_day():
         name = f"day{len(days)}.csv"

@@ -422,7 +422,7 @@ def test_a_file_or_a_folder_that_the_daemon_may_not_use_is_named_and_used_once_i
 
 
 def place_in_read_only(folder):
-    """A file where the daemon may not rename: whoever delivers has the right for a moment."""
+    """A file where the daemon may not rename: the sender has the right for a moment."""
     folder.chmod(0o755)
     (folder / ".late").write_text(as_csv(jobs("other")))
     (folder / ".late").rename(folder / "late.csv")

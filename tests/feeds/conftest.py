@@ -1,4 +1,4 @@
-"""The samples of the presets, read and mapped as a run does it, and the evidence that a look at them gives."""
+"""The sample files of the presets, read and mapped as a run does it, and the evidence that detection has from them."""
 
 import csv
 import json
@@ -15,17 +15,18 @@ from syncd.domain.lifecycle import new_job
 from syncd.errors import Invalid
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.drafting.records import name_of, values_in
-from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers import Format, open_reader
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "mapping" / "presets" / "golden"
 CATALOGUE = Catalogue.default()
+FORMATS: dict[str, Format] = {".xml": "xml", ".json": "json", ".csv": "csv"}
 NOW = Moment(datetime(2026, 11, 21, tzinfo=UTC), date(2026, 11, 21))
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The sample of one preset. ``extra``: what a feed's own file says besides, as TOML."""
+    """The sample file of one preset. ``extra``: TOML that a feed's own file adds to the preset."""
 
     preset: str
     extra: str = ""
@@ -44,16 +45,16 @@ class Sample:
         return open_reader(self.path, self.feed().read, FeedLimits())
 
     def outcome(self):
-        """The bodies that a new job would be made of, the rejected records and the warnings, as plain data."""
+        """Return the bodies of new jobs, the rejected records and the warnings, as plain data."""
         mapping = self.feed().mapping
-        out = {"jobs": [], "rejected": [], "warnings": []}
+        out: dict[str, list[object]] = {"jobs": [], "rejected": [], "warnings": []}
         for record in self.records():
             row = mapping.row(record)
             problems = [*row.problems, *refused(row.body, bool(row.problems))]
             if problems:
-                told = [[p.pointer, p.code, p.detail] for p in problems]
+                listed = [[p.pointer, p.code, p.detail] for p in problems]
                 out["rejected"].append(
-                    {"record": record.number, "referenceId": row.reference_id, "problems": told}
+                    {"record": record.number, "referenceId": row.reference_id, "problems": listed}
                 )
             else:
                 out["jobs"].append(plain(row.body))
@@ -62,7 +63,7 @@ class Sample:
 
     def places(self):
         """Return the format, and every place where records may be with the names in them and the records' number."""
-        form = {".xml": "xml", ".json": "json", ".csv": "csv"}[self.path.suffix]
+        form = FORMATS[self.path.suffix]
         data = self.path.read_bytes()
         text = data.decode("utf-16" if data[:2] == b"\xff\xfe" else "utf-8")
         return form, [(path, names_in(items, form), len(items)) for path, items in PLACES[form](text)]
@@ -73,8 +74,8 @@ def names_in(items, form):
 
 
 def refused(body, already):
-    """What the API's rules say of a body that makes a new, active job; ``already``: the mapping refuses it,
-    so the job as a whole is not validated."""
+    """Return the problems that the API's rules find in the body of a new, active job. ``already``: the mapping has found
+    problems, so the job as a whole is not validated."""
     try:
         sent = check_body(body, CATALOGUE, reference_required=True)
     except Invalid as invalid:
@@ -84,13 +85,14 @@ def refused(body, already):
 
 
 def plain(value):
-    """Amounts as JSON numbers, the rest as it is."""
+    """Return the value with amounts as JSON numbers, the rest unchanged."""
     return json.loads(json.dumps(value, default=lambda n: int(n) if n == int(n) else float(n)))
 
 
 def xml_places(text):
+    """Return (path, elements) of every path under which there are elements with children."""
     root = etree.fromstring(text.encode())
-    places = {}
+    places: dict[str, list[etree._Element]] = {}
     for element in root.iter(etree.Element):
         path = "/" + "/".join(
             etree.QName(e).localname for e in [*reversed(list(element.iterancestors())), element]
@@ -100,6 +102,7 @@ def xml_places(text):
 
 
 def json_places(text):
+    """Return (name, items) of every list of the document; the name of a list at the root is empty."""
     value = json.loads(text)
     if isinstance(value, list):
         return [("", value)]
@@ -107,6 +110,7 @@ def json_places(text):
 
 
 def csv_places(text):
+    """Return the one place of records, with a dict for each row."""
     mark = max("\t;,|", key=text.partition("\n")[0].count)
     header, *rows = csv.reader(text.lstrip("\ufeff").splitlines(keepends=True), delimiter=mark)
     return [("", [dict(zip(header, row, strict=False)) for row in rows])]
@@ -117,12 +121,13 @@ PLACES = {"xml": xml_places, "json": json_places, "csv": csv_places}
 
 @pytest.fixture
 def sample():
+    """``sample("indeed")``: the sample of a preset."""
     return Sample
 
 
 @pytest.fixture
 def golden():
-    """The reviewed outcome of a preset's sample: {"with": extra TOML, "jobs", "rejected", "warnings"}."""
+    """``golden("indeed")``: the reviewed outcome of a sample: {"with": extra TOML, "jobs", "rejected", "warnings"}."""
 
     def load(preset):
         return json.loads((GOLDEN / f"{preset}.json").read_text(encoding="utf-8"))

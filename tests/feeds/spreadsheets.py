@@ -21,7 +21,7 @@ STYLES = f"""<styleSheet {MAIN}><numFmts>
 def book(
     sheets: dict[str, str], texts: list[str] | None = None, *, hidden: str = "", since_1904: bool = False
 ) -> bytes:
-    """A file with these sheets: name → the content of ``sheetData``. ``texts``: the content of each ``si``."""
+    """Return a file with these sheets: name → the content of ``sheetData``. ``texts``: the content of each ``si``."""
     names = [
         f'<sheet name="{escape(name)}" state="{state(name == hidden)}" sheetId="{n}" r:id="rId{n}"/>'
         for n, name in enumerate(sheets, 1)
@@ -52,6 +52,7 @@ def book(
 
 
 def zipped(parts: dict[str, str]) -> bytes:
+    """Return a zip archive of these members: name → text."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in parts.items():
@@ -60,7 +61,7 @@ def zipped(parts: dict[str, str]) -> bytes:
 
 
 def row(*cells: object, number: int | None = None) -> str:
-    """A row of texts (inline) and numbers; None is a gap."""
+    """Return a row of texts (inline) and numbers; None is a gap."""
     made = "".join(
         "<c/>"
         if cell is None

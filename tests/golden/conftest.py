@@ -29,7 +29,8 @@ def scenario_of_010(scenario: Scenario, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture(params=["today", "0.1.0"])
 def installed(request: pytest.FixtureRequest) -> Scenario:
     """Each of the two in turn: both must give the same answers."""
-    return request.getfixturevalue("scenario" if request.param == "today" else "scenario_of_010")
+    found: Scenario = request.getfixturevalue("scenario" if request.param == "today" else "scenario_of_010")
+    return found
 
 
 @pytest.fixture

@@ -146,6 +146,8 @@ class Shown:
 
 @dataclass(frozen=True)
 class Answer:
+    """An answer of the API."""
+
     status: int
     headers: Mapping[str, str]
     text: str

@@ -77,6 +77,8 @@ CHANGES: tuple[dict[str, Any], ...] = (
 
 @dataclass
 class Scenario:
+    """An installation, and what commands and requests have answered while it was made."""
+
     installation: Installation
     keys: dict[str, str] = field(default_factory=dict)
     #: Name → output of a command; name → answer to a request.
@@ -148,6 +150,7 @@ def prepare(base: Path, clock: Clock) -> Installation:
 
 
 def make_scenario(base: Path) -> Scenario:
+    """Return the scenario, run in a new installation under ``base``."""
     scenario = Scenario(prepare(base, Clock()))
     _people(scenario)
     _first_files(scenario)

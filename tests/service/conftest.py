@@ -12,11 +12,13 @@ from tests.sync.board import Board
 
 @pytest.fixture
 def clock():
+    """The clock of ``store``."""
     return Clock()
 
 
 @pytest.fixture
 def store(tmp_path, clock):
+    """An empty store."""
     with Store.open(f"sqlite:///{tmp_path}/a.db", clock=clock, timezone=ZoneInfo("America/Toronto")) as store:
         yield store
 
@@ -28,5 +30,6 @@ def board(store, clock, tmp_path):
 
 @pytest.fixture
 def logged():
+    """The events that are logged during the test, as dicts."""
     with structlog.testing.capture_logs() as events:
         yield events

@@ -7,7 +7,6 @@ import resource
 import pytest
 import structlog
 
-from syncd.service import process
 from syncd.service.process import OWN_FILES, allow_connections, report_lack_of_files
 
 
@@ -28,8 +27,8 @@ def test_the_limit_is_raised_and_no_more_connections_are_allowed_than_fit(
 ):
     fit, warned = expected
     now = list(limits)
-    monkeypatch.setattr(process.resource, "getrlimit", lambda _: tuple(now))
-    monkeypatch.setattr(process.resource, "setrlimit", lambda _, new: now.__setitem__(slice(None), new))
+    monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(now))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, new: now.__setitem__(slice(None), new))
     with structlog.testing.capture_logs() as lines:
         assert allow_connections(wanted) == fit
     assert now == [raised, limits[1]]
@@ -40,15 +39,15 @@ def test_a_system_that_forbids_a_higher_limit_allows_fewer_connections(monkeypat
     def forbid(*_):
         raise PermissionError(errno.EPERM, "no")
 
-    monkeypatch.setattr(process.resource, "getrlimit", lambda _: (1_024, 4_096))
-    monkeypatch.setattr(process.resource, "setrlimit", forbid)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1_024, 4_096))
+    monkeypatch.setattr(resource, "setrlimit", forbid)
     assert allow_connections(2_000) == 1_024 - 500
 
 
-def test_a_lack_of_files_is_logged_once_and_other_faults_are_reported():
+def test_a_lack_of_files_is_logged_once_and_other_faults_are_reported(monkeypatch):
     loop = asyncio.new_event_loop()
-    others = []
-    loop.default_exception_handler = others.append
+    others: list[dict[str, object]] = []
+    monkeypatch.setattr(loop, "default_exception_handler", others.append)
     report_lack_of_files(loop)
     with structlog.testing.capture_logs() as lines:
         for _ in range(1_000):

@@ -14,11 +14,15 @@ from syncd.store.sqlite import search, search_index
 
 @dataclass
 class Config:
+    """The only setting of a feed that housekeeping reads."""
+
     expect_every: timedelta | None = timedelta(days=1)
 
 
 @dataclass
 class Feed:
+    """A feed as far as housekeeping reads it."""
+
     name: str = "acme"
     config: Config = field(default_factory=Config)
 

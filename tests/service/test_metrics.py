@@ -132,7 +132,7 @@ def test_every_metric_is_documented_with_its_labels(store, metrics, times):
             r"^\| `(syncd_[a-z_]+)` \| ([^|]*) \|", OPERATIONS.read_text(), re.MULTILINE
         )
     }
-    labels_shown = {}
+    labels_shown: dict[str, set[str]] = {}
     for name, *labels in shown(metrics):
         base = re.sub(r"_(bucket|sum|count)\Z", "", name)
         if base.startswith("syncd"):

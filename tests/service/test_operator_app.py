@@ -7,8 +7,14 @@ from syncd.service.listeners import make_operator_app
 
 
 @pytest.fixture
-async def operator(aiohttp_client: AiohttpClient):
-    state = {"ready": True, "store": "ok"}
+def state() -> dict[str, object]:
+    """What the readiness of the service is; a test may change it."""
+    return {"ready": True, "store": "ok"}
+
+
+@pytest.fixture
+async def operator(aiohttp_client: AiohttpClient, state: dict[str, object]):
+    """A client of the operator's application."""
 
     async def readiness():
         if "broken" in state:
@@ -18,18 +24,16 @@ async def operator(aiohttp_client: AiohttpClient):
     def render(accept):
         return "text/plain", f"for {accept}".encode()
 
-    client = await aiohttp_client(make_operator_app(readiness, render, "hush-hush"))
-    client.state = state
-    return client
+    return await aiohttp_client(make_operator_app(readiness, render, "hush-hush"))
 
 
-async def test_the_state_of_health_decides_the_status(operator):
+async def test_the_state_of_health_decides_the_status(operator, state):
     assert await (await operator.get("/healthz")).json() == {"alive": True}
     assert (await operator.get("/readyz")).status == 200
-    operator.state.update(ready=False, store="the disk is full")
+    state.update(ready=False, store="the disk is full")
     answer = await operator.get("/readyz")
     assert (answer.status, (await answer.json())["store"]) == (503, "the disk is full")
-    operator.state["broken"] = True
+    state["broken"] = True
     assert (await operator.get("/readyz")).status == 503
     assert (await operator.head("/healthz")).status == 200
 

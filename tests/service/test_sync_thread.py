@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from syncd.service.supervision import SILENCE, Readiness
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.sync.run import Stopped
 
-PATIENCE = 20
+TIMEOUT = 20  # seconds
 
 
 class Worker:
@@ -33,10 +34,12 @@ class Worker:
         return []
 
     def wait(self):
-        assert self.ticked.acquire(timeout=PATIENCE)
+        assert self.ticked.acquire(timeout=TIMEOUT)
 
 
 class Watcher:
+    """A watcher that runs until the test says otherwise."""
+
     def __init__(self):
         self.running = threading.Event()
         self.running.set()
@@ -57,7 +60,7 @@ def begin():
     yield start
     for thread in started:
         thread.stop()
-        thread.join(PATIENCE)
+        thread.join(TIMEOUT)
         assert not thread.is_alive()
 
 
@@ -102,7 +105,7 @@ def test_a_failed_tick_is_logged_once_and_repeated(begin, logged, monkeypatch):
 def test_it_stops_at_once(begin):
     thread = begin(Worker(Stopped()))
     thread.stop()
-    thread.join(PATIENCE)
+    thread.join(TIMEOUT)
     assert not thread.is_alive()
 
 
@@ -110,7 +113,8 @@ def test_it_stops_at_once(begin):
 def ready(store, begin):
     """(readiness, what the test can break)."""
     now = [0.0]
-    worker, watcher, heartbeat = Worker(), Watcher(), Heartbeat(lambda: now[0])
+    watcher: Any = Watcher()
+    worker, heartbeat = Worker(), Heartbeat(lambda: now[0])
     thread = begin(worker, heartbeat=heartbeat)
     return Readiness(store, watcher, thread, heartbeat, lambda: worker.degraded), worker, watcher, thread, now
 
@@ -162,6 +166,6 @@ async def test_a_worker_that_is_stuck_or_has_ended_stops_the_watchdogs_signs_of_
     thread.hint()
     worker.wait()
     thread.stop()
-    thread.join(PATIENCE)
+    thread.join(TIMEOUT)
     assert (await readiness())["sync"] == "not running"
     assert not readiness.progressing

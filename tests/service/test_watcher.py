@@ -9,7 +9,7 @@ import pytest
 
 from syncd.service.watcher import OURS, Watcher, depth_of
 
-PATIENCE = 20
+TIMEOUT = 20  # seconds
 
 
 @pytest.fixture
@@ -26,17 +26,17 @@ def watcher(tmp_path, request):
     hinted = threading.Event()
     watcher = Watcher(tmp_path / "drop", hinted.set, poll=request.param)
     watcher.start()
-    assert watcher.running.wait(PATIENCE)
-    assert hinted.wait(PATIENCE), "a start is a hint"
+    assert watcher.running.wait(TIMEOUT)
+    assert hinted.wait(TIMEOUT), "a start is a hint"
     hinted.clear()
     yield tmp_path / "drop", hinted, watcher
     watcher.stop()
-    watcher.join(PATIENCE)
+    watcher.join(TIMEOUT)
     assert not watcher.is_alive()
 
 
 def expect(hinted):
-    assert hinted.wait(PATIENCE)
+    assert hinted.wait(TIMEOUT)
     hinted.clear()
 
 
@@ -123,7 +123,7 @@ def test_links_are_not_followed(tmp_path, poll):
         assert watcher.running.is_set()
     finally:
         watcher.stop()
-        watcher.join(PATIENCE)
+        watcher.join(TIMEOUT)
 
 
 def watches():

@@ -1,5 +1,4 @@
-"""What tests of the store share: an employer whose jobs are changed through ``apply``, the file of a store, and its
-search index."""
+"""For tests of the store: jobs that are changed through ``apply``, the file of a store, and its search index."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -35,7 +34,7 @@ MONTREAL = Location(6077243, "Montréal", "Montréal, QC")
 
 
 def a_job(employer_id: int, **fields: Any) -> Job:
-    """A whole active job as a decision to create it would hold it."""
+    """Return a whole active job that is not stored yet, as a decision to create it has it."""
     job = Job(
         id=0,
         employer_id=employer_id,
@@ -64,6 +63,7 @@ OpenStore = Callable[..., Store]
 
 
 def index_all(store: Store) -> None:
+    """Bring the search index up to date."""
     while store.index_some():
         pass
 
@@ -81,6 +81,7 @@ def changes_of(store: Store, employer_id: int, job_id: int) -> list[history.Hist
 
 
 def file_of(store: Store) -> Path:
+    """Return the path of the database."""
     assert isinstance(store.database, SqliteDatabase)
     return store.database.path
 
@@ -95,7 +96,7 @@ class Board:
         return self.store.write(lambda tx: job_writer.apply(tx, decided, actor, run_id=run_id))
 
     def job(self, **fields: Any) -> Job:
-        """Not stored yet. ``employer_id`` may be another's."""
+        """Return a job that is not stored yet. ``employer_id`` may be that of another employer."""
         return a_job(fields.pop("employer_id", self.employer.id), **fields)
 
     def create(self, **fields: Any) -> Job:

@@ -1,4 +1,4 @@
-"""Real stores in real files. The migrated one is made once and copied: opening a copy takes milliseconds."""
+"""Real stores in real files. An empty one is made once and copied: to open a copy takes milliseconds."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,11 +15,13 @@ from tests.store.board import START, TORONTO, Board
 
 @pytest.fixture
 def clock() -> Clock:
+    """The clock of ``store``."""
     return Clock(START)
 
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of an empty store, which is made once and copied for each test."""
     path = tmp_path_factory.mktemp("template") / "store.db"
     Store.open(f"sqlite:///{path}", timezone=TORONTO).close()
     return path
@@ -27,11 +29,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path, template: Path) -> Path:
+    """The file of ``store``."""
     return Path(shutil.copy(template, tmp_path / "store.db"))
 
 
 @pytest.fixture
 def open_store(path: Path, clock: Clock) -> Iterator[Callable[..., Store]]:
+    """``open_store(**options)``: the store with these options. It is closed after the test."""
     opened: list[Store] = []
 
     def open_one(**options: Any) -> Store:
@@ -45,14 +49,17 @@ def open_store(path: Path, clock: Clock) -> Iterator[Callable[..., Store]]:
 
 @pytest.fixture
 def store(open_store: Callable[..., Store]) -> Store:
+    """An empty store, opened with the defaults."""
     return open_store()
 
 
 @pytest.fixture
 def employer(store: Store) -> Employer:
+    """The only employer of the store."""
     return store.write(lambda tx: employers.add(tx, "Acme Ltd."))
 
 
 @pytest.fixture
 def board(store: Store, employer: Employer) -> Board:
+    """Changes the jobs of ``employer``."""
     return Board(store, employer)

@@ -9,6 +9,8 @@ from syncd.store.tables import EmployerRow, KeyRow
 
 
 class Key(NamedTuple):
+    """A row of several columns, one of them nested."""
+
     id: int
     times: tuple[int, int | None, int | None]
     label: str

@@ -180,7 +180,9 @@ def test_many_digests_are_asked_for_at_once(feed: Feed, board: Board) -> None:
 # -- ownership -------------------------------------------------------------------------------------------
 
 
-def test_ownership_tells_the_owner_and_to_it_what_it_sent(feed: Feed, board: Board, store: Store) -> None:
+def test_ownership_names_the_owner_and_shows_the_owner_what_it_sent(
+    feed: Feed, board: Board, store: Store
+) -> None:
     mine = feed.write("A", row={"sent": {"title": "=x"}})
     other = Feed(board, "other")
     theirs = other.write("B", row={"sent": {"title": "=z"}})

@@ -100,7 +100,7 @@ def test_another_employer_finds_nothing(store: Store, employer: Employer, states
     assert beyond == (CHANGES, [])
 
 
-def test_what_is_told_of_a_change_is_what_changed_also_where_the_whole_job_is_kept(
+def test_an_entry_has_what_changed_also_where_the_whole_job_is_kept(
     store: Store, employer: Employer, states: list[Job]
 ) -> None:
     entries = changes_of(store, employer.id, states[0].id)

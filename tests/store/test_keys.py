@@ -22,7 +22,7 @@ def test_an_employer_is_found_by_name_or_id(store: Store) -> None:
     assert store.read(employers.all) == [acme, number]
 
 
-def test_an_unknown_employer_is_told_with_the_nearest_name(store: Store) -> None:
+def test_an_unknown_employer_is_reported_with_the_nearest_name(store: Store) -> None:
     store.write(lambda tx: employers.add(tx, "Acme Ltd."))
     with pytest.raises(NotFound, match=r"did you mean 'Acme Ltd\.'"):
         store.read(lambda tx: employers.find(tx, "Acme Ldt."))
@@ -126,15 +126,15 @@ def test_without_grace_the_old_one_ends_at_once(store: Store, employer: Employer
     assert (live(store, plain_old), live(store, plain_new)) == (False, True)
 
 
-def test_the_successor_lasts_as_long_as_its_predecessor_was_made_for_unless_told(
+def test_the_successor_lasts_as_long_as_its_predecessor_did_or_until_the_date_that_is_given(
     store: Store, employer: Employer, clock: Clock
 ) -> None:
     old, _ = store.write(lambda tx: keys.create(tx, employer.id, "", clock() + 90 * DAY))
     clock.forward(days=80)
     heir, _ = store.write(lambda tx: keys.rotate(tx, old.id, DAY))
     assert heir.expires_at == clock() + 90 * DAY
-    told, _ = store.write(lambda tx: keys.rotate(tx, heir.id, DAY, clock() + 7 * DAY))
-    assert told.expires_at == clock() + 7 * DAY
+    dated, _ = store.write(lambda tx: keys.rotate(tx, heir.id, DAY, clock() + 7 * DAY))
+    assert dated.expires_at == clock() + 7 * DAY
 
 
 def test_grace_never_prolongs_a_key(store: Store, employer: Employer, clock: Clock) -> None:

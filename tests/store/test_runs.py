@@ -227,7 +227,7 @@ def test_no_value_of_a_feed_breaks_the_log(begin: Begin, store: Store, value: ob
     assert found.errors[0].code == "wrong_type"
 
 
-def test_what_a_run_changed_is_told_in_order(begin: Begin, board: Board, store: Store) -> None:
+def test_what_a_run_changed_is_listed_in_order(begin: Begin, board: Board, store: Store) -> None:
     run = begin()
     actor = Actor(ActorKind.RUN, run.id)
     job = board.create(reference_id="A")

@@ -150,7 +150,7 @@ def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
         opened(path)
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match="cannot be made"):
         opened(tmp_path / "file" / "syncd.db")

@@ -41,11 +41,13 @@ class Calls:
     def create(self, **fields: object) -> Job:
         return self.store.write(lambda tx: upsert.create(tx, self.employer_id, sent(**fields), KEY))
 
-    def put(self, input: JobInput, **options: Any) -> tuple[Job, bool]:
-        return self.store.write(lambda tx: upsert.put(tx, self.employer_id, input, KEY, **options))
+    def put(self, checked: JobInput, **options: Any) -> tuple[Job, bool]:
+        return self.store.write(lambda tx: upsert.put(tx, self.employer_id, checked, KEY, **options))
 
-    def update(self, job_id: int, input: JobInput, **options: Any) -> Job:
-        return self.store.write(lambda tx: upsert.update(tx, self.employer_id, job_id, input, KEY, **options))
+    def update(self, job_id: int, checked: JobInput, **options: Any) -> Job:
+        return self.store.write(
+            lambda tx: upsert.update(tx, self.employer_id, job_id, checked, KEY, **options)
+        )
 
     def delete(self, job_id: int, **options: Any) -> None:
         self.store.write(lambda tx: upsert.delete(tx, self.employer_id, job_id, KEY, **options))

@@ -1,4 +1,4 @@
-"""A board for each test, with a clock that the test moves."""
+"""The fixtures of the tests that reconcile files (board.py)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from tests.sync.board import Board
 
 @pytest.fixture
 def clock() -> Clock:
+    """The clock of ``board``."""
     return Clock()
 
 
 @pytest.fixture
 def board(tmp_path: Path, clock: Clock) -> Iterator[Board]:
+    """A job board in an empty store."""
     with Store.open(f"sqlite:///{tmp_path}/syncd.db", clock=clock, timezone=ZONE) as store:
         yield Board(store, clock, tmp_path)

@@ -1,4 +1,4 @@
-"""The package is tested with the API as its application."""
+"""``syncd.web`` is tested through the API, so the fixtures are those of ``tests/api``."""
 
 from tests.api.conftest import api, clock, serve, store, template
 

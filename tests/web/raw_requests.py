@@ -29,8 +29,8 @@ def ask(method: str = "POST", *lines: str | bytes, path: str = "/jobs", version:
 
 
 async def exchange(api: ApiClient, data: bytes) -> list[int | str]:
-    """The statuses that come back, in order; at the end ``end`` (the honest request was answered) or
-    ``closed``. Every answer but a 2xx has to be a problem, and every request may write one line at most."""
+    """Send the data and a valid request after it. Return the statuses of the answers in order, then ``end`` (the valid
+    request was answered) or ``closed``. Every answer but a 2xx has to be a problem; a request logs at most one line."""
     wire = await api.wire()
     seen: list[int | str] = []
     with structlog.testing.capture_logs() as lines:
@@ -44,6 +44,8 @@ async def exchange(api: ApiClient, data: bytes) -> list[int | str]:
 
 
 async def answer(wire: Any, bodiless: bool) -> int | str:
+    """Return the status of the next answer, ``end`` for that of the valid request, or ``closed``. ``bodiless``: the
+    answers have no bodies, as those to HEAD."""
     try:
         status, headers = await wire.head()
     except (asyncio.IncompleteReadError, ConnectionError):

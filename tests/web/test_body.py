@@ -148,7 +148,7 @@ async def test_no_salary_makes_a_500(api: ApiClient, salary: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("type", "status"),
+    ("media_type", "status"),
     [
         ("application/json", 200),
         ("application/json; charset=UTF-8", 200),
@@ -161,10 +161,10 @@ async def test_no_salary_makes_a_500(api: ApiClient, salary: object) -> None:
     ],
 )
 async def test_a_content_type_has_to_start_with_application_json(
-    api: ApiClient, type: str, status: int
+    api: ApiClient, media_type: str, status: int
 ) -> None:
     job = await api.create()
-    answer = await api("PUT", f"/jobs/{job['id']}", {"title": "x"}, headers={"Content-Type": type})
+    answer = await api("PUT", f"/jobs/{job['id']}", {"title": "x"}, headers={"Content-Type": media_type})
     assert answer.status == status, answer.raw
     if status == 415:
         assert answer.code == "unsupported_media_type"
@@ -176,8 +176,8 @@ async def test_a_content_type_has_to_start_with_application_json(
 async def test_a_missing_body_is_malformed_with_any_content_type(
     api: ApiClient, method: str, path: str
 ) -> None:
-    for type in ("application/json", "text/plain", ""):
-        answer = await api(method, path, headers={"Content-Type": type})
+    for media_type in ("application/json", "text/plain", ""):
+        answer = await api(method, path, headers={"Content-Type": media_type})
         assert (answer.status, answer.code) == (400, "malformed_json")
 
 

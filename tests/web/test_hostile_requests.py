@@ -89,7 +89,7 @@ FRAMING: dict[str, tuple[bytes, list[int | str]]] = {
     "a body of OPTIONS": (ask("OPTIONS", LENGTH) + SMUGGLED, [204, "end"]),
     "a body of DELETE": (ask("DELETE", LENGTH, path="/jobs/999") + SMUGGLED, [404, "end"]),
     "a body that is not JSON": (ask("POST", JSON, LENGTH) + SMUGGLED, [400, "end"]),
-    "chunks that are no JSON": (ask("POST", JSON, CHUNKED) + CHUNKS, [400, "end"]),
+    "chunks that are not JSON": (ask("POST", JSON, CHUNKED) + CHUNKS, [400, "end"]),
     "a body without a key": (ask("POST", JSON, LENGTH).replace(b"KEY", b"x") + SMUGGLED, [401, "end"]),
     "a body of the wrong type": (ask("POST", LENGTH) + SMUGGLED, [415, "end"]),
     "an overridden body": (ask("POST", JSON, LENGTH, "X-HTTP-Method-Override: DELETE") + SMUGGLED, [400, "end"]),

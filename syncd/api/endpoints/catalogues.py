@@ -15,6 +15,7 @@ from syncd.store import places
 from syncd.web import JSON, answer
 
 _HEADERS = {"Content-Type": JSON}
+LOCATION_PARAMETERS = frozenset({"q", "pageSize", "page"})
 
 
 def list_of(resource: CatalogueResource) -> Handler:
@@ -36,9 +37,6 @@ def entry_of(resource: CatalogueResource) -> Handler:
         return answer(request, found, _HEADERS)
 
     return serve
-
-
-LOCATION_PARAMETERS = frozenset({"q", "pageSize", "page"})
 
 
 async def list_locations(request: web.Request) -> web.Response:

@@ -31,6 +31,11 @@ POLICY = (
     " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
+_PROBLEM_HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+}
 
 
 async def openapi(request: web.Request) -> web.Response:
@@ -140,12 +145,6 @@ EXPLANATIONS: Mapping[str, tuple[str, str]] = {
         "The service is being stopped, perhaps to be started again. Nothing was changed.",
         "Send the request again after the seconds in Retry-After, on a new connection.",
     ),
-}
-
-_PROBLEM_HEADERS = {
-    "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
 }
 
 

@@ -21,6 +21,7 @@ T = TypeVar("T")
 _JSON = {"Content-Type": JSON}
 _NEGOTIATED = {**_JSON, "Vary": "Accept"}
 _JSON_LD = {"Content-Type": JSON_LD, "Vary": "Accept"}
+HISTORY_PARAMETERS = frozenset({"pageSize", "page"})
 
 
 async def get_job(request: web.Request) -> web.Response:
@@ -154,9 +155,6 @@ def _job(request: web.Request, job: Job, status: int = 200, **headers: str) -> w
 def _address(request: web.Request) -> str:
     """Return the address of the list of jobs. It is made before anything is written: it may raise ``malformed_request``."""
     return request.app[CONTEXT].addresses.of(request, "/jobs")
-
-
-HISTORY_PARAMETERS = frozenset({"pageSize", "page"})
 
 
 async def list_history(request: web.Request) -> web.Response:

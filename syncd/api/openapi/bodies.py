@@ -155,7 +155,7 @@ def _number(field: JobField) -> Schema:
 
 def _date(field: JobField) -> Schema:
     default = "60 days after publishDate" if field.name == "closeDate" else "none"
-    kinds: list[Schema] = [{"type": "string", "format": format} for format in ("date", "date-time")]
+    kinds: list[Schema] = [{"type": "string", "format": form} for form in ("date", "date-time")]
     return {
         "anyOf": [*kinds, {"type": "string", "maxLength": 0}, {"type": "null"}],
         "description": f"Of a date-time the date as written. Empty or null: {default}.",

@@ -83,7 +83,14 @@ def answers(catalogue: Catalogue) -> dict[str, Schema]:
     """Return every schema of what the service answers, by name."""
     read_only = {"id": INT32, "employer": ref("Employer"), "publishDate": DATE}
     job = {name: read_only.get(name) or value_schema(FIELD[name]) for name in JOB_MEMBERS}
-    entries = _entries(catalogue)
+    periods = {"type": "integer", "enum": list(catalogue.periods)}
+    routing_types = {"type": "integer", "enum": list(catalogue.routing_types)}
+    entries = {
+        "Category": whole(id=INT32, name=text(MAX_CATEGORY_NAME)),
+        "PositionType": whole(id=INT32, name=text(MAX_POSITION_NAME)),
+        "SalaryPeriod": whole(id=periods, name=text(MAX_PERIOD_NAME), unit=text(MAX_PERIOD_NAME)),
+        "ApplicantRoutingType": whole(id=routing_types, name=text(MAX_ROUTING_NAME)),
+    }
     return {
         "Employer": whole(id=INT32, name=text(employers.MAX_NAME)),
         "Location": whole(
@@ -113,18 +120,6 @@ def answers(catalogue: Catalogue) -> dict[str, Schema]:
             ),
             detail=text(),
         ),
-    }
-
-
-def _entries(catalogue: Catalogue) -> dict[str, Schema]:
-    """Return the schemas of the entries of catalogues."""
-    periods = {"type": "integer", "enum": list(catalogue.periods)}
-    routing_types = {"type": "integer", "enum": list(catalogue.routing_types)}
-    return {
-        "Category": whole(id=INT32, name=text(MAX_CATEGORY_NAME)),
-        "PositionType": whole(id=INT32, name=text(MAX_POSITION_NAME)),
-        "SalaryPeriod": whole(id=periods, name=text(MAX_PERIOD_NAME), unit=text(MAX_PERIOD_NAME)),
-        "ApplicantRoutingType": whole(id=routing_types, name=text(MAX_ROUTING_NAME)),
     }
 
 

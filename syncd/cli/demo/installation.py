@@ -35,6 +35,8 @@ FEEDS = {
     "prairie": f'# schema.org JSON-LD: another one.\nemployer = "{EMPLOYERS["prairie"]}"\npreset   = "schemaorg"\n',
 }
 FIRST_PORT = 8080
+#: Seconds that the daemon may take to become ready, and to stop.
+START, STOP = 30.0, 30.0
 
 
 def install(folder: Path | None, port: int | None) -> Settings:
@@ -69,10 +71,6 @@ def add_employers(store: Store) -> str:
     """Add the employers of all feeds, and return an API key for the first of them."""
     added = [store.write(lambda tx, n=name: employers.add(tx, n)) for name in EMPLOYERS.values()]  # type: ignore[misc]
     return store.write(lambda tx: keys.create(tx, added[0].id, "demo"))[1]
-
-
-#: Seconds that the daemon may take to become ready, and to stop.
-START, STOP = 30.0, 30.0
 
 
 class DemoFailed(SyncdError):

@@ -26,6 +26,10 @@ from syncd.domain import Run, RunState
 from syncd.service import stores
 from syncd.store import Store, runs
 
+_WORDS = ("created", "updated", "reactivated", "unchanged", "rejected", "archived")
+#: Seconds that one run may take.
+RUN = 30.0
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -95,8 +99,6 @@ STORY = (
     ),
 )
 
-_WORDS = ("created", "updated", "reactivated", "unchanged", "rejected", "archived")
-
 
 def described(run: Run) -> str:
     """Return one line about a run, for a reader who sees one for the first time."""
@@ -107,10 +109,6 @@ def described(run: Run) -> str:
     if run.state is RunState.HELD:
         parts.append(f"{counts.missing} would be archived")
     return f"run {run.id} {run.state}: {counts.read} rows: {', '.join(parts)}"
-
-
-#: Seconds that one run may take.
-RUN = 30.0
 
 
 def demo(*, port: int | None, folder: Path | None, once: bool) -> None:

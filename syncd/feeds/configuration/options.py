@@ -89,9 +89,10 @@ def _check_records(records: str, form: str | None, scope: Scope) -> None:
     for parse in parsers:
         try:
             parse(records)
-            return
         except ValueError as error:
             faults.append(str(error))
+        else:
+            return
     scope.fault(f"is {', and '.join(faults)}")
 
 
@@ -104,9 +105,9 @@ def _delimiter(value: object) -> str:
 
 def _encoding(value: object) -> str:
     try:
-        found = codecs.lookup(filled_text(value))
-        if not found._is_text_encoding:
-            raise LookupError
+        usable = codecs.lookup(filled_text(value))._is_text_encoding
     except LookupError:
-        raise ValueFault(f"there is no encoding {shown(value)}") from None
+        usable = False
+    if not usable:
+        raise ValueFault(f"there is no encoding {shown(value)}")
     return str(value)

@@ -1,6 +1,5 @@
-"""Jobs written as feeds: the service's own shape, and what job boards and search engines read."""
+"""Jobs written as feeds."""
 
-from syncd.feeds.export.boards import posting_terms
-from syncd.feeds.export.formats import EXPORTS, ExportFormat
+from syncd.feeds.export.formats import EXPORTS, ExportFormat, posting_terms
 
 __all__ = ["EXPORTS", "ExportFormat", "posting_terms"]

@@ -70,10 +70,6 @@ class FieldExpression:
                     at.fault(f"must be {what}, not {value!r}")
 
 
-def _unchanged(field: JobField, context: MappingContext) -> MappingContext:
-    return context
-
-
 @dataclass(frozen=True, slots=True)
 class FieldCompiler:
     """How the fields of one kind are compiled.
@@ -87,7 +83,7 @@ class FieldCompiler:
     alone: tuple[str, ...] = ()
     field_default: bool = False
     bare: bool = False
-    prepare: Callable[[JobField, MappingContext], MappingContext] = _unchanged
+    prepare: Callable[[JobField, MappingContext], MappingContext] = lambda field, context: context
 
     def has_options(self, table: Mapping[str, Any]) -> bool:
         return any(option in table for option in self.options)

@@ -141,7 +141,11 @@ def _salary(given: FieldExpression) -> FieldFunction:
     """``text`` counts where the parts give no amount. Without any option the source itself is the text."""
     parts = {name: given.source_of(name) for name in _PARTS}
     text = parts["text"] if "text" in given.options else given.source
-    _check_parts(given)
+    named = _NEEDED & set(given.options)
+    if given.options and not named:
+        given.scope.fault("needs text, or amount and period")
+    if "text" in named and named & set(SOURCE_KEYS):
+        given.scope.fault("text is the source already; the other one has no use")
     infer = _period_limits(given)
     locale = cast(money.Locale, given.choice("locale", "en", "fr")) if "locale" in given.options else None
     default = _default(given, infer, locale)
@@ -158,14 +162,6 @@ def _salary(given: FieldExpression) -> FieldFunction:
         return _body(chosen) if chosen else None
 
     return salary
-
-
-def _check_parts(given: FieldExpression) -> None:
-    named = _NEEDED & set(given.options)
-    if given.options and not named:
-        given.scope.fault("needs text, or amount and period")
-    if "text" in named and named & set(SOURCE_KEYS):
-        given.scope.fault("text is the source already; the other one has no use")
 
 
 def _default(

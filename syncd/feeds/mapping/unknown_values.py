@@ -33,12 +33,8 @@ class UnknownCounter:
                 counts[value] += 1
 
     def listed(self, mapping: Mapping, existing: Collection[str], catalogue: Catalogue) -> UnknownValues:
-        """Return the most frequent values. ``existing`` are the lookups that the feed's own file already has."""
-        found = {name: counts.most_common(MOST_LISTED) for name, counts in self.fields.items()}
-        return UnknownValues(found, "\n".join(self._lines(mapping, existing, catalogue)))
-
-    def _lines(self, mapping: Mapping, existing: Collection[str], catalogue: Catalogue) -> list[str]:
-        """TOML for ``[lookup.…]``. Lookups that exist get no heading, since TOML does not allow a second one."""
+        """Return the most frequent values, also as TOML for ``[lookup.…]``. ``existing`` are the lookups that the feed's own
+        file already has; they get no heading, since TOML does not allow a second one."""
         lines: list[str] = []
         for field, values in self.fields.items():
             name = mapping.lookup_of(field.split("/", maxsplit=1)[0])
@@ -49,7 +45,8 @@ class UnknownCounter:
             heading = f"[lookup.{key(name)}]"
             lines.append(f"# these go into {heading}, which the file has" if name in existing else heading)
             lines += lookup_lines(values, field, catalogue)
-        return lines
+        found = {name: counts.most_common(MOST_LISTED) for name, counts in self.fields.items()}
+        return UnknownValues(found, "\n".join(lines))
 
 
 def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:

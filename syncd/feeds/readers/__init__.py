@@ -1,8 +1,19 @@
 """A feed file as a stream of Records, in flat memory, in every format and encoding."""
 
 from syncd.feeds.readers.opening import open_reader
-from syncd.feeds.readers.records import ERRORS, FeedReader, Format, Known, Record, Slice
-from syncd.feeds.readers.spec import EACH, ReadSpec, element_path, header_key, member_path
+from syncd.feeds.readers.records import (
+    EACH,
+    ERRORS,
+    FeedReader,
+    Format,
+    Known,
+    ReadSpec,
+    Record,
+    Slice,
+    element_path,
+    header_key,
+    member_path,
+)
 
 __all__ = [
     "EACH",

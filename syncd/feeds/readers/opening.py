@@ -1,96 +1,143 @@
-"""Open a feed file with the reader of its format.
+"""Open a feed file with the reader of its format, which its first bytes show, and never its name.
 
 ``open_reader`` looks at the first megabyte only. What is wrong further on is raised as FeedError while iterating. With
 ``known``, the readers do not parse records whose digest is known; the file is still checked to its last byte."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO
 
 from syncd.domain import FeedLimits
-from syncd.feeds.readers.base import BaseReader
-from syncd.feeds.readers.csv import CsvReader
-from syncd.feeds.readers.detect import detect, refuse_foreign, refuse_page
-from syncd.feeds.readers.json import JsonLinesReader, JsonReader
-from syncd.feeds.readers.packed import GZIP, Opener, Stream, gunzip
-from syncd.feeds.readers.records import FeedReader, Format, Known
-from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import ReadSpec, element_path, header_key, member_path
-from syncd.feeds.readers.xlsx import XlsxReader, is_spreadsheet
-from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
+from syncd.errors import FeedError
+from syncd.feeds.readers.csv_reader import CsvReader
+from syncd.feeds.readers.json import ARRAYS, JsonLinesReader, JsonReader
+from syncd.feeds.readers.records import FeedReader, Format, Known, ReadOptions, ReadSpec
+from syncd.feeds.readers.source import GZIP, Opener, Stream, Utf8Source, gunzip
+from syncd.feeds.readers.xlsx_book import is_spreadsheet
+from syncd.feeds.readers.xlsx_reader import XlsxReader
+from syncd.feeds.readers.xml import LenientXmlReader, XmlReader, banner
 from syncd.feeds.readers.zip_archive import ZIP, ZipArchive, ZipReader
 
-__all__ = [
-    "FeedLimits",
-    "ReadSpec",
-    "element_path",
-    "header_key",
-    "member_path",
-    "open_reader",
-    "read_stream",
-]
-
-_Reader = Callable[[Utf8Source, ReadSpec, FeedLimits, Known | None], BaseReader]
-_READERS: dict[Format, _Reader] = {
+_READERS: dict[Format, Callable[[Utf8Source, ReadOptions], FeedReader]] = {
     "csv": CsvReader,
     "xml": XmlReader,
     "json": JsonReader,
     "jsonl": JsonLinesReader,
 }
+_HTML = re.compile(
+    rb"(?i)\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*(?:<!doctype\s+html|<html[\s>])", re.DOTALL
+)
+#: Offset, bytes, and what a file with these bytes is. Archives that are unpacked have been unpacked before.
+_MAGIC = (
+    (0, b"\x1f\x8b", "an archive within an archive"),
+    (0, b"PK\x03\x04", "an archive or a spreadsheet within an archive"),
+    (0, b"PK\x05\x06", "an archive within an archive"),
+    (0, b"PK\x07\x08", "a part of a split zip archive"),
+    (257, b"ustar", "a tar archive (only zip and gzip are unpacked)"),
+    (0, b"BZh", "a bzip2 archive (only zip and gzip are unpacked)"),
+    (0, b"\xfd7zXZ\x00", "an xz archive (only zip and gzip are unpacked)"),
+    (0, b"\x28\xb5\x2f\xfd", "a zstd archive (only zip and gzip are unpacked)"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive (only zip and gzip are unpacked)"),
+    (0, b"Rar!\x1a\x07", "a RAR archive (only zip and gzip are unpacked)"),
+    (0, b"%PDF", "a PDF document"),
+    (0, b"\xd0\xcf\x11\xe0", "an old spreadsheet (.xls) or Word document; save it as .xlsx or CSV"),
+    (0, b"SQLite format 3\x00", "a database"),
+    (0, b"\x89PNG", "an image"),
+    (0, b"\xff\xd8\xff", "an image"),
+    (0, b"GIF8", "an image"),
+)
 #: This many bytes show what kind of file it is.
 _START = 512
 
 
-def open_reader(path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | None = None) -> FeedReader:
-    """Return a reader of the file at ``path``. Raise FeedError for what its start already shows, and OSError."""
+def open_reader(
+    path: Path, spec: ReadSpec, limits: FeedLimits, known: Known | None = None, *, slicing: bool = False
+) -> FeedReader:
+    """Return a reader of the file at ``path``. Raise FeedError for what its start already shows, and OSError.
 
-    def opener() -> BinaryIO:
-        return path.open("rb", buffering=0)
-
-    return read_stream(opener, spec, limits, known)
+    ``slicing``: records of XML may come as Slices, which ``again`` of another reader of the same file parses."""
+    return read_stream(lambda: path.open("rb", buffering=0), spec, limits, known, slicing=slicing)
 
 
-def read_stream(opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None = None) -> FeedReader:
+def read_stream(
+    opener: Opener, spec: ReadSpec, limits: FeedLimits, known: Known | None = None, *, slicing: bool = False
+) -> FeedReader:
     """Return a reader of anything that can be opened from its start more than once."""
-
-    def member(content: Callable[[], Stream], number: int = 0, like: Format | None = None) -> BaseReader:
-        reader = _read_plain(content, spec, limits, known, like)
-        reader.count_from(number)
-        return reader
-
+    options = ReadOptions(spec, limits, known, slicing)
     start = _start(opener)
     if start.startswith(GZIP):
-        return member(gunzip(opener, limits))
+        return _read_plain(gunzip(opener, limits), options)
     if start.startswith(ZIP):
         with closing(ZipArchive(opener(), limits)) as archive:
             if is_spreadsheet(archive.zip.namelist()):
-                return XlsxReader(opener, spec, limits, known, archive)
-            return ZipReader(opener, limits, member, archive)
-    return member(opener)
+                return XlsxReader(opener, options, archive)
+            return ZipReader(opener, options, _read_plain, archive)
+    return _read_plain(opener, options)
 
 
-def _read_plain(
-    opener: Callable[[], Stream],
-    spec: ReadSpec,
-    limits: FeedLimits,
-    known: Known | None,
-    like: Format | None = None,
-) -> BaseReader:
-    """``like`` is the format of the files before it in the same archive."""
-    refuse_foreign(_start(opener))
-    source = Utf8Source(opener, spec.encoding, limits)
-    refuse_page(source.head)
-    form = spec.format or detect(source.head, recover=spec.recover)
-    if (like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object
+def _read_plain(opener: Callable[[], Stream], options: ReadOptions) -> FeedReader:
+    _refuse_foreign(_start(opener))
+    spec = options.spec
+    source = Utf8Source(opener, spec.encoding, options.limits)
+    _refuse_page(source.head)
+    form = spec.format or _detect(source.head, recover=spec.recover)
+    if (options.like, form) == ("jsonl", "json"):  # a single line of JSON Lines looks like any object
         form = "jsonl"
     if form == "xml" and spec.recover:
-        return LenientXmlReader(source, spec, limits, known)
-    return _READERS[form](source, spec, limits, known)
+        return LenientXmlReader(source, options)
+    return _READERS[form](source, options)
 
 
 def _start(opener: Callable[[], Stream]) -> bytes:
     with closing(opener()) as stream:
         return stream.read(_START)
+
+
+def _refuse_page(head: bytes) -> None:
+    """Raise FeedError ``not_a_feed`` for an HTML page, which a web server may send in place of the feed."""
+    if _HTML.match(head):
+        raise FeedError("not_a_feed", "this is an HTML page, not a feed", line=1)
+
+
+def _refuse_foreign(raw: bytes) -> None:
+    """Raise FeedError ``not_a_feed`` for well-known kinds of files that are not feeds."""
+    for offset, magic, what in _MAGIC:
+        if raw.startswith(magic, offset):
+            raise FeedError("not_a_feed", f"this is {what}, not a feed")
+
+
+def _detect(head: bytes, *, recover: bool = False) -> Format:
+    """The format of a file that begins with ``head``, in UTF-8.
+
+    Raise FeedError ``not_well_formed`` for XML with text before it, unless it is to be read leniently."""
+    text = head.lstrip()
+    if text.startswith(b"<"):
+        return "xml"
+    if text.startswith(b"["):
+        return "json"
+    if text.startswith(b"{"):
+        return "jsonl" if _lines_of_objects(text) else "json"
+    if length := banner(head):
+        if recover:
+            return "xml"
+        line = head.count(b"\n", 0, length) + 1
+        raise FeedError("not_well_formed", "there is text before the XML declaration", line=line)
+    return "csv"
+
+
+def _lines_of_objects(text: bytes) -> bool:
+    """Whether the first line is a whole object that another one follows, or a lone job."""
+    first, _, rest = text.partition(b"\n")
+    try:
+        value = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(value, dict):
+        return False
+    if any(isinstance(value.get(name), list) for name in ARRAYS):
+        return False
+    return bool(rest.strip()) or "referenceId" in value

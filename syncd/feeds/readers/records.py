@@ -1,25 +1,69 @@
-"""A record: one item of a feed as the file has it, before any mapping."""
+"""What a reader is asked for and what it gives: the ``[read]`` section of a feed's configuration, a record as the file has
+it before any mapping, and what the readers of all formats have in common."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
-from typing import Literal, Protocol
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from syncd.errors import Problem
+from syncd.domain import FeedLimits
+from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.source import Utf8Source
 
 Format = Literal["csv", "xml", "json", "jsonl"]
-
-#: The column, attribute or member in which a file of rejected records has its reasons.
-ERRORS = "syncd_errors"
 
 #: A function from the digests of the next records to those that are known (their rows need no parsing).
 Known = Callable[[list[bytes]], Collection[bytes]]
 
+#: The column, attribute or member in which a file of rejected records has its reasons.
+ERRORS = "syncd_errors"
+#: The last step of a JSON path: each member of the object there is a record.
+EACH = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSpec:
+    """The ``[read]`` section. None: find it out from the content.
+
+    ``records`` is an XML element path (``/source/job``), or a JSON path to the array (``data.jobs``) or to all members
+    of an object (``data.jobs.*``); CSV has none. ``encoding`` wins over the file's own declaration. ``sheet`` is the
+    name of a spreadsheet's sheet (None: the first that is not hidden). ``recover``: XML is read leniently, and nothing
+    may be archived from it.
+
+    ``outside``: the mapping looks at more of the file than the record (``../@country``), so what stands before the
+    records counts as part of each of them. Where no selector does, it must be False, or a date in the feed's header
+    makes every row look new each time."""
+
+    format: Format | None = None
+    records: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    recover: bool = False
+    outside: bool = True
+    sheet: str | None = None
+
+
+class ReadOptions(NamedTuple):
+    """What a reader is given besides the bytes.
+
+    ``slicing``: records of XML may come as Slices. For a file in an archive, ``before`` is the number of records in the
+    files before it, and ``like`` their format."""
+
+    spec: ReadSpec
+    limits: FeedLimits
+    known: Known | None = None
+    slicing: bool = False
+    before: int = 0
+    like: Format | None = None
+
 
 class Slice(Struct, frozen=True):
-    """An XML record that was cut out and not parsed (``FeedReader.slicing``): its bytes, the element that holds the
+    """An XML record that was cut out and not parsed (``ReadOptions.slicing``): its bytes, the element that holds the
     records, and their name."""
 
     data: bytes
@@ -48,33 +92,152 @@ class Record(Struct):
     raw: Callable[[], object] | None = None
 
 
-class FeedReader(Protocol):
+class FeedReader(ABC):
     """Streams the records of one file in flat memory. Iterate once. Raise FeedError for what spoils the file as a
     whole, also at its very end: only there is a truncated file known.
 
     ``declared`` is the number of records that the file says it has, if it says so. ``header`` has the CSV's cells as
     they are written. ``mended``: the file has the marks of a file of rejected rows (``syncd_errors``). ``withheld``
-    says why nothing may be archived from what was read (recovery mode), else None. ``bytes_read`` is for progress. All
-    but ``format`` and ``bytes_read`` are final only after the last record.
-
-    ``slicing`` may be set by the caller; from then on records of XML may come as Slices, which ``again`` of another
-    reader of the same file parses."""
+    says why nothing may be archived from what was read (recovery mode), else None. ``bytes_read`` is for progress;
+    ``number`` is that of the last record. All but ``format``, ``bytes_read`` and ``number`` are final only after the
+    last record. ``source`` has the bytes that are read: their encoding, and the start of the file in UTF-8."""
 
     format: Format
-    declared: int | None
-    header: list[str] | None
-    mended: bool
-    withheld: str | None
-    bytes_read: int
-    slicing: bool
 
+    def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
+        self.source = source
+        self.declared: int | None = None
+        self.header: list[str] | None = None
+        self.mended = False
+        self.withheld: str | None = None
+        self.bytes_read = 0
+        self.number = options.before
+        self._limits, self._known = options.limits, options.known
+        self._line = 1
+
+    @abstractmethod
     def __iter__(self) -> Iterator[Record]: ...
 
     def member_of(self, number: int) -> str | None:
         """Return the name of the file in an archive of several that a record, by its number, came from, else None."""
-        ...
+        return None
 
     def again(self, data: bytes, line: int) -> Record | None:
         """Return the record in the bytes of a Slice that begins in ``line``. The reader must have just given the file's
         first record. None: the bytes are not one record, or the first record was not like the others."""
-        ...
+        return None
+
+    def _chunks(self, skip: int = 0) -> Iterator[bytes]:
+        """The file in UTF-8, without its first ``skip`` bytes."""
+        for chunk in self.source.chunks():
+            self.bytes_read = self.source.bytes_read
+            yield chunk[skip:] if skip else chunk
+            skip = max(0, skip - len(chunk))
+
+    def _ask(self, digests: list[bytes]) -> Collection[bytes]:
+        """Those of ``digests`` whose records are known."""
+        return frozenset(self._known(digests)) if self._known is not None and digests else ()
+
+    def _next(self) -> int:
+        """The number of the record that comes now. Raise FeedError ``limit_exceeded``."""
+        self.number += 1
+        if self.number > self._limits.rows:
+            detail = f"more than {self._limits.rows} rows ([limits] rows)"
+            raise FeedError("limit_exceeded", detail, line=self._line)
+        return self.number
+
+
+class TableReader(FeedReader):
+    """A reader of a CSV or a spreadsheet: its records are rows below a header, and have its length."""
+
+    format: Format = "csv"
+
+    def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        self._keys: list[str] = []
+
+    def _set_header(self, cells: list[str], line: int) -> None:
+        """Take the names of the columns from ``cells``. Raise FeedError ``limit_exceeded``, and ``bad_header`` for columns
+        without a name or with the same name."""
+        if len(cells) > self._limits.columns:
+            detail = f"{len(cells)} columns, more than {self._limits.columns} ([limits] columns)"
+            raise FeedError("limit_exceeded", detail, line=line)
+        keys = [header_key(name) for name in cells]
+        empty = [str(n) for n, key in enumerate(keys, 1) if not key]
+        twice = sorted(
+            {name.strip() for name, key in zip(cells, keys, strict=True) if key and keys.count(key) > 1}
+        )
+        faults = [f"column {', '.join(empty)} has no name"] if empty else []
+        faults += [f"more than one column is named {', '.join(map(repr, twice))}"] if twice else []
+        if faults:
+            raise FeedError("bad_header", "; ".join(faults), line=line)
+        self.header, self._keys = cells, keys
+        self.mended = ERRORS in keys
+
+    def _ragged(self, row: list[str]) -> Problem:
+        """The problem of a row that has not as many cells as the header."""
+        detail = f"the row has {len(row)} cells, the header {len(self._keys)}"
+        return Problem("", "ragged_row", detail, len(row))
+
+
+def too_long(size: int, limits: FeedLimits) -> Problem | None:
+    """Return the problem of a record of ``size`` bytes, if that is more than a record may have."""
+    if size <= limits.record:
+        return None
+    return Problem("", "too_long", f"the record is longer than {limits.record} bytes ([limits] record)", size)
+
+
+def seeded(*seeds: bytes | str) -> Callable[[bytes], bytes]:
+    """Return a function from a record's bytes to its digest: 16 bytes of SHA-256, seeded with everything else that decides
+    what the record means. Different seeds never give the same digest."""
+    seed = sha256()
+    for part in seeds:
+        data = part.encode() if isinstance(part, str) else part
+        seed.update(b"%d:" % len(data) + data)
+    prefixed = sha256(seed.digest()).copy
+
+    def digest(raw: bytes) -> bytes:
+        state = prefixed()
+        state.update(raw)
+        return state.digest()[:16]
+
+    return digest
+
+
+def header_key(name: str) -> str:
+    """Return what a CSV column is known by: its name without case and surrounding space."""
+    return name.strip().casefold()
+
+
+def element_path(text: str) -> tuple[str, ...]:
+    """Return the steps of ``/source/job``, without namespace prefixes (``*`` matches any name). Raise ValueError for
+    what is not a path."""
+    steps = tuple(step.rsplit(":", 1)[-1].strip() for step in text.strip().strip("/").split("/"))
+    if not all(
+        step == "*" or step.replace("-", "").replace("_", "").replace(".", "").isalnum() for step in steps
+    ):
+        raise ValueError(f"not a path of element names: {text!r}")
+    return steps
+
+
+def member_path(text: str) -> tuple[str, ...]:
+    """Return the names in ``data.jobs`` (or ``$.data.jobs[*]``, ``/data/jobs``). ``$`` alone is the root itself, and
+    ``*`` at the end (``data.jobs.*``, or alone) each member of an object.
+
+    Raise ValueError for what is not a path."""
+    bare = text.strip().removeprefix("$").removesuffix("[*]").removesuffix("[]").strip("./")
+    steps = tuple(bare.replace("/", ".").split(".")) if bare else ()
+    if any(not step or "[" in step for step in steps):
+        raise ValueError(f"not a path of member names: {text!r}")
+    if EACH in steps[:-1]:
+        raise ValueError(f"not a path of member names: {text!r}; * is for the end of one")
+    return steps
+
+
+def asked_path(records: str, parse: Callable[[str], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return ``[read] records`` as the steps of a path in the file's own format, which the setting may not have been
+    written for. Raise FeedError ``no_records_path``."""
+    try:
+        return parse(records)
+    except ValueError as error:
+        raise FeedError("no_records_path", f"[read] records is {error}") from None

@@ -1,4 +1,7 @@
-"""The bytes of a feed file as a stream of UTF-8 chunks, in whatever encoding they came.
+"""The bytes of a feed file: unpacked on the way to their reader, and as a stream of UTF-8 chunks, in whatever encoding
+they came.
+
+Compressed files are never unpacked to disk, but little at a time, and within limits.
 
 The encoding is, the strongest first: the feed's setting, a byte order mark, the XML declaration, UTF-8 if the first
 chunk that is not ASCII is valid, Windows-1252. UTF-8 is passed on unchecked: the parsers check what they parse."""
@@ -6,14 +9,25 @@ chunk that is not ASCII is valid, Windows-1252. UTF-8 is passed on unchecked: th
 from __future__ import annotations
 
 import codecs
+import gzip
 import re
+import struct
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from typing import BinaryIO, Protocol
+from zipfile import BadZipFile
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.packed import Stream, Unpacked
 
+#: Opens the file from its start, as a stream that can seek.
+Opener = Callable[[], BinaryIO]
+
+GZIP = b"\x1f\x8b"
+#: Up to this size the ratio does not count: it does no harm, and the smallest files shrink the most.
+_HARMLESS = 1 << 20
+_STEP = 1 << 14
 #: How much of the file decides what it is, and how much is read at a time.
 HEAD = 1 << 20
 CHUNK = 1 << 18
@@ -24,8 +38,91 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+#: What codecs call an encoding → its name in messages.
 _SPOKEN = {"charmap": "Windows-1252 (or the one-byte encoding that was named)"}
 _DECLARED = re.compile(rb"""\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+
+
+class Stream(Protocol):
+    """The part of a file object that a reader needs. ``read`` returns as much as is asked for, except at the end."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+class Unpacked:
+    """The content of a compressed stream as a Stream.
+
+    ``file`` is the compressed file, which is closed too if ``owns``. ``before`` is the size of the other members of the
+    same archive so far, and ``expanded`` the size of all. Raise FeedError ``limit_exceeded``, ``truncated``,
+    ``bad_archive``."""
+
+    def __init__(
+        self, content: Stream, file: BinaryIO, limits: FeedLimits, before: int = 0, *, owns: bool = False
+    ) -> None:
+        self._content, self._file, self._limits, self._owns = content, file, limits, owns
+        self.expanded = before
+
+    @property
+    def consumed(self) -> int:
+        """Bytes of the compressed file that were read so far."""
+        return self._file.tell()
+
+    def read(self, size: int, /) -> bytes:
+        parts: list[bytes] = []
+        while size > 0 and (data := self._step(min(size, _STEP))):
+            parts.append(data)
+            size -= len(data)
+        return b"".join(parts)
+
+    def _step(self, size: int) -> bytes:
+        """A little at a time: a library reads as much of the file as is asked for of the content."""
+        with unpacking():
+            data = self._content.read(size)
+        self.expanded += len(data)
+        check_expansion(self.expanded, self.consumed, self._limits)
+        return data
+
+    def close(self) -> None:
+        self._content.close()
+        if self._owns:
+            self._file.close()
+
+
+def check_expansion(expanded: int, packed: int, limits: FeedLimits) -> None:
+    """Raise FeedError ``limit_exceeded`` if ``packed`` bytes have become more than they may."""
+    if expanded > limits.file:
+        detail = f"the archive expands to more than {limits.file} bytes ([limits] file)"
+        raise FeedError("limit_exceeded", detail)
+    if expanded > _HARMLESS and expanded > limits.ratio * packed:
+        detail = f"the archive expands to more than {limits.ratio} times its size ([limits] ratio)"
+        raise FeedError("limit_exceeded", detail)
+
+
+def gunzip(opener: Opener, limits: FeedLimits) -> Callable[[], Unpacked]:
+    """Return a function that opens the content of the gzip file that ``opener`` opens."""
+
+    def open_content() -> Unpacked:
+        file = opener()
+        return Unpacked(gzip.GzipFile(fileobj=file), file, limits, owns=True)
+
+    return open_content
+
+
+@contextmanager
+def unpacking() -> Iterator[None]:
+    """Raise what the libraries say of a damaged archive as FeedError ``truncated`` or ``bad_archive``."""
+    try:
+        yield
+    except EOFError:
+        raise FeedError("truncated", "the archive ends before its content does") from None
+    except gzip.BadGzipFile as error:
+        junk = str(error).startswith("Not a gzipped file")  # it began as one
+        detail = "something else follows the gzip data" if junk else f"damaged gzip data: {error}"
+        raise FeedError("bad_archive", detail) from None
+    except (BadZipFile, zlib.error, struct.error, NotImplementedError, OverflowError, ValueError) as error:
+        raise FeedError("bad_archive", f"a damaged archive: {error}") from None
 
 
 class Utf8Source:
@@ -45,12 +142,11 @@ class Utf8Source:
         if not raw.strip():
             raise FeedError("empty_file", "the file is empty")
         self.encoding, self._skip = _encoding(raw, encoding)
-        decoder = None if self.encoding == "guess" else _transcoder(self.encoding)
-        self.head = raw[self._skip :] if decoder is None else _decode(decoder, raw[self._skip :], self._skip)
+        self.head = _decode(_transcoder(self.encoding), raw[self._skip :], self._skip)
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the file from its start, in UTF-8. A chunk may end inside a character only if the file is UTF-8."""
-        decoder = None if self.encoding == "guess" else _transcoder(self.encoding)
+        decoder = _transcoder(self.encoding)
         guessing = self.encoding == "guess"
         self.bytes_read = self.size = 0
         with closing(self._open()) as stream:
@@ -59,20 +155,17 @@ class Utf8Source:
             while raw:
                 self.size = start + len(raw)
                 self.bytes_read = stream.consumed if isinstance(stream, Unpacked) else self.size
-                self._check_size()
+                if self.size > self._limit:
+                    detail = f"the file is larger than {self._limit} bytes ([limits] file)"
+                    raise FeedError("limit_exceeded", detail)
                 if guessing and not raw.isascii():
                     guessing = False
                     decoder = _transcoder(_guess(raw, start))
-                yield raw if decoder is None else _decode(decoder, raw, start)
+                yield _decode(decoder, raw, start)
                 start = self.size
                 raw = stream.read(CHUNK)
         if decoder is not None:
             yield _decode(decoder, b"", start, final=True)
-
-    def _check_size(self) -> None:
-        if self.size > self._limit:
-            detail = f"the file is larger than {self._limit} bytes ([limits] file)"
-            raise FeedError("limit_exceeded", detail)
 
 
 def _encoding(raw: bytes, setting: str | None) -> tuple[str, int]:
@@ -104,7 +197,6 @@ def _guess(raw: bytes, start: int) -> str:
     """UTF-8 if ``raw`` is (except for a character cut off at its end), else Windows-1252, unless it is broken UTF-8."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(raw)
-        return "utf-8"
     except UnicodeDecodeError as error:
         text = raw.decode("utf-8", "replace")
         wrong = text.count("\ufffd")
@@ -115,25 +207,26 @@ def _guess(raw: bytes, start: int) -> str:
                 offset=start + error.start,
             ) from None
         return "cp1252"
+    return "utf-8"
 
 
 def _transcoder(encoding: str) -> codecs.IncrementalDecoder | None:
-    return None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
+    """The decoder of text that is not UTF-8 already, nor ASCII so far."""
+    return None if encoding in ("utf-8", "guess") else codecs.getincrementaldecoder(encoding)()
 
 
-def _decode(decoder: codecs.IncrementalDecoder, raw: bytes, start: int, *, final: bool = False) -> bytes:
+def _decode(
+    decoder: codecs.IncrementalDecoder | None, raw: bytes, start: int, *, final: bool = False
+) -> bytes:
+    if decoder is None:
+        return raw
     try:
         return decoder.decode(raw, final).encode()
-    except UnicodeError as error:
-        offset, what = start, "not valid text"
-        if isinstance(error, UnicodeDecodeError):
-            offset, what = start + error.start, _not_text(error, final=final)
-        raise FeedError("bad_encoding", what, offset=offset) from None
-
-
-def _not_text(error: UnicodeDecodeError, *, final: bool) -> str:
-    """The codec's complaint in plain words: codecs call Windows-1252 ``charmap``, and count from the start of a chunk."""
-    name = _SPOKEN.get(error.encoding, error.encoding.upper())
-    if final:
-        return f"the file ends within a character of {name}"
-    return f"the byte 0x{error.object[error.start]:02X} is not text in {name}"
+    except UnicodeDecodeError as error:
+        name = _SPOKEN.get(error.encoding, error.encoding.upper())
+        what = f"the byte 0x{error.object[error.start]:02X} is not text in {name}"
+        if final:
+            what = f"the file ends within a character of {name}"
+        raise FeedError("bad_encoding", what, offset=start + error.start) from None
+    except UnicodeError:
+        raise FeedError("bad_encoding", "not valid text", offset=start) from None

@@ -13,19 +13,17 @@ from typing import BinaryIO
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.base import BaseReader
-from syncd.feeds.readers.packed import Opener, Stream, Unpacked, unpacking
-from syncd.feeds.readers.records import Format, Record
+from syncd.feeds.readers.records import FeedReader, ReadOptions, Record
+from syncd.feeds.readers.source import Opener, Stream, Unpacked, unpacking
 
-ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OTHERS = {9: "deflate64", 12: "bzip2", 14: "LZMA", 93: "zstd", 95: "xz"}
 _END = b"PK\x05\x06"
 _END_SIZE = 22
+ZIP = (b"PK\x03\x04", _END)
 
-#: Makes the reader of one member, whose records are numbered on from the given number. The format is that of the
-#: members before it.
-Member = Callable[[Callable[[], Stream], int, Format | None], BaseReader]
+#: Makes the reader of one member.
+Member = Callable[[Callable[[], Stream], ReadOptions], FeedReader]
 
 
 class ZipArchive:
@@ -38,8 +36,12 @@ class ZipArchive:
         try:
             with unpacking():
                 self.zip = _open(bounded)
-                bounded.listed = True
-                self._check_end()
+            bounded.listed = True
+            self.size = raw.seek(0, 2)
+            raw.seek(max(0, self.size - _END_SIZE - len(self.zip.comment)))
+            if raw.read(len(_END)) != _END:
+                why = "something else follows the end of the zip archive"
+                raise FeedError("bad_archive", why)  # noqa: TRY301 - closes the file like all others
         except BaseException:
             raw.close()
             raise
@@ -71,34 +73,28 @@ class ZipArchive:
         """Return the content of one member. ``before`` is the size of those before it."""
         with unpacking():
             content = self.zip.open(info)
-        return Unpacked(content, self._raw.tell, self._limits, before=before)
+        return Unpacked(content, self._raw, self._limits, before)
 
     def close(self) -> None:
         self.zip.close()
         self._raw.close()
 
-    def _check_end(self) -> None:
-        self.size = self._raw.seek(0, 2)
-        self._raw.seek(max(0, self.size - _END_SIZE - len(self.zip.comment)))
-        if self._raw.read(len(_END)) != _END:
-            raise FeedError("bad_archive", "something else follows the end of the zip archive")
 
-
-class ZipReader(BaseReader):
+class ZipReader(FeedReader):
     """See FeedReader. The first member decides the format; CSV members have one and the same header.
 
     ``declared`` is the sum of what the members declare, or that number itself where all say the same: then they are
     pages of one list. Raise what the members' readers raise, with the member's name first, and FeedError
     ``bad_archive``, ``bad_header``."""
 
-    def __init__(self, opener: Opener, limits: FeedLimits, member: Member, archive: ZipArchive) -> None:
+    def __init__(self, opener: Opener, options: ReadOptions, member: Member, archive: ZipArchive) -> None:
         self._opener, self._member = opener, member
+        self._options = options._replace(slicing=False)  # ``again`` does not know which member a Slice is of
         info, *others = archive.members()
         self._several = bool(others)
-        first = self._reader(archive, info, 0, 0, None)
-        super().__init__(first.source, limits, None)
-        self.format = first.format
-        self._first, self._first_name = first, shown(info)
+        self._first, self._first_name = self._reader(archive, info, 0, self._options), shown(info)
+        super().__init__(self._first.source, options)
+        self.format = self._first.format
         self._declared: list[int] = []
         self._begins: list[int] = []
         self._names: list[str] = []
@@ -119,25 +115,26 @@ class ZipReader(BaseReader):
         with closing(ZipArchive(self._opener(), self._limits)) as archive:
             expanded = 0
             for info in archive.members():
-                reader = self._reader(archive, info, self._number, expanded, self.format)
-                self._begins.append(self._number + 1)
+                options = self._options._replace(before=self.number, like=self.format)
+                reader = self._reader(archive, info, expanded, options)
+                self._begins.append(self.number + 1)
                 self._names.append(shown(info))
                 try:
                     yield from self._records(reader)
                 except FeedError as error:
                     raise _within(info, error) from None
-                self._number = reader.number
+                self.number = reader.number
                 expanded += reader.source.size
 
     def _reader(
-        self, archive: ZipArchive, info: zipfile.ZipInfo, number: int, before: int, like: Format | None
-    ) -> BaseReader:
+        self, archive: ZipArchive, info: zipfile.ZipInfo, expanded: int, options: ReadOptions
+    ) -> FeedReader:
         try:
-            return self._member(lambda: archive.open(info, before), number, like)
+            return self._member(lambda: archive.open(info, expanded), options)
         except FeedError as error:
             raise _within(info, error) from None
 
-    def _records(self, reader: BaseReader) -> Iterator[Record]:
+    def _records(self, reader: FeedReader) -> Iterator[Record]:
         if reader.format != self.format:
             detail = f"this is {reader.format}, but {self._first_name} is {self.format}"
             raise FeedError("bad_archive", detail)
@@ -154,7 +151,7 @@ class ZipReader(BaseReader):
             self._declared.append(reader.number - first)
             self.declared = sum(self._declared)
 
-    def _follow(self, reader: BaseReader) -> None:
+    def _follow(self, reader: FeedReader) -> None:
         self.bytes_read = reader.bytes_read
         self.mended = self.mended or reader.mended
         self.withheld = self.withheld or reader.withheld
@@ -207,5 +204,4 @@ def _within(info: zipfile.ZipInfo, error: FeedError) -> FeedError:
         line=error.line,
         column=error.column,
         offset=error.offset,
-        last_good=error.last_good,
     )

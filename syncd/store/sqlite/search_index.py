@@ -74,11 +74,12 @@ class TrigramIndex:
             try:
                 make(session)
                 session.commit()
-                return
             except BaseException as error:
                 session.rollback()
                 if make is rebuild_beside or not is_damage(error):
                     raise
+            else:
+                return
 
     def step(self, read: Run[bool], write: Run[bool]) -> bool:
         if self.search.damage is not None or not read(lacks):

@@ -73,8 +73,8 @@ def write_late_rejects(this: FileRun, stage: Stage) -> None:
             this.rejects.add(record, problems)
 
 
-def _open(this: FileRun, known: Known) -> FeedReader:
-    return open_reader(this.source.path, this.feed.config.read, this.ctx.limits, known)
+def _open(this: FileRun, known: Known, *, slicing: bool = False) -> FeedReader:
+    return open_reader(this.source.path, this.feed.config.read, this.ctx.limits, known, slicing=slicing)
 
 
 def _not_wanted(stage: Stage) -> Known:
@@ -89,8 +89,8 @@ class _Reading:
         config = this.feed.config
         self._this, self._stage, self._processes = this, stage, processes
         self._known_records = KnownRecords(this.store, this.feed)
-        self._reader = _open(this, self._known_records.find)
-        self._reader.slicing = processes > 0 and not config.read.outside
+        slicing = processes > 0 and not config.read.outside
+        self._reader = _open(this, self._known_records.find, slicing=slicing)
         self._validator = RowValidator(
             config.mapping, this.ctx.catalogue, config.policy, this.feed.id, this.feed.employer.id
         )

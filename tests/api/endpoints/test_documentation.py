@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.api.client import ApiClient
     from tests.api.conftest import Start
 
-PATIENCE = 60.0
+TIMEOUT = 60.0  # seconds
 OPTIONS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
     " --disable-component-update --disable-sync --disable-extensions --remote-debugging-port=0"
@@ -55,7 +55,7 @@ class Page:
         self._number += 1
         reply = self._waiting[self._number] = asyncio.get_running_loop().create_future()
         await self._socket.send_json({"id": self._number, "method": method, "params": params})
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             found = await reply
         assert "error" not in found, found
         return found["result"]
@@ -68,7 +68,7 @@ class Page:
 
     async def until(self, script: str) -> Any:
         """Wait until the expression is true, and return its value."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             while not (value := await self.run(script)):
                 await asyncio.sleep(0.05)
         return value
@@ -101,7 +101,7 @@ async def browser(chromium: str, profile: Path) -> AsyncIterator[Page]:
 
 async def debugging_port(profile: Path) -> int:
     """Return the port, which the browser writes when it is ready."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while True:
             lines = (
                 (profile / "DevToolsActivePort").read_text().split()

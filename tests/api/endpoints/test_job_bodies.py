@@ -220,14 +220,14 @@ async def test_an_unknown_field_is_refused_at_every_depth(
     ("method", "path"), [("POST", "/jobs"), ("PUT", "/jobs"), ("PUT", "/jobs/{id}"), ("DELETE", "/jobs")]
 )
 @pytest.mark.parametrize(
-    ("type", "good"), [("Application/JSON; charset=utf-8", True), ("text/json", False), (" ", False)]
+    ("media_type", "good"), [("Application/JSON; charset=utf-8", True), ("text/json", False), (" ", False)]
 )
 async def test_every_body_has_a_media_type_that_begins_with_application_json(
-    api: ApiClient, method: str, path: str, type: str, good: bool
+    api: ApiClient, method: str, path: str, media_type: str, good: bool
 ) -> None:
     job = await api.create(referenceId="A-1")
     sent = {"referenceId": "A-1"} if method != "POST" else api.body()
-    answer = await api(method, path.format(**job), sent, headers={"Content-Type": type})
+    answer = await api(method, path.format(**job), sent, headers={"Content-Type": media_type})
     if good:
         assert answer.status in (200, 201, 204), answer.raw
     else:

@@ -13,6 +13,7 @@ import pytest
 
 from syncd.store import jobs
 from syncd.store.sqlite import search
+from tests.store.board import file_of
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
@@ -311,7 +312,7 @@ async def test_a_search_is_answered_although_its_index_is_damaged(
         await api.create(title=f"Baker {number}")
     while api.store.index_some():
         pass
-    with sqlite3.connect(api.store.database.path) as other:
+    with sqlite3.connect(file_of(api.store)) as other:
         other.execute("UPDATE job_search_data SET block = randomblob(length(block))")
     other.close()
     for q, total in (("baker", 60), ("baker 59", 1), ("brewer", 0)):

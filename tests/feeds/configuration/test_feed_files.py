@@ -235,7 +235,7 @@ def test_a_feeds_own_fields_and_lookups_go_before_those_of_its_preset():
     mapped = found.mapping
     from lxml import etree
 
-    from syncd.feeds.readers.records import Record
+    from syncd.feeds.readers import Record
 
     body = mapped.row(
         Record(1, 1, 0, b"", etree.fromstring("<job><title>t</title><salary>$5/h</salary></job>"))

@@ -393,10 +393,10 @@ def test_the_sheet_that_looks_most_like_jobs_is_chosen_and_named(tmp_path):
         "Postings": head + "".join(rows),
     }
     draft = draft_of(tmp_path, spreadsheets.book(sheets), "nh.xlsx")
-    told = written(draft)
-    assert told["read"]["sheet"] == "Postings"
-    assert told["fields"]["referenceId"] == "Posting #"
-    assert told["fields"]["salary"] == {"text": {"template": "{Hourly Rate} per hour"}}
+    feed_file = written(draft)
+    assert feed_file["read"]["sheet"] == "Postings"
+    assert feed_file["fields"]["referenceId"] == "Posting #"
+    assert feed_file["fields"]["salary"] == {"text": {"template": "{Hourly Rate} per hour"}}
     found = findings(draft, tmp_path / "nh.xlsx")
     assert (found.good, found.rejected, dict(found.warnings)) == (4, 0, {})
     alone = draft_of(

@@ -16,8 +16,7 @@ from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.mapping.mapping import COMPILERS, MappedRow, Mapping
 from syncd.feeds.mapping.presets import load_preset, preset_names
 from syncd.feeds.mapping.transforms.html import bare, clean, paragraphs
-from syncd.feeds.readers.opening import open_reader
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers import Record, open_reader
 
 CATALOGUE = Catalogue.default()
 BOUNDED = settings(
@@ -78,7 +77,7 @@ def records_of(preset, path):
     feed = mapping_of(preset)
     form = feed.read.format
     found = [
-        etree.tostring(record.item) if form == "xml" else record.item
+        etree.tostring(record.item) if isinstance(record.item, etree._Element) else record.item
         for record in open_reader(path, feed.read, FeedLimits())
     ]
     return form, found

@@ -8,7 +8,7 @@ from syncd.domain import Catalogue
 from syncd.errors import ConfigError
 from syncd.feeds.mapping.mapping import COMPILERS, Mapping
 from syncd.feeds.mapping.presets import load_preset
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers import Record
 
 CATALOGUE = Catalogue.default()
 

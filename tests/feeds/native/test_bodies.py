@@ -9,7 +9,7 @@ from syncd.domain import Catalogue, check_body
 from syncd.errors import Invalid
 from syncd.feeds.mapping.mapping import Mapping
 from syncd.feeds.native import COLUMNS
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers import Record
 
 CATALOGUE = Catalogue.default()
 NATIVE = Mapping(CATALOGUE)

@@ -1,8 +1,8 @@
 """Inputs that are made to harm a reader: huge, deep or compressed too far.
 
-Run as a program with the name of one, it reads that and prints as JSON the expected and the actual outcome, the seconds
-of processor time, the peak of memory, by how much that rose (MiB), and the text of the error. Without a name it prints
-all of them. No input is ever whole in memory or on disk: it is written while it is read."""
+A program: with the name of an input it reads that input and prints as JSON the expected and the actual outcome, the
+seconds of processor time, the peak of memory, by how much that rose (MiB), and the text of the error. Without a name it
+prints all names. No input is ever whole in memory or on disk: it is made while it is read."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from collections.abc import Callable
 from itertools import chain, repeat
 from pathlib import Path
 from random import Random
+from typing import BinaryIO, cast
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import ReadSpec, read_stream
+from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers.opening import read_stream
 
 GIB = 1 << 30
+Opener = Callable[[], BinaryIO]
 
 
 class Lazy(io.RawIOBase):
-    """``before``, then ``unit`` over and over up to ``size`` bytes, then ``after``."""
+    """A file of ``before``, then ``unit`` repeated up to ``size`` bytes, then ``after``."""
 
     def __init__(self, before: bytes, unit: bytes, after: bytes = b"", size: int = GIB) -> None:
         block = unit * max(1, (1 << 16) // len(unit))
@@ -44,16 +47,16 @@ class Lazy(io.RawIOBase):
         return whole[:size]
 
 
-def lazily(*args: bytes | int) -> Callable[[], io.RawIOBase]:
-    return lambda: Lazy(*args)
+def lazily(before: bytes, unit: bytes, after: bytes = b"", size: int = GIB) -> Opener:
+    return lambda: cast("BinaryIO", Lazy(before, unit, after, size))  # it has all that a reader calls
 
 
-def ready(data: bytes) -> Callable[[], io.BytesIO]:
+def ready(data: bytes) -> Opener:
     return lambda: io.BytesIO(data)
 
 
 def swollen(before: bytes, unit: bytes, size: int) -> bytes:
-    """A gzip file of few bytes that expands to ``size`` and more."""
+    """Return a small gzip file that expands to ``size`` bytes or more."""
     out = io.BytesIO()
     with gzip.open(out, "wb") as file:
         file.write(before)
@@ -63,7 +66,7 @@ def swollen(before: bytes, unit: bytes, size: int) -> bytes:
 
 
 def zipped(parts: dict[str, tuple[bytes, bytes, int]]) -> bytes:
-    """Name → (before, unit, times) of each member."""
+    """Return a zip archive. ``parts``: name → (before, unit, how often) of each member."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, (before, unit, times) in parts.items():
@@ -84,7 +87,7 @@ LINKS = (
 
 
 def book(sheet: tuple[bytes, bytes, int], texts: tuple[bytes, bytes, int], padding: int = 0) -> bytes:
-    """A spreadsheet. ``padding``: bytes that do not compress, so that its parts keep within the ratio."""
+    """Return a spreadsheet. ``padding``: bytes that do not compress, so that the ratio of the file stays allowed."""
     return zipped(
         {
             "docProps/thumbnail.jpeg": (Random(1).randbytes(padding), b"", 0),
@@ -107,7 +110,7 @@ LONG_TEXT = (b"<sst><si><t>" + b"x" * 30_000 + b"</t></si></sst>", b"", 0)
 FAR_CORNER = (b"<worksheet><sheetData>" + HEAD + b'<row><c r="XFD1048576"><v>1</v></c></row>', b"", 0)
 
 #: Name → (the code it fails with, or the number of records; what opens it). "lenient": with [read] recover.
-INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
+INPUTS: dict[str, tuple[str | int, Callable[[], Opener]]] = {
     "an empty feed": (0, lambda: ready(b"<jobs/>")),
     "xml: a text of 1 GiB": ("limit_exceeded", lambda: lazily(b"<jobs><job><id>", b"x")),
     "xml: lines of text of 1 GiB": ("limit_exceeded", lambda: lazily(b"<jobs><job><id>", b"line> \n")),
@@ -189,8 +192,8 @@ INPUTS: dict[str, tuple[str | int, Callable[[], Callable[[], io.IOBase]]]] = {
 }
 
 
-def outcome(opener: Callable[[], io.IOBase], *, lenient: bool) -> tuple[str | int, str]:
-    """The number of records, or a code with its words."""
+def outcome(opener: Opener, *, lenient: bool) -> tuple[str | int, str]:
+    """Return the number of records and no text, or the code and the text of the error."""
     try:
         return sum(1 for _ in read_stream(opener, ReadSpec(recover=lenient), FeedLimits())), ""
     except FeedError as error:
@@ -198,7 +201,7 @@ def outcome(opener: Callable[[], io.IOBase], *, lenient: bool) -> tuple[str | in
 
 
 def peak_memory() -> int:
-    """KiB. Of this program alone: ``ru_maxrss`` starts with what the process had that started it."""
+    """Return KiB, of this program alone: ``ru_maxrss`` starts with the memory of the process that started it."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0])
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import ReadSpec, read_stream
+from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers.opening import read_stream
 from tests.feeds.spreadsheets import book, row
 
 CSV = "sep=;\r\nid;title;city\r\n" + "".join(f'{n};"a;\r\n""b""";Québec\r\n' for n in range(9))
@@ -116,9 +117,9 @@ def damaged(data: bytes, damage: list[tuple[str, float, bytes]]) -> bytes:
 @pytest.mark.parametrize("name", FILES)
 @settings(deadline=None, max_examples=120)
 @given(damages, st.sampled_from([FeedLimits(), LIMITS]), st.booleans())
-def test_a_damaged_file_gives_records_in_their_places_or_a_feed_error(name, damage, limits, told):
+def test_a_damaged_file_gives_records_in_their_places_or_a_feed_error(name, damage, limits, form_is_set):
     data = damaged(FILES[name], damage)
-    form = name if told and name in TEXTS else None
+    form = name if form_is_set and name in TEXTS else None
     found, _ = read(data, ReadSpec(format=form), limits)
     one_text = name in ("csv", "json", "keyed json", "jsonl", "xml") and not any(
         kind == "splice" for kind, *_ in damage

@@ -11,7 +11,8 @@ from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import ReadSpec, open_reader, read_stream
+from syncd.feeds.readers import ReadSpec, open_reader
+from syncd.feeds.readers.opening import read_stream
 
 CSV = b"id,title\n1,a\n2,b\n"
 XML = b"<jobs>\n<job><id>1</id></job><job><id>2</id></job></jobs>"
@@ -43,7 +44,7 @@ def reader_of(data: bytes, limits: FeedLimits = LIMITS, known=None, spec: ReadSp
     return read_stream(lambda: io.BytesIO(data), spec, limits, known)
 
 
-def ids(reader) -> list[str]:
+def ids(reader) -> list[str | None]:
     return [
         record.item.findtext("id") if isinstance(record.item, etree._Element) else record.item["id"]
         for record in reader

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.opening import ReadSpec, read_stream
+from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers.opening import read_stream
 from tests.feeds.spreadsheets import book, row, zipped
 
 HEAD = row("id", "title")
@@ -20,7 +22,7 @@ def reader_of(data: bytes, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS, 
     return read_stream(lambda: io.BytesIO(data), spec, limits, known)
 
 
-def items(data: bytes, spec: ReadSpec = FOUND) -> list[object]:
+def items(data: bytes, spec: ReadSpec = FOUND) -> list[Any]:
     return [record.item for record in reader_of(data, spec)]
 
 

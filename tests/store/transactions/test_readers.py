@@ -79,15 +79,15 @@ async def test_a_look_up_cannot_write(store: Store) -> None:
     assert names(store) == []
 
 
-def test_a_store_is_closed_although_a_loop_was_stopped_amid_a_turn(store: Store) -> None:
+def test_a_store_is_closed_although_a_loop_was_stopped_within_a_turn(store: Store) -> None:
     loop = asyncio.new_event_loop()
 
-    def amid() -> None:
+    def stop_the_loop() -> None:
         names(store)
         loop.stop()
         raise SystemExit
 
-    loop.call_soon(amid)
+    loop.call_soon(stop_the_loop)
     with pytest.raises(SystemExit):
         loop.run_forever()
     store.close()

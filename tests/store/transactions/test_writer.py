@@ -224,7 +224,7 @@ def test_a_read_sees_one_moment(store: Store) -> None:
     assert len(store.read(employers.all)) == 1
 
 
-def test_a_write_that_would_wait_for_another_write_is_told(store: Store) -> None:
+def test_a_write_that_would_wait_for_another_write_is_an_error(store: Store) -> None:
     with pytest.raises(RuntimeError, match="cannot wait for another"):
         store.write(lambda tx: store.write(put("t-1")))
     assert store.write(put("t-2")) == "t-2"
@@ -278,39 +278,39 @@ async def first_and(store: Store, second: Callable[[], object]) -> "asyncio.Task
     task = asyncio.create_task(store.write_async(fn))
     await asyncio.to_thread(runs.wait, 10)
     second()
-    await asyncio.sleep(0)  # the end of this turn, at which the writer is told of more
+    await asyncio.sleep(0)  # the end of this turn, at which the writer learns of more
     go.set()
     return task
 
 
-async def test_who_waits_is_told_before_a_thread_writes_for_long(store: Store) -> None:
+async def test_a_waiting_caller_gets_its_result_before_a_thread_writes_for_long(store: Store) -> None:
     end = threading.Event()
     task = await first_and(store, lambda: store.begin_write(lambda _tx: end.wait(10)))
     assert await asyncio.wait_for(task, 5) == "t-1"
     end.set()
 
 
-async def test_who_waits_is_told_while_the_disk_is_flushed_for_the_next_of_its_loop(
+async def test_a_waiting_caller_gets_its_result_while_the_disk_is_flushed_for_the_next_of_its_loop(
     store: Store, path: Path
 ) -> None:
     first: list[asyncio.Task[str]] = []
     later: list[asyncio.Task[str]] = []
-    told = []
+    early: list[bool] = []
 
     def second(tx: Tx) -> str:
         time.sleep(0.05)  # in which the loop could hear of the first
-        told.append(first[0].done())
+        early.append(first[0].done())
         assert seen(path) == {"t-1": "x"}
         return put("t-2")(tx)
 
     task = await first_and(store, lambda: later.append(asyncio.create_task(store.write_async(second))))
     first.append(task)
     assert await asyncio.gather(task, *later) == ["t-1", "t-2"]
-    assert told == [False]
+    assert early == [False]
 
 
 @pytest.mark.parametrize("writes", [False, True])
-async def test_who_waits_is_told_although_the_next_write_of_its_loop_fails(
+async def test_a_waiting_caller_gets_its_result_although_the_next_write_of_its_loop_fails(
     store: Store, writes: bool
 ) -> None:
     later: list[asyncio.Task[str]] = []

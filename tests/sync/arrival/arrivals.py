@@ -58,7 +58,7 @@ class FaultyImporter:
 
 
 class Arrival:
-    """``monotonic`` is the clock of the worker."""
+    """The feeds of a board with their folders, and the worker that runs their files. ``monotonic`` is its clock."""
 
     row = staticmethod(Board.row)
 
@@ -141,5 +141,6 @@ def partly_rejected() -> list[object]:
 
 
 def run_worker_program(folder: Path, step: str) -> subprocess.CompletedProcess[str]:
+    """Run worker_program.py to its end."""
     command = [sys.executable, str(WORKER_PROGRAM), str(folder), step]
     return subprocess.run(command, capture_output=True, text=True, check=False)

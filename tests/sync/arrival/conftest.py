@@ -1,4 +1,4 @@
-"""An arrival for each test."""
+"""The fixture of the tests in which files arrive (arrivals.py)."""
 
 import pytest
 
@@ -8,4 +8,5 @@ from tests.sync.board import Board
 
 @pytest.fixture
 def arrival(board: Board) -> Arrival:
+    """The feeds of ``board`` and a worker that runs their files."""
     return Arrival(board)

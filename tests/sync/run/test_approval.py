@@ -18,7 +18,8 @@ from msgspec import structs
 from syncd.domain import ActorKind, Job, Run
 from syncd.errors import NotFound
 from syncd.store import Store, results
-from syncd.sync.run import Feed, NotHeld, Stopped
+from syncd.sync.run import Feed, Stopped
+from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE
 from tests.store.board import changes_of
 from tests.sync.board import LONG_TEXT, Board, Row, counted_rows, not_none, on_phase

@@ -15,7 +15,7 @@ from lxml import etree
 from msgspec.structs import replace
 
 from syncd.domain import RunState, html_faults
-from syncd.feeds.export.formats import EXPORTS
+from syncd.feeds.export import EXPORTS
 from syncd.feeds.native import COLUMNS
 from syncd.store import employers, history
 from syncd.sync.run import Feed

@@ -40,7 +40,6 @@ _INLINE = frozenset("strong b em i a u s span font small big sub sup mark code".
 #: Elements without an end tag, or whose end tag is mostly left out: they do not nest by themselves.
 _SELF_CLOSING = frozenset("br hr img p li tr td th dt dd option meta link input wbr".split())
 _DEEPEST = 100
-_SCHEMES = ("http", "https", "mailto", "tel")
 
 _NAMES = "|".join(sorted(_KNOWN, key=len, reverse=True))
 _TAG = re.compile(rf"</?(?:{_NAMES}|[a-z]+:[a-z]+)(?=[\s/>])|<!--|<[!?][a-z\[]", re.IGNORECASE)
@@ -75,7 +74,7 @@ _CLEANER = nh3.Cleaner(
     attribute_filter=_link,
     strip_comments=True,
     link_rel=None,
-    url_schemes=set(_SCHEMES),
+    url_schemes={"http", "https", "mailto", "tel"},
     url_relative="deny",
 )
 

@@ -150,12 +150,10 @@ def parse(text: str, infer: PeriodLimits | None = None, locale: Locale | None = 
 
 @lru_cache(maxsize=8192)
 def _parse(text: str, infer: PeriodLimits | None, locale: Locale | None) -> Pay:
-    usual = _USUAL.fullmatch(text)
-    return _usual(usual, locale) if usual else _by_grammar(text, infer, locale)
-
-
-def _usual(found: re.Match[str], locale: Locale | None) -> Pay:
-    """The same as the grammar, five times faster."""
+    found = _USUAL.fullmatch(text)
+    if found is None:
+        return _by_grammar(text, infer, locale)
+    # the same as the grammar, five times faster
     first, second, unit = found.groups()
     most = None if second is None else _read(second, False, locale)
     return settle(Pay(_read(first, False, locale), most), (_PERIOD[unit.lower()], 1), None, found[0])

@@ -1,7 +1,6 @@
 """JSON and JSON Lines, streamed."""
 
-from syncd.feeds.readers.json.discovery import events, keyed_objects
-from syncd.feeds.readers.json.lines import JsonLinesReader
-from syncd.feeds.readers.json.reader import JsonReader
+from syncd.feeds.readers.json.outer_parser import ARRAYS, events, keyed_objects
+from syncd.feeds.readers.json.reader import JsonLinesReader, JsonReader
 
-__all__ = ["JsonLinesReader", "JsonReader", "events", "keyed_objects"]
+__all__ = ["ARRAYS", "JsonLinesReader", "JsonReader", "events", "keyed_objects"]

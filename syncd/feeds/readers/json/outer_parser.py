@@ -1,18 +1,27 @@
-"""The parser of everything in a JSON file but its records: it finds where they begin, and checks the rest."""
+"""Where the records of a JSON file are: the parser of everything else in the file, and guesses from its start."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.detect import ARRAYS
-from syncd.feeds.readers.json.discovery import CLOSING, KINDS, keyed_objects, likely_path
-from syncd.feeds.readers.spec import EACH, asked_path, member_path
+from syncd.feeds.readers.records import EACH, asked_path, member_path
 
+#: Members whose array holds the records, the likeliest first.
+ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
+_KINDS = {"start_array": "array", "start_map": "object"}
+_CLOSING = ("end_array", "end_map")
+_STEP = 1 << 14
+#: Objects are looked for down to this depth, and this many are kept apart.
+_DEEPEST, _MOST = 64, 2000
 _OPENING = re.compile(rb"[\[{]")
 _TOTALS = frozenset(
     {"expectedjobcount", "total", "totalfound", "totalcount", "totalresults", "meta.total", "paging.total"}
@@ -29,24 +38,22 @@ class OuterParser:
     ``not_well_formed``, ``truncated``, ``no_records_path``, ``limit_exceeded``."""
 
     def __init__(self, records: str | None, limits: FeedLimits, head: bytes) -> None:
-        self._depth, self._text = limits.depth, limits.text
-        self._since = 0
-        self._path = asked_path(records, member_path) if records is not None else None
-        if self._path is None and head.lstrip()[:1] == b"{":
-            self._path = likely_path(head)
-        elif self._path is None:
-            self._path = ()
+        self._limits, self._head = limits, head
+        self._path: tuple[str, ...] | None = ()
+        if records is not None:
+            self._path = asked_path(records, member_path)
+        elif head.lstrip()[:1] == b"{":
+            self._path = _likely_path(head)
         self._keyed = self._path is not None and self._path[-1:] == (EACH,)
         self._place = self._path[:-1] if self._path and self._keyed else self._path
-        self._head = head
+        self._since = self._offset = 0
         self._stack: list[str | None] = []
         self._key: str | None = None
         self._events = ijson.sendable_list()
         self._parser = ijson.basic_parse_coro(self._events)
         self._arrays: list[str] = []
-        self.kind = ""
         self._found = False
-        self._offset = 0
+        self.kind = ""
         self.declared: int | None = None
 
     @property
@@ -95,8 +102,8 @@ class OuterParser:
             raise FeedError("not_well_formed", "this is not JSON", offset=self._offset) from None
         self._offset += len(data)
         self._since = 0 if self._events else self._since + len(data)
-        if self._since > self._text:
-            detail = f"a value of more than {self._text} bytes ([limits] text)"
+        if self._since > self._limits.text:
+            detail = f"a value of more than {self._limits.text} bytes ([limits] text)"
             raise FeedError("limit_exceeded", detail, offset=self._offset)
         for event, value in self._events:
             self._take(event, value)
@@ -105,19 +112,24 @@ class OuterParser:
     def _take(self, event: str, value: Any) -> None:
         if event == "map_key":
             self._key = value
-        elif event in KINDS:
-            self.kind = self._kind(event) if self._is_records(event) else ""
+        elif event in _KINDS:
+            self.kind = ""
+            if self._is_records(event):
+                # some programs write an empty object as an array: where an object is expected, that holds records too
+                self.kind = "members" if self._keyed and event == "start_map" else _KINDS[event]
             if event == "start_array" and len(self._arrays) < _SHOWN and None not in self._at():
                 self._arrays.append(".".join(part or "" for part in self._at()) or "$")
             self._stack.append(self._key)
             self._key = None
-            if len(self._stack) > self._depth:
-                detail = f"nested deeper than {self._depth} ([limits] depth)"
+            if len(self._stack) > self._limits.depth:
+                detail = f"nested deeper than {self._limits.depth} ([limits] depth)"
                 raise FeedError("limit_exceeded", detail, offset=self._offset)
-        elif event in CLOSING:
+        elif event in _CLOSING:
             self._key = self._stack.pop()
         elif event == "number" and isinstance(value, int):
-            self._note_total(value)
+            name = ".".join(part or "" for part in self._at()).casefold()
+            if name in _TOTALS and value >= 0:
+                self.declared = max(self.declared or 0, value)
 
     def _at(self) -> tuple[str | None, ...]:
         return (*self._stack[1:], self._key) if self._stack else ()
@@ -133,11 +145,90 @@ class OuterParser:
         self._found = self._found or here_it_is
         return here_it_is
 
-    def _kind(self, event: str) -> str:
-        """An array where an object is expected holds records too: some programs write an empty object like that."""
-        return "members" if self._keyed and event == "start_map" else KINDS[event]
 
-    def _note_total(self, value: int) -> None:
-        name = ".".join(part or "" for part in self._at()).casefold()
-        if name in _TOTALS and value >= 0:
-            self.declared = max(self.declared or 0, value)
+def _likely_path(head: bytes) -> tuple[str, ...] | None:
+    """Return the likeliest path of the records in a file that begins with ``head``; None if any known one may still come."""
+    seen, keyed = _top_level(head)
+    for name in ARRAYS:
+        if seen.get(name) == "start_array":
+            return (name,)
+    for name in ARRAYS[:2]:
+        if seen.get(name) == "start_map":
+            return (name, EACH) if name in keyed else (name,)
+    return () if seen.get("@type") == "JobPosting" else None
+
+
+def _top_level(head: bytes) -> tuple[dict[str, Any], set[str]]:
+    """Root member → the kind of its value, or the value itself where it is text; and the members whose values are objects that
+    have nothing but objects in them. (A job has at least a title or an id, which are not objects.)"""
+    found: dict[str, Any] = {}
+    parts: dict[str, set[bool]] = {}
+    depth, key = 0, ""
+    for event, value in events(head):
+        if event in _CLOSING:
+            depth -= 1
+        elif event == "map_key":
+            key = value if depth == 1 else key
+        elif depth == 0 and event == "start_array":
+            return {}, set()
+        else:
+            if depth == 1 and (key in ARRAYS or key == "@type"):
+                found.setdefault(key, value if event == "string" else event)
+            elif depth == 2 and key in ARRAYS:
+                parts.setdefault(key, set()).add(event == "start_map")
+            depth += event in _KINDS
+    return found, {name for name, objects in parts.items() if objects == {True}}
+
+
+def events(head: bytes) -> Iterator[tuple[str, Any]]:
+    """Yield the events of ``head`` up to its end or its first fault, which the reader will report."""
+    events = ijson.sendable_list()
+    parser = ijson.basic_parse_coro(events)
+    for at in range(0, len(head), _STEP):
+        with suppress(ijson.JSONError, UnicodeDecodeError, StopIteration):
+            parser.send(head[at : at + _STEP])
+        yield from events
+        del events[:]
+
+
+@dataclass(slots=True)
+class ObjectOfObjects:
+    """An object that has nothing but objects in it: how many there are, and in how many of these each name is."""
+
+    objects: int = 0
+    names: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def alike(self) -> bool:
+        """Whether most of the objects share a name, so that they may be records."""
+        return self.objects > 1 and any(count * 3 >= self.objects * 2 for count in self.names.values())
+
+
+def keyed_objects(head: bytes) -> dict[tuple[str, ...], ObjectOfObjects]:
+    """Return the objects outside of arrays whose members look like records, by path."""
+    found: dict[tuple[str, ...], ObjectOfObjects] = {}
+    plain: set[tuple[str, ...]] = set()
+    path: list[str] = []  # the last member of each object around this place
+    arrays = 0
+    for event, value in events(head):
+        if event in ("start_array", "end_array"):
+            if event == "start_array" and not arrays:
+                plain.add(tuple(path[:-1]))
+            arrays += 1 if event == "start_array" else -1
+        elif arrays:
+            continue
+        elif event == "map_key":
+            path[-1] = value
+            if len(path) > 1 and (holder := found.get(tuple(path[:-2]))) is not None:
+                holder.names[value] += 1
+        elif event == "start_map":
+            if path and (tuple(path[:-1]) in found or len(found) < _MOST):
+                found.setdefault(tuple(path[:-1]), ObjectOfObjects()).objects += 1
+            path.append("")
+            if len(path) > _DEEPEST:
+                break
+        elif event == "end_map":
+            path.pop()
+        elif path:
+            plain.add(tuple(path[:-1]))
+    return {place: holder for place, holder in found.items() if place not in plain and holder.alike}

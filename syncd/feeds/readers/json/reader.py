@@ -1,12 +1,14 @@
-"""JSON with an array of records in it (or an object of them), streamed: at the root or at a path of names.
+"""JSON Lines, and JSON with an array of records in it (or an object of them): at the root or at a path of names.
 
-Two parsers share the file. Everything outside of the records goes through a streaming parser (ijson), which checks it to its
-last byte and says where the records begin. Inside the array, the file is cut between two elements: a cut is right exactly
-if what lies before it, put in brackets, is an array. So the extent of every record is known, its digest is that of its
-bytes, and a known record is never decoded. The same holds for an object whose members are the records, put in braces."""
+In JSON two parsers share the file. Everything outside of the records goes through a streaming parser (ijson), which
+checks it to its last byte and says where the records begin. Inside the array, the file is cut between two elements: a cut
+is right exactly if what lies before it, put in brackets, is an array. So the extent of every record is known, its digest
+is that of its bytes, and a known record is never decoded. The same holds for an object whose members are the records, put
+in braces."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -14,40 +16,115 @@ from typing import Any
 import ijson
 import msgspec
 
-from syncd.domain import FeedLimits
-from syncd.errors import FeedError
-from syncd.feeds.readers.base import BaseReader
-from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.json.buffer import JsonBuffer
-from syncd.feeds.readers.json.containers import ArrayContainer, ObjectContainer, RecordContainer
+from syncd.errors import FeedError, Problem
 from syncd.feeds.readers.json.outer_parser import OuterParser
-from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, scan, unchanged
-from syncd.feeds.readers.records import ERRORS, Format, Known, Record
+from syncd.feeds.readers.json.pieces import JsonBuffer, RecordArray, RecordObject
+from syncd.feeds.readers.json.values import ERRORS_NAME, bad_text, record_value, scan
+from syncd.feeds.readers.records import ERRORS, FeedReader, Format, ReadOptions, Record, seeded
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import ReadSpec
 
-_CONTAINERS: dict[str, RecordContainer] = {"array": ArrayContainer(), "members": ObjectContainer()}
+_CONTAINERS = {"array": RecordArray(), "members": RecordObject()}
 #: This many cuts are tried before the records are read one by one.
 _TRIES = 16
 _BETWEEN = frozenset(b", \t\r\n")
 _NEWLINE = ord("\n")
 
 
-class JsonReader(BaseReader):
+class _JsonReader(FeedReader):
+    """What both readers have in common."""
+
+    def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        self._digest = seeded("json")
+
+    def _record(
+        self,
+        number: int,
+        offset: int | None,
+        raw: bytes,
+        digest: bytes,
+        found: tuple[dict[str, Any] | None, Problem | None],
+    ) -> Record:
+        """The record of ``raw``, in which ``found`` is the item or the problem."""
+        item, problem = found
+        if item is None:
+            text = partial(str, raw.decode("utf-8", "replace"))
+            return Record(number, self._line, offset, digest, None, problem, text)
+        self.mended = self.mended or ERRORS in item
+        return Record(number, self._line, offset, digest, item, problem, partial(dict, item))
+
+
+class JsonLinesReader(_JsonReader):
+    """See FeedReader. One object a line. A line that does not parse is a rejected row, or the end of a truncated file. Raise
+    FeedError ``truncated``, ``bad_encoding``, ``limit_exceeded``."""
+
+    format: Format = "jsonl"
+
+    def __iter__(self) -> Iterator[Record]:
+        parts: list[bytes] = []
+        size = 0
+        for chunk in self._chunks():
+            lines = chunk.split(b"\n")
+            parts.append(lines.pop())
+            size += len(parts[-1])
+            if lines:
+                parts, lines[0], size = parts[-1:], b"".join((*parts[:-1], lines[0])), len(parts[-1])
+                yield from self._lines(lines)
+            if size > self._limits.text:
+                detail = f"a line of more than {self._limits.text} bytes ([limits] text)"
+                raise FeedError("limit_exceeded", detail, line=self._line)
+        last = b"".join(parts)
+        if last.strip():
+            yield from self._lines([last], last=True)
+
+    def _lines(self, lines: list[bytes], *, last: bool = False) -> Iterator[Record]:
+        stripped = [line.strip() for line in lines]
+        digests = [self._digest(line) for line in stripped]
+        known = self._ask([d for d, s in zip(digests, stripped, strict=True) if s])
+        for raw, digest in zip(stripped, digests, strict=True):
+            if raw:
+                number = self._next()
+                if digest in known:
+                    self.mended = self.mended or ERRORS_NAME in raw
+                    yield Record(number, self._line, None, digest, None)
+                else:
+                    try:
+                        found = record_value(raw, self._limits)
+                    except ValueError as error:
+                        found = None, self._problem(error, last=last)
+                    yield self._record(number, None, raw, digest, found)
+            self._line += 1
+
+    def _problem(self, error: ValueError, *, last: bool) -> Problem:
+        if isinstance(error, UnicodeDecodeError):
+            raise bad_text(error, 0, self._line) from None
+        if last:
+            detail = f"the last line has no end and does not parse: {_words(error)}"
+            raise FeedError("truncated", detail, line=self._line) from None
+        return Problem("", "invalid_json", f"the line is not JSON: {_words(error)}")
+
+
+def _words(error: ValueError) -> str:
+    """What is wrong within the line. The decoder calls it line 1: it has seen nothing else."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' at')} at column {error.colno}"
+    return str(error)
+
+
+class JsonReader(_JsonReader):
     """See FeedReader. Raise FeedError ``no_records_path``, ``not_well_formed``, ``truncated``, ``bad_encoding``,
     ``limit_exceeded``. Offsets count bytes of the text in UTF-8."""
 
     format: Format = "json"
 
-    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
+    def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
         if ijson.backend != "yajl2_c":
             raise RuntimeError("ijson has fallen back to a slow parser; install its yajl2_c backend")
-        super().__init__(source, limits, known)
-        self._digest = seeded("json")
-        self._outer = OuterParser(spec.records, limits, source.head)
-        self._buffer = JsonBuffer(self._chunks(), limits, len(source.head))
+        super().__init__(source, options)
+        self._outer = OuterParser(options.spec.records, options.limits, source.head)
+        self._buffer = JsonBuffer(self._chunks(), options.limits, len(source.head))
         self._between: bytes | None = None
-        self._container: RecordContainer = _CONTAINERS["array"]
+        self._container = _CONTAINERS["array"]
 
     @property
     def records_path(self) -> tuple[str, ...]:
@@ -182,27 +259,24 @@ class JsonReader(BaseReader):
                 yield Record(self._next(), line, before + start, digest, None)
             elif (item := next(items, None)) is not None:
                 self.mended = self.mended or ERRORS in item
-                yield Record(self._next(), line, before + start, digest, item, None, partial(unchanged, item))
+                yield Record(self._next(), line, before + start, digest, item, None, partial(dict, item))
             else:
-                yield self._record(raw, digest, before + start)
+                found = self._value(raw, before + start)
+                yield self._record(self._next(), before + start, raw, digest, found)
             at = start + len(raw)
             if b"\n" in raw:
                 line += raw.count(b"\n")
         buffer.drop(at, line)
 
-    def _record(self, raw: bytes, digest: bytes, offset: int) -> Record:
+    def _value(self, raw: bytes, offset: int) -> tuple[dict[str, Any] | None, Problem | None]:
         """A record by itself, where those of its pieces could not be decoded together."""
         try:
-            item, problem = self._container.value(raw, self._limits)
+            return self._container.value(raw, self._limits)
         except UnicodeDecodeError as error:
             raise bad_text(error, offset, self._line) from None
         except ValueError as error:
             detail = f"not JSON: {error}"
             raise FeedError("not_well_formed", detail, line=self._line, offset=offset) from None
-        if item is not None and ERRORS in item:
-            self.mended = True
-        value: Any = raw.decode("utf-8", "replace") if item is None else item
-        return Record(self._next(), self._line, offset, digest, item, problem, partial(unchanged, value))
 
 
 def _skip_blank(text: str, at: int) -> int:

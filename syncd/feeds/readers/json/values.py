@@ -4,7 +4,6 @@ The fast way is taken only where it proves to give the same."""
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Callable
@@ -15,8 +14,7 @@ import msgspec
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError, Problem
-from syncd.feeds.readers.base import too_long
-from syncd.feeds.readers.records import ERRORS
+from syncd.feeds.readers.records import ERRORS, too_long
 
 #: The mark of a rejected record as JSON text.
 ERRORS_NAME = f'"{ERRORS}"'.encode()
@@ -88,14 +86,10 @@ def _each_member_once(values: list[Any], text: bytes, depth: int) -> bool:
     for value in values:
         kinds = list(map(type, value.values()))
         if dict in kinds or list in kinds:
-            return _count_names(text) == sum(_members(value, depth) for value in values)
+            return len(_name_ends(text)) == sum(_members(value, depth) for value in values)
         names += len(kinds)
         texts += kinds.count(str)
-    return text.count(b'"') == 2 * (names + texts) or _count_names(text) == names
-
-
-def _count_names(text: bytes) -> int:
-    return len(_name_ends(text))
+    return text.count(b'"') == 2 * (names + texts) or len(_name_ends(text)) == names
 
 
 def record_value(raw: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None, Problem | None]:
@@ -121,10 +115,6 @@ def _value(raw: bytes, depth: int) -> Any:
             return value
     except (msgspec.MsgspecError, InvalidOperation):
         pass  # a lone surrogate, an endless number, or no JSON: the strict way says which
-    return _strictly(raw, depth)
-
-
-def _strictly(raw: bytes, depth: int) -> Any:
     value = _strict.decode(raw.decode())
     _members(value, depth)
     if b"\\u" in raw:
@@ -157,13 +147,3 @@ def _members(value: Any, depth: int) -> int:
 def bad_text(error: UnicodeDecodeError, offset: int, line: int | None = None) -> FeedError:
     byte = error.object[error.start]
     return FeedError("bad_encoding", f"not UTF-8: byte 0x{byte:02X}", offset=offset + error.start, line=line)
-
-
-def unchanged(value: object) -> object:
-    """Return ``value``: a record's item is its raw form."""
-    return value
-
-
-def text_before_cut(buf: bytes) -> str:
-    """Return ``buf`` as text, without a character that its end cuts in two. Raise UnicodeDecodeError."""
-    return codecs.utf_8_decode(buf, "strict", False)[0]

@@ -1,14 +1,14 @@
 """XML, streamed, strictly or as far as a broken file can be read."""
 
-from syncd.feeds.readers.xml.elements import Event, local, names, new_parser, refuse_dtd
-from syncd.feeds.readers.xml.enclosing import enclosing_markup
-from syncd.feeds.readers.xml.lenient import LenientXmlReader
+from syncd.feeds.readers.xml.lenient import LenientXmlReader, banner
 from syncd.feeds.readers.xml.reader import XmlReader
+from syncd.feeds.readers.xml.tree import Event, enclosing_markup, local, names, new_parser, refuse_dtd
 
 __all__ = [
     "Event",
     "LenientXmlReader",
     "XmlReader",
+    "banner",
     "enclosing_markup",
     "local",
     "names",

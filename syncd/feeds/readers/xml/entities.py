@@ -11,13 +11,16 @@ from html.entities import html5
 
 #: How a section whose content is not markup begins → how it ends.
 SECTION_ENDS = {b"<![CDATA[": b"]]>", b"<!--": b"-->", b"<?": b"?>"}
-_TOKEN = re.compile(rb"<!\[CDATA\[|<!--|<\?|&([A-Za-z][A-Za-z0-9._-]*);")
+_TOKEN = rb"<!\[CDATA\[|<!--|<\?|&([A-Za-z][A-Za-z0-9._-]*);"
+#: Bare ``&`` and ``<``, and start tags of records.
+_LENIENT_TOKEN = rb"|&(?!#?[A-Za-z0-9._-]+;)|<(?![A-Za-z_:!/?\x80-\xff])|<(?:[\w.-]+:)?%b(?=[\s/>])"
 _XML = frozenset({b"amp", b"lt", b"gt", b"quot", b"apos"})
-_HTML = {
-    name[:-1].encode(): "".join(f"&#{ord(char)};" for char in text).encode()
+#: What is replaced → the references in its place.
+_REFERENCES = {
+    b"&" + name.encode(): "".join(f"&#{ord(char)};" for char in text).encode()
     for name, text in html5.items()
-    if name.endswith(";")
-}
+    if name.endswith(";") and name[:-1].encode() not in _XML
+} | {b"&": b"&amp;", b"<": b"&lt;"}
 _CUT_OFF = re.compile(rb"(?:<[^>]*|&#?[A-Za-z0-9]*)\Z")
 #: What is a reference to an entity that XML does not have, unless it stands in CDATA.
 SUSPICIOUS = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9._-]*;")
@@ -34,15 +37,20 @@ class UnknownEntity(Exception):
 class EntityTranslator:
     """Translates the bytes of a document, in pieces that end between tokens.
 
-    ``section_end`` is what ends the section that the last piece ended in; None: markup and text."""
+    ``section_end`` is what ends the section that the last piece ended in; None: markup and text. With the name of the
+    ``record``, it translates leniently: bare ``&`` and ``<`` are text, and ``started`` counts the start tags of records."""
 
-    def __init__(self) -> None:
+    def __init__(self, record: str | None = None) -> None:
+        lenient = b"" if record is None else _LENIENT_TOKEN % re.escape(record.encode())
+        self._token = re.compile(_TOKEN + lenient)
         self.section_end: bytes | None = None
+        self.started = 0
 
     def translate(self, data: bytes) -> bytes:
         """Return ``data`` with HTML's entities as character references. Raise UnknownEntity."""
         out: list[bytes] = []
         at = copied = 0
+        search = self._token.search
         while True:
             if self.section_end is not None:
                 end = data.find(self.section_end, at)
@@ -50,19 +58,24 @@ class EntityTranslator:
                     break
                 at = end + len(self.section_end)
                 self.section_end = None
-            token = _TOKEN.search(data, at)
+            token = search(data, at)
             if token is None:
                 break
             at = token.end()
-            name = token.group(1)
-            if name is None:
-                self.section_end = SECTION_ENDS[token.group()]
-            elif name not in _XML:
+            text, name = token.group(0, 1)
+            if name in _XML:
+                continue
+            if (reference := _REFERENCES.get(text)) is not None:
                 out.append(data[copied : token.start()])
-                if name not in _HTML:
-                    raise UnknownEntity(name.decode(), token.start(), b"".join(out))
-                out.append(_HTML[name])
+                out.append(reference)
                 copied = at
+            elif text in SECTION_ENDS:
+                self.section_end = SECTION_ENDS[text]
+            elif name is None:
+                self.started += 1
+            else:
+                before = b"".join((*out, data[copied : token.start()]))
+                raise UnknownEntity(name.decode(), token.start(), before)
         return b"".join((*out, data[copied:])) if out else data
 
     def leave_section(self) -> None:

@@ -14,23 +14,91 @@ from typing import cast
 
 from lxml import etree
 
-from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.detect import banner
-from syncd.feeds.readers.records import Known, Record
+from syncd.feeds.readers.records import ReadOptions, ReadSpec, Record
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import ReadSpec
-from syncd.feeds.readers.xml.discovery import FoundRecords, find_records
-from syncd.feeds.readers.xml.elements import Event, new_parser, refuse_dtd
-from syncd.feeds.readers.xml.lenient_parsing import LenientRecordTree, LenientXmlParser
+from syncd.feeds.readers.xml.discovery import find_records, is_known
+from syncd.feeds.readers.xml.parsing import LIMIT_ERRORS, XmlParser, in_words
 from syncd.feeds.readers.xml.reader import XmlReader
+from syncd.feeds.readers.xml.tree import (
+    Event,
+    FoundRecords,
+    RecordTree,
+    local,
+    names,
+    new_parser,
+    refuse_dtd,
+)
 
 _ROOT_TAG = rb"</?(?:[\w.-]+:)?%b(?=[\s/>])[^>]*>"
 #: This many roots are looked at for the first that has records.
 _MOST_ROOTS = 1000
 #: What may stand between two roots and is not an element.
 _BETWEEN = re.compile(rb"(?:[^<]+|<!--.*?-->|<\?.*?\?>|<!(?!--)[^>\[]*>|</[^>]*>)+", re.DOTALL)
+#: A parser for another root costs as much as this many tags, which are limited between two records.
+_TAGS_A_ROOT = 16
 _START = re.compile(rb"<(?:[\w.-]+:)?([^\s/><!?:&]+)")
+
+
+class LenientXmlParser(XmlParser):
+    """An XmlParser that drops what libxml2 cannot parse. Bare ``&`` and ``<`` are text."""
+
+    recover = True
+
+    def restart(self, root: str, line: int) -> None:
+        """Begin another document, whose root has this name, in ``line``."""
+        self.check_limits()
+        self.close()
+        self._tags += _TAGS_A_ROOT
+        self._parser = self._new_parser(f"{{*}}{root}")
+        self._events = cast(Iterator[Event], self._parser.read_events())
+        self.first_line = line
+
+    def close(self) -> FeedError | None:
+        """Return None: only ``check_limits`` finds faults."""
+        with suppress(etree.XMLSyntaxError):
+            self._parser.close()
+        return None
+
+    def end(self, line: int, *, cut_off: bool) -> tuple[FeedError | None, list[Event]]:
+        return self.close(), list(self._events)
+
+    def check_limits(self) -> None:
+        """Raise FeedError ``limit_exceeded`` if libxml2 has reached one of its own limits."""
+        for entry in self._parser.feed_error_log:
+            if entry.type in LIMIT_ERRORS:
+                line = self.first_line - 1 + entry.line
+                raise FeedError("limit_exceeded", in_words(entry.message), line=line)
+
+
+class LenientRecordTree(RecordTree):
+    """A RecordTree for several roots. In a later root the records may stand elsewhere, or a record is itself a root: that is
+    what an end tag too many makes of it."""
+
+    def __init__(self, found: FoundRecords, spec: ReadSpec) -> None:
+        super().__init__(found, spec)
+        self._anywhere, self._here = spec.records is None, found.path
+
+    def restart(self) -> None:
+        """Forget the root before."""
+        self.parent = self._last = None
+        self._kept.clear()
+        self._here = ()
+
+    def note_start(self, element: etree._Element) -> None:
+        """Learn where the records of this root are, if a known format has them there."""
+        if not self._here and self._anywhere and local(element) == self.path[-1]:
+            path = names(element)
+            self._here = path if is_known(path) else ()
+
+    def is_record(self, element: etree._Element) -> bool:
+        if super().is_record(element):
+            return True
+        parent = element.getparent()
+        if local(element) != self.path[-1] or (parent is not None and names(element) != self._here):
+            return False
+        self._adopt(element)
+        return True
 
 
 class LenientXmlReader(XmlReader):
@@ -42,8 +110,9 @@ class LenientXmlReader(XmlReader):
     _parser: LenientXmlParser
     _tree: LenientRecordTree
 
-    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
-        super().__init__(source, spec, limits, known)
+    def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        self._before = options.before
         self.withheld = "read leniently ([read] recover = true)"
         self._opening = None  # there are no slices
         self._root_tag = re.compile(_ROOT_TAG % re.escape(self._root.rpartition("}")[2].encode()))
@@ -103,13 +172,13 @@ class LenientXmlReader(XmlReader):
         self._parser.restart(name, self._line)
         self._tree.restart()
         self._note_root()
-        self._later = f"<{name[:40]}> (line {self._line})", self._number
+        self._later = f"<{name[:40]}> (line {self._line})", self.number
         self._root_tag = re.compile(_ROOT_TAG % re.escape(tag))
         self._root_ended = False
 
     def _note_root(self) -> None:
         """Remember a later root that has elements in elements but no record: its records may have another name."""
-        if self._later and self._nested and self._later[1] == self._number:
+        if self._later and self._nested and self._later[1] == self.number:
             self._barren.append(self._later[0])
         self._later, self._nested = None, False
 
@@ -124,8 +193,8 @@ class LenientXmlReader(XmlReader):
     def _finish(self, tail: bytes) -> Iterator[Record]:
         yield from super()._finish(tail)
         self._parser.check_limits()
-        started = self._parser.started
-        lost = started - (self._number - self._before)
+        started = self._parser.entities.started
+        lost = started - (self.number - self._before)
         if lost > 0:
             name = self._tree.path[-1]
             self.withheld = f"{self.withheld}; of {started} <{name}> {lost} could not be read"
@@ -133,6 +202,11 @@ class LenientXmlReader(XmlReader):
         if self._barren:
             more = f" and {len(self._barren) - 3} more roots" if len(self._barren) > 3 else ""
             self.withheld = f"{self.withheld}; no record path matched in {', '.join(self._barren[:3])}{more}"
+
+
+def banner(head: bytes) -> int:
+    """Return the length of the text that a browser or server has put before an XML declaration; 0 if there is none."""
+    return max(0, head.find(b"<?xml", 0, 4096)) if not head.lstrip().startswith(b"<") else 0
 
 
 def _roots(head: bytes) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,9 @@
-"""lxml's parser behind a feed: its limits, and its complaints as FeedErrors with their line in the file."""
+"""lxml's parser behind a feed: its limits, and its complaints as FeedErrors with their line in the file, in words for the
+people who write the feed."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import cast
 
@@ -9,36 +11,71 @@ from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.xml.discovery import FoundRecords
-from syncd.feeds.readers.xml.elements import Event, new_parser
 from syncd.feeds.readers.xml.entities import EntityTranslator, UnknownEntity
-from syncd.feeds.readers.xml.messages import CUT_PI, UNCLOSED, code_of, forbidden_in, syntax_fault
+from syncd.feeds.readers.xml.tree import Event, FoundRecords, new_parser
 
 COUNT_TAG = "{*}expectedJobCount"
 #: An element takes far more memory than its tags: one tag counts like this many bytes of text.
 _BYTES_A_TAG = 16
+#: lxml repeats the place after the parser's words.
+_PLACE = re.compile(r"\s*, line \d+, column \d+\Z")
+#: libxml2's own limits cannot be changed here, and its advice on them is for programmers.
+_TOO_LONG = (
+    "a text or a name is longer than an XML parser takes (10,000,000 bytes; no [limits] text allows more)"
+)
+_FORBIDDEN = "the character with number {0}, which XML does not allow"
+#: Characters in CDATA that libxml2 has no message for.
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"Excessive depth", "nested deeper than an XML parser takes (256; no [limits] depth allows more)"),
+        (r"Resource limit exceeded|.*XML_PARSE_HUGE", _TOO_LONG),
+        (r"xmlParseEntityRef: no name|EntityRef: expecting ';'", "a bare & (write &amp;)"),
+        (r"StartTag: invalid element name", "a bare < (write &lt;)"),
+        (r"(?:PCDATA|CData section|Char 0x0 out of|xmlParseCharRef).*invalid.* (?:Char|xmlChar) value (\d+)",
+         _FORBIDDEN),
+        (r"Opening and ending tag mismatch: (.+) line \d+ and (.+)", "<{0}> is ended by </{1}>"),
+        (r"Premature end of data in tag (\S+)", "the file ends inside <{0}>"),
+        (r"Extra content at the end of the document", "there is something after the end of the document"
+         " ([read] recover = true would read a second root)"),
+    )
+)  # fmt: skip
+LIMIT_ERRORS = frozenset({etree.ErrorTypes.ERR_NAME_TOO_LONG, etree.ErrorTypes.ERR_RESOURCE_LIMIT})
+#: The errors of a file that is cut off, when the parser is closed.
+_UNCLOSED = frozenset(
+    {
+        etree.ErrorTypes.ERR_TAG_NOT_FINISHED,
+        etree.ErrorTypes.ERR_CDATA_NOT_FINISHED,
+        etree.ErrorTypes.ERR_COMMENT_NOT_FINISHED,
+        etree.ErrorTypes.ERR_PI_NOT_FINISHED,
+        etree.ErrorTypes.ERR_DOCUMENT_EMPTY,
+    }
+)
+_CUT_PI = frozenset({etree.ErrorTypes.ERR_SPACE_REQUIRED, etree.ErrorTypes.ERR_PI_NOT_STARTED})
 
 
 class XmlParser:
     """Parses a document in pieces that end between tokens, and returns the events of each.
 
-    ``first_line`` is that of the document's start, ``fed_line`` that in which the data so far ends. Raise FeedError
-    ``not_well_formed``, ``unknown_entity``, ``limit_exceeded``, ``bad_encoding``."""
+    ``first_line`` is that of the document's start, ``fed_line`` that in which the data so far ends; ``entities`` knows
+    whether that is within CDATA, a comment or an instruction. Raise FeedError ``not_well_formed``, ``unknown_entity``,
+    ``limit_exceeded``, ``bad_encoding``."""
 
     recover = False
 
     def __init__(self, found: FoundRecords, limits: FeedLimits, line: int) -> None:
         self._limits, self._record_name = limits, found.path[-1]
-        self._entities = EntityTranslator()
+        self.entities = EntityTranslator(self._record_name if self.recover else None)
         self._since = self._tags = 0
-        self._parser = new_parser(event_tags(found.path[-1], found.root), recover=self.recover)
+        self._parser = self._new_parser(found.root)
         self._events = cast(Iterator[Event], self._parser.read_events())
         self.first_line = self.fed_line = line
 
     @property
     def in_section(self) -> bool:
         """Whether the data so far ends within CDATA, a comment or an instruction."""
-        return self._entities.section_end is not None
+        return self.entities.section_end is not None
 
     def feed(self, data: bytes, line: int) -> list[Event]:
         """Parse ``data``, which ends in ``line`` and has no entity but XML's own."""
@@ -51,22 +88,20 @@ class XmlParser:
         except etree.XMLSyntaxError as error:
             # Of a section that the file has not ended yet, "not finished" is libxml2's way to say that it
             # is too big, or has a control character in it.
-            words = forbidden_in(data) if code_of(error) in UNCLOSED else None
-            code = "limit_exceeded" if code_of(error) in UNCLOSED and words is None else "not_well_formed"
-            raise syntax_fault(error, code, self.first_line, self.fed_line, words) from None
+            words = _forbidden_in(data) if _code_of(error) in _UNCLOSED else None
+            code = "limit_exceeded" if _code_of(error) in _UNCLOSED and words is None else "not_well_formed"
+            raise _syntax_fault(error, code, self.first_line, self.fed_line, words) from None
         return list(self._events)
 
     def feed_any(self, data: bytes, first: int, last: int) -> list[Event]:
         """Parse ``data``, which begins and ends in these lines, with HTML's entities translated."""
-        return self.feed(self._translated(data, first, last), last)
-
-    def follow_sections(self, data: bytes) -> None:
-        """Note which section ``data`` ends in, after it was fed as it is."""
-        self._entities.translate(data)
-
-    def leave_section(self) -> None:
-        """Note that the data so far ends between two elements."""
-        self._entities.leave_section()
+        try:
+            return self.feed(self.entities.translate(data), last)
+        except UnknownEntity as unknown:
+            self.feed(unknown.before, last)
+            line = first + data.count(b"\n", 0, unknown.at)
+            detail = f"the entity &{unknown.name}; is neither XML's nor HTML's"
+            raise FeedError("unknown_entity", detail, line=line) from None
 
     def count_tags(self, data: bytes, line: int) -> None:
         """Raise FeedError ``limit_exceeded`` if the tags since the last record take too much memory."""
@@ -84,9 +119,9 @@ class XmlParser:
         try:
             self._parser.close()
         except etree.XMLSyntaxError as error:
-            cut = self._entities.section_end == b"?>" and code_of(error) in CUT_PI
-            code = "truncated" if cut or code_of(error) in UNCLOSED else "not_well_formed"
-            return syntax_fault(error, code, self.first_line, self.fed_line)
+            cut = self.entities.section_end == b"?>" and _code_of(error) in _CUT_PI
+            code = "truncated" if cut or _code_of(error) in _UNCLOSED else "not_well_formed"
+            return _syntax_fault(error, code, self.first_line, self.fed_line)
         return None
 
     def end(self, line: int, *, cut_off: bool) -> tuple[FeedError | None, list[Event]]:
@@ -107,16 +142,39 @@ class XmlParser:
         detail = f"more than {self._limits.text} bytes without the end of a record ([limits] text)"
         return FeedError("limit_exceeded", detail, line=line)
 
-    def _translated(self, data: bytes, first: int, last: int) -> bytes:
-        try:
-            return self._entities.translate(data)
-        except UnknownEntity as unknown:
-            self.feed(unknown.before, last)
-            line = first + data.count(b"\n", 0, unknown.at)
-            detail = f"the entity &{unknown.name}; is neither XML's nor HTML's"
-            raise FeedError("unknown_entity", detail, line=line) from None
+    def _new_parser(self, root: str) -> etree.XMLPullParser:
+        """A parser that reports the ends of records, of the root and of the number of records."""
+        return new_parser((f"{{*}}{self._record_name}", root, COUNT_TAG), recover=self.recover)
 
 
-def event_tags(record: str, root: str) -> tuple[str, str, str]:
-    """Return the tags of the elements whose ends count: records, the root, and the number of records."""
-    return f"{{*}}{record}", root, COUNT_TAG
+def _forbidden_in(data: bytes) -> str | None:
+    """The complaint about a control character in ``data``, None if it has none."""
+    found = _CONTROL.search(data)
+    return _FORBIDDEN.format(data[found.start()]) if found else None
+
+
+def in_words(complaint: str) -> str:
+    """Return the parser's complaint without its place, in one line."""
+    said = " ".join(_PLACE.sub("", complaint).split())
+    for pattern, words in _WORDS:
+        if found := pattern.match(said):
+            return words.format(*found.groups())
+    return said
+
+
+def _code_of(error: etree.XMLSyntaxError) -> int:
+    return int(getattr(error, "code", 0))
+
+
+def _syntax_fault(
+    error: etree.XMLSyntaxError, code: str, first_line: int, fed_line: int, words: str | None = None
+) -> FeedError:
+    """The FeedError for a complaint. ``code`` counts where the parser's own code does not decide; ``words`` replace
+    the parser's. Lines are counted from ``first_line``; ``fed_line`` is used where the parser has none."""
+    if _code_of(error) in LIMIT_ERRORS:
+        code = "limit_exceeded"
+    elif _code_of(error) == etree.ErrorTypes.ERR_INVALID_ENCODING:
+        code = "bad_encoding"
+    line, column = cast("tuple[int | None, int | None]", error.position)
+    place = line + first_line - 1 if line else fed_line
+    return FeedError(code, words or in_words(str(error.msg or error)), line=place, column=column or None)

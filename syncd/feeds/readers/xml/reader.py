@@ -24,22 +24,26 @@ from typing import cast
 
 from lxml import etree
 
-from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.base import BaseReader, too_long
-from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.records import ERRORS, Format, Known, Record, Slice
+from syncd.feeds.readers.records import (
+    ERRORS,
+    FeedReader,
+    Format,
+    ReadOptions,
+    ReadSpec,
+    Record,
+    Slice,
+    seeded,
+    too_long,
+)
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import ReadSpec
-from syncd.feeds.readers.xml.discovery import FoundRecords, find_records
-from syncd.feeds.readers.xml.elements import Event, is_one_element, local
+from syncd.feeds.readers.xml.discovery import find_records
 from syncd.feeds.readers.xml.entities import SUSPICIOUS, safe_cut, whole_text
 from syncd.feeds.readers.xml.parsing import COUNT_TAG, XmlParser
-from syncd.feeds.readers.xml.tree import RecordTree
+from syncd.feeds.readers.xml.tree import Event, FoundRecords, RecordTree, is_one_element, local
 
 _AFTER_NAME = frozenset(b" \t\r\n/>")
 _MARK = ERRORS.encode()
-
 
 #: Where the gap before a slice begins, where the slice begins (-1: there is none), and where it ends.
 _Cut = tuple[int, int, int]
@@ -47,7 +51,7 @@ _Cut = tuple[int, int, int]
 _Unparsed = tuple[bytes, int, bytes | None]
 
 
-class XmlReader(BaseReader):
+class XmlReader(FeedReader):
     """See FeedReader. Raise FeedError ``not_well_formed``, ``truncated``, ``unknown_entity``, ``limit_exceeded``,
     ``no_records_path``, ``forbidden_dtd``, ``bad_encoding``."""
 
@@ -55,8 +59,10 @@ class XmlReader(BaseReader):
     parser_type = XmlParser
     tree_type = RecordTree
 
-    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
-        super().__init__(source, limits, known)
+    def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        spec = options.spec
+        self._slicing = options.slicing
         self._blank, found = self._find_records(source, spec)
         self._line = 1 + source.head.count(b"\n", 0, self._blank)
         self.declared = found.declared
@@ -64,7 +70,7 @@ class XmlReader(BaseReader):
         prolog = source.head[self._blank :][: found.prolog] if spec.outside else b""
         seeds = (source.encoding, repr(found.path), repr(found.inherited), prolog)
         self._slice_digest, self._loose_digest = seeded("xml slice", *seeds), seeded("xml element", *seeds)
-        self._parser = self.parser_type(found, limits, self._line)
+        self._parser = self.parser_type(found, options.limits, self._line)
         self._tree = self.tree_type(found, spec)
         self._nonce = f"n{secrets.token_hex(12)}"
         self._trusted = False
@@ -110,7 +116,7 @@ class XmlReader(BaseReader):
         known = self._ask([digest for digest in digests if digest])
         for (gap, start, end), digest in zip(cuts, digests, strict=True):
             blank = start == gap or (start >= 0 and buf[gap:start].isspace())
-            if blank and self._trusted and (self.slicing or digest in known):
+            if blank and self._trusted and (self._slicing or digest in known):
                 self._line += buf.count(b"\n", gap, start)
                 self._run.append((digest, self._line, None if digest in known else buf[start:end]))
                 self._line += buf.count(b"\n", start, end)
@@ -164,13 +170,13 @@ class XmlReader(BaseReader):
         events = parser.feed(data, self._line) if plain else parser.feed_any(data, first, self._line)
         if clean and is_one_element(events) and self._tree.is_record(element := events[0][1]):
             if not plain:
-                parser.leave_section()
+                parser.entities.leave_section()
             self._trusted = self._tree.at_home
             if self._trusted:
                 return self._record(element, line, raw, digest, known=known)
             return self._loose_record(element, line)
         if plain:
-            parser.follow_sections(data)
+            parser.entities.translate(data)  # to know which section it ends in
         self._trusted = False
         return events
 

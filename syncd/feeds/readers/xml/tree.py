@@ -1,53 +1,127 @@
-"""The part of an XML document that is kept in memory: the parents of the records, and what stands before the first one."""
+"""The tree of an XML document: lxml's pull parser as every reader of XML uses it, questions to elements, the part of the
+tree that is kept in memory, and the markup around a record."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple, cast
 
 from lxml import etree
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.spec import ReadSpec
-from syncd.feeds.readers.xml.discovery import FoundRecords
-from syncd.feeds.readers.xml.elements import depth_of, inherited, local, matches, names
+from syncd.feeds.readers.records import ReadSpec, Slice
+
+Event = tuple[str, etree._Element]
+
+#: More elements than this are not the head of a feed.
+_MOST = 200
+_PROLOG = re.compile(rb"\s*(?:<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?P<rest>[^>\[]*)(?P<end>[>\[]))", re.DOTALL)
+
+
+def new_parser(tags: tuple[str, ...] | None, *, recover: bool = False) -> etree.XMLPullParser:
+    """Return a parser of UTF-8, whatever the file declares. It loads and expands nothing, and has libxml2's limits."""
+    return etree.XMLPullParser(
+        events=("start", "end"),
+        tag=tags,
+        encoding="utf-8",
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+        recover=recover,
+    )
+
+
+def refuse_dtd(head: bytes) -> None:
+    """Raise FeedError ``forbidden_dtd`` for a document type with declarations of its own or elsewhere."""
+    at = 0
+    while match := _PROLOG.match(head, at):
+        rest = match["rest"]
+        if rest is not None and (match["end"] == b"[" or len(rest.split()) != 1):
+            line = head.count(b"\n", 0, match.start("rest")) + 1
+            raise FeedError("forbidden_dtd", "a document type with declarations is not accepted", line=line)
+        at = match.end()
+
+
+def local(element: etree._Element) -> str:
+    """Return the element's name without its namespace."""
+    tag = str(element.tag)
+    return tag[tag.find("}") + 1 :]
+
+
+def names(element: etree._Element) -> tuple[str, ...]:
+    """Return the local names from the root to ``element``."""
+    return (*[local(above) for above in element.iterancestors()][::-1], local(element))
+
+
+def inherited(parent: etree._Element | None, *, attributes: bool) -> tuple[object, ...]:
+    """Return all that ``parent`` and the elements above it add to the meaning of a record: their namespaces, and with
+    ``attributes`` (the mapping looks outside of the record) these too."""
+    found: list[object] = []
+    while parent is not None:
+        found.append((str(parent.tag), sorted((key or "", uri) for key, uri in parent.nsmap.items())))
+        if attributes:
+            found.append(sorted((str(key), str(value)) for key, value in parent.attrib.items()))
+        parent = parent.getparent()
+    return tuple(found)
+
+
+def is_one_element(events: list[Event]) -> bool:
+    """Return whether the events are the start and the end of one and the same element."""
+    return (
+        len(events) == 2
+        and events[0][0] == "start"
+        and events[1][0] == "end"
+        and events[0][1] is events[1][1]
+    )
+
+
+def matches(path: tuple[str, ...], found: tuple[str, ...]) -> bool:
+    """Return whether the names ``found`` are those of ``path``, in which "*" is any name."""
+    return len(path) == len(found) and all(a in ("*", b) for a, b in zip(path, found, strict=True))
+
+
+class FoundRecords(NamedTuple):
+    """Where the records are.
+
+    ``path`` has the names of the elements from the root to the record ("*": any); ``root`` is the root's tag.
+    ``opening`` is how the first record's start tag begins (``<ns:job``), None if the head has no record. ``prolog`` is
+    the length of what precedes the first record; ``inherited`` what its parent adds to its meaning. ``declared`` is the
+    number of records that the file says it has."""
+
+    path: tuple[str, ...]
+    root: str = ""
+    opening: bytes | None = None
+    prolog: int = 0
+    inherited: tuple[object, ...] = ()
+    declared: int | None = None
 
 
 class RecordTree:
-    """Decides which elements are records, and frees those that are done."""
+    """Decides which elements are records, and frees those that are done. What stands before the first record is kept.
+
+    ``parent`` is the element that holds the records, ``inherited`` what it and the elements above it add to the meaning
+    of a record; ``at_home``: it adds the same as the parent of the first record."""
 
     def __init__(self, found: FoundRecords, spec: ReadSpec) -> None:
-        self._path, self._home, self._outside = found.path, found.inherited, spec.outside
-        self._parent: etree._Element | None = None
+        self.path, self._home, self._outside = found.path, found.inherited, spec.outside
+        self.parent: etree._Element | None = None
+        self.inherited: tuple[object, ...] = ()
+        self.at_home = False
         self._last: etree._Element | None = None
         self._kept: list[etree._Element] = []
         self._found_any = False
-        self._inherited: tuple[object, ...] = ()
-        self._at_home = False
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        return self._path
-
-    @property
-    def parent(self) -> etree._Element | None:
-        """The element that holds the records."""
-        return self._parent
-
-    @property
-    def inherited(self) -> tuple[object, ...]:
-        """What the parent and the elements above it add to the meaning of a record."""
-        return self._inherited
-
-    @property
-    def at_home(self) -> bool:
-        """Whether the parent adds the same as that of the first record."""
-        return self._at_home
 
     def is_record(self, element: etree._Element) -> bool:
         """Return whether an element that has ended is a record; its parent then holds the records from now on."""
         parent = element.getparent()
-        if parent is not None and parent is self._parent:
-            return self._path[-1] in ("*", local(element))
-        if not matches(self._path, names(element)):
+        if parent is not None and parent is self.parent:
+            return self.path[-1] in ("*", local(element))
+        if not matches(self.path, names(element)):
             return False
         self._adopt(element)
         return True
@@ -59,7 +133,11 @@ class RecordTree:
 
     def check_depth(self, element: etree._Element, limits: FeedLimits, line: int) -> None:
         """Raise FeedError ``limit_exceeded`` for a record that is nested too deep."""
-        if depth_of(element) > limits.depth - len(self._path) + 1:
+        level, depth = [element], len(self.path) - 1
+        while level:
+            depth += 1
+            level = [child for parent in level for child in parent]
+        if depth > limits.depth:
             detail = f"nested deeper than {limits.depth} ([limits] depth)"
             raise FeedError("limit_exceeded", detail, line=line)
 
@@ -72,9 +150,9 @@ class RecordTree:
             elif above is not element:
                 self._drop_before(above)
         self._found_any = True
-        self._parent = element.getparent()
-        self._inherited = inherited(self._parent, attributes=self._outside)
-        self._at_home = self._inherited == self._home
+        self.parent = element.getparent()
+        self.inherited = inherited(self.parent, attributes=self._outside)
+        self.at_home = self.inherited == self._home
 
     def _drop_before(self, element: etree._Element) -> None:
         parent = element.getparent()
@@ -85,3 +163,42 @@ class RecordTree:
             if any(previous is kept for kept in self._kept):
                 break
             parent.remove(previous)
+
+
+def enclosing_markup(record: etree._Element | Slice) -> tuple[str, str]:
+    """Return the start tags above ``record``, with the elements that precede it on each level (but no other records), and
+    the end tags; nothing for a record that is the root. ``record`` must be the reader's current one, or a Slice.
+
+    The namespaces of a record are declared there, and a mapping may look there (``../@country``). Nothing is changed."""
+    if isinstance(record, Slice):
+        parent, child, tag = cast("etree._Element", record.parent), None, record.tag
+        chain = [parent, *parent.iterancestors()][::-1]
+    else:
+        child, tag = record, local(record)
+        chain = [*record.iterancestors()][::-1]
+    before: list[str] = []
+    after: list[str] = []
+    for parent, below in zip(chain, [*chain, child][1:], strict=True):
+        start, name = _start_tag(parent)
+        before += [start, *_preceding(parent, below, tag)]
+        after.append(f"</{name}>")
+    return "\n".join([*before, ""]), "\n".join([*after[::-1], ""])
+
+
+def _start_tag(element: etree._Element) -> tuple[str, str]:
+    """The tag with its attributes and all namespaces in force, and the element's name as it is written."""
+    shell = etree.Element(element.tag, element.attrib, nsmap=element.nsmap)  # type: ignore[arg-type]
+    text: str = etree.tostring(shell, encoding="unicode")
+    name = re.match(r"<([^\s/>]+)", text)
+    assert name is not None
+    return text.removesuffix("/>") + ">", name[1]
+
+
+def _preceding(parent: etree._Element, child: etree._Element | None, record_tag: str) -> Iterator[str]:
+    """The elements before ``child``, except those with the record's name: these are other records, and what the reader puts
+    in place of records that it does not parse."""
+    for count, sibling in enumerate(parent.iterchildren()):
+        if sibling is child or count >= _MOST:
+            return
+        if local(sibling) != record_tag:
+            yield etree.tostring(sibling, encoding="unicode", with_tail=False)

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from syncd.domain import Likeness
-from syncd.sync.run.stage.bodies import Bodies
-from syncd.sync.run.stage.rows import Records, Rereading, Rows
+from syncd.sync.run.stage.rows import Bodies, Records, Rereading, Rows
 
 _SETTINGS = """
 PRAGMA page_size = 16384;

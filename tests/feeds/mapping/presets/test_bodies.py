@@ -11,8 +11,7 @@ from lxml import etree
 
 from syncd.domain import Catalogue, FeedLimits, check_body
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
-from syncd.feeds.readers.opening import open_reader
-from syncd.feeds.readers.records import Record
+from syncd.feeds.readers import Record, open_reader
 
 ROOT = Path(__file__).parents[4]
 CATALOGUE = Catalogue.default()
@@ -120,6 +119,7 @@ def test_an_indeed_feed_in_a_namespace_with_other_spellings_is_read():
     feed = parse_feed("f", 'employer = "A"\npreset = "indeed"', CATALOGUE, FeedDefaults())
     xml = '<job xmlns="urn:q"><referenceNumber>7</referenceNumber><expirationDate>2099-01-02</expirationDate></job>'
     body = feed.mapping.row(Record(1, 1, 0, b"", etree.fromstring(xml))).body
+    assert body is not None
     assert (body["referenceId"], body["closeDate"]) == ("7", "2099-01-02")
     assert body["categories"] == [{"id": 32}]
 

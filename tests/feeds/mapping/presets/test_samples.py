@@ -12,7 +12,7 @@ from syncd.errors import FeedError
 from syncd.feeds.configuration.feed_files import FeedDefaults, parse_feed
 from syncd.feeds.drafting.preset_match import find_preset, score
 from syncd.feeds.mapping.presets import load_preset, preset_names
-from syncd.feeds.readers.opening import open_reader
+from syncd.feeds.readers import open_reader
 
 NAMES = (
     "indeed ziprecruiter talent jora linkedin jooble careerjet adzuna trovit jobrapido directemployers hrxml personio rss"
@@ -73,7 +73,7 @@ def test_a_sample_is_three_records_or_more_and_some_of_them_are_bad(preset, gold
 @pytest.mark.parametrize("preset", NAMES)
 def test_a_sample_finds_its_own_preset_and_no_other_as_likely(preset, sample):
     form, places = sample(preset).places()
-    found = {}
+    found: dict[str, float] = {}
     for path, names, _ in places:
         for name, value in find_preset(form, path, names):
             found[name] = max(value, found.get(name, 0.0))

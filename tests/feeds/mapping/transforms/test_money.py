@@ -229,6 +229,7 @@ def test_a_salary_that_is_read_passes_the_rules_and_reads_the_same_again(text, l
     else:
         assert 0 < pay.amount < 10**12
         assert pay.max_amount is None or pay.amount < pay.max_amount < 10**12
+        assert pay.period is not None
         unit = CATALOGUE.periods[pay.period].unit
         most = f" - ${pay.max_amount}" if pay.max_amount else ""
         again = parse(f"${pay.amount}{most} per {unit}")

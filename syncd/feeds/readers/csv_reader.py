@@ -2,7 +2,9 @@
 
 A record's digest covers its exact bytes (without the line end), the header, the delimiter and the encoding. A record
 that starts where the one before ended, and whose bytes were once read as one record, is that record: known ones are not
-parsed again."""
+parsed again.
+
+The dialect, the delimiter and the line end, is found in the header and the first records."""
 
 from __future__ import annotations
 
@@ -10,18 +12,17 @@ import csv
 import re
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
+from itertools import islice
 
-from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.base import too_long
-from syncd.feeds.readers.csv.dialect import Dialect, find_dialect
-from syncd.feeds.readers.digest import seeded
-from syncd.feeds.readers.records import Known, Record
+from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded, too_long
 from syncd.feeds.readers.source import Utf8Source
-from syncd.feeds.readers.spec import ReadSpec
-from syncd.feeds.readers.table import TableReader
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
+_SAMPLE = 1 << 18
+_RECORDS = 21
+_SEP = re.compile(rb"sep=([^\r\n])[^\r\n]*(?:\r\n|\n|\r)", re.IGNORECASE)
+_FIRST_END = re.compile(rb'(?:[^"\r\n]++|"[^"]*+(?:"|\Z))*+(\r\n|\n|\r)')
 #: Fed after the last line. If it becomes part of a record, a quote is open.
 _SENTINEL = "end"
 #: csv.reader has one limit for the whole process; the feed's limits are checked on the bytes.
@@ -29,25 +30,23 @@ csv.field_size_limit(1 << 30)
 
 
 class CsvReader(TableReader):
-    """See FeedReader. Raise FeedError ``bad_header``, ``bad_encoding``, ``truncated``, ``limit_exceeded``."""
+    """See FeedReader. ``delimiter`` is the character between two cells. Raise FeedError ``bad_header``, ``bad_encoding``,
+    ``truncated``, ``limit_exceeded``."""
 
-    def __init__(self, source: Utf8Source, spec: ReadSpec, limits: FeedLimits, known: Known | None) -> None:
-        super().__init__(source, limits, known)
-        self._dialect: Dialect = find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
-        self._newline = self._dialect.line_end[-1:]
+    def __init__(self, source: Utf8Source, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        spec = options.spec
+        found = _find_dialect(source.head, spec.delimiter, guessed=spec.format is None)
+        self.delimiter, self._end, self._skip = found
+        self._newline = self._end[-1:]
         self._waiting = b""
         self._digest: Callable[[bytes], bytes] | None = None
 
-    @property
-    def delimiter(self) -> str:
-        """The character between two cells."""
-        return self._dialect.delimiter
-
     def __iter__(self) -> Iterator[Record]:
         tail = b""
-        self._line += 1 if self._dialect.skip else 0
+        self._line += 1 if self._skip else 0
         for buf in self._growing():
-            pieces, tail = _join(buf, self._dialect.line_end)
+            pieces, tail = _join(buf, self._end)
             carry = yield from self._records(pieces)
             tail = carry + tail
             if len(tail) > self._limits.text:
@@ -67,7 +66,7 @@ class CsvReader(TableReader):
         not read over and over."""
         more: list[bytes] = []
         size = 0
-        for chunk in self._chunks(self._dialect.skip):
+        for chunk in self._chunks(self._skip):
             more.append(chunk)
             size += len(chunk)
             waits = len(self._waiting)
@@ -90,7 +89,6 @@ class CsvReader(TableReader):
             return b""
         digests = list(map(self._digest, pieces))
         known = self._ask(digests)
-        end = self._dialect.line_end
         pending: list[bytes] = []
         marks: list[bytes] = []
         newline, misled = self._newline, False
@@ -102,7 +100,9 @@ class CsvReader(TableReader):
                     yield Record(self._next(), self._line, None, digest, None)
                     self._line += piece.count(newline) + 1
                     continue
-                carry = carry.removesuffix(end)  # in an open quote even the bytes of a known record are text
+                carry = carry.removesuffix(
+                    self._end
+                )  # in an open quote even the bytes of a known record are text
                 pending, marks = [carry], [self._digest(carry)]
                 misled = True
             pending.append(piece)
@@ -111,7 +111,6 @@ class CsvReader(TableReader):
 
     def _parse(self, pieces: list[bytes], digests: list[bytes]) -> Generator[Record, None, bytes]:
         """Candidates that csv.reader has to decide, the first at a record's start. Returns the bytes in an open quote."""
-        end = self._dialect.line_end
         newline = self._newline
         texts = list(map(self._decode, pieces))
         reader = csv.reader([*texts, _SENTINEL], delimiter=self.delimiter)
@@ -128,13 +127,13 @@ class CsvReader(TableReader):
                 self._line += raw.count(newline) + 1
         except csv.Error:
             pass
-        return (yield from self._by_lines("".join(text + end.decode() for text in texts[done:])))
+        return (yield from self._by_lines("".join(text + self._end.decode() for text in texts[done:])))
 
     def _by_lines(self, text: str) -> Generator[Record, None, bytes]:
         """The records line by line, where quotes misled the joining."""
         lines = [line for line in _LINE.findall(text) if line]
         assert self._digest is not None
-        end, done = self._dialect.line_end, 0
+        done = 0
         reader = csv.reader([*lines, _SENTINEL], delimiter=self.delimiter)
         try:
             for row in reader:
@@ -142,7 +141,7 @@ class CsvReader(TableReader):
                     break
                 raw = "".join(lines[done : reader.line_num]).encode()
                 done = reader.line_num
-                bare = raw.removesuffix(end)
+                bare = raw.removesuffix(self._end)
                 yield from self._row(row, bare, self._digest(bare))
                 self._line += raw.count(self._newline)
         except csv.Error as error:
@@ -180,7 +179,7 @@ class CsvReader(TableReader):
             raise FeedError("truncated", "the file ends inside a quoted cell of its header", line=self._line)
         if any(map(str.strip, cells)):
             self._set_header(cells, self._line)
-            digest = seeded("csv", self._source.encoding, self._dialect.delimiter, "\x00".join(cells))
+            digest = seeded("csv", self.source.encoding, self.delimiter, "\x00".join(cells))
             # a CR or LF at a record's end means nothing; quotes may have kept it there
             self._digest = lambda record: digest(record.rstrip(b"\r\n"))
         rest = "".join(lines[reader.line_num :]).encode()
@@ -214,3 +213,44 @@ def _join(buf: bytes, end: bytes) -> tuple[list[bytes], bytes]:
             start = at + step
         at += step
     return pieces, buf[start:]
+
+
+def _find_dialect(head: bytes, setting: str | None, *, guessed: bool) -> tuple[str, bytes, int]:
+    """The delimiter and the line end of a file that begins with ``head``, and the length of a ``sep=;`` line before the
+    header.
+
+    ``setting`` is the feed's own delimiter. It wins over a ``sep=`` line, and that over the scores. ``guessed``: nobody
+    said that this is a CSV, so a file with one column is refused. Raise FeedError ``not_a_feed``."""
+    line = _SEP.match(head)
+    skip = line.end() if line else 0
+    found = setting or (line.group(1).decode("latin-1") if line else None) or _best(head[skip:])
+    if found is None and guessed:
+        raise FeedError("not_a_feed", "neither XML nor JSON, and no delimiter splits its first line", line=1)
+    end = _FIRST_END.match(head, skip)
+    return found or ",", end.group(1) if end else b"\n", skip
+
+
+def _best(head: bytes) -> str | None:
+    """The delimiter with which most records have as many cells as their header; of two alike, the one with more
+    columns."""
+    text = head[:_SAMPLE].decode("utf-8", "replace")
+    complete = len(head) < _SAMPLE
+    scored = [(*_score(text, delimiter, complete=complete), delimiter) for delimiter in ",;\t|"]
+    best = max(scored, key=lambda entry: entry[:2])
+    return best[2] if best[1] > 1 else None
+
+
+def _score(text: str, delimiter: str, *, complete: bool) -> tuple[float, int]:
+    """The share of the sampled records that have as many cells as the header, and the number of these."""
+    try:
+        rows = [
+            row for row in islice(csv.reader(text.splitlines(True), delimiter=delimiter), _RECORDS + 1) if row
+        ]
+    except csv.Error:
+        return 0.0, 0
+    if len(rows) > 1 and not complete and len(rows) <= _RECORDS:
+        rows.pop()  # cut off by the end of the sample
+    if not rows or len(rows[0]) < 2:
+        return 0.0, len(rows[0]) if rows else 0
+    same = sum(len(row) == len(rows[0]) for row in rows)
+    return same / len(rows), len(rows[0])

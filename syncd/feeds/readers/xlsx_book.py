@@ -85,17 +85,8 @@ class Book:
             yield from _elements(iter(lambda: stream.read(_CHUNK), b""), part, names, self._limits)
             self._expanded = stream.expanded
 
-    def texts(self) -> Texts:
-        """Return the texts that cells refer to by number."""
-        found = Texts()
-        try:
-            self._fill(found)
-        except BaseException:
-            found.close()
-            raise
-        return found
-
-    def _fill(self, texts: Texts) -> None:
+    def fill(self, texts: Texts) -> None:
+        """Add the texts that cells refer to by number."""
         if "sharedStrings" not in self._parts:
             return
         for element in self.elements(self._parts["sharedStrings"], "si"):
@@ -205,36 +196,28 @@ def _elements(
 ) -> Iterator[etree._Element]:
     parser = new_parser(tuple(f"{{*}}{name}" for name in wanted))
     events = cast(Iterator[Event], parser.read_events())
+    most = min(_LONGEST, limits.text)
     since = 0
-    for number, chunk in enumerate(chunks):
-        if number == 0:
-            refuse_dtd(chunk)
-        since += len(chunk)
-        try:
-            parser.feed(chunk)
-        except etree.XMLSyntaxError as error:
-            raise FeedError("not_well_formed", f"{part} of the spreadsheet: {error.msg}") from None
-        for event, element in events:
-            if event == "start":
-                _refuse_dtd(element, part)
-                continue
-            since = 0
-            yield element
-            _free(element)
-        most = min(_LONGEST, limits.text)
-        if since > most:
-            detail = f"{part} of the spreadsheet has more than {most} bytes without a row or text"
-            detail += f" ([limits] text, of which a spreadsheet may have {_LONGEST} at most)"
-            raise FeedError("limit_exceeded", detail)
     try:
+        for number, chunk in enumerate(chunks):
+            if number == 0:
+                refuse_dtd(chunk)
+            since += len(chunk)
+            parser.feed(chunk)
+            for event, element in events:
+                if event == "end":
+                    since = 0
+                    yield element
+                    _free(element)
+                elif element.getprevious() is None and element.getroottree().docinfo.internalDTD is not None:
+                    raise FeedError("forbidden_dtd", f"{part} of the spreadsheet declares a document type")
+            if since > most:
+                detail = f"{part} of the spreadsheet has more than {most} bytes without a row or text"
+                detail += f" ([limits] text, of which a spreadsheet may have {_LONGEST} at most)"
+                raise FeedError("limit_exceeded", detail)
         parser.close()
     except etree.XMLSyntaxError as error:
         raise FeedError("not_well_formed", f"{part} of the spreadsheet: {error.msg}") from None
-
-
-def _refuse_dtd(element: etree._Element, part: str) -> None:
-    if element.getprevious() is None and element.getroottree().docinfo.internalDTD is not None:
-        raise FeedError("forbidden_dtd", f"{part} of the spreadsheet declares a document type")
 
 
 def _free(element: etree._Element) -> None:

@@ -1,0 +1,191 @@
+"""Job bodies from feeds of the service's own shape, without any mapping, and feeds of this shape from jobs (docs/feeds.md
+"The service's own shape").
+
+What is read is not trimmed, guessed or cleaned; "NA" is text. The rules report in the words of the API what has another
+type than the API wants.
+
+Every field that a body may set is written, null or not, and both application addresses as they are stored. So
+importing an export changes nothing."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from xml.sax.saxutils import escape
+
+import msgspec
+
+from syncd.domain import SALARY_MEMBERS, Catalogue, Employer, FieldKind, Job, JobField, fields_of
+from syncd.errors import Problem
+from syncd.feeds.catalogue_values import EntryFinder, finders
+from syncd.feeds.faults import RowLog, nearest
+from syncd.feeds.native.shape import COLUMNS, ELEMENTS, KINDS, NATIVE_FIELDS, item_name, read_object
+from syncd.feeds.readers import ERRORS, Format
+from syncd.feeds.text import spelled
+
+Body = dict[str, Any]
+
+_BY_KEY = {name.casefold(): (column, column.kind) for name, column in COLUMNS.items()}
+_JSON = msgspec.json.Encoder(decimal_format="number")
+#: A parser would read a carriage return as a line feed (XML 1.0, section 2.11).
+_XML_SAFE = {"\r": "&#13;"}
+
+
+class NativeBodies:
+    """Makes the bodies of native records, with the ids of one catalogue."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._finders = finders(catalogue)
+
+    def body(self, item: Any, form: Format, log: RowLog) -> Body:
+        """Return the body of one record. Problems (an unknown column, an unknown name of an entry) go to ``log``."""
+        if form == "csv":
+            body = _body_of_row(item, log)
+        elif form == "xml":
+            body = read_object(item, ELEMENTS)
+        else:
+            body = {name: value for name, value in item.items() if name != ERRORS}
+        _replace_names(body, _NAMED_FIELDS, self._finders, log)
+        for field in _SALARIES:
+            if isinstance(salary := body.get(field.name), dict):
+                body[field.name] = salary = dict(salary)
+                _replace_names(salary, _NAMED_MEMBERS, self._finders, log)
+        return body
+
+
+def _body_of_row(row: Mapping[str, str], log: RowLog) -> Body:
+    body: Body = {}
+    salary: Body = {}
+    for key, cell in row.items():
+        known = _BY_KEY.get(key)
+        if known is None:
+            if key != ERRORS:
+                detail = f"there is no column {key!r}{nearest(key, COLUMNS)}"
+                pointer = "/" + key.replace("~", "~0").replace("/", "~1")
+                log.problems.append(Problem(pointer, "unknown_field", detail))
+            continue
+        (field, member), kind = known
+        if member is not None:
+            salary[member.name] = kind.read_cell(cell) if cell.strip() else None
+        elif cell.strip():
+            body[field.name] = kind.read_cell(cell)
+        elif kind.empty_is_null:
+            body[field.name] = None
+    if salary:
+        body["salary"] = salary if any(value not in (None, False) for value in salary.values()) else None
+    return body
+
+
+# --- names of catalogue entries, in any format
+
+_Finders = Mapping[str, EntryFinder]
+_NAMED_FIELDS = (*fields_of(FieldKind.CHOICES), *fields_of(FieldKind.CHOICE))
+_SALARIES = fields_of(FieldKind.SALARY)
+_NAMED_MEMBERS = tuple(member for member in SALARY_MEMBERS if member.kind is FieldKind.CHOICE)
+
+
+def _replace_names(values: Body, fields: Iterable[JobField], by_name: _Finders, log: RowLog) -> None:
+    """Replace the names of catalogue entries in these fields of ``values`` by their ids."""
+    for field in fields:
+        if field.name not in values:
+            continue
+        value, find = values[field.name], by_name[field.name]
+        if field.kind is FieldKind.CHOICE:
+            values[field.name] = _with_id(value, find, find.pointer, log)
+        elif isinstance(value, list):
+            values[field.name] = [
+                _with_id(entry, find, f"{find.pointer}/{i}", log) for i, entry in enumerate(value)
+            ]
+
+
+def _with_id(value: object, find: EntryFinder, pointer: str, log: RowLog) -> object:
+    """``{"name": …}`` without an id, or a bare name, as ``{"id": …}``. Other values are left to the rules."""
+    name = value
+    if isinstance(value, dict):
+        if value.get("id") is not None or "name" not in value:
+            return value
+        name = value["name"]
+    if not isinstance(name, str) or not name.strip():
+        return value
+    id = find.id_by_name(name)
+    if id is None:
+        log.unknown.append((find.pointer.strip("/"), name[:200]))
+        log.problems.append(Problem(pointer, "unknown_value", find.unknown(name), name))
+        return None
+    return {"id": id}
+
+
+# --- jobs as feeds
+
+
+def json_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
+    """Yield one array, with one job a line."""
+    by_name = finders(catalogue)
+    lead = "[\n"
+    for job in jobs:
+        yield lead + _JSON.encode(_body(job, by_name)).decode()
+        lead = ",\n"
+    yield "[]\n" if lead == "[\n" else "\n]\n"
+
+
+def xml_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
+    """Yield ``<jobs><job>…``. An empty element is a null."""
+    by_name = finders(catalogue)
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<jobs>\n'
+    for job in jobs:
+        yield "<job>" + _elements(_body(job, by_name)) + "</job>\n"
+    yield "</jobs>\n"
+
+
+def csv_feed(jobs: Iterable[Job], employer: Employer, catalogue: Catalogue) -> Iterator[str]:
+    """Yield a CSV with commas, line ends as in RFC 4180, and a byte order mark (spreadsheets need it to see UTF-8)."""
+    by_name = finders(catalogue)
+    line = csv.writer(_Line(), lineterminator="\r\n").writerow
+    yield "\ufeff" + line(COLUMNS)
+    for job in jobs:
+        yield line(_cells(_body(job, by_name), by_name))
+
+
+def _body(job: Job, by_name: _Finders) -> Body:
+    """What a client would send to make this job (docs/specification.md 4.2).
+
+    Entries of catalogues have their names beside their ids, for people."""
+    return {field.name: _member(field, getattr(job, field.attribute), by_name) for field in NATIVE_FIELDS}
+
+
+def _member(field: JobField, value: Any, by_name: _Finders) -> object:
+    if value is None:
+        return None
+    if field.kind is FieldKind.SALARY:
+        return {m.name: _member(m, getattr(value, m.attribute), by_name) for m in SALARY_MEMBERS}
+    return KINDS[field.kind].member(value, by_name.get(field.name))
+
+
+def _cells(body: Body, by_name: _Finders) -> Iterator[str]:
+    """The cells of ``COLUMNS``."""
+    for field, member in COLUMNS.values():
+        shown, value = field, body[field.name]
+        if member is not None and value is not None:
+            shown, value = member, value[member.name]
+        yield "" if value is None else KINDS[shown.kind].cell(value, by_name.get(shown.name))
+
+
+class _Line:
+    """A file for csv.writer that returns what is written."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _elements(values: Body) -> str:
+    return "".join(_element(name, value) for name, value in values.items())
+
+
+def _element(name: str, value: object) -> str:
+    if value is None:
+        return f"<{name}/>"
+    if isinstance(value, list):
+        return f"<{name}>" + "".join(_element(item_name(name), item) for item in value) + f"</{name}>"
+    content = _elements(value) if isinstance(value, dict) else escape(spelled(value), _XML_SAFE)
+    return f"<{name}>{content}</{name}>"

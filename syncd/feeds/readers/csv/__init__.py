@@ -1,5 +1,0 @@
-"""CSV, streamed."""
-
-from syncd.feeds.readers.csv.reader import CsvReader
-
-__all__ = ["CsvReader"]

@@ -1,0 +1,211 @@
+"""What contains the records of a JSON file, an array of them or an object in which each member is one, and the buffer
+that they are cut out of.
+
+The names of such members are often ids (``{"jobs": {"123": {…}, "456": {…}}}``), so a record has its name as ``@key``. A
+*piece* is what is cut out of the file for one record: an element, or a name with its value."""
+
+from __future__ import annotations
+
+import json
+import re
+from codecs import utf_8_decode
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import ijson
+import msgspec
+
+from syncd.domain import FeedLimits
+from syncd.errors import FeedError, Problem
+from syncd.feeds.readers.json.values import (
+    RefusedValue,
+    bad_text,
+    objects,
+    record_value,
+    refuse_surrogate,
+    scan,
+)
+
+#: The name under which a record that was a member of an object has its key.
+KEY = "@key"
+
+_NAME = re.compile(rb'("(?:[^"\\]|\\.)*+")[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
+_TEXT_NAME = re.compile(r'"(?:[^"\\]|\\.)*+"[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
+_BETWEEN = re.compile(rb"[, \t\r\n]*+")
+_BLANK = b" \t\r\n"
+_STEP = 1 << 20
+_elements: Callable[[bytes], list[msgspec.Raw]] = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_members: Callable[[bytes], dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+class RecordArray:
+    """An array of records. ``called`` is the word for it in messages, ``ends`` how it begins and ends, ``first`` how a
+    piece begins whose value is an object."""
+
+    called = "array"
+    ends = (b"[", b"]")
+    first = "{"
+
+    def pieces(self, data: bytes, end: int) -> list[bytes] | None:
+        """Return all pieces of ``data[:end]``, which ends with one; None where they cannot be separated in one go. Raise
+        MsgspecError, RecursionError where it is not a sequence of pieces."""
+        return list(map(bytes, _elements(b"".join((b"[", memoryview(data)[:end], b"]")))))
+
+    def end_of_piece(self, text: str, at: int) -> int:
+        """Return where the piece that begins at ``at`` ends. Raise ValueError or RecursionError if it is not whole."""
+        return scan(text, at)[1]
+
+    def values(self, pieces: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
+        """Return the records, decoded in one go; None if any of them needs the care of ``value``."""
+        return objects(pieces, limits)
+
+    def value(self, piece: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None, Problem | None]:
+        """Return the record, or what is wrong with it. Raise ValueError where it is not JSON at all."""
+        return record_value(piece, limits)
+
+
+class RecordObject(RecordArray):
+    """An object of records."""
+
+    called = "object"
+    ends = (b"{", b"}")
+    first = '"'
+
+    def pieces(self, data: bytes, end: int) -> list[bytes] | None:
+        """None where a name occurs twice: the parser keeps only one of the two."""
+        found: list[bytes] = []
+        at = 0
+        for raw in map(bytes, _members(b"".join((b"{", memoryview(data)[:end], b"}"))).values()):
+            at = _end(_BETWEEN, data, at)
+            start = _end(_NAME, data, at)
+            if start == at or not data.startswith(raw, start):
+                return None
+            found.append(data[at : start + len(raw)])
+            at = start + len(raw)
+        return found if at == end else None
+
+    def end_of_piece(self, text: str, at: int) -> int:
+        name = _TEXT_NAME.match(text, at)
+        if name is None:
+            raise ValueError("no name of a member")
+        return scan(text, name.end())[1]
+
+    def values(self, pieces: list[bytes], limits: FeedLimits) -> list[dict[str, Any]] | None:
+        named = list(map(_split, pieces))
+        found = objects([value for _, value in named], limits)
+        if found is None:
+            return None
+        try:
+            return [_keyed(name, value) for (name, _), value in zip(named, found, strict=True)]
+        except ValueError:
+            return None
+
+    def value(self, piece: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None, Problem | None]:
+        name, raw = _split(piece)
+        value, problem = record_value(raw, limits)
+        if value is None:
+            return None, problem
+        try:
+            return _keyed(name, value), None
+        except RefusedValue as refusal:
+            return None, Problem("", refusal.code, refusal.detail)
+
+
+def _end(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:
+    found = pattern.match(data, at)
+    return found.end() if found else at
+
+
+def _split(piece: bytes) -> tuple[bytes, bytes]:
+    """The name as JSON text, and the value."""
+    name = _NAME.match(piece)
+    if name is None:
+        raise ValueError("no name of a member")
+    return name[1], piece[name.end() :]
+
+
+def _keyed(name: bytes, value: dict[str, Any]) -> dict[str, Any]:
+    """The record with its key, unless it has one (a corrected record does). Raise RefusedValue, ValueError."""
+    if KEY not in value:
+        key = json.loads(name.decode())
+        if b"\\u" in name:
+            refuse_surrogate(key)
+        value[KEY] = key
+    return value
+
+
+class JsonBuffer:
+    """``data`` begins in ``line``, at ``offset`` bytes of the text in UTF-8. ``chunks`` is the rest of the file.
+
+    Data is tried again with more behind it; beyond ``check_from`` bytes it is first checked that it can be JSON."""
+
+    def __init__(self, chunks: Iterator[bytes], limits: FeedLimits, check_from: int) -> None:
+        self._chunks, self._limits, self._check_from = chunks, limits, check_from
+        self.data = b""
+        self.line, self.offset = 1, 0
+
+    def add_chunk(self) -> bool:
+        """Add what is read next. Return False at the end of the file."""
+        chunk = next(self._chunks, None)
+        if chunk is None:
+            return False
+        self.data += chunk
+        return True
+
+    def add_more(self, container: RecordArray) -> None:
+        """Add at least as much again to data that has no whole record, so that a long one is not tried over and over.
+
+        Raise FeedError where the data is wrong, or too long, or the file ends."""
+        if len(self.data) > self._check_from:
+            self._check(container)
+        if len(self.data) > self._limits.text:
+            detail = f"a record of more than {self._limits.text} bytes ([limits] text)"
+            raise self.fault("limit_exceeded", detail)
+        more: list[bytes] = []
+        size = 0
+        for chunk in self._chunks:
+            more.append(chunk)
+            size += len(chunk)
+            if size >= min(len(self.data), self._limits.text - len(self.data)):
+                break
+        if not more:
+            self._check(container)
+            raise self.fault("truncated", f"the file ends before its {container.called} of records does")
+        self.data = b"".join((self.data, *more))
+
+    def drop(self, count: int, line: int | None = None) -> None:
+        """Drop the first ``count`` bytes, which are used. ``line`` is the line of what follows, if it is known."""
+        self.line = self.line + self.data.count(b"\n", 0, count) if line is None else line
+        self.offset += count
+        self.data = self.data[count:]
+
+    def skip_blank(self) -> None:
+        if self.data[:1].isspace():
+            self.drop(len(self.data) - len(self.data.lstrip(_BLANK)))
+
+    def push_back(self, byte: bytes) -> None:
+        """Put a byte that was dropped before the data again."""
+        self.data = byte + self.data
+        self.offset -= 1
+
+    def text(self) -> str:
+        """Return the data as text, but for a character that its end cuts in two. Raise FeedError ``bad_encoding``."""
+        try:
+            return utf_8_decode(self.data, "strict", False)[0]
+        except UnicodeDecodeError as error:
+            raise bad_text(error, self.offset) from None
+
+    def fault(self, code: str, detail: str) -> FeedError:
+        return FeedError(code, detail, line=self.line, offset=self.offset)
+
+    def _check(self, container: RecordArray) -> None:
+        """Raise FeedError if no end could make the data the start of what holds the records."""
+        events = ijson.sendable_list()
+        parser = ijson.basic_parse_coro(events)
+        try:
+            parser.send(container.ends[0])
+            for at in range(0, len(self.data), _STEP):
+                parser.send(self.data[at : at + _STEP])
+                del events[:]
+        except (ijson.JSONError, UnicodeDecodeError, StopIteration) as error:
+            raise self.fault("not_well_formed", f"not JSON: {error}".splitlines()[0]) from None

@@ -1,0 +1,52 @@
+"""For tests of the readers: the records of a file, or its fault, in plain types."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from lxml import etree
+
+from syncd.domain import FeedLimits
+from syncd.errors import FeedError
+from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers.opening import read_stream
+from syncd.feeds.readers.records import Record
+
+#: An XML declaration.
+X = '<?xml version="1.0" encoding="UTF-8"?>'
+MB = 1 << 20
+FOUND = ReadSpec()
+LIMITS = FeedLimits()
+
+
+def values(record: Record) -> Any:
+    """Return the content of a record in plain types: of an element the texts of its children by name."""
+    if isinstance(record.item, etree._Element):
+        return {etree.QName(child).localname: child.text for child in record.item}
+    return record.item
+
+
+def read(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS, known=None):
+    """Return the reader after its last record, and (content, problem code) of each record."""
+    raw = data.encode() if isinstance(data, str) else data
+    reader = read_stream(lambda: io.BytesIO(raw), spec, limits, known)
+    return reader, [(values(r), r.problem.code if r.problem else None) for r in reader]
+
+
+def items(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS) -> list[Any]:
+    """Return the content of each record."""
+    return [value for value, _ in read(data, spec, limits)[1]]
+
+
+def fault(data: bytes | str, spec: ReadSpec = FOUND, limits: FeedLimits = LIMITS) -> FeedError:
+    """Return the error with which the reading of a faulty file ends."""
+    with pytest.raises(FeedError) as caught:
+        read(data, spec, limits)
+    return caught.value
+
+
+def digests(data: bytes, spec: ReadSpec = FOUND) -> list[bytes]:
+    """Return the digest of each record."""
+    return [record.digest for record in read_stream(lambda: io.BytesIO(data), spec, LIMITS)]

@@ -1,0 +1,106 @@
+"""Readers: CSV of every dialect, and what is wrong with a faulty file."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from syncd.domain import FeedLimits
+from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers.opening import read_stream
+from tests.feeds.readers.reading import MB, fault, items, read
+
+CSV_GOOD = {
+    "comma": "id,title\n1,a\n2,b\n",
+    "semicolon": "id;title\n1;a\n2;b\n",
+    "tab": "id\ttitle\n1\ta\n2\tb\n",
+    "pipe": "id|title\n1|a\n2|b\n",
+    "carriage returns": "id,title\r1,a\r2,b\r",
+    "both": "id,title\r\n1,a\r\n2,b\r\n",
+    "mixed": "id,title\r\n1,a\n2,b\r\n",
+    "no last line end": "id,title\n1,a\n2,b",
+    "sep line": "sep=;\r\nid;title\r\n1;a\r\n2;b\r\n",
+    "blank lines": "\nid,title\n\n1,a\n\n2,b\n\n",
+    "rows of nothing": "id,title\n1,a\n,\n2,b\n , \n",
+    "spaced header": " ID , Title\n1,a\n2,b\n",
+    "quoted": '"id","title"\n"1","a"\n"2","b"\n',
+}
+
+
+@pytest.mark.parametrize("name", CSV_GOOD)
+def test_csv_of_every_dialect_is_read(name):
+    assert items(CSV_GOOD[name]) == [{"id": "1", "title": "a"}, {"id": "2", "title": "b"}]
+
+
+def test_csv_cells_keep_newlines_quotes_and_delimiters():
+    text = 'id,title\r\n1,"a ""x"", \r\nb"\r\n2,5" pipe\r\n3,6" bar\r\n4,"\n"\r\n'
+    assert [item["title"] for item in items(text)] == ['a "x", \r\nb', '5" pipe', '6" bar', "\n"]
+
+
+def test_csv_lines_are_those_of_the_record_s_start():
+    reader = read_stream(lambda: io.BytesIO(b'id,t\n1,"a\nb"\n\n2,c\n3,"5" x\n'), ReadSpec(), FeedLimits())
+    assert [(r.number, r.line) for r in reader] == [(1, 2), (2, 5), (3, 6)]
+    reader = read_stream(lambda: io.BytesIO(b"sep=;\r\nid;t\r\n1;a\r\n"), ReadSpec(), FeedLimits())
+    assert [r.line for r in reader] == [3]
+
+
+def test_ragged_csv_rows_are_rejected_rows_with_the_cells_that_exist():
+    _, got = read("id,title,city\n1,a,b\n2,c\n3,d,e,f\n4,g,h\n")
+    assert got == [
+        ({"id": "1", "title": "a", "city": "b"}, None),
+        ({"id": "2", "title": "c"}, "ragged_row"),
+        ({"id": "3", "title": "d", "city": "e"}, "ragged_row"),
+        ({"id": "4", "title": "g", "city": "h"}, None),
+    ]
+
+
+def test_a_rejected_csv_row_can_be_written_again_as_it_was():
+    reader = read_stream(lambda: io.BytesIO(b"id,title\n1\n"), ReadSpec(), FeedLimits())
+    assert [record.raw and record.raw() for record in reader] == [["1"]]
+    assert reader.header == ["id", "title"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "word"),
+    [
+        ("id,Title, title \n1,a,b\n", "bad_header", "title"),
+        ("id,,city\n1,a,b\n", "bad_header", "column 2"),
+        (",", "empty_file", "no header"),
+        (",,\n\n, ,", "empty_file", "no header"),
+        ('id,title\n1,"a\n', "truncated", "quote"),
+        ('id,"title\n', "truncated", "quote"),
+        ("id," + ",".join(f"c{n}" for n in range(1000)) + "\n", "limit_exceeded", "columns"),
+        ('id,title\n1,"' + "x\n" * 6 * MB, "limit_exceeded", "quote"),
+    ],
+    ids=[
+        "repeated",
+        "empty name",
+        "one blank header",
+        "blank to the end",
+        "open quote",
+        "open header",
+        "columns",
+        "endless cell",
+    ],
+)
+def test_a_faulty_csv_fails_with_its_reason(text, code, word):
+    error = fault(text)
+    assert error.code == code
+    assert word in error.detail
+
+
+def test_a_long_csv_record_is_a_rejected_row():
+    assert [code for _, code in read(f"id,t\n1,{'x' * MB}\n2,b\n")[1]] == ["too_long", None]
+
+
+def test_nul_bytes_in_csv_cells_are_kept():
+    assert items("id,t\n1,a\x00b\n") == [{"id": "1", "t": "a\x00b"}]
+
+
+def test_one_column_is_a_feed_if_the_setting_says_csv():
+    assert items("id\n1\n2\n", ReadSpec(format="csv")) == [{"id": "1"}, {"id": "2"}]
+
+
+def test_a_delimiter_setting_wins():
+    assert items("a;b,c\n1;2,3\n", ReadSpec(delimiter=",")) == [{"a;b": "1;2", "c": "3"}]

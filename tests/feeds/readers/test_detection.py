@@ -1,0 +1,91 @@
+"""Readers: the number of records that a file declares, its encoding, and files that are not feeds."""
+
+from __future__ import annotations
+
+import pytest
+
+from syncd.feeds.readers import ReadSpec
+from tests.feeds.readers.reading import MB, fault, items, read
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ('<jobs expectedJobCount="7"><job><id>1</id></job></jobs>', 7),
+        ("<jobs><expectedJobCount> 8 </expectedJobCount><job><id>1</id></job></jobs>", 8),
+        ("<jobs><job><id>1</id></job><expectedJobCount>9</expectedJobCount></jobs>", 9),
+        ("<jobs><job><id>1</id></job></jobs>", None),
+        ('{"jobs": [{"a": 1}], "meta": {"total": 12}}', 12),
+        ('{"totalFound": 3, "content": [{"a": 1}]}', 3),
+        ('{"jobs": [{"total": 99}]}', None),
+    ],
+)
+def test_the_declared_number_of_records_is_found(text, count):
+    assert read(text)[0].declared == count
+
+
+ENCODED = "<jobs><job><id>Québec €</id></job></jobs>"
+
+
+@pytest.mark.parametrize(
+    ("data", "spec"),
+    [
+        (ENCODED.encode(), ReadSpec()),
+        (ENCODED.encode("utf-8-sig"), ReadSpec()),
+        (ENCODED.encode("cp1252"), ReadSpec()),
+        (ENCODED.encode("utf-16"), ReadSpec()),
+        (ENCODED.encode("utf-16-be"), ReadSpec()),
+        (('<?xml version="1.0" encoding="utf-16"?>' + ENCODED).encode("utf-16"), ReadSpec()),
+        (('<?xml version="1.0" encoding="windows-1252"?>' + ENCODED).encode("cp1252"), ReadSpec()),
+        (('<?xml version="1.0" encoding="iso-8859-1"?>' + ENCODED).encode(), ReadSpec(encoding="utf-8")),
+        (("<jobs>" + " " * 2 * MB + ENCODED[6:]).encode("cp1252"), ReadSpec(records="jobs/job")),
+    ],
+)
+def test_xml_in_any_encoding_reads_the_same(data, spec):
+    assert items(data, spec) == [{"id": "Québec €"}]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,city\n1,Québec\n",
+        '[{"id": "1", "city": "Québec"}]',
+        '{"id":"1","city":"Québec"}\n{"id":"2","city":"x"}\n',
+    ],
+)
+def test_csv_and_json_in_any_encoding_read_the_same(text, encoding):
+    assert items(text.encode(encoding))[0] == {"id": "1", "city": "Québec"}
+
+
+def test_an_encoding_that_is_wrong_is_said_not_guessed():
+    assert fault('<?xml version="1.0" encoding="klingon"?><jobs/>').code == "bad_encoding"
+    assert (
+        fault(b'<?xml version="1.0" encoding="utf-8"?><jobs><job><id>\xe9</id></job></jobs>').code
+        == "bad_encoding"
+    )
+    assert fault("id,city\n" + "1,Québec\n" * 9 + "2,x", ReadSpec(encoding="ascii")).code == "bad_encoding"
+    assert fault(("id,city\n" + "1,Québec\n" * 9).encode() + b"2,Qu\xe9bec\n").code == "bad_encoding"
+    assert fault(b'[{"a": "\xc3\xa9"}, {"a": "\xff"}]', ReadSpec(encoding="utf-8")).code == "bad_encoding"
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "word"),
+    [
+        (b"", "empty_file", "empty"),
+        (b" \n", "empty_file", "empty"),
+        (b"<!DOCTYPE html><html><body>Sorry</body></html>", "not_a_feed", "HTML"),
+        (b"\n<HTML lang=en><head>", "not_a_feed", "HTML"),
+        (b"%PDF-1.7\n", "not_a_feed", "PDF"),
+        (b"\xd0\xcf\x11\xe0" + b"\0" * 600, "not_a_feed", ".xls"),
+        (b"7z\xbc\xaf\x27\x1c", "not_a_feed", "7z"),
+        (b"a/b.csv".ljust(257, b"\0") + b"ustar", "not_a_feed", "tar"),
+        (b"Not found", "not_a_feed", "delimiter"),
+        (b'{"error": "no such feed"}', "no_records_path", "jobs"),
+        (b'{"jobs": null}', "no_records_path", "jobs"),
+    ],
+)
+def test_a_file_that_is_not_a_feed_is_named(data, code, word):
+    error = fault(data)
+    assert error.code == code
+    assert word in error.detail

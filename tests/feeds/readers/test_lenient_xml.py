@@ -1,0 +1,116 @@
+"""Readers: XML that is not well-formed, read with the setting ``recover``."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import pytest
+
+from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers.opening import read_stream
+from tests.feeds.readers.reading import LIMITS, MB, X, fault, items, read, values
+
+
+def test_recovery_reads_what_it_can_and_withholds():
+    reader, got = read("<jobs><job><id>a & b</id></job><job><id>2</id></job></jobs>", ReadSpec(recover=True))
+    assert [value["id"] for value, _ in got][-1] == "2"
+    assert reader.withheld
+
+
+#: Name → (what is read leniently, the ids that come, what is reported as lost).
+LENIENT = {
+    "two roots": ("<jobs><job><id>1</id></job></jobs>\n<jobs><job><id>2</id></job></jobs>", "1 2", None),
+    "three roots, one of them empty": (
+        "<source><job><id>1</id></job></source><source/><source x='&lt;'><job><id>2</id></job></source>", "1 2", None),
+    "records without a root": ("<job><id>1</id></job>\n<job><id>2</id></job><job><id>3</id></job>", "1 2 3", None),
+    "a declaration before each root": (X + "<jobs><job><id>1</id></job></jobs>" + X + "<jobs><job><id>2</id></job></jobs>",
+                                       "1 2", None),
+    "a root of another name": ("<jobs><job><id>1</id></job></jobs><a:more xmlns:a='u'><job><id>2</id></job></a:more>",
+                               "1 2", None),
+    "a root of no format that is known": (
+        "<jobs><job><id>1</id></job></jobs><a><b><c><job><id>2</id></job></c></b></a>", "1",
+        "of 2 <job> 1 could not be read; no record path matched in <a> (line 1)"),
+    "a later root with records of another name": (
+        "<jobs><job><id>1</id></job></jobs>\n<feed><vacancy><id>2</id></vacancy></feed><jobs><job><id>3</id></job></jobs>",
+        "1 3", "no record path matched in <feed> (line 2)"),
+    "a first root without records": ("<meta><date>x</date></meta>\n<jobs><job><id>1</id></job></jobs>", "1", None),
+    "several of them": (X + "<error/>" + X + "<x><y>1</y></x> <!-- <job/> --><source><job><id>1</id></job></source>"
+                        "<source><job><id>2</id></job></source>", "1 2", None),
+    "an empty root of another format before": ("<jobs></jobs><source><job><id>1</id></job></source>", "1", None),
+    "roots without records alone": ("<jobs/>\n<source></source>", "", None),
+    "the name of the root within it": ("<a><a>1</a></a><jobs><job><id>1</id></job></jobs>", "1", None),
+    "an end tag too many": ("<jobs><job><id>1</id></job></jobs></jobs><job><id>2</id></job></jobs>", "1 2", None),
+    "junk and comments between": (
+        "<jobs><job><id>1</id></job></jobs> junk <!-- <jobs><job/> --><jobs><job><id>2</id></job></jobs>", "1 2", None),
+    "the end tag of the root in CDATA": (
+        "<jobs><job><id><![CDATA[1</jobs>]]></id></job><job><id>2</id></job></jobs>", "1</jobs> 2", None),
+    "a bare &": ("<jobs><job><id>a&b&amp;&eacute;</id></job></jobs>", "a&b&é", None),
+    "a bare <": ("<jobs><job><id>1<2</id></job><job><id>2</id></job></jobs>", "1<2 2", None),
+    "marks in CDATA": ("<jobs><job><id><![CDATA[<job>&<5]]></id></job></jobs>", "<job>&<5", None),
+    "a wrong end tag": ("<jobs><job><id>1</job><job><id>2</id></job></jobs>", "1", "of 2 <job> 1 could not be read"),
+    "a cut": ("<jobs><job><id>1</id></job><job><id>2</id></jo", "1 2", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [1, 1 << 18])
+@pytest.mark.parametrize("name", LENIENT)
+def test_a_lenient_reading_finds_every_record_or_reports_what_it_lost(name, size, monkeypatch):
+    text, ids, lost = LENIENT[name]
+    monkeypatch.setattr("syncd.feeds.readers.source.CHUNK", size)
+    reader, got = read(text, ReadSpec(recover=True))
+    assert " ".join(value["id"] for value, _ in got) == ids
+    assert reader.withheld == "read leniently ([read] recover = true)" + (f"; {lost}" if lost else "")
+
+
+def test_a_record_path_that_is_set_is_found_in_a_later_root():
+    text = "<meta><job>x</job></meta>\n<offres>\n<offre><id>1</id></offre></offres><offres><offre><id>2</id></offre></offres>"
+    reader = read_stream(
+        lambda: io.BytesIO(text.encode()), ReadSpec(recover=True, records="/offres/offre"), LIMITS
+    )
+    assert [(record.line, values(record)["id"]) for record in reader] == [(3, "1"), (3, "2")]
+
+
+def test_where_no_root_has_records_the_first_one_is_named():
+    assert "the root is 'error'" in fault("<error><a/></error><more/>", ReadSpec(recover=True)).detail
+
+
+@pytest.mark.parametrize("unit", ["<a/>", "<a></a>", "<a><a></a>", "<a>&<b"])
+def test_a_megabyte_of_roots_without_records_is_refused_at_once(unit):
+    start = time.process_time()
+    assert fault(unit * (MB // len(unit)), ReadSpec(recover=True)).code == "no_records_path"
+    assert time.process_time() - start < 8
+
+
+def test_the_one_record_of_a_file_may_have_others_beside_it_below_a_root():
+    spec = ReadSpec(records="/job_offer")
+    assert items("<job_offer><id>1</id></job_offer>", spec) == [{"id": "1"}]
+    assert items("<jobs><job_offer><id>1</id></job_offer><job_offer><id>2</id></job_offer></jobs>", spec) == [
+        {"id": "1"},
+        {"id": "2"},
+    ]
+
+
+def test_lines_are_counted_through_all_roots():
+    text = "<jobs>\n<job><id>1</id></job>\n</jobs>\n\n<jobs>\n<job><id>2</id></job>\n</jobs>"
+    reader = read_stream(lambda: io.BytesIO(text.encode()), ReadSpec(recover=True), LIMITS)
+    assert [(record.number, record.line) for record in reader] == [(1, 2), (2, 6)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("<jobs><job>" + "<a>" * 300 + "</a>" * 300 + "</job></jobs>", "limit_exceeded"),
+        ("<jobs><job><id>1</id></job></jobs><!-- " + "x > " * 3 * MB, "limit_exceeded"),
+        ("<jobs><job><id>1</id></job></jobs>" + "<a/>" * 3 * MB, "limit_exceeded"),
+        ("<jobs><job><id>1</id></job></jobs><!DOCTYPE a [<!ENTITY b 'c'>]><jobs/>", "forbidden_dtd"),
+        ("<jobs><job><id>&custom;</id></job></jobs>", "unknown_entity"),
+    ],
+    ids=["deep", "comment", "roots", "dtd", "entity"],
+)
+def test_leniency_ends_at_limits_document_types_and_entities(text, code):
+    assert fault(text, ReadSpec(recover=True)).code == code
+
+
+def test_a_strict_reading_withholds_nothing():
+    assert read("<jobs><job><id>1</id></job></jobs>")[0].withheld is None

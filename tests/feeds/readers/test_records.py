@@ -1,0 +1,98 @@
+"""Readers: what records of every format have in common: place, marks, limits, digests and progress."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from syncd.domain import FeedLimits
+from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers.opening import read_stream
+from tests.feeds.readers.reading import digests, fault, items, read
+
+
+def test_records_know_their_place():
+    reader = read_stream(
+        lambda: io.BytesIO(b'[\n{"id": 1},\n{"id":\n 2},\n{"id": 3}]'), ReadSpec(), FeedLimits()
+    )
+    assert [(r.number, r.line, r.offset) for r in reader] == [(1, 2, 2), (2, 3, 13), (3, 5, 25)]
+    text = b"\n<?xml version='1.0'?>\n<jobs>\n<job>\n<id>1</id></job>\n\n<job/><job>\n</job></jobs>"
+    reader = read_stream(lambda: io.BytesIO(text), ReadSpec(), FeedLimits())
+    assert [(r.number, r.line) for r in reader] == [(1, 4), (2, 7), (3, 7)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,Syncd_Errors\n1,x\n",
+        '[{"id": 1, "syncd_errors": []}]',
+        '{"id": 1}\n{"id": 2, "syncd_errors": "x"}\n',
+        '<jobs><job syncd_errors="x"><id>1</id></job></jobs>',
+    ],
+)
+def test_the_marks_of_corrected_rows_are_seen_even_when_the_rows_are_known(text):
+    assert read(text)[0].mended
+    raw = text.encode()
+    digests = {r.digest for r in read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits())}
+    assert read(text, known=digests.intersection)[0].mended
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["id,t\n1,a\n2,b\n", '[{"a":1},{"a":2}]', '{"a":1}\n{"a":2}\n', "<jobs><job>a</job><job>b</job></jobs>"],
+)
+def test_the_number_of_rows_and_the_size_of_the_file_are_limited(text):
+    assert fault(text, limits=FeedLimits(rows=1)).code == "limit_exceeded"
+    assert fault(text, limits=FeedLimits(file=10)).code == "limit_exceeded"
+    assert len(items(text, limits=FeedLimits(rows=2))) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,t\n1,a\n2,b\n3,a\n",
+        '[{"a":1},{"a":2},{"a":3}]',
+        '{"a":1}\n{"a":2}\n',
+        "<jobs><job>a</job><job>b</job></jobs>",
+    ],
+)
+def test_records_whose_digest_is_known_are_not_parsed_again(text):
+    raw = text.encode()
+    first = list(read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits()))
+    digests = {r.digest for r in first}
+    again = list(read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits(), digests.intersection))
+    assert [r.item for r in again] == [None] * len(first)
+    assert [(r.number, r.line, r.offset, r.digest) for r in again] == [
+        (r.number, r.line, r.offset, r.digest) for r in first
+    ]
+
+
+def test_a_date_in_the_feed_s_header_matters_only_to_mappings_that_look_outside_the_record():
+    today, tomorrow = (
+        f"<source><lastBuildDate>{day}</lastBuildDate><job><id>1</id></job></source>".encode()
+        for day in ("today", "tomorrow")
+    )
+    outside, inside = ReadSpec(outside=True), ReadSpec(outside=False)
+    assert digests(today, outside) != digests(tomorrow, outside)
+    assert digests(today, inside) == digests(tomorrow, inside)
+
+
+def test_the_same_record_in_another_namespace_is_another_record():
+    one = b'<jobs xmlns="urn:a"><job><id>1</id></job></jobs>'
+    two = b'<jobs xmlns="urn:b"><job><id>1</id></job></jobs>'
+    spec = ReadSpec(outside=False)
+    assert digests(one, spec) != digests(two, spec)
+
+
+def test_the_digest_of_a_csv_row_depends_on_the_header():
+    assert digests(b"id,title\n1,a\n") != digests(b"title,id\n1,a\n")
+
+
+def test_progress_is_counted_in_bytes_of_the_file():
+    raw = json.dumps([{"id": n, "t": "x" * 500} for n in range(6000)]).encode()
+    reader = read_stream(lambda: io.BytesIO(raw), ReadSpec(), FeedLimits())
+    seen = {reader.bytes_read for _ in reader}
+    assert 3 < len(seen) < 50
+    assert reader.bytes_read == len(raw)
