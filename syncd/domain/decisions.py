@@ -98,8 +98,8 @@ class PlanCounts:
     the last 24 hours, without approval, and that are not active again · ``without_reference``: rejected rows that name no
     job · ``rekeyed``: missing jobs that a new job is like · ``named_active``: active jobs that the file names ·
     ``retitled``: of those, with another title · ``described``: of those, with a description before · ``shrunk``: of these,
-    that lose half of it or more · ``feed_changed``: the feed's own settings differ from those of the last run that could
-    archive · ``older_bytes``: the file has the bytes of an older applied file of the feed."""
+    that lose half of it or more · ``feed_changed``: the feed's own settings differ from those with which it
+    may archive · ``older_bytes``: the file has the bytes of an older applied file of the feed."""
 
     read: int = 0
     rejected: int = 0

@@ -50,7 +50,7 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
     ):
         if limit.crossed(part, whole):
             yield code, _share(part, whole, what, limit)
-    if counts.older_bytes:
+    if counts.older_bytes and (counts.read or missing):
         yield "older_bytes", "the file is, byte for byte, an older one of this feed: a step back in time"
 
 

@@ -41,7 +41,7 @@ def find(tx: Tx, name: str, employer_id: int) -> int | None:
 
 
 def settings_digest(tx: Tx, feed_id: int) -> str | None:
-    """Return the digest of the feed's own settings at its last run that could archive; None before the first."""
+    """Return the digest of the feed's own settings with which it may archive; None before its first applied run."""
     return tx.scalar(_SETTINGS, id=feed_id)
 
 

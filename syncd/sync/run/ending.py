@@ -59,14 +59,19 @@ def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownP
     def also(tx: Tx) -> None:
         feed_jobs.missed(tx, feed.id, plan.waiting)
         feed_jobs.confirm(tx, feed.id, plan.back)
-        if shown is not None:
+        if shown is not None and shown.would_archive:
             feeds.set_settings_digest(tx, feed.id, shown.settings)
-        elif feeds.settings_digest(tx, feed.id) is None:
-            feeds.set_settings_digest(tx, feed.id, feed.config.settings_digest)
+        _remember_settings(tx, this)
         if whole:
             feeds.settle(tx, feed.id)
 
     return _end(this, replace(run, state=state, holds=None, reason=reason), also, stage, plan.summary)
+
+
+def _remember_settings(tx: Tx, this: FileRun) -> None:
+    """Keep the settings of the feed's first run whose rows went in: later ones are compared with them."""
+    if feeds.settings_digest(tx, this.feed.id) is None:
+        feeds.set_settings_digest(tx, this.feed.id, this.feed.config.settings_digest)
 
 
 def end_held(
@@ -83,7 +88,9 @@ def end_held(
     payload = shown_plan(this, stage, plan, hold.reason).to_bytes()
 
     def also(tx: Tx) -> None:
-        feed_jobs.confirm(tx, this.feed.id, [] if hold.all else plan.back)
+        if not hold.all:
+            feed_jobs.confirm(tx, this.feed.id, plan.back)
+            _remember_settings(tx, this)
         results.set_plan(tx, run.id, payload)
 
     return _end(this, run, also, stage, plan.summary)

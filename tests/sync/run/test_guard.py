@@ -288,6 +288,32 @@ def test_changed_settings_hold_each_run_that_would_archive_until_one_is_approved
     assert outcome(board.deliver(back, board.rows(1, 18, confidential=True))) == ("succeeded", None)
 
 
+def test_only_the_approval_of_a_run_that_would_archive_ends_the_wait_after_changed_settings(
+    board: Board,
+) -> None:
+    board.deliver(board.feed(), board.rows(1, 20))
+    changed = board.feed("grace = 1")
+    run = board.deliver(changed, board.rows(1, 20, title="Chef"))
+    assert outcome(run) == ("held", "all")
+    board.importer.approve(run.id, changed)
+    run = board.deliver(changed, board.rows(1, 19, title="Chef"))
+    assert outcome(run) == ("held", "archive")
+    assert reason_of(run).startswith("the feed's settings have changed")
+
+
+def test_settings_are_compared_with_those_of_a_first_run_whose_rows_went_in_although_it_was_held(
+    board: Board,
+) -> None:
+    board.put(board.row("theirs", status="active"))
+    toml = 'owns = "employer"'
+    first = board.deliver(board.feed(toml), board.rows(1, 20))
+    assert outcome(first) == ("held", "archive")  # the one active job would go
+    board.importer.reject(first.id)
+    run = board.deliver(board.feed(f"{toml}\ngrace = 1"), board.rows(1, 20))
+    assert outcome(run) == ("held", "archive")
+    assert reason_of(run).startswith("the feed's settings have changed; 1 of 21 active jobs")
+
+
 # -- share and count of what would be archived ---------------------------------------------------------------
 
 
@@ -345,6 +371,25 @@ def test_archived_jobs_count_for_twenty_four_hours(board: Board, seconds: int, h
     if held:
         expected = "6 of 20 active jobs would be archived, with the 5 archived in the last 24 hours"
         assert expected in reason_of(run)
+
+
+def test_jobs_that_the_dates_of_their_rows_archived_count_for_twenty_four_hours(board: Board) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 20))
+    late = board.rows(16, 20, closeDate="2026-11-15")
+    assert outcome(board.deliver(feed, [*board.rows(1, 15), *late])) == ("succeeded", None)
+    run = board.deliver(feed, board.rows(1, 14))
+    assert outcome(run) == ("held", "archive")
+    assert "6 of 20 active jobs would be archived, with the 5 archived" in reason_of(run)
+
+
+def test_a_small_feed_is_not_emptied_by_small_steps(board: Board) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 6))
+    assert outcome(board.deliver(feed, board.rows(1, 2))) == ("succeeded", None)  # 4 of 6
+    assert outcome(board.deliver(feed, board.rows(1, 1))) == ("held", "archive")  # 5 of 6
+    assert outcome(board.deliver(feed, [board.row("n")])) == ("held", "archive")
+    assert board.active() == {"r1", "r2", "n"}
 
 
 def test_jobs_that_are_active_again_or_archived_with_approval_do_not_count(board: Board) -> None:
@@ -619,6 +664,19 @@ def test_the_bytes_of_an_older_applied_file_hold_everything(board: Board) -> Non
     assert not board.job("r1").confidential
     assert board.deliver(feed, first).state == "unchanged"
     assert outcome(board.deliver(feed, second)) == ("held", "all")  # now the second file is the older one
+
+
+def test_an_empty_delta_file_that_comes_again_is_not_a_step_back(board: Board) -> None:
+    feed = board.feed('mode = "delta"')
+    for content in ([], board.rows(1, 2), []):
+        assert outcome(board.deliver(feed, content)) == ("succeeded", None)
+
+
+def test_an_empty_file_that_comes_again_waits_while_there_are_jobs(board: Board) -> None:
+    feed = board.feed()
+    for content in ([], board.rows(1, 2)):
+        assert outcome(board.deliver(feed, content)) == ("succeeded", None)
+    assert outcome(board.deliver(feed, []))[0] == "held"
 
 
 def test_the_bytes_of_an_older_file_that_was_not_applied_are_not_a_step_back(board: Board) -> None:
