@@ -233,6 +233,19 @@ def feed_new(
     return new_feed(config, as_json, name=name, file=file, employer=employer, force=force)
 
 
+@feeds.command("folder")
+def feed_folder(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)],
+    group: Annotated[str, typer.Option("--group", metavar="G", help="The group of its partner.")],
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Opens the feed's folder to the group of its partner, and to nobody else. Run it as root."""
+    from syncd.cli.feed_folder import open_feed_folder
+
+    open_feed_folder(config, as_json, name, group)
+
+
 @feeds.command("check")
 def feed_check(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)],

@@ -14,7 +14,7 @@ from syncd.cli.output import print_json, remark, system_fault
 from syncd.cli.store_access import become_owner, has_store
 from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
-from syncd.service import configured_feeds, stores
+from syncd.service import configured_feeds, exposure, stores
 from syncd.store import Store, facts
 from syncd.sync import folder_faults
 
@@ -52,6 +52,7 @@ def faults(settings: Settings) -> Iterator[str]:
     yield from _drop_folder(settings.drop.folder)
     running, found = _store_and_feeds(settings)
     yield from found
+    yield from exposure.faults(settings, _feed_names(settings))
     if not running:  # the daemon itself holds its ports
         yield from _port("api.listen", settings.api.listen)
         if settings.operator.listen is not None:
@@ -118,6 +119,13 @@ def _feed_faults(store: Store | None, settings: Settings, *, employers: bool = T
     except ConfigError as error:
         found.extend(error.faults)
     return found
+
+
+def _feed_names(settings: Settings) -> list[str]:
+    try:
+        return list(configured_feeds.feed_files(settings, settings.catalogue))
+    except ConfigError:  # reported already
+        return []
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:

@@ -55,7 +55,7 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         return _complain(system_fault(error), FAILED)
     except Exception as error:
-        return _complain(_bug(error), FAILED)
+        return _complain(_unreadable_program() or _bug(error), FAILED)
     return result if isinstance(result, int) else DONE
 
 
@@ -75,6 +75,17 @@ def _usage(error: typer.TyperException) -> int:
     path = context.command_path if context is not None else "syncd"
     message = " ".join(error.format_message().split()).replace("Value error, ", "")
     return _complain(f"{message.rstrip('.')}; see `{path} --help`", USAGE)
+
+
+def _unreadable_program() -> str | None:
+    """Return what to do if the user that root became cannot read this program, and so nothing more can be imported."""
+    hidden = next((file for file in (os.__file__, __file__) if not os.access(file, os.R_OK)), None)
+    if hidden is None:
+        return None
+    return (
+        f"the user {os.geteuid()}, who owns the store, cannot read {hidden}:"
+        " install Python and syncd where all users can read them, such as in /opt"
+    )
 
 
 def _bug(error: Exception) -> str:

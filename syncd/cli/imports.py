@@ -17,9 +17,8 @@ from syncd.domain import Catalogue, Location, Run, RunState, Salary
 from syncd.errors import FeedError
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, runs
-from syncd.sync.arrival import ArrivalContext, Worker
+from syncd.sync.arrival import ArrivalContext, Worker, decide
 from syncd.sync.report import FORMAT, change_json, rejected_json, run_json, warning_json, would_archive_json
-from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import Feed, Planned, PlannedChange, Progress
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
@@ -109,8 +108,7 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
         catalogue = stores.catalogue_of(store, settings, remember=True)
         importer = configured_feeds.make_importer(store, settings, catalogue)
         feed = _feed_of(store, settings, catalogue, number) if approved else None
-        run = importer.approve(number, feed) if approved else importer.reject(number)
-        refresh_reports(store, settings.drop.folder / run.feed, run.id)
+        run = decide(store, importer, settings.drop.folder, number, feed, approved=approved)
     print_result(as_json, run_json(run), summary(run))
     return FAILED if run.state is RunState.FAILED else DONE
 

@@ -70,18 +70,34 @@ def lent_store(settings: Settings) -> Iterator[Store | None]:
     if not has_store(settings):
         yield None
         return
-    owner = _owner(settings)
-    user, group = os.geteuid(), os.getegid()
-    if owner is not None:
-        os.setegid(owner.st_gid)
-        os.seteuid(owner.st_uid)
+    with acting_as(owner_ids(settings)), stores.open_store(settings) as store:
+        _end_of_imports()
+        yield store
+
+
+@contextmanager
+def acting_as(owner: tuple[int, int]) -> Iterator[None]:
+    """As root, have only the rights of the user with these ids (of user and first group) until the block ends."""
+    if os.geteuid() != 0 or owner[0] == 0:
+        yield
+        return
+    user, group, groups = os.geteuid(), os.getegid(), os.getgroups()
+    os.setgroups(_groups(*owner))
+    os.setegid(owner[1])
+    os.seteuid(owner[0])
     try:
-        with stores.open_store(settings) as store:
-            _end_of_imports()
-            yield store
+        yield
     finally:
         os.seteuid(user)
         os.setegid(group)
+        os.setgroups(groups)
+
+
+def owner_ids(settings: Settings) -> tuple[int, int]:
+    """Return the ids of syncd's user, and of the first group of that user: as root the owner of the store's folder, else
+    those of this process."""
+    owner = _owner(settings)
+    return (os.geteuid(), os.getegid()) if owner is None else (owner.st_uid, owner.st_gid)
 
 
 def become_owner(settings: Settings) -> None:

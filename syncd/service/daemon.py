@@ -20,7 +20,7 @@ from syncd.config import Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.logs import Event, flush
-from syncd.service import stores
+from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
 from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
@@ -37,6 +37,7 @@ from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
 from syncd.service.sync_thread import Heartbeat, SyncThread
 from syncd.service.watcher import Watcher
 from syncd.store import Store
+from syncd.sync import make_drop_folder
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.web import RequestTimes, health_of, make_runner, metrics_of
 
@@ -50,6 +51,7 @@ WATCHER = 10.0
 
 def serve(settings: Settings) -> int:
     """Run until a signal ends it, and return the exit code. Raises ConfigError, StoreError, OSError while it starts."""
+    exposure.refuse_open_store(settings)
     store = stores.open_store(settings, exclusive=True)
     try:
         catalogue = stores.catalogue_of(store, settings, remember=True)
@@ -66,7 +68,7 @@ def serve(settings: Settings) -> int:
 def _make_drop_folder(folder: Path) -> None:
     """Create the drop folder if it does not exist. Raises ConfigError."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_drop_folder(folder)
     except OSError as error:
         what = error.strerror if folder.parent.is_dir() and not folder.exists() else "it is not a folder"
         raise ConfigError(

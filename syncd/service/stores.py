@@ -11,8 +11,6 @@ from syncd.store import Store, facts
 def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
     """Return the open store, created or migrated first where needed. ``exclusive`` is for the daemon. Raises
     StoreError, OSError."""
-    if settings.store.path is not None:
-        settings.store.path.parent.mkdir(parents=True, exist_ok=True)
     return Store.open(
         settings.store.url,
         timezone=settings.timezone,

@@ -22,6 +22,8 @@ TICK, GATHER = 300, 100
 #: Seconds before a watcher that died is started again, and between two looks where it polls.
 PAUSE = 1.0
 
+#: What watchfiles says about a file name that is not UTF-8.
+UNDECODABLE = "Unable to decode path"
 #: Folders that runs make in a feed's folder.
 OURS = frozenset({"done", "failed", ".claimed"})
 
@@ -30,9 +32,10 @@ Identity = frozenset[tuple[str, int, int]]
 
 
 class Watcher(threading.Thread):
-    """A thread. The watch in it begins again when it fails (a file name that is not UTF-8 ends it), and when the drop
-    folder or a feed's folder has been replaced: the system never reports a folder that was deleted and created again.
-    Each beginning gives a hint. ``running`` is not set before the first one and after a failure."""
+    """A thread. The watch in it begins again when it fails, and when the drop folder or a feed's folder has been replaced:
+    the system never reports a folder that was deleted and created again. Each beginning gives a hint. ``running`` is not set
+    before the first one and after a failure. A file name that is not UTF-8 ends the watch, too, but any partner can make
+    one: that is not a failure."""
 
     def __init__(self, folder: Path, hint: Callable[[], None], *, poll: bool = False) -> None:
         super().__init__(name="syncd-watcher", daemon=True)
@@ -52,9 +55,13 @@ class Watcher(threading.Thread):
                 else:
                     self._listen()
             except Exception as error:
-                self.running.clear()
-                log.warning(Event.SERVICE_FAULT, part="watcher", reason=f"{type(error).__name__}: {error}")
-                pause = PAUSE
+                pause = GATHER / 1000
+                if UNDECODABLE not in str(error):
+                    self.running.clear()
+                    log.warning(
+                        Event.SERVICE_FAULT, part="watcher", reason=f"{type(error).__name__}: {error}"
+                    )
+                    pause = PAUSE
             self._hint()
             self._halt.wait(pause)
 

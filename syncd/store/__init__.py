@@ -16,6 +16,7 @@ __all__ = [
     "job_writer",
     "jobs",
     "keys",
+    "locks",
     "places",
     "replies",
     "results",

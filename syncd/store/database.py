@@ -151,6 +151,10 @@ class Database(Protocol):
 
     def unlock(self) -> None: ...
 
+    def named_lock(self, name: str) -> AbstractContextManager[bool]:
+        """Yield whether this process now has the lock ``name``, which one process at a time can have. Raises StoreError,
+        OSError."""
+
     def writer(self) -> Session: ...
 
     def reader(self) -> Session: ...

@@ -16,7 +16,7 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 
-from syncd.sync.folders import mode_of
+from syncd.sync.folders import REPORT_MODE, mode_of
 
 #: Bytes that are left of a file's name once it is claimed or filed.
 KEPT_BYTES = 180
@@ -135,7 +135,7 @@ def write_draft(private: int, content: bytes) -> str:
     """Write a new file of a random name into a private folder, durably; return the name. Raises OSError, and leaves
     nothing then."""
     name = f"{DRAFT}{secrets.token_hex(8)}"
-    fd = os.open(name, _NEW_FILE, 0o666, dir_fd=private)
+    fd = os.open(name, _NEW_FILE, REPORT_MODE, dir_fd=private)
     try:
         with open(fd, "wb") as file:
             file.write(content)
@@ -189,8 +189,11 @@ def replace_own_file(private: int, content: bytes, folder: int, name: str) -> No
 
 
 def inherit_group(private: int, name: str, folder: int) -> None:
-    """Give a file the group that it would have if it had been made in ``folder``."""
+    """Give a file of syncd's own the group that it would have if it had been made in ``folder``, and let that read it."""
     found = os.fstat(folder)
     if found.st_mode & stat.S_ISGID:
         with suppress(PermissionError):  # a group that syncd's user is not in
             os.chown(name, -1, found.st_gid, dir_fd=private, follow_symlinks=False)
+    if stat.S_ISREG(mode_of(name, private)):
+        with suppress(PermissionError):  # a file system that keeps no modes
+            os.chmod(name, REPORT_MODE, dir_fd=private)

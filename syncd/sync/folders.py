@@ -16,6 +16,10 @@ from syncd.errors import UnusableFolder
 
 #: The folders inside a feed's folder.
 CLAIMED, DONE, FAILED = ".claimed", "done", "failed"
+#: The rights of folders and files (docs/operations.md "Partners"): everybody may pass through the drop folder and nobody list
+#: it; a feed's folder is open to its group alone, which drops files there and reads reports.
+DROP_MODE, FEED_MODE, REPORT_MODE = 0o711, 0o2770, 0o640
+INNER_MODES = {CLAIMED: 0o700, DONE: 0o2750, FAILED: 0o2750}
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: The rights of all users but the owner.
@@ -27,6 +31,8 @@ _KINDS = (
     (stat.S_ISFIFO, "a FIFO"),
     (stat.S_ISSOCK, "a socket"),
 )
+#: Why a file with a second name is not taken.
+OTHER_NAME = "it has a second name (a hard link), so it may be a file from elsewhere: copy it, or remove the other name"
 #: This process's open files, by descriptor.
 OPEN_FILES = Path("/proc/self/fd")
 
@@ -60,9 +66,22 @@ def open_regular(name: str, folder: int) -> int | None:
     return None
 
 
+def has_other_name(fd: int) -> bool:
+    """Return whether an open file has a second name (a hard link). It may be a file from anywhere, and be written to from
+    there."""
+    return os.fstat(fd).st_nlink > 1
+
+
+def unopened(error: OSError) -> str:
+    """Return why a file of a partner cannot be opened, and what to do."""
+    if error.errno == errno.EAGAIN:
+        return "it cannot be opened: the process that wrote it holds a lease on it"
+    return f"it cannot be opened: {error.strerror}; syncd's user needs to read it"
+
+
 def try_lock(fd: int) -> bool:
-    """Return whether this process now has the file's lock. On a file system without locks it always has: the lock of
-    the feed must do there."""
+    """Return whether this process now has the lock of an open folder. On a file system without such locks it always
+    has."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -119,12 +138,58 @@ def ensure_subfolder(folder: Path, name: str) -> Iterator[int]:
     """Open the folder as ``open_subfolder`` does; make it if it is not there. Files are renamed into it, so it must be on
     the file system of ``folder``."""
     with open_folder(folder) as outer:
-        with suppress(FileExistsError):
-            os.mkdir(name, 0o700 if name == CLAIMED else 0o777, dir_fd=outer)
+        made = _made(name, outer)
         with open_folder_in(outer, folder / name) as fd:
+            if made:
+                _set_mode(fd, INNER_MODES[name])
             if os.fstat(fd).st_dev != os.fstat(outer).st_dev:
                 raise other_file_system(folder / name)
             yield fd
+
+
+def make_feed_folder(folder: Path) -> None:
+    """Make the feed's folder, and the drop folder above it, where they are missing. What exists keeps its rights. Raises
+    OSError."""
+    make_drop_folder(folder.parent)
+    _make(folder, FEED_MODE)
+
+
+def make_drop_folder(drop: Path) -> None:
+    """Make the drop folder and those above it where they are missing; it may be a link to a folder. Raises OSError."""
+    drop.parent.mkdir(parents=True, exist_ok=True)
+    _make(drop, DROP_MODE)
+    if not drop.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(drop))
+
+
+def _make(folder: Path, mode: int) -> None:
+    with suppress(FileExistsError):
+        folder.mkdir(mode & 0o700)
+        with open_folder(folder) as fd:
+            _set_mode(fd, mode)
+
+
+def _made(name: str, outer: int) -> bool:
+    """Make one of the folders inside a feed's; return whether it was missing."""
+    try:
+        os.mkdir(name, INNER_MODES[name] & 0o770, dir_fd=outer)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _set_mode(fd: int, mode: int) -> None:
+    """Give an open folder these rights, whatever the umask, if it is this user's. Where the system lets no process set
+    the set-group-ID bit (``RestrictSUIDSGID=`` of systemd), the folder has it only if it inherited it."""
+    found = os.fstat(fd)
+    now = stat.S_IMODE(found.st_mode)
+    if now == mode or found.st_uid != os.geteuid():
+        return
+    try:
+        os.fchmod(fd, mode)
+    except PermissionError:
+        if not now & stat.S_ISGID:
+            os.fchmod(fd, mode & 0o777)
 
 
 @contextmanager

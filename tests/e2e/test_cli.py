@@ -334,7 +334,8 @@ def test_json_is_one_line(acme):
         (lambda base: (base / "feeds").write_text("x"),
          "drop.folder: {base}/feeds/drop: it, or something above it, is not a folder"),
         (lambda base: (base / "var").write_text("x"), "store.url: {base}/var: it, or something above it, is not a folder"),
-        (lambda base: (base / "var").mkdir() or (base / "var" / "syncd.db").write_text("no database" * 999),
+        (lambda base: (base / "var").mkdir()
+         or ((base / "var" / "syncd.db").write_text("no database" * 999), (base / "var" / "syncd.db").chmod(0o600)),
          "store.url: {base}/var/syncd.db: the store is damaged or is not a store (file is not a database); stop syncd"),
         (lambda base: (base / "config/feeds.d/b.toml").write_text("employer ="), "b.toml: is not TOML: "),
     ],

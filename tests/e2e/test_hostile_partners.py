@@ -1,5 +1,6 @@
 """A daemon whose partners put links, pipes and folders where it writes: only their own feeds wait."""
 
+import fcntl
 import os
 
 import pytest
@@ -88,3 +89,47 @@ def test_a_feed_that_a_partner_has_spoiled_waits_and_the_service_is_ready(
     daemon.wait_for_event("feed.reconciled", 3)
     wait_until(lambda: daemon.request("GET", "/readyz")[1]["feeds"] == "ok", "the end of the trouble")
     assert {event["feed"] for event in daemon.events("feed.resumed")} == {"piped", "linked"}
+
+
+def test_thousands_of_undecodable_names_and_links_hold_up_no_other_feed(
+    installation, start, make_row, folders
+):
+    key = installation.employer_with_key()
+    daemon = start()
+    spoiled = os.fsencode(folders["linked"])
+    for number in range(3_000):
+        os.symlink("/etc/passwd", os.path.join(spoiled, b"\xff%d.csv" % number))
+        os.close(os.open(os.path.join(spoiled, b"\xfe%d.csv.part" % number), os.O_CREAT | os.O_WRONLY, 0o600))
+    installation.drop("jobs.csv", [make_row("acme-1")])
+    (run,) = daemon.wait_for_event("feed.reconciled")
+    assert (run["feed"], run["state"]) == ("acme", "succeeded")
+    with open(os.path.join(spoiled, b"caf\xe9.csv"), "w") as file:
+        file.write(installation.csv_text([make_row("linked-1")]))
+    (_, run) = daemon.wait_for_event("feed.reconciled", 2)
+    assert (run["feed"], run["file"], run["state"]) == ("linked", "caf%E9.csv", "succeeded")
+    assert daemon.request("GET", "/readyz")[0] == 200
+    assert daemon.events("service.fault") == []
+    assert daemon.request("GET", f"{BASE}/jobs", key)[1]["paging"]["total"] == 2
+    assert len(daemon.events("feed.stray")) == 101
+
+
+def test_a_partner_who_locks_all_that_is_his_harms_nobody(installation, start, make_row, folders):
+    installation.employer_with_key()
+    daemon = start()
+    mine = [folders["linked"], folders["linked"] / "done", folders["linked"] / "failed"]
+    held = [os.open(path, os.O_RDONLY) for path in mine]
+    for fd in held:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    draft = folders["linked"] / ".jobs.csv"
+    draft.write_text(installation.csv_text([make_row("linked-1")]))
+    with draft.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        draft.rename(folders["linked"] / "jobs.csv")
+        installation.drop("jobs.csv", [make_row("acme-1")])
+        runs = daemon.wait_for_event("feed.reconciled", 2)
+    assert {(run["feed"], run["state"]) for run in runs} == {("acme", "succeeded"), ("linked", "succeeded")}
+    number = next(run["run"] for run in runs if run["feed"] == "linked")
+    wait_until((folders["linked"] / "done" / f"{number}-jobs.csv").is_file, "the file in done/")
+    assert daemon.events("feed.file_lost") == []
+    for fd in held:
+        os.close(fd)

@@ -39,5 +39,9 @@ def unpack(base: Path) -> Scenario:
     """Return the scenario as version 0.1.0 left it, unpacked under ``base``."""
     with tarfile.open(KEPT) as archive:
         archive.extractall(base, filter="data")
+    # What `syncd check` asks for: version 0.1.0 made a store that all users can read, and the filter drops folders' rights.
+    (base / "var" / "syncd.db").chmod(0o600)
+    for claimed in (base / "feeds" / "drop").glob("*/.claimed"):
+        claimed.chmod(0o700)
     made = json.loads((base / _MADE).read_text())
     return Scenario(Installation(base, Clock(datetime.fromisoformat(made["now"]))), made["keys"])

@@ -7,7 +7,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.database import Session
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
 from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
+from syncd.store.sqlite.named_locks import named_lock
 from syncd.store.sqlite.search_index import TrigramIndex
 from syncd.store.statements import ConstantsInText, Statements, TextContains
 
@@ -121,9 +122,9 @@ class SqliteDatabase:
         self._identity: tuple[int, int] | None = None
 
     def _make_folder(self) -> None:
-        """Make the folder of the file if it is missing. Raises StoreError."""
+        """Make the folder of the file if it is missing, for this user alone. Raises StoreError."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the folder {self.path.parent} cannot be made: {error.strerror}") from error
 
@@ -132,7 +133,7 @@ class SqliteDatabase:
         self._make_folder()
         path = self.path.with_name(self.path.name + ".lock")
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(f"the lock file {path} cannot be opened: {error.strerror}") from error
         try:
@@ -146,6 +147,10 @@ class SqliteDatabase:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def named_lock(self, name: str) -> AbstractContextManager[bool]:
+        """Return the lock ``name``, which is a file in the folder ``syncd.db.locks`` beside ``syncd.db``."""
+        return named_lock(self.path.with_name(self.path.name + ".locks"), name)
 
     def ready(self) -> None:
         """Note which file it is that is open: ``check`` compares with it."""
@@ -166,6 +171,7 @@ class SqliteDatabase:
 
     def writer(self) -> SqliteSession:
         self._make_folder()
+        _make_private(self.path)
         return SqliteSession(self._connect(_WRITER), "BEGIN IMMEDIATE")
 
     def reader(self) -> SqliteSession:
@@ -209,3 +215,15 @@ class SqliteDatabase:
         ):
             source.backup(copy)  # in one step: in several it would start over at every write of another
             copy.execute("PRAGMA journal_mode = DELETE")
+
+
+def _make_private(path: Path) -> None:
+    """Make the file if it is missing, empty and for this user alone. SQLite gives the files beside it the same rights.
+    Raises StoreError."""
+    if path.exists():  # to open it and close it again would give up the locks of a connection to it
+        return
+    try:
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise StoreError(f"the store {path} cannot be made: {error.strerror}") from error

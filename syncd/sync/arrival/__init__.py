@@ -3,16 +3,20 @@
 The way of a file (docs/reconciliation.md "When a file is taken"):
 
 1. ``worker``       Each feed has its turn; after a turn that failed it has a pause.
-2. ``feed_queue``   One visit to a feed, under the lock of its folder (``feed_folder``). What a dead process left comes
-                    first, then the complete files, the oldest first.
+2. ``feed_queue``   One visit to a feed, under its lock (``feed_lock``). What a dead process left comes first, then
+                    the complete files, the oldest first.
 3. ``inbox``        A file is complete when it is still and no process writes to it.
 4. ``claims``       It is renamed into ``.claimed/``; ``syncd import`` copies a file there.
 5. ``delivery``     Its run is begun in the store, taken to its end by the importer, and reported.
 6. ``filing``       Reports and file are moved to ``done/`` or ``failed/``; ``feed_folder`` removes them later.
 
-A process that dies leaves the file in ``.claimed/``. What failed for a reason that can pass is tried again (``context``)."""
+A person's decision on a held run needs the same lock (``decisions``). A process that dies leaves the file in
+``.claimed/``. What failed for a reason that can pass is tried again (``context``). ``partner_access`` opens a feed's folder to
+the group of its partner."""
 
 from syncd.sync.arrival.context import ArrivalContext
+from syncd.sync.arrival.decisions import decide
+from syncd.sync.arrival.partner_access import FolderRights, open_to_group
 from syncd.sync.arrival.worker import Worker
 
-__all__ = ["ArrivalContext", "Worker"]
+__all__ = ["ArrivalContext", "FolderRights", "Worker", "decide", "open_to_group"]

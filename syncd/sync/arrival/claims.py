@@ -23,8 +23,8 @@ COPY = ".copy-"
 
 @dataclass(slots=True)
 class Claimed:
-    """A claimed file, open and locked until ``close``. ``name`` is its name as displayed, ``folder`` the path of
-    ``.claimed/``. ``path`` and ``scratch`` lead through open descriptors, wherever the folders are moved."""
+    """A claimed file, open until ``close``. ``name`` is its name as displayed, ``folder`` the path of ``.claimed/``.
+    ``path`` and ``scratch`` lead through open descriptors, wherever the folders are moved."""
 
     fd: int
     folder_fd: int
@@ -35,7 +35,7 @@ class Claimed:
 
     @property
     def path(self) -> Path:
-        """The path for reading: that of the locked file, whatever lies under its name by now."""
+        """The path for reading: that of the open file, whatever lies under its name by now."""
         return folders.descriptor_path(self.fd, self.folder / self.claimed_name)
 
     @property
@@ -50,8 +50,13 @@ class Claimed:
         except OSError:
             return b""
 
+    @property
+    def is_there(self) -> bool:
+        """Whether something still lies in ``.claimed/`` under the file's name."""
+        return folders.mode_of(self.claimed_name, self.folder_fd) != 0
+
     def close(self) -> None:
-        """Give up the lock. The file stays where it is."""
+        """Close the file, which stays where it is."""
         for fd in (self.fd, self.folder_fd):
             if fd >= 0:
                 os.close(fd)
@@ -65,7 +70,7 @@ class Claims:
         self.folder, self._marker = folder, marker
 
     def claim(self, candidate: Candidate) -> Claimed | None:
-        """Rename the file into ``.claimed/`` and lock it. Return None if it is gone (another process was faster), and if
+        """Rename the file into ``.claimed/`` and open it. Return None if it is gone (another process was faster), and if
         another file lay there by then: that stays in ``.claimed/`` and has to settle there."""
         place = self.folder / folders.CLAIMED
         with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
@@ -86,7 +91,7 @@ class Claims:
         return claimed
 
     def orphans(self) -> list[Claimed]:
-        """Lock and return the files that a process left when it died, the oldest first."""
+        """Open and return the files that a process left when it died, the oldest first."""
         found = []
         with (
             folders.open_folder(self.folder) as folder,
@@ -107,15 +112,10 @@ class Claims:
             return {name: folders.mode_of(name, claims) for name in names}
 
     def unexpected(self) -> list[UnexpectedFile]:
-        """Return what replaced a file in the moment of its claim and is not a file."""
-        return [
-            UnexpectedFile(
-                f"{folders.CLAIMED}/{files.display_name(name)}",
-                f"{folders.kind_of(mode)}: only regular files are taken",
-            )
-            for name, mode in self.modes().items()
-            if mode and not stat.S_ISREG(mode)
-        ]
+        """Return what replaced a file in the moment of its claim and is not a file, and files that cannot be opened."""
+        with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
+            found = [(name, _fault(name, claims)) for name in self.modes()]
+        return [UnexpectedFile(f"{folders.CLAIMED}/{files.display_name(n)}", why) for n, why in found if why]
 
     def _drop_marker(self, folder: int, name: str, before: int | None = None) -> None:
         """Remove the marker of a file that was claimed, or it would mark the next file of that name as complete."""
@@ -148,7 +148,7 @@ def copy_in(feed: Path, path: Path, progress: Callable[[int, int], None] | None 
         os.rename(copy, name, src_dir_fd=claims, dst_dir_fd=claims)
         os.fsync(claims)
         claimed = take(claims, feed, name, files.display_name(path.name))
-    assert claimed is not None, "the lock of the feed keeps other processes away"
+    assert claimed is not None, "no partner can change what lies in .claimed/"
     return claimed
 
 
@@ -164,16 +164,31 @@ def _unused_token(claims: int) -> str:
 
 
 def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
-    """Open and lock a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file,
-    is gone, cannot be read, or is locked by another process."""
+    """Open a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file, has
+    another name, is gone or cannot be read. Locks that a partner holds on the file do not matter."""
     try:
         fd = folders.open_regular(name, claims)
     except OSError:
         return None
-    if fd is None or not folders.try_lock(fd):
-        if fd is not None:
-            os.close(fd)
+    if fd is None:
+        return None
+    if folders.has_other_name(fd):
+        os.close(fd)
         return None
     return Claimed(
         fd, os.dup(claims), feed / folders.CLAIMED, name, shown, folders.Signature.of(os.fstat(fd))
     )
+
+
+def _fault(name: str, claims: int) -> str | None:
+    """Return why a claimed file cannot be run, None if it can."""
+    try:
+        fd = folders.open_regular(name, claims)
+    except OSError as error:
+        return folders.unopened(error)
+    if fd is not None:
+        linked = folders.has_other_name(fd)
+        os.close(fd)
+        return folders.OTHER_NAME if linked else None
+    mode = folders.mode_of(name, claims)
+    return f"{folders.kind_of(mode)}: only regular files are taken" if mode else None

@@ -66,8 +66,8 @@ class DeliveryRunner:
             return run
 
     def file(self, claimed: Claimed, run: Run) -> None:
-        """Write the reports of a run that ended, and then move its file."""
-
+        """Write the reports of a run that ended, and then move its file. Raises FileNotFoundError if the folder is taken
+        away again and again: the file then waits in ``.claimed/`` for the next visit."""
         place = self._feed.folder / (folders.FAILED if run.state is RunState.FAILED else folders.DONE)
 
         def attempt() -> None:
@@ -77,6 +77,8 @@ class DeliveryRunner:
         try:
             self._ctx.retried(attempt)
         except FileNotFoundError:
+            if claimed.is_there:
+                raise
             log.warning(Event.FEED_FILE_LOST, run=run.id, feed=run.feed, file=run.file)
         self._ctx.at("filed")
 

@@ -1,26 +1,21 @@
-"""A feed's folder: made where it is missing, locked for one process, tidied after processes that died, and swept of files
-that are old enough."""
+"""A feed's folder: made where it is missing, tidied after processes that died, and swept of files that are old enough."""
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from syncd.domain import Run, RunState
-from syncd.errors import NotFound, UnusableFolder
+from syncd.errors import NotFound
 from syncd.store import Store, Tx, runs
 from syncd.sync import files, folders
 from syncd.sync.arrival.claims import COPY
 from syncd.sync.run import Feed
 
-_LOCK = ".lock"
-_LOCK_FLAGS = os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 #: Seconds after which no process is still writing a draft.
 _OLD = 60.0
 
@@ -28,23 +23,10 @@ _OLD = 60.0
 def make_folders(folder: Path) -> None:
     """Make the folder and the three inside it, where they are missing. Raises OSError, and UnusableFolder for one that
     files cannot be moved into."""
-    with suppress(FileExistsError):
-        folder.mkdir(parents=True)
+    folders.make_feed_folder(folder)
     for name in (folders.CLAIMED, folders.DONE, folders.FAILED):
         with folders.ensure_subfolder(folder, name):
             pass
-
-
-@contextmanager
-def feed_lock(folder: Path) -> Iterator[bool]:
-    """Yield whether this process alone may run the feed: False while another one does. The lock is held until the block
-    ends. Raises OSError, UnusableFolder."""
-    with folders.open_subfolder(folder, folders.CLAIMED) as claims:
-        fd = _open_lock(folder, claims)
-    try:
-        yield folders.try_lock(fd)
-    finally:
-        os.close(fd)
 
 
 def tidy(folder: Path) -> None:
@@ -55,19 +37,6 @@ def tidy(folder: Path) -> None:
         for name in names:
             if name.startswith(COPY) or _is_abandoned(name, live, claims):
                 files.discard(claims, name)
-
-
-def _open_lock(folder: Path, claims: int) -> int:
-    try:
-        fd = os.open(_LOCK, _LOCK_FLAGS, 0o600, dir_fd=claims)
-        if stat.S_ISREG(os.fstat(fd).st_mode):
-            return fd
-        os.close(fd)
-    except OSError as error:
-        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
-            raise
-    why = f"is {folders.kind_of(folders.mode_of(_LOCK, claims))}, not a file: remove it"
-    raise UnusableFolder(folder / folders.CLAIMED / _LOCK, why)
 
 
 def _is_abandoned(name: str, live: set[str], claims: int) -> bool:

@@ -11,7 +11,8 @@ from syncd.store import Tx, runs
 from syncd.sync.arrival.claims import Claimed, Claims
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp, ended_without_importer
-from syncd.sync.arrival.feed_folder import feed_lock, make_folders, sweep, tidy
+from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
+from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.arrival.inbox import Candidate, Inbox, Settling, UnexpectedFile
 from syncd.sync.files import display_name
 from syncd.sync.run import Feed
@@ -60,7 +61,7 @@ class FeedQueue:
         Raises Stopped between two files when the service stops, and whatever the folder, the store or a run raises."""
         self.due = None
         make_folders(self._folder)
-        with feed_lock(self._folder) as mine:
+        with feed_lock(self._ctx.store, feed.name, self._folder) as mine:
             if not mine:
                 self._look_again(ELSEWHERE)
                 return

@@ -168,11 +168,12 @@ class Inbox:
         try:
             fd = folders.open_regular(name, folder)
         except OSError as error:
-            why = f"it cannot be opened: {error.strerror}; syncd's user needs to read it"
-            return UnexpectedFile(files.display_name(name), why)
+            return UnexpectedFile(files.display_name(name), folders.unopened(error))
         if fd is None:
             return Waiting("it is gone", 0.0)
         try:
+            if folders.has_other_name(fd):
+                return UnexpectedFile(files.display_name(name), folders.OTHER_NAME)
             return None if self._marker else self._settling.in_use(name, fd)
         finally:
             os.close(fd)

@@ -15,9 +15,11 @@ from syncd.logs import Event
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
-from syncd.sync.arrival.feed_folder import feed_lock, make_folders
-from syncd.sync.arrival.feed_queue import ELSEWHERE, FeedQueue
+from syncd.sync.arrival.feed_folder import make_folders
+from syncd.sync.arrival.feed_lock import PAUSE, awaited, feed_lock
+from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
+from syncd.sync.arrival.unexpected import UnexpectedFilesLog
 from syncd.sync.run import Feed, Progress, Stopped
 
 log = structlog.get_logger("syncd.sync")
@@ -91,7 +93,7 @@ class Worker:
         self._drop = drop
         self._feeds, self._unusable = dict(feeds), unusable
         self._turns: dict[str, FeedTurns] = {}
-        self._reported: set[tuple[str, str]] = set()
+        self._unexpected = UnexpectedFilesLog(ctx.monotonic)
 
     @property
     def waiting(self) -> str | None:
@@ -139,20 +141,20 @@ class Worker:
         the folder, the store or the run raises. The daemon's next tick continues a run that breaks off."""
         copying = (lambda done, size: progress("copying", done, size)) if progress else None
         make_folders(feed.folder)
-        while True:
-            with feed_lock(feed.folder) as mine:
-                if mine:
-                    claimed = copy_in(feed.folder, path, copying)
-                    return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed)
-            self._ctx.check_stop("stopped while another process was running the feed")
-            self._ctx.sleep(ELSEWHERE / 5)
+        with awaited(lambda: feed_lock(self._ctx.store, feed.name, feed.folder), self._wait_for_lock):
+            claimed = copy_in(feed.folder, path, copying)
+            return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed)
+
+    def _wait_for_lock(self) -> None:
+        self._ctx.check_stop("stopped while another process was running the feed")
+        self._ctx.sleep(PAUSE)
 
     def _turns_of(self, feed: Feed) -> FeedTurns:
         turns = self._turns.get(feed.name)
         return turns if turns is not None and turns.queue.serves(feed) else FeedTurns(self._ctx, feed)
 
     def _report_unexpected(self) -> None:
-        """Log ``feed.stray`` once for everything in the drop folder that is never taken."""
+        """Report everything in the drop folder that is never taken."""
         found = {
             (name, file.name): file.why
             for name, turns in self._turns.items()
@@ -164,10 +166,7 @@ class Worker:
                     ("", file.name): file.why
                     for file in unexpected_in(self._drop, {*self._feeds, *self._unusable})
                 }
-        for (feed, name), why in found.items():
-            if (feed, name) not in self._reported:
-                log.warning(Event.FEED_STRAY, feed=feed or None, file=name, reason=why)
-        self._reported = set(found)
+        self._unexpected.report(found)
 
 
 def _in_words(error: Exception, folder: Path) -> str:

@@ -68,12 +68,14 @@ class SourceFile:
     name: str
     size: int
     mtime_ns: int
+    #: A writer can put the time of its change back, but not this one.
+    ctime_ns: int
 
     @classmethod
     def of(cls, path: Path, name: str | None = None) -> SourceFile:
         """Return the file as it is now. Raises FileNotFoundError."""
         found = path.stat()
-        return cls(path, name or path.name, found.st_size, found.st_mtime_ns)
+        return cls(path, name or path.name, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
     def again(self) -> SourceFile:
         """Return the same file with its present size and time."""

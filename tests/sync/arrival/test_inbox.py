@@ -15,7 +15,7 @@ from syncd.errors import FeedError, UnusableFolder
 from syncd.sync.arrival import filing
 from syncd.sync.arrival import inbox as inbox_module
 from syncd.sync.arrival.claims import Claimed, Claims, copy_in
-from syncd.sync.arrival.feed_folder import feed_lock, filed_files, make_folders, tidy
+from syncd.sync.arrival.feed_folder import filed_files, make_folders, tidy
 from syncd.sync.arrival.inbox import Inbox, Scan, Settling, unexpected_in
 from syncd.sync.files import display_name, filed_name, never_taken, parse_filed, short_name
 from tests.sync.arrival.arrivals import MonotonicClock, names
@@ -328,7 +328,7 @@ def test_ready_files_are_in_the_order_of_their_time_then_of_their_name(
 # -- claiming ---------------------------------------------------------------------------------------
 
 
-def test_a_claim_moves_the_file_and_keeps_it_locked(inbox: Inbox, clock: MonotonicClock) -> None:
+def test_a_claim_moves_the_file_and_keeps_it_open(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox, content=b"<jobs>1</jobs>")
     claimed = claim(inbox, clock)
     assert [p.name for p in (inbox.folder / ".claimed").glob("*-*")] == [claimed.claimed_name]
@@ -339,7 +339,6 @@ def test_a_claim_moves_the_file_and_keeps_it_locked(inbox: Inbox, clock: Monoton
         b"<jobs>1</jobs>",
     )
     assert not (inbox.folder / "jobs.xml").exists()
-    assert claims_of(inbox).orphans() == []
     claimed.close()
     assert [orphan.name for orphan in claims_of(inbox).orphans()] == ["jobs.xml"]
 
@@ -381,17 +380,6 @@ def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(
     assert claims_of(inbox).orphans() == []
 
 
-def test_only_one_process_at_a_time_has_the_lock_of_a_feed(inbox: Inbox) -> None:
-    code = "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)"
-    lock = [sys.executable, "-c", code, str(inbox.folder / ".claimed" / ".lock")]
-    with feed_lock(inbox.folder) as mine:
-        assert mine
-        assert subprocess.run(lock, stderr=subprocess.DEVNULL, check=False).returncode != 0
-        with feed_lock(inbox.folder) as again:
-            assert not again
-    assert subprocess.run(lock, check=False).returncode == 0
-
-
 def test_a_copy_of_an_imported_file_has_its_bytes_and_its_time(inbox: Inbox, tmp_path: Path) -> None:
     original = tmp_path / "mine.csv"
     original.write_bytes(b"a,b\n" * 400_000)
@@ -401,7 +389,7 @@ def test_a_copy_of_an_imported_file_has_its_bytes_and_its_time(inbox: Inbox, tmp
     assert claimed.path.read_bytes() == original.read_bytes()
     assert (claimed.name, claimed.signature.mtime_ns) == ("mine.csv", 1_700_000_000 * 10**9)
     assert reports[-1] == (1_600_000, 1_600_000)
-    assert claims_of(inbox).orphans() == []
+    assert names(inbox.folder / ".claimed") == [claimed.claimed_name]
 
 
 def test_only_a_regular_file_can_be_imported(inbox: Inbox, tmp_path: Path) -> None:
@@ -418,7 +406,7 @@ def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: Monoton
     for name in (".copy-00000000", ".00000000.rejected.csv.part", claimed.scratch.name + ".csv"):
         (claims / name).write_bytes(b"x")
     tidy(inbox.folder)
-    left = {p.name for p in claims.iterdir()} - {".lock"}
+    left = {p.name for p in claims.iterdir()}
     assert left == {claimed.claimed_name, claimed.scratch.name + ".csv"}
 
 

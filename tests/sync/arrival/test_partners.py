@@ -308,24 +308,6 @@ def test_a_folder_for_drafts_of_another_user_is_not_used(arrival: Arrival) -> No
     assert len(arrival.run_files()) == 1
 
 
-@pytest.mark.parametrize("kind", ["FIFO", "folder", "link", "dangling link", "socket"])
-def test_a_lock_that_is_not_a_file_neither_blocks_the_worker_nor_is_followed(
-    arrival: Arrival, private_file: Path, kind: str
-) -> None:
-    feed, other = arrival.feed(), arrival.feed(name="other")
-    arrival.worker.tick()
-    lock = feed.folder / ".claimed" / ".lock"
-    lock.unlink()
-    put_thing(lock, kind, private_file)
-    arrival.drop(feed, [arrival.row("a")])
-    arrival.drop(other, [arrival.row("x")])
-    assert [run.feed for run in arrival.run_files()] == ["other"]
-    assert arrival.worker.degraded["acme"].startswith(str(lock))
-    remove(lock)
-    arrival.monotonic.now += 60
-    assert [run.feed for run in arrival.run_files()] == ["acme"]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "name",

@@ -16,7 +16,7 @@ from syncd.domain import Run, RunState
 from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
 from syncd.sync.arrival import ArrivalContext, Worker, delivery
-from syncd.sync.arrival.feed_folder import feed_lock
+from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
 from tests.clock import ZONE
 from tests.sync.arrival.arrivals import (
@@ -523,7 +523,7 @@ def test_an_import_waits_while_another_process_runs_the_feed(arrival: Arrival) -
     arrival.worker.tick()
     slept: list[float] = []
     with ExitStack() as lock:
-        assert lock.enter_context(feed_lock(feed.folder))
+        assert lock.enter_context(feed_lock(arrival.board.store, feed.name, feed.folder))
 
         def release_at_the_third(seconds: float) -> None:
             slept.append(seconds)

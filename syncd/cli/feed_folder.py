@@ -1,0 +1,65 @@
+"""``syncd feed folder``."""
+
+from __future__ import annotations
+
+import difflib
+import grp
+import os
+from pathlib import Path
+from typing import Any
+
+from syncd.cli.output import print_list, remark
+from syncd.cli.store_access import acting_as, owner_ids, quiet_settings
+from syncd.errors import ConfigError, NotFound
+from syncd.service import configured_feeds, exposure, stores
+from syncd.sync.arrival import FolderRights, open_to_group
+
+
+def open_feed_folder(config: Path | None, as_json: bool, name: str, group: str) -> None:
+    """Open the folder of a feed to a group. Raises NotFound (the feed, the group), ConfigError (not root, a group that is not
+    the partner's alone), UnusableFolder, OSError."""
+    settings = quiet_settings(config)
+    known = configured_feeds.feed_files(settings, stores.catalogue_of(None, settings))
+    configured_feeds.choose(known, name)
+    found = _group(group)
+    if os.geteuid() != 0:
+        raise ConfigError(["only root can give a folder to a group: run this command as root"])
+    owner = owner_ids(settings)
+    if found.gr_gid in (0, owner[1]):
+        why = f"the group {found.gr_name} is that of syncd's user, so it has the folders of all feeds"
+        raise ConfigError([f"{why}; make one for the partner: groupadd feed-{name}"])
+    folder = settings.drop.folder / name
+    opened = open_to_group(folder, found.gr_gid, owner, lambda: acting_as(owner))
+    shown = {"feed": name, "group": found.gr_name, "folders": [_json(rights) for rights in opened]}
+    print_list(as_json, shown, ("folder", "mode", "group"), [_row(rights) for rights in opened], "")
+    _remark_on_members(owner, found)
+
+
+def _group(name: str) -> grp.struct_group:
+    """Return the group with this name or number. Raises NotFound with the nearest name."""
+    try:
+        return grp.getgrgid(int(name)) if name.isdecimal() else grp.getgrnam(name)
+    except (KeyError, OverflowError):
+        near = difflib.get_close_matches(name, [entry.gr_name for entry in grp.getgrall()], n=1)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise NotFound("group", name, f"{hint}groupadd makes one") from None
+
+
+def _remark_on_members(owner: tuple[int, int], group: grp.struct_group) -> None:
+    """Say on standard error if the daemon could not give its reports to the group."""
+    user = exposure.user_name(owner[0])
+    if owner[0] != 0 and group.gr_gid not in os.getgrouplist(user, owner[1]):
+        remark(
+            f"syncd's user {user} is not in the group {group.gr_name}, so partners could not read their reports:"
+            f" usermod -aG {group.gr_name} {user}, then restart syncd"
+        )
+
+
+def _row(rights: FolderRights) -> tuple[object, ...]:
+    group = exposure.group_name(rights.gid) if rights.gid is not None else None
+    return rights.path, f"{rights.mode:04o}", group
+
+
+def _json(rights: FolderRights) -> dict[str, Any]:
+    path, mode, group = _row(rights)
+    return {"path": str(path), "mode": mode, "group": group}

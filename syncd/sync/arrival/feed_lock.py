@@ -1,0 +1,42 @@
+"""The lock of a feed: one process at a time changes its state.
+
+It lies beside the store, where no partner reaches it. A lock on anything in the feed's folder could be held, or be
+exchanged, by a partner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from syncd.store import Store, locks
+from syncd.sync import folders
+
+#: Seconds between two attempts to get the lock.
+PAUSE = 0.2
+
+
+@contextmanager
+def feed_lock(store: Store, name: str, folder: Path) -> Iterator[bool]:
+    """Yield whether this process alone may take, run and file files of the feed: False while another one does. ``folder``
+    is the feed's, with the folders inside it. Raises OSError, StoreError, UnusableFolder.
+
+    A daemon with another store on the same drop folder is kept away by a lock on ``.claimed/``, the folder itself, which
+    only syncd's user can open."""
+    with locks.feed_lock(store, name) as mine:
+        if not mine:
+            yield False
+            return
+        with folders.open_subfolder(folder, folders.CLAIMED) as claims:
+            yield folders.try_lock(claims)
+
+
+@contextmanager
+def awaited(lock: Callable[[], AbstractContextManager[bool]], wait: Callable[[], None]) -> Iterator[None]:
+    """Hold the lock that ``lock`` makes; ``wait`` is called between two attempts to get it, and may raise."""
+    while True:
+        with lock() as mine:
+            if mine:
+                yield
+                return
+        wait()

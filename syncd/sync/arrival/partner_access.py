@@ -1,0 +1,95 @@
+"""Opens the folder of a feed to the group of its partner (docs/operations.md "Partners").
+
+The folders belong to syncd's user, who may rename them and put links in their place. So they are opened as that user, never
+through a link, and root changes only what is open and is that user's."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from syncd.errors import UnusableFolder
+from syncd.sync import folders
+from syncd.sync.arrival.feed_folder import make_folders
+
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRights:
+    """The rights of one folder. ``gid`` None: its group stays as it is."""
+
+    path: Path
+    gid: int | None
+    mode: int
+
+
+def open_to_group(
+    folder: Path, gid: int, owner: tuple[int, int], as_owner: Callable[[], AbstractContextManager[None]]
+) -> list[FolderRights]:
+    """Set the group and the rights of a feed's folder, of those inside it and of the drop folder, and make those that are
+    missing. Return them. The reports that lie there get the group, too.
+
+    ``owner`` has the ids of syncd's user and of that user's first group; within ``as_owner()`` this process has that user's
+    rights. Raises OSError, and UnusableFolder for what is not a folder or belongs to another user."""
+    wanted = _wanted(folder, gid, owner[1])
+    with ExitStack() as stack:
+        with as_owner():
+            make_folders(folder)
+            fds = [stack.enter_context(place) for place in _opened(folder)]
+        for fd, rights in zip(fds, wanted, strict=True):
+            _check_owner(fd, rights.path, owner[0])
+        for fd, rights in zip(fds, wanted, strict=True):
+            if rights.gid is not None:
+                os.fchmod(fd, 0o700)  # neither group may have the other's rights in between
+                os.fchown(fd, -1, rights.gid)
+            os.fchmod(fd, rights.mode)
+        for fd, rights in zip(fds, wanted, strict=True):
+            if rights.path.name in (folders.DONE, folders.FAILED):
+                _give_reports(fd, owner[0], gid)
+    return wanted
+
+
+def _wanted(folder: Path, gid: int, own: int) -> list[FolderRights]:
+    inner = [
+        FolderRights(folder / name, own if name == folders.CLAIMED else gid, mode)
+        for name, mode in folders.INNER_MODES.items()
+    ]
+    drop = FolderRights(folder.parent, None, folders.DROP_MODE)
+    return [drop, FolderRights(folder, gid, folders.FEED_MODE), *inner]
+
+
+def _opened(folder: Path) -> Iterator[AbstractContextManager[int]]:
+    """Yield what opens each folder, in the order of ``_wanted``."""
+    yield folders.open_folder(folder.parent)
+    yield folders.open_folder(folder)
+    for name in folders.INNER_MODES:
+        yield folders.open_subfolder(folder, name)
+
+
+def _check_owner(fd: int, path: Path, user: int) -> None:
+    owner = os.fstat(fd).st_uid
+    if owner != user:
+        why = f"belongs to the user {owner}, not to syncd's user {user}: chown {user} {path}"
+        raise UnusableFolder(path, why)
+
+
+def _give_reports(folder: int, user: int, gid: int) -> None:
+    """Let a group read the files of syncd's own in an open folder. Files that partners put there are left alone, and so are
+    files with a second name, which may be anywhere."""
+    for name in os.listdir(folder):
+        with suppress(OSError):  # a partner removed or replaced it meanwhile
+            fd = os.open(name, _FILE, dir_fd=folder) if stat.S_ISREG(folders.mode_of(name, folder)) else None
+            if fd is None:
+                continue
+            try:
+                found = os.fstat(fd)
+                if stat.S_ISREG(found.st_mode) and found.st_uid == user and found.st_nlink == 1:
+                    os.fchown(fd, -1, gid)
+                    os.fchmod(fd, folders.REPORT_MODE)
+            finally:
+                os.close(fd)

@@ -1,0 +1,288 @@
+"""The lock of a feed: one process at a time changes its state, and no partner can hold it."""
+
+import fcntl
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from syncd.domain import Run, RunState
+from syncd.errors import StoreError
+from syncd.store import Store, locks
+from syncd.sync.arrival import ArrivalContext, Worker, decide
+from syncd.sync.run import Feed
+from syncd.sync.run.approval import NotHeld
+from tests.clock import ZONE
+from tests.sync.arrival.arrivals import Arrival, Died, claims, names
+from tests.sync.board import Board
+
+#: A program that locks each path of its arguments, says so, and ends with its standard input.
+LOCKER = """
+import fcntl, os, sys
+held = [os.open(path, os.O_RDONLY) for path in sys.argv[1:]]
+for fd in held:
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def locked_by_another_process(*paths: Path) -> Iterator[None]:
+    command = [sys.executable, "-c", LOCKER, *map(str, paths)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"locked\n"
+        yield
+        process.stdin.close()
+
+
+def locks_of(arrival: Arrival) -> Path:
+    return arrival.board.folder / "syncd.db.locks"
+
+
+# -- where it lies ----------------------------------------------------------------------------------
+
+
+def test_the_lock_of_a_feed_lies_beside_the_store_in_a_folder_of_the_store_s_user(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    arrival.worker.tick()
+    assert names(feed.folder / ".claimed") == []
+    assert stat.S_IMODE(locks_of(arrival).stat().st_mode) == 0o700
+    assert names(locks_of(arrival)) == ["acme.lock"]
+    assert stat.S_IMODE((locks_of(arrival) / "acme.lock").stat().st_mode) == 0o600
+
+
+def test_only_one_process_at_a_time_has_the_lock_of_a_feed(arrival: Arrival) -> None:
+    feed, other = arrival.feed(), arrival.feed(name="other")
+    arrival.worker.tick()
+    for each in (feed, other):
+        arrival.drop(each, [arrival.row(each.name)])
+    with locked_by_another_process(locks_of(arrival) / "acme.lock"):
+        assert [run.feed for run in arrival.run_files()] == ["other"]
+        assert arrival.worker.degraded == {}
+    arrival.monotonic.now += 61
+    assert [run.feed for run in arrival.run_files()] == ["acme"]
+
+
+@pytest.mark.parametrize("thing", ["link", "file"])
+def test_a_folder_of_locks_that_is_not_a_folder_is_not_used(arrival: Arrival, thing: str) -> None:
+    elsewhere = arrival.board.folder / "elsewhere"
+    elsewhere.mkdir()
+    if thing == "link":
+        locks_of(arrival).symlink_to(elsewhere)
+    else:
+        locks_of(arrival).touch()
+    with (
+        pytest.raises(StoreError, match=r"the folder of locks .* cannot be opened"),
+        locks.feed_lock(arrival.board.store, "acme"),
+    ):
+        pass
+    assert names(elsewhere) == []
+
+
+def test_a_folder_of_locks_that_others_can_enter_is_closed_first(arrival: Arrival) -> None:
+    arrival.feed()
+    locks_of(arrival).mkdir()
+    locks_of(arrival).chmod(0o777)
+    arrival.worker.tick()
+    assert stat.S_IMODE(locks_of(arrival).stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a folder away")
+def test_a_folder_of_locks_of_another_user_is_not_used(arrival: Arrival) -> None:
+    locks_of(arrival).mkdir()
+    os.chown(locks_of(arrival), 12345, -1)
+    with (
+        pytest.raises(StoreError, match="belongs to the user 12345, not to syncd's user 0"),
+        locks.feed_lock(arrival.board.store, "acme"),
+    ):
+        pass
+
+
+# -- what a partner locks ---------------------------------------------------------------------------
+
+
+def test_what_a_partner_locks_in_the_folder_of_a_feed_does_not_matter(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    arrival.worker.tick()
+    path = arrival.drop(feed, [arrival.row("a")])
+    places = [feed.folder.parent, feed.folder, feed.folder / "done", feed.folder / "failed", path]
+    with locked_by_another_process(*places), capture_logs() as logs:
+        [run] = arrival.run_files()
+        assert run.state is RunState.SUCCEEDED
+        assert names(feed.folder / "done")[0] == "1-jobs.json"
+        assert claims(feed) == []
+    assert {log["event"] for log in logs} == {"feed.claimed", "feed.reconciled"}
+
+
+def test_a_partner_s_lock_does_not_keep_a_file_from_being_continued_after_a_death(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    path = arrival.drop(feed, [arrival.row("a")])
+    with open(path, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        arrival.restart_dying("run")
+        with pytest.raises(Died):
+            arrival.run_files()
+        arrival.restart()
+        with capture_logs() as logs:
+            arrival.run_files()
+        assert (arrival.states(), claims(feed)) == (["succeeded"], [])
+    assert "feed.file_lost" not in [log["event"] for log in logs]
+
+
+def test_a_file_whose_folder_is_taken_away_during_the_filing_is_not_lost(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")])
+
+    def take_away(step: str) -> None:
+        if step == "reported":
+            shutil.rmtree(feed.folder / "done")
+
+    arrival.restart(at=take_away)
+    with capture_logs() as logs:
+        arrival.run_files()
+    assert [log["event"] for log in logs if log["event"] in ("feed.file_lost", "feed.waiting")] == [
+        "feed.waiting"
+    ]
+    assert len(claims(feed)) == 1
+    arrival.restart()
+    arrival.run_files()
+    assert (arrival.states(), claims(feed)) == (["succeeded"], [])
+    assert names(feed.folder / "done")[0] == "1-jobs.json"
+
+
+def test_a_file_that_is_gone_is_reported_as_lost(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")])
+
+    def remove(step: str) -> None:
+        if step == "run":
+            (feed.folder / ".claimed" / claims(feed)[0]).unlink()
+
+    arrival.restart(at=remove)
+    with capture_logs() as logs:
+        arrival.run_files()
+    assert [log["file"] for log in logs if log["event"] == "feed.file_lost"] == ["jobs.json"]
+
+
+def test_a_claimed_file_that_cannot_be_opened_is_reported_and_run_once_it_can(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    path = arrival.drop(feed, [arrival.row("a")])
+    (feed.folder / ".claimed").mkdir(0o700, exist_ok=True)
+    claimed = path.rename(feed.folder / ".claimed" / "0123abcd-jobs.json")
+    fd = os.open(claimed, os.O_RDWR)
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)  # which is ignored; the default would end this process
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        with capture_logs() as logs:
+            assert arrival.run_files() == []
+    finally:
+        os.close(fd)
+    [unexpected] = [log for log in logs if log["event"] == "feed.stray"]
+    assert unexpected["file"] == ".claimed/0123abcd-jobs.json"
+    assert unexpected["reason"].endswith("the process that wrote it holds a lease on it")
+    assert [run.file for run in arrival.run_files()] == ["jobs.json"]
+
+
+# -- another installation ---------------------------------------------------------------------------
+
+
+def test_a_daemon_with_another_store_on_the_same_drop_folder_leaves_a_file_alone_that_is_run(
+    arrival: Arrival, tmp_path: Path
+) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")])
+    with Store.open(f"sqlite:///{tmp_path}/other.db", clock=arrival.board.clock, timezone=ZONE) as store:
+        other = Board(store, arrival.board.clock, tmp_path)
+        clock = arrival.monotonic
+        ctx = ArrivalContext(store, other.importer, monotonic=clock, sleep=clock.sleep)
+        second = Worker(ctx, {"acme": other.feed()})
+        ended: list[Run] = []
+
+        def run_second(step: str) -> None:
+            ended.extend(second.tick())
+            arrival.monotonic.now += 61
+
+        second.tick()
+        arrival.restart(at=run_second)
+        [run] = arrival.run_files()
+        assert run.state is RunState.SUCCEEDED
+        arrival.monotonic.now += 61
+        assert [*ended, *second.tick(), *second.tick()] == []
+    assert names(feed.folder / "done")[0] == "1-jobs.json"
+
+
+# -- decisions --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def held(arrival: Arrival) -> tuple[Feed, Run]:
+    """Return a feed and its second run, which is held."""
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row(name) for name in "abcdef"])
+    arrival.run_files()
+    arrival.drop(feed, [arrival.row("a")], "less.json")
+    [run] = arrival.run_files()
+    assert run.state is RunState.HELD
+    return feed, run
+
+
+def report_of(feed: Feed, run: Run) -> str:
+    return (feed.folder / "done" / f"{run.id}-{run.file}.report.json").read_text()
+
+
+@pytest.mark.parametrize(("approved", "state"), [(True, RunState.SUCCEEDED), (False, RunState.REJECTED)])
+def test_a_decision_waits_while_another_process_runs_the_feed(
+    arrival: Arrival, held: tuple[Feed, Run], approved: bool, state: RunState
+) -> None:
+    feed, run = held
+    importer = arrival.board.importer
+    waits: list[RunState] = []
+    with ExitStack() as lock:
+        assert lock.enter_context(locks.feed_lock(arrival.board.store, feed.name))
+
+        def end_at_the_third() -> None:
+            waits.append(arrival.board.saved(run.id).state)
+            if len(waits) == 3:
+                lock.close()
+
+        drop = arrival.board.folder / "drop"
+        decided = decide(
+            arrival.board.store, importer, drop, run.id, feed, approved=approved, wait=end_at_the_third
+        )
+    assert decided.state is state
+    assert waits == [RunState.HELD] * 3
+    assert f'"state": "{state}"' in report_of(feed, run)
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
+    arrival: Arrival, held: tuple[Feed, Run], approved: bool
+) -> None:
+    feed, run = held
+    importer = arrival.board.importer
+    with ExitStack() as lock:
+        assert lock.enter_context(locks.feed_lock(arrival.board.store, feed.name))
+
+        def let_a_newer_file_run() -> None:
+            lock.close()
+            arrival.drop(feed, [arrival.row(name) for name in "abcdefg"], "more.json")
+            assert [run.state for run in arrival.run_files()] == [RunState.SUCCEEDED]
+
+        with pytest.raises(NotHeld, match="run 2 is superseded"):
+            decide(
+                arrival.board.store, importer, arrival.board.folder / "drop", run.id, feed,
+                approved=approved, wait=let_a_newer_file_run,
+            )  # fmt: skip
+    assert arrival.states() == ["succeeded", "superseded", "succeeded"]
+    assert set(arrival.board.statuses().values()) == {"active"}
