@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from syncd.cli.output import bold, cell, clean, print_json, print_list
-from syncd.cli.report_text import counts_of, print_kinds, print_unknown, rejected_text, state_of
+from syncd.cli.report_text import counts_of, print_kinds, print_unknown, rejected_text, state_of, warning_text
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Run, RunState
@@ -46,7 +46,7 @@ def show_run(config: Path | None, as_json: bool, number: int) -> None:
     print_kinds("rejected, by kind", _kinds(found["rejectedRows"]))
     _section("rejected rows", found["rejectedRows"], partial(rejected_text, codes=False))
     print_unknown(found["lookupToml"])
-    _section("warnings", found["warnings"], _warning)
+    _section("warnings", found["warnings"], warning_text)
     _section("changes", found["changes"], _change)
 
 
@@ -91,12 +91,6 @@ def _kinds(rows: list[dict[str, Any]]) -> list[tuple[int, str, str, str]]:
         counts.update(kinds.keys())
         examples = kinds | examples
     return [(count, *kind, examples[kind]) for kind, count in counts.most_common()]
-
-
-def _warning(warning: dict[str, Any]) -> str:
-    member = f" in {warning['member']}" if warning["member"] else ""
-    where = f"record {warning['record']}{member}: " if warning["record"] else ""
-    return f"{where}{warning['detail']}"
 
 
 def _change(change: dict[str, Any]) -> str:

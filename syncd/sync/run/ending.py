@@ -79,8 +79,8 @@ def end_held(
 ) -> Run:
     """End a run that waits for a person. ``moved``: what has changed since the run was shown before."""
     tally = plan.tally
-    counts = plan.counts if hold.all else run.counts
-    run = held(replace(run, state=RunState.HELD, counts=replace(counts, missing=tally.missing)), hold)
+    counts = plan.outcome(hold) if hold.all else replace(run.counts, missing=tally.missing)
+    run = held(replace(run, state=RunState.HELD, counts=counts), hold)
     if moved is not None:
         leaving = tally.missing + tally.expired_archives
         reason = f"{moved} since this was shown, {leaving} would be archived now; {hold.reason}"
@@ -159,10 +159,8 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
 
 
 def _store_warnings(tx: Tx, this: FileRun) -> None:
-    config = this.feed.config
-    unknown = this.warnings.unknown.listed(config.mapping, config.own_lookups, this.ctx.catalogue)
     results.add_warnings(tx, this.run.id, this.warnings.all())
-    results.set_unknown(tx, this.run.id, unknown)
+    results.set_unknown(tx, this.run.id, this.unknown())
 
 
 def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:

@@ -17,6 +17,7 @@ from syncd.domain import (
     Run,
     RunKind,
     RunState,
+    UnknownValues,
     guard,
     write_failed,
 )
@@ -50,6 +51,7 @@ class Planned:
     changes: list[PlannedChange] = field(default_factory=list)
     rejected: list[RejectedRow] = field(default_factory=list)
     warnings: list[FeedWarning] = field(default_factory=list)
+    unknown: UnknownValues = field(default_factory=lambda: UnknownValues({}, ""))
     unchanged: bool = False
 
 
@@ -116,11 +118,11 @@ class Importer:
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
             hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
-            run = held(replace(run, counts=plan.counts, withheld=summary.withheld), hold)
+            run = held(replace(run, counts=plan.outcome(hold), withheld=summary.withheld), hold)
             rejected = [
                 row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
             ]
-            return Planned(run, changes, rejected, this.warnings.all())
+            return Planned(run, changes, rejected, this.warnings.all(), this.unknown())
 
 
 # -- steps -------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import hashlib
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
@@ -17,6 +17,7 @@ from functools import partial
 from syncd.domain import (
     CHANGEABLE,
     Create,
+    Hold,
     Job,
     JobInput,
     Likeness,
@@ -68,17 +69,28 @@ OnChange = Callable[[PlannedChange], None]
 @dataclass(frozen=True, slots=True)
 class Plan:
     """``summary``: of the file. ``tally``: what the guard decides on. ``counts``: of all that is planned; ``certain``: of
-    what is known before a row is applied. ``digest``: of the sequence of (action, job, version), which is what a person
-    approves. ``waiting``: jobs that the file does not name but that stay for now (``grace``); ``back``: jobs that it names
-    again. The jobs that would be archived are in the stage."""
+    what is known before a row is applied; ``archiving``: rows that archive their job, by action. ``digest``: of the
+    sequence of (action, job, version), which is what a person approves. ``waiting``: jobs that the file does not name but
+    that stay for now (``grace``); ``back``: jobs that it names again. The jobs that would be archived are in the stage."""
 
     summary: Summary
     tally: PlanCounts
     counts: RunCounts
     certain: RunCounts
+    archiving: Mapping[str, int]
     digest: str
     waiting: Sequence[int]
     back: Sequence[int]
+
+    def outcome(self, hold: Hold | None) -> RunCounts:
+        """Return the counts that the run ends with if it is held by ``hold``: what waits is not done."""
+        if hold is None:
+            return replace(self.counts, archived=self.tally.missing)
+        counts = replace(self.counts, missing=self.tally.missing)
+        if hold.all:
+            return counts
+        waiting = {action: -number for action, number in self.archiving.items()}
+        return counts.plus(waiting).plus({RowAction.UNCHANGED: -sum(waiting.values())})
 
 
 def make_plan(
@@ -104,7 +116,9 @@ def make_plan(
         counts = found.plus(progress.actions)
         certain = replace(found, rejected=counts.rejected)
         digest = progress.digest.hexdigest()
-        return Plan(summary, tally, counts, certain, digest, progress.waiting, progress.back)
+        return Plan(
+            summary, tally, counts, certain, progress.archiving, digest, progress.waiting, progress.back
+        )
 
 
 def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | None) -> PlanCounts:
@@ -137,7 +151,7 @@ def _warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
 @dataclass(slots=True)
 class _Progress:
     """What is planned, and what the plan has so far. ``lacking``: the number of jobs that the file does not name; for
-    ``waiting`` and ``back`` see Plan."""
+    ``archiving``, ``waiting`` and ``back`` see Plan."""
 
     this: FileRun
     stage: Stage
@@ -145,6 +159,7 @@ class _Progress:
     on_change: OnChange | None
     tally: PlanCounts
     actions: Counter[str] = field(default_factory=Counter)
+    archiving: Counter[str] = field(default_factory=Counter)
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
     waiting: array[int] = field(default_factory=lambda: array("q"))
     back: array[int] = field(default_factory=lambda: array("q"))
@@ -243,6 +258,7 @@ class _RowPlanner:
             return
         if decided.archives and group.job is not None:
             tally.expired_archives += 1
+            self._progress.archiving[decided.action] += 1
             self._stage.leaving.add([(group.job.id, group.job.version)], expired=True)
         if self._progress.on_change is not None and isinstance(decision, Create | Update):
             self._progress.on_change(_planned(decided, group.job, decision))
