@@ -96,14 +96,17 @@ class PlanCounts:
     ``active``: active jobs of the feed before the run · ``missing``: owned, active, not named (beyond ``grace``) ·
     ``expired_archives``: rows whose decision ``archives`` · ``recent_archives``: jobs that this feed archived as missing in
     the last 24 hours, without approval, and that are not active again · ``without_reference``: rejected rows that name no
-    job · ``rekeyed``: missing jobs that a new job is like · ``named_active``: active jobs that the file names ·
-    ``retitled``: of those, with another title · ``described``: of those, with a description before · ``shrunk``: of these,
-    that lose half of it or more · ``feed_changed``: the feed's own settings differ from those with which it
-    may archive · ``older_bytes``: the file has the bytes of an older applied file of the feed."""
+    job · ``created``, ``changed``: rows that make a job, or change one without archiving it · ``rekeyed``: missing jobs
+    that a new job is like · ``named_active``: active jobs that the file names · ``retitled``: of those, with another title
+    · ``described``: of those, with a description before · ``shrunk``: of these, that lose half of it or more ·
+    ``feed_changed``: the feed's own settings differ from those with which it may archive · ``older_bytes``: the file has
+    the bytes of an older applied file of the feed."""
 
     read: int = 0
     rejected: int = 0
     without_reference: int = 0
+    created: int = 0
+    changed: int = 0
     active: int = 0
     missing: int = 0
     expired_archives: int = 0

@@ -18,7 +18,8 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     missing = counts.missing if archives else 0
     for everything, found in ((True, _everything), (False, _archiving)):
         if reasons := list(found(counts, policy, missing)):
-            return Hold(everything, reasons[0][0], "; ".join(reason for _, reason in reasons))
+            what = _would_happen(counts, missing) if everything else []
+            return Hold(everything, reasons[0][0], "; ".join([*(reason for _, reason in reasons), *what]))
     return None
 
 
@@ -52,6 +53,22 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
             yield code, _share(part, whole, what, limit)
     if counts.older_bytes and (counts.read or missing):
         yield "older_bytes", "the file is, byte for byte, an older one of this feed: a step back in time"
+
+
+def _would_happen(counts: PlanCounts, missing: int) -> list[str]:
+    """Return what a run does that waits as a whole, in at most one sentence."""
+    would = (
+        (counts.created, "new"),
+        (counts.changed, "changed"),
+        (missing + counts.expired_archives, "gone"),
+    )
+    parts = [(number, what) for number, what in would if number]
+    if not parts:
+        return []
+    first, what = parts[0]
+    more = (f"{number} {what}" for number, what in parts[1:])
+    jobs = f"{first} {'job' if first == 1 else 'jobs'} would be {what}"
+    return [f"nothing is applied: {', '.join([jobs, *more])}"]
 
 
 def _archiving(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:

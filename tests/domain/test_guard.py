@@ -159,6 +159,20 @@ def test_every_reason_says_what_would_happen(counts, words):
         assert word in reason
 
 
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ({}, None),
+        ({"created": 1}, "1 job would be new"),
+        ({"created": 2, "changed": 3, "missing": 4, "expired_archives": 1}, "2 jobs would be new, 3 changed, 5 gone"),
+        ({"missing": 2}, "2 jobs would be gone"),
+    ],
+)  # fmt: skip
+def test_the_reason_of_a_hold_on_everything_says_what_is_not_applied(counts, words):
+    reason = stop(older_bytes=True, **counts).reason
+    assert reason.partition("a step back in time")[2] == (f"; nothing is applied: {words}" if words else "")
+
+
 def test_limits_are_the_feeds_own():
     tight = Policy(max_archive=Threshold(2.5, 1), max_rejected=Threshold(0, 1), max_retitled=Threshold(10, 1))
     assert stop(tight, missing=3).reason.endswith("(3 %, the limit is 2.5 % and at least 1)")

@@ -104,6 +104,11 @@ def make_plan(
         _name_rejected(progress)
         _stage_unnamed(progress)
         _plan_missing(progress)
+        actions, archiving = progress.actions, progress.archiving
+        tally.created = actions[RowAction.CREATED]
+        tally.changed = (
+            actions[RowAction.UPDATED] + actions[RowAction.REACTIVATED] - archiving[RowAction.UPDATED]
+        )
         tally = this.store.read(partial(_with_history, this=this, tally=tally, sha256=sha256))
         _warn_of_repeats(this, stage, summary)
         found = RunCounts(
@@ -113,12 +118,10 @@ def make_plan(
             missing=progress.lacking,
             warnings=this.warnings.total,
         )
-        counts = found.plus(progress.actions)
+        counts = found.plus(actions)
         certain = replace(found, rejected=counts.rejected)
         digest = progress.digest.hexdigest()
-        return Plan(
-            summary, tally, counts, certain, progress.archiving, digest, progress.waiting, progress.back
-        )
+        return Plan(summary, tally, counts, certain, archiving, digest, progress.waiting, progress.back)
 
 
 def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | None) -> PlanCounts:
