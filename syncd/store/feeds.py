@@ -45,6 +45,11 @@ def settings_digest(tx: Tx, feed_id: int) -> str | None:
     return tx.scalar(_SETTINGS, id=feed_id)
 
 
+def settings_changed(tx: Tx, feed_id: int, digest: str) -> bool:
+    """Return whether the feed's own settings, with this digest, are not those with which it may archive."""
+    return settings_digest(tx, feed_id) not in (None, digest)
+
+
 def set_settings_digest(tx: Tx, feed_id: int, digest: str) -> None:
     tx.run(_SET_SETTINGS, id=feed_id, settings_digest=digest)
 

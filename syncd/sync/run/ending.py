@@ -14,7 +14,7 @@ from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, results, runs
 from syncd.sync.report import ShownPlan, particulars
 from syncd.sync.run.context import FILE_CHANGED, FileRun
-from syncd.sync.run.planner import Plan
+from syncd.sync.run.plan import Plan
 from syncd.sync.run.reading import Summary
 from syncd.sync.run.stage import Stage
 

@@ -36,7 +36,8 @@ from syncd.sync.run.ending import (
     held,
     shown_plan,
 )
-from syncd.sync.run.planner import BATCH, Plan, PlannedChange, make_plan
+from syncd.sync.run.plan import BATCH, Plan, PlannedChange
+from syncd.sync.run.planner import make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.stage import Stage
@@ -146,8 +147,15 @@ def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
         and last.sha256 == run.sha256
         and not last.counts.expired  # a job with the reference of such a row may exist by now
         and not feed.employer_wide  # new jobs of others would be missing
+        and not _may_have_been_delta(tx, feed)
         and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)
     )
+
+
+def _may_have_been_delta(tx: Tx, feed: Feed) -> bool:
+    """Return whether what the last file lacked may be missing only now."""
+    config = feed.config
+    return config.policy.mode == "snapshot" and feeds.settings_changed(tx, feed.id, config.settings_digest)
 
 
 def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | None) -> Run:

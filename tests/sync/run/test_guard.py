@@ -710,3 +710,13 @@ def test_a_hold_on_everything_gives_all_its_reasons_and_no_reason_of_the_archivi
     assert "archived" not in reason_of(run)
     assert json.loads(json.dumps(reason_of(run))) == reason_of(run)
     assert "\n" not in reason_of(run)
+
+
+def test_the_bytes_of_the_last_delta_file_are_read_when_the_feed_has_become_a_snapshot(board: Board) -> None:
+    delta = board.feed('mode = "delta"')
+    board.deliver(delta, board.rows(1, 20))
+    board.deliver(delta, board.rows(1, 19))
+    assert board.deliver(delta, board.rows(1, 19)).state == "unchanged"
+    run = board.deliver(board.feed('mode = "snapshot"'), board.rows(1, 19))
+    assert outcome(run) == ("held", "archive")
+    assert reason_of(run).startswith("the feed's settings have changed; 1 of 20 active jobs")
