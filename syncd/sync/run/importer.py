@@ -22,7 +22,7 @@ from syncd.domain import (
     write_failed,
 )
 from syncd.errors import FeedError
-from syncd.store import Tx, feeds, jobs, runs
+from syncd.store import Tx, feeds, history, jobs, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
@@ -149,6 +149,7 @@ def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
         and not feed.employer_wide  # new jobs of others would be missing
         and not _may_have_been_delta(tx, feed)
         and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)
+        and not sum(1 for _ in history.of_run(tx, run.id))  # an earlier attempt that was cut off
     )
 
 

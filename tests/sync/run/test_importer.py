@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import tracemalloc
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
@@ -19,6 +20,7 @@ from syncd.errors import FeedError, StoreBusy
 from syncd.service.refresher import Refresher
 from syncd.store import Tx, employers, feed_jobs, jobs, runs, upsert
 from syncd.sync.run import Progress, RejectsWriter, Stopped, reading
+from syncd.sync.run.stage.stage import NamedJobs
 from tests.clock import Clock
 from tests.sync.board import Board, not_none, on_phase
 
@@ -633,6 +635,39 @@ def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
     assert "1 write failed" in not_none(run.reason)
     assert problems(board, run) == [(2, "x", [" write_failed"])]
     assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
+
+
+def test_a_fault_of_the_scratch_file_while_rows_are_applied_is_not_a_failed_write(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = board.feed()
+    source = board.file([board.row("a")])
+    run = board.begin(feed, source)
+    add = NamedJobs.add
+
+    def full(named: NamedJobs, jobs: Sequence[int]) -> None:
+        if board.saved(run.id).state == "applying":
+            raise sqlite3.OperationalError("database or disk is full")
+        add(named, jobs)
+
+    monkeypatch.setattr(NamedJobs, "add", full)
+    with pytest.raises(sqlite3.OperationalError):
+        board.importer.run(feed, source, run)
+    monkeypatch.setattr(NamedJobs, "add", add)
+    assert board.importer.run(feed, source, run).state == "succeeded"
+
+
+def test_a_run_that_changed_jobs_before_it_was_cut_off_is_not_unchanged(board: Board) -> None:
+    feed, rows = board.feed(), [board.row("a")]
+    board.deliver(feed, rows)
+    board.put({"referenceId": "a", "title": "Edited"})
+    source = board.file(rows)
+    run = board.begin(feed, source)
+    with pytest.raises(Stopped):
+        board.make_importer_that_stops("applying").run(feed, source, run)
+    assert board.job("a").title == "Cook a"
+    resumed, _deaths = board.store.write(lambda tx: runs.resume(tx, run.id))
+    assert board.importer.run(feed, source, resumed).state == "succeeded"
 
 
 def test_a_run_that_was_ended_by_a_busy_store_can_be_continued(
