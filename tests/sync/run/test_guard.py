@@ -103,6 +103,20 @@ def test_a_file_with_fewer_records_than_it_declares_only_adds_and_updates(board:
     assert board.active() == references(2, 4)
 
 
+@pytest.mark.parametrize(
+    "name", ["expectedJobCount", "jobCount", "totalJobs", "totalFound", "totalResults", "total"]
+)
+def test_the_number_of_records_that_a_file_declares_has_several_names(board: Board, name: str) -> None:
+    rows = board.rows(2, 4)
+    for number, content in enumerate((as_xml(rows, f"<{name}>4</{name}>"), {name: 4, "jobs": rows})):
+        feed = board.feed('[read]\nrecords = "jobs"' if number else "", f"feed{number}")
+        run = board.deliver(feed, content)
+        assert run.withheld == "the file says that it has 4 records, but 3 were found"
+        board.delete("r2")
+        board.delete("r3")
+        board.delete("r4")
+
+
 def test_a_file_whose_archiving_is_withheld_is_still_held_for_too_many_rejected_rows(board: Board) -> None:
     feed = board.feed('[read]\nrecords = "jobs"')
     bad = board.rows(1, 6, title="")
