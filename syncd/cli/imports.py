@@ -4,13 +4,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, bold, clean, print_json, print_result, remark
-from syncd.cli.report_text import counts_of, place_of, print_unknown, summary, warning_text
+from syncd.cli.report_text import (
+    counts_of,
+    place_of,
+    print_filtered,
+    print_unknown,
+    summary,
+    warning_text,
+)
 from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Location, Run, RunState, Salary
@@ -21,6 +28,7 @@ from syncd.sync.arrival import ArrivalContext, Worker, decide
 from syncd.sync.report import (
     FORMAT,
     change_json,
+    filtered_json,
     rejected_json,
     run_json,
     unknown_json,
@@ -63,15 +71,35 @@ class FileUnusable(FeedError):
 
 
 def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> int:
+    return _run(config, as_json, lambda store: name, lambda worker, feed: worker.import_file(feed, file))
+
+
+def run_again(config: Path | None, as_json: bool, number: int) -> int:
+    """Run the kept file of the run ``number`` once more. Raises NotFound, Conflict."""
+
+    def feed_name(store: Store) -> str:
+        return store.read(lambda tx: runs.get(tx, number)).feed
+
+    return _run(config, as_json, feed_name, lambda worker, feed: worker.run_again(feed, number))
+
+
+def _run(
+    config: Path | None,
+    as_json: bool,
+    feed_name: Callable[[Store], str],
+    work: Callable[[Worker, Feed], Run],
+) -> int:
+    """Have a worker of one feed do ``work``, and print the run."""
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
+        name = feed_name(store)
         catalogue = stores.catalogue_of(store, settings, remember=True)
         chosen = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
         feed = configured_feeds.resolve(store, chosen, settings)
         process.tune_garbage_collector()
         importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
         worker = Worker(ArrivalContext(store, importer), {name: feed}, drop=settings.drop.folder)
-        run = worker.import_file(feed, file)
+        run = work(worker, feed)
     if as_json or run.state is not RunState.FAILED:
         print_result(as_json, run_json(run), summary(run))
     return _import_code(run)
@@ -136,6 +164,7 @@ def plan_json(planned: Planned) -> dict[str, Any]:
         "id": None,
         "state": "planned",
         "phases": {},
+        **filtered_json(planned.run),
         "wouldArchive": would_archive_json(
             len(going := _archived(planned)),
             ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
@@ -168,6 +197,7 @@ def print_plan(planned: Planned) -> None:
         print(clean(f"? {warning_text(warning_json(warning))}"))
     _more(len(planned.warnings))
     print_unknown(planned.unknown.toml)
+    print_filtered(planned.run.filtered_by)
     print(bold(counts_of(planned.run.counts)))
     if planned.run.withheld:
         print(f"this run would archive nothing: {clean(planned.run.withheld)}")

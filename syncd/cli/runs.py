@@ -7,12 +7,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.output import bold, cell, clean, print_json, print_list
-from syncd.cli.report_text import counts_of, print_kinds, print_unknown, rejected_text, state_of, warning_text
+from syncd.cli.imports import shown
+from syncd.cli.output import bold, cell, clean, print_json, print_list, remark
+from syncd.cli.report_text import (
+    counts_of,
+    print_filtered,
+    print_kinds,
+    print_unknown,
+    rejected_text,
+    state_of,
+    warning_text,
+)
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
-from syncd.domain import Run, RunState
-from syncd.store import runs
+from syncd.domain import Catalogue, Run, RunState
+from syncd.feeds.native import members_of
+from syncd.service import stores
+from syncd.store import Tx, history, runs
 from syncd.sync.report import field_of, report, run_json
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
@@ -31,23 +42,69 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
     print_list(as_json, [run_json(run) for run in found], headings, rows, empty)
 
 
-def show_run(config: Path | None, as_json: bool, number: int) -> None:
-    with opened_store(load_settings(config)) as store:
-        found = report(store, number, would_archive=None if as_json else SHOWN)
+#: Changes in a page.
+PAGE = 1000
+
+
+def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, page: int) -> None:
+    """Print the run, or with ``changes`` a page of its changes alone. Raises NotFound."""
+    settings = load_settings(config)
+    with opened_store(settings) as store:
         run = store.read(lambda tx: runs.get(tx, number))
-    if as_json:
-        print_json(found)
-        return
+        if changes and not as_json:
+            _print_changes(
+                *store.read(lambda tx: history.page_of_run(tx, number, page=page, page_size=PAGE)), page
+            )
+            return
+        found = report(store, number, would_archive=None if as_json else SHOWN)
+        if as_json:
+            catalogue = stores.catalogue_of(store, settings)
+            print_json(found | store.read(lambda tx: _changes_json(tx, number, page, catalogue)))
+            return
     print(bold(f"run {run.id}: {clean(run.feed)}, {clean(run.file)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
+    print_filtered(run.filtered_by)
     if going := found["wouldArchive"]:
         _section("would be archived", going["jobs"], _going, total=going["total"])
     print_kinds("rejected, by kind", _kinds(found["rejectedRows"]))
     _section("rejected rows", found["rejectedRows"], partial(rejected_text, codes=False))
     print_unknown(found["lookupToml"])
     _section("warnings", found["warnings"], warning_text)
-    _section("changes", found["changes"], _change)
+    _section("changes", found["changes"], _change, more=f"syncd runs show {number} --changes has them")
+
+
+def _changes_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> dict[str, Any]:
+    """Return a page of the run's changes with the values before and after, and which page it is."""
+    total, changes = history.page_of_run(tx, number, page=page, page_size=PAGE)
+    member = members_of(catalogue)
+    listed = [
+        {
+            "action": change.entry.action,
+            "referenceId": change.entry.reference_id,
+            "jobId": change.entry.job_id,
+            "fields": {
+                name: {"before": member(name, before), "after": member(name, after)}
+                for name, (before, after) in change.fields.items()
+            },
+        }
+        for change in changes
+    ]
+    paging = {"total": total, "page": page, "pages": -(-total // PAGE), "pageSize": PAGE}
+    return {"changes": listed, "changesPaging": paging}
+
+
+def _print_changes(total: int, changes: list[history.RunChange], page: int) -> None:
+    for change in changes:
+        entry = change.entry
+        print(clean(f"{entry.action} job {entry.job_id} ({entry.reference_id or 'no referenceId'})"))
+        for name, (before, after) in change.fields.items():
+            print(f"    {name}: {shown(before)} → {shown(after)}")
+    pages = max(1, -(-total // PAGE))
+    if page < pages:
+        remark(f"page {page} of {pages} ({total} changes); the next: --page {page + 1}")
+    elif not changes:
+        remark(f"no changes on page {page} of {pages}")
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:
@@ -56,7 +113,11 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("reason", clean(run.reason or run.withheld or "")),
         ("employer", clean(run.employer)),
         ("rows", counts_of(run.counts)),
-        ("file", f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}"),
+        (
+            "file",
+            f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}" if run.reverts is None else "",
+        ),
+        ("repeats", f"run {run.repeats}" if run.repeats is not None else ""),
         ("taken", cell(run.claimed_at)),
         ("ended", cell(run.ended_at) + (f", attempt {run.attempt}" if run.attempt > 1 else "")),
     ]
@@ -65,7 +126,14 @@ def _facts(run: Run) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-def _section(heading: str, things: list[dict[str, Any]], line: Any, *, total: int | None = None) -> None:
+def _section(
+    heading: str,
+    things: list[dict[str, Any]],
+    line: Any,
+    *,
+    total: int | None = None,
+    more: str = "--json has them",
+) -> None:
     if not things:
         return
     total = len(things) if total is None else total
@@ -73,7 +141,7 @@ def _section(heading: str, things: list[dict[str, Any]], line: Any, *, total: in
     for thing in things[:SHOWN]:
         print("  " + clean(line(thing)))
     if total > SHOWN:
-        print(f"  … and {total - SHOWN} more: --json has them")
+        print(f"  … and {total - SHOWN} more: {more}")
 
 
 def _going(job: dict[str, Any]) -> str:

@@ -13,9 +13,10 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from syncd.domain import Run, RunState
+from syncd.domain import Run, RunKind, RunState
 from syncd.service.refresher import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, runs
+from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed
 from syncd.web import RequestTimes
 
@@ -86,14 +87,15 @@ class _Gauges(Collector):
     def collect(self) -> Iterator[Metric]:
         feeds, degraded = self._feeds(), self._degraded()
         yield from self._store.read(lambda tx: [_jobs(tx), _successes(tx, feeds)])
-        found = GaugeMetricFamily(
-            "syncd_feed_degraded",
-            "1 while the feed's file or folder cannot be used, else 0.",
-            labels=("feed",),
-        )
-        for name in sorted({*feeds, *degraded}):
-            found.add_metric((name,), name in degraded)
-        yield found
+        paused = self._store.read(stored_feeds.paused)
+        for name, about, those in (
+            ("degraded", "1 while the feed's file or folder cannot be used, else 0.", degraded),
+            ("paused", "1 while the feed is paused, else 0.", paused),
+        ):
+            found = GaugeMetricFamily(f"syncd_feed_{name}", about, labels=("feed",))
+            for feed in sorted({*feeds, *degraded}):
+                found.add_metric((feed,), feed in those)
+            yield found
 
 
 def _jobs(tx: Tx) -> Metric:
@@ -111,7 +113,7 @@ def _successes(tx: Tx, feeds: Mapping[str, Feed]) -> Metric:
         labels=("feed",),
     )
     for name, feed in feeds.items():
-        run = runs.last(tx, feed.id, _SUCCESS)
+        run = runs.last(tx, feed.id, _SUCCESS, [RunKind.FILE])
         if run is not None and run.ended_at is not None:
             found.add_metric((name,), run.ended_at.timestamp())
     return found

@@ -133,9 +133,12 @@ class Claims:
                     files.discard(folder, name + self._marker)
 
 
-def copy_in(feed: Path, path: Path, progress: Callable[[int, int], None] | None = None) -> Claimed:
+def copy_in(
+    feed: Path, path: Path, progress: Callable[[int, int], None] | None = None, *, name: str | None = None
+) -> Claimed:
     """Return a claimed copy of the regular file ``path``, which is durable before it gets its name. Call it under the
-    feed's lock. ``feed`` is the feed's folder; ``progress`` is called with the bytes done and all bytes.
+    feed's lock. ``feed`` is the feed's folder; ``progress`` is called with the bytes done and all bytes; ``name``: the
+    file's, if it is not that of ``path``.
 
     Raises OSError, and FeedError ``not_a_feed`` (not a regular file) or ``file_changed`` (it changed meanwhile)."""
     with (
@@ -146,15 +149,16 @@ def copy_in(feed: Path, path: Path, progress: Callable[[int, int], None] | None 
         if not stat.S_ISREG(found.st_mode):
             raise FeedError("not_a_feed", f"{path} is {folders.kind_of(found.st_mode)}")
         token = _unused_token(claims)
-        copy, name = f"{COPY}{token}", files.claim_name(token, path.name)
+        name = name or path.name
+        copy, claim = f"{COPY}{token}", files.claim_name(token, name)
         files.copy_into(source.fileno(), copy, claims, found.st_size, progress)
         if folders.Signature.of(os.fstat(source.fileno())) != folders.Signature.of(found):
             os.unlink(copy, dir_fd=claims)
             raise FeedError(FILE_CHANGED, f"{path} changed while it was copied")
         os.utime(copy, ns=(found.st_mtime_ns, found.st_mtime_ns), dir_fd=claims)
-        os.rename(copy, name, src_dir_fd=claims, dst_dir_fd=claims)
+        os.rename(copy, claim, src_dir_fd=claims, dst_dir_fd=claims)
         os.fsync(claims)
-        claimed = take(claims, feed, name, files.display_name(path.name))
+        claimed = take(claims, feed, claim, files.display_name(name))
     assert claimed is not None, "no partner can change what lies in .claimed/"
     return claimed
 

@@ -217,7 +217,7 @@ class Applier:
             else:
                 others.append(written(feed, row, sent, cast("Job", job), tx.now))
         feed_jobs.own_new(tx, feed.id, new)
-        feed_jobs.own(tx, feed.id, others)
+        feed_jobs.own(tx, feed.id, others, run_id=run.id)
 
 
 def _passes(error: Exception) -> bool:
@@ -234,7 +234,7 @@ def _archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: in
     own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NO_OWNER)))
     changes = [change for job in own if isinstance(change := decide_missing(job), Update)]
     job_writer.apply(tx, changes, actor, run_id=run_id)
-    feed_jobs.release(tx, [change.job.id for change in changes])
+    feed_jobs.release(tx, [change.job.id for change in changes], run_id=run_id)
     return len(changes)
 
 

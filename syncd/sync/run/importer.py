@@ -79,7 +79,8 @@ class Importer:
                 plan = make_plan(this, stage, summary, run.sha256)
                 hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
                 write_late_rejects(this, stage)
-                return _carry_out(this, replace(run, withheld=summary.withheld), stage, plan, hold)
+                run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
+                return _carry_out(this, run, stage, plan, hold)
         except FeedError as error:
             return end_failed(this, run, error)
 
@@ -119,7 +120,10 @@ class Importer:
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
             hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
-            run = held(replace(run, counts=plan.outcome(hold), withheld=summary.withheld), hold)
+            run = replace(
+                run, counts=plan.outcome(hold), withheld=summary.withheld, filtered_by=dict(summary.filtered)
+            )
+            run = held(run, hold)
             rejected = [
                 row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
             ]

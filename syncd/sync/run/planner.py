@@ -5,7 +5,7 @@ since."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -43,7 +43,8 @@ def make_plan(
 ) -> Plan:
     """Plan the whole stage. ``on_change`` gets each change, in order. Raises Stopped."""
     with this.measured("plan"):
-        tally = PlanCounts(read=summary.read, rejected=summary.rejected)
+        filtered = sum(summary.filtered.values())
+        tally = PlanCounts(summary.read - filtered, filtered, summary.rejected, summary.assumed)
         progress = PlanProgress(this, stage, summary, on_change, tally)
         _RowPlanner(progress).plan()
         name_rejected(progress)
@@ -59,6 +60,7 @@ def make_plan(
             read=summary.read,
             rejected=summary.rejected,
             unchanged=summary.known,
+            filtered=filtered,
             missing=progress.lacking,
             warnings=this.warnings.total,
         )
@@ -71,11 +73,13 @@ def make_plan(
 def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | None) -> PlanCounts:
     """Return the tally with what earlier runs of the feed add to it."""
     feed = this.feed
+    repeats = this.run.repeats
+    behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
     return replace(
         tally,
         recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
         feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),
-        older_bytes=runs.applied_before(tx, feed.id, sha256 or ""),
+        older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
     )
 
 
@@ -203,10 +207,16 @@ class _RowPlanner:
 
 
 def _planned(decided: RowDecision, before: Job | None, decision: Create | Update) -> PlannedChange:
-    names = decision.changed if isinstance(decision, Update) else ()
-    fields = {
-        name: (getattr(before, CHANGEABLE[name]), getattr(decision.job, CHANGEABLE[name])) for name in names
-    }
+    fields = (
+        changed_fields(decision.before, decision.job, decision.changed)
+        if isinstance(decision, Update)
+        else {}
+    )
     job_id = before.id if before is not None and before.id else None
     job, archives = decision.job, "row" if decided.archives else None
     return PlannedChange(decided.action, job.reference_id, job_id, fields, job.title, archives)
+
+
+def changed_fields(before: Job, after: Job, names: Iterable[str]) -> dict[str, tuple[object, object]]:
+    """Return wire name → (before, after) of some fields."""
+    return {name: (getattr(before, CHANGEABLE[name]), getattr(after, CHANGEABLE[name])) for name in names}

@@ -26,7 +26,7 @@ from syncd.domain import (
     row_due,
 )
 from syncd.errors import Invalid, Problem
-from syncd.feeds.mapping import MappedRow, Mapping, unknown_places
+from syncd.feeds.mapping import PLACE_ASSUMED, MappedRow, Mapping, unknown_places
 from syncd.feeds.readers import Format, Record
 from syncd.sync.validation.packing import Creation, pack, pack_problems
 
@@ -40,25 +40,29 @@ class RowKind(IntEnum):
     VALID = 1  # valid by itself
     REJECTED = 2
     RAGGED = 3  # rejected, and its id may be in the wrong column
+    FILTERED = 4  # the feed's file leaves it out
 
 
 class CheckedRow(NamedTuple):
     """A record after mapping and the rules for a body: ``sent`` or ``problems``, and its id where it can be
     read. ``warnings``: (code, detail). ``unknown``: (field, value) of values that no catalogue and no lookup
-    has, and of texts that cannot be places."""
+    has, and of texts that cannot be places. ``left_out``: the rule by which the feed leaves the record out; it
+    has nothing else then."""
 
     reference: str | None
     sent: JobInput | None
     problems: tuple[Problem, ...]
     warnings: tuple[tuple[str, str], ...]
     unknown: tuple[tuple[str, str], ...] = ()
+    left_out: str | None = None
 
 
 class ValidatedRow(NamedTuple):
     """A checked row in values that any process can send. ``body``: the packed row, or the packed problems.
     ``day``: the day (proleptic ordinal) for which the job that the row creates was decided; 0: it was not
-    decided, or the row creates no job. ``warnings`` and ``unknown``: see CheckedRow. ``outline``: what can be read of a
-    rejected row without a readable id, or with one that may be in the wrong column; else None."""
+    decided, or the row creates no job. ``warnings``, ``unknown`` and ``left_out``: see CheckedRow. ``assumed``:
+    nothing in the record places any of its places in Canada. ``outline``: what can be read of a rejected row
+    without a readable id, or with one that may be in the wrong column; else None."""
 
     kind: RowKind
     reference: str | None
@@ -66,6 +70,8 @@ class ValidatedRow(NamedTuple):
     day: int
     warnings: tuple[tuple[str, str], ...]
     unknown: tuple[tuple[str, str], ...] = ()
+    left_out: str | None = None
+    assumed: bool = False
     outline: Outline | None = None
 
 
@@ -99,12 +105,14 @@ class RowValidator:
         ]
 
     def _rejected(self, row: CheckedRow, mapped: MappedRow, ragged: bool) -> ValidatedRow:
+        if row.left_out is not None:
+            return ValidatedRow(RowKind.FILTERED, None, b"", 0, (), (), row.left_out)
         kind = RowKind.RAGGED if ragged else RowKind.REJECTED
         read = None
         if ragged or row.reference is None:
             read = outline(mapped.fragment if ragged else mapped.body, self.catalogue)
         body = pack_problems(row.problems)
-        return ValidatedRow(kind, row.reference, body, 0, row.warnings, row.unknown, read)
+        return ValidatedRow(kind, row.reference, body, 0, row.warnings, row.unknown, outline=read)
 
     def _creation(self, sent: JobInput, now: Moment) -> Creation | None:
         """Return the job that the row creates if no job has its referenceId. Return None where this is decided
@@ -132,7 +140,15 @@ def _unlocated(places: object) -> TypeGuard[tuple[Place, ...]]:
 
 def _valid(sent: JobInput, row: CheckedRow, creation: Creation | None, now: Moment) -> ValidatedRow:
     day = now.today.toordinal() if creation is not None else 0
-    return ValidatedRow(RowKind.VALID, row.reference, pack(sent, creation), day, row.warnings, row.unknown)
+    body = pack(sent, creation)
+    assumed = bool(row.warnings) and _only_assumed(sent, row.warnings)
+    return ValidatedRow(RowKind.VALID, row.reference, body, day, row.warnings, row.unknown, assumed=assumed)
+
+
+def _only_assumed(sent: JobInput, warnings: tuple[tuple[str, str], ...]) -> bool:
+    assumed = sum(code == PLACE_ASSUMED for code, _ in warnings)
+    places = sent.fields.get("locations")
+    return assumed > 0 and isinstance(places, tuple) and assumed >= len(places)
 
 
 def check_record(mapping: Mapping, catalogue: Catalogue, record: Record, form: Format | None) -> CheckedRow:
@@ -142,6 +158,8 @@ def check_record(mapping: Mapping, catalogue: Catalogue, record: Record, form: F
 
 def _checked(mapped: MappedRow, catalogue: Catalogue) -> CheckedRow:
     problems = mapped.problems
+    if mapped.left_out is not None:
+        return CheckedRow(None, None, (), (), (), mapped.left_out)
     if mapped.body is None:
         reference = _readable(mapped.reference_id)
         return CheckedRow(reference, None, problems or (_NOT_AN_OBJECT,), mapped.warnings, mapped.unknown)

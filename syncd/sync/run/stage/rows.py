@@ -84,15 +84,14 @@ class Records:
     def add(self, record: Record, row: ValidatedRow) -> None:
         """Add the row of a record that is not known."""
         number = record.number
-        kind, reference, body, day, _, _, outline = row
+        kind, reference, body, day, *_ = row
         at = self._bodies.add(body)
         self._rows.append(
             (number, number, record.line, kind, 0, day, reference, record.digest, at, len(body))
         )
-        if outline is not None:
-            self._db.execute(
-                "INSERT INTO outline VALUES (?,?,?)", (number, reference, marshal.dumps(outline))
-            )
+        if row.outline is not None:
+            outline = marshal.dumps(row.outline)
+            self._db.execute("INSERT INTO outline VALUES (?,?,?)", (number, reference, outline))
         if len(self._rows) >= _BUFFER:
             self._flush()
 
