@@ -20,7 +20,7 @@ from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_lock import PAUSE, awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
-from syncd.sync.arrival.reverts import check_not_paused, continue_reverts
+from syncd.sync.arrival.reverts import check_not_paused, continue_other_reverts, continue_reverts
 from syncd.sync.arrival.unexpected import UnexpectedFilesLog
 from syncd.sync.run import Feed, Progress, Stopped, kept_file
 
@@ -133,6 +133,7 @@ class Worker:
                 self._ctx.check_stop()
                 for run in self._turns[name].take(feed):
                     ended.append(run)  # noqa: PERF402 - what ended counts, also if a later run raises
+            ended += continue_other_reverts(self._ctx, self._feeds)
         self._report_unexpected()
         return ended
 

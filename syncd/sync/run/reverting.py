@@ -345,7 +345,6 @@ def _end(store: Store, run: Run, reverted: _Reverted, warnings: Warnings, refuse
         ended = replace(
             run,
             state=state,
-            reason=f"reverts run {reverted.run.id}",
             counts=_whole(counts, len(reverted.ids), warnings.total),
             ended_at=tx.now.instant,
         )
