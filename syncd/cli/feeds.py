@@ -13,7 +13,7 @@ import msgspec
 
 from syncd.cli.imports import FileUnusable
 from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_list, print_result, remark
-from syncd.cli.report_text import print_kinds, print_unknown, rejected_text, state_of
+from syncd.cli.report_text import print_filtered, print_kinds, print_unknown, rejected_text, state_of
 from syncd.cli.store_access import opened_store, quiet_settings, store_if_any
 from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
@@ -163,6 +163,7 @@ def _print_text(
 ) -> None:
     print(bold(f"{checker.config.name}: {clean(file.name)} ({result.format})"))
     print(_counts(result))
+    print_filtered(result.filtered)
     if result.withheld:
         print(f"nothing would be archived: {clean(result.withheld)}")
     print_kinds("rejected, by kind", [(k.rows, k.field, k.code, k.detail) for k in result.by_frequency()])
@@ -180,6 +181,7 @@ def _counts(result: CheckResult) -> str:
     parts = [f"{result.good} would go in"]
     parts += [f"{result.rejected} rejected"] if result.rejected else []
     parts += [f"{result.expired} expired (skipped unless the job exists)"] if result.expired else []
+    parts += [f"{result.filtered.total()} left out"] if result.filtered else []
     parts += [f"{result.repeated} repeat a referenceId (the last counts)"] if result.repeated else []
     return f"{result.read} records: {', '.join(parts)}"
 
@@ -198,6 +200,7 @@ def _print_json(
             "good": result.good,
             "rejected": result.rejected,
             "expired": result.expired,
+            "filtered": result.filtered.total(),
             "repeated": result.repeated,
             "warnings": result.warnings.total(),
         },

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, bold, clean, print_json, print_result, remark
-from syncd.cli.report_text import counts_of, place_of, summary
+from syncd.cli.report_text import counts_of, place_of, print_filtered, summary
 from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Location, Run, RunState, Salary
@@ -18,7 +18,15 @@ from syncd.errors import FeedError
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide
-from syncd.sync.report import FORMAT, change_json, rejected_json, run_json, warning_json, would_archive_json
+from syncd.sync.report import (
+    FORMAT,
+    change_json,
+    filtered_json,
+    rejected_json,
+    run_json,
+    warning_json,
+    would_archive_json,
+)
 from syncd.sync.run import Feed, Planned, PlannedChange, Progress
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
@@ -148,6 +156,7 @@ def plan_json(planned: Planned) -> dict[str, Any]:
         "id": None,
         "state": "planned",
         "phases": {},
+        **filtered_json(planned.run),
         "wouldArchive": would_archive_json(
             len(going := _archived(planned)),
             ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
@@ -175,6 +184,7 @@ def print_plan(planned: Planned) -> None:
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
         print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))
     _more(len(planned.rejected))
+    print_filtered(planned.run.filtered_by)
     print(bold(counts_of(planned.run.counts)))
     if planned.run.holds:
         print(f"this run would be held ({planned.run.holds}): {clean(planned.run.reason or '')}")

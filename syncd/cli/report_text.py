@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from syncd.cli.output import bold, clean, quoted
@@ -39,6 +39,7 @@ def counts_of(counts: RunCounts) -> str:
         "rejected",
         "suppressed",
         "expired",
+        "filtered",
         "archived",
     )
     parts = [f"{getattr(counts, name)} {name}" for name in names if getattr(counts, name)]
@@ -69,6 +70,12 @@ def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> Non
     with console.capture() as captured:
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def print_filtered(by_rule: Mapping[str, int]) -> None:
+    """Print how many rows each rule of the feed's file leaves out."""
+    for rule, rows in by_rule.items():
+        print(clean(f"[rows] {rule}: {rows} left out"))
 
 
 def print_unknown(toml: str) -> None:

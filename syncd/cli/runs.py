@@ -9,7 +9,15 @@ from typing import Any
 
 from syncd.cli.imports import shown
 from syncd.cli.output import bold, cell, clean, print_json, print_list, remark
-from syncd.cli.report_text import counts_of, print_kinds, print_unknown, rejected_text, state_of, subject_of
+from syncd.cli.report_text import (
+    counts_of,
+    print_filtered,
+    print_kinds,
+    print_unknown,
+    rejected_text,
+    state_of,
+    subject_of,
+)
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Catalogue, Run, RunState
@@ -63,6 +71,7 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
     print(bold(f"run {run.id}: {clean(run.feed)}, {subject_of(run)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
+    print_filtered(run.filtered_by)
     if going := found["wouldArchive"]:
         _section("would be archived", going["jobs"], _going, total=going["total"])
     print_kinds("rejected, by kind", _kinds(found["rejectedRows"]))

@@ -75,6 +75,9 @@ from syncd.domain.places import (
     MAX_PLACE_DESCRIPTION,
     MAX_PLACE_NAME,
     PROVINCES,
+    place_aliases,
+    place_key,
+    place_words,
     province_code,
 )
 from syncd.domain.policy import FeedLimits, Policy, Threshold
@@ -178,6 +181,9 @@ __all__ = [
     "html_faults",
     "name_key",
     "other_job",
+    "place_aliases",
+    "place_key",
+    "place_words",
     "province_code",
     "row_due",
     "unique_locations",

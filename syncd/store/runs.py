@@ -21,6 +21,7 @@ _STOPPED = "stopped"
 
 _counts = msgspec.json.Decoder(RunCounts).decode
 _phases = msgspec.json.Decoder(dict[str, float]).decode
+_filtered_by = msgspec.json.Decoder(dict[str, int]).decode
 
 _RUN = Columns(
     Run,
@@ -34,6 +35,7 @@ _RUN = Columns(
     ended_at=optional_instant,
     counts=_counts,
     phases=_phases,
+    filtered_by=_filtered_by,
 )
 _SELECT = (
     _RUN.select()
@@ -88,6 +90,7 @@ _ADD = creating(
     RunRow.claimed_at,
     RunRow.counts,
     RunRow.phases,
+    RunRow.filtered_by,
     RunRow.claimed_name,
     RunRow.deaths,
     RunRow.reverts,
@@ -103,6 +106,7 @@ _SAVE = updating(
     RunRow.ended_at,
     RunRow.counts,
     RunRow.phases,
+    RunRow.filtered_by,
     RunRow.size,
     where=[RunRow.id],
 )
@@ -164,6 +168,7 @@ def begin(  # noqa: PLR0917
         claimed_at=micros(tx.now.instant),
         counts=kept(RunCounts()),
         phases="{}",
+        filtered_by="{}",
         claimed_name=kept(claimed_name),
         deaths=0,
         reverts=reverts,

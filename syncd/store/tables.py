@@ -83,7 +83,7 @@ class KeyRow(Table, table=True):
 class PlaceRow(Table, table=True):
     """A Canadian place: shipped (its GeoNames id, no employer) or added by an employer (from 1,000,000,000).
 
-    ``key`` is the name as it is compared (``places.place_key``)."""
+    ``key`` is the name as it is compared (``place_key``)."""
 
     __table_args__ = (Index(None, "key", "province"), Index(None, "employer_id"))
 
@@ -260,6 +260,7 @@ class RunRow(Table, table=True):
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
     counts: str
     phases: str
+    filtered_by: str = Field(default="{}", sa_column_kwargs={"server_default": "{}"})
     claimed_name: str | None = None
     checkpoint: str | None = None
     died_at: str | None = None

@@ -8,7 +8,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,9 +82,13 @@ class Claims:
             except OSError as error:
                 raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
             claimed = take(claims, self.folder, name, files.display_name(candidate.name))
-            self._drop_marker(folder, candidate.name)
-            for fd in (*((claimed.fd,) if claimed else ()), claims, folder):
-                os.fsync(fd)
+            with ExitStack() as on_error:
+                if claimed is not None:
+                    on_error.callback(claimed.close)
+                self._drop_marker(folder, candidate.name)
+                for fd in (*((claimed.fd,) if claimed else ()), claims, folder):
+                    os.fsync(fd)
+                on_error.pop_all()
         if claimed is not None and claimed.signature != candidate.signature:
             claimed.close()
             return None
@@ -96,13 +100,16 @@ class Claims:
         with (
             folders.open_folder(self.folder) as folder,
             folders.open_folder_in(folder, self.folder / folders.CLAIMED) as claims,
+            ExitStack() as on_error,
         ):
             for name in os.listdir(claims):
                 parsed = files.parse_claim(name)
                 claimed = take(claims, self.folder, name, parsed[1]) if parsed else None
                 if claimed is not None:
+                    on_error.callback(claimed.close)
                     self._drop_marker(folder, claimed.name, before=os.fstat(claimed.fd).st_ctime_ns)
                     found.append(claimed)
+            on_error.pop_all()
         return sorted(found, key=lambda file: (file.signature.mtime_ns, file.name))
 
     def modes(self) -> dict[str, int]:
@@ -176,12 +183,14 @@ def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
         return None
     if fd is None:
         return None
-    if folders.has_other_name(fd):
-        os.close(fd)
-        return None
-    return Claimed(
-        fd, os.dup(claims), feed / folders.CLAIMED, name, shown, folders.Signature.of(os.fstat(fd))
-    )
+    with ExitStack() as opened:
+        opened.callback(os.close, fd)
+        if folders.has_other_name(fd):
+            return None
+        signature = folders.Signature.of(os.fstat(fd))
+        claimed = Claimed(fd, os.dup(claims), feed / folders.CLAIMED, name, shown, signature)
+        opened.pop_all()
+    return claimed
 
 
 def _fault(name: str, claims: int) -> str | None:

@@ -4,6 +4,7 @@ from syncd.sync.report.reports import FORMAT, ShownPlan, report
 from syncd.sync.report.run_json import (
     change_json,
     field_of,
+    filtered_json,
     particulars,
     rejected_json,
     run_json,
@@ -17,6 +18,7 @@ __all__ = [
     "ShownPlan",
     "change_json",
     "field_of",
+    "filtered_json",
     "particulars",
     "rejected_json",
     "report",

@@ -15,6 +15,7 @@ from syncd.domain import Run, RunState
 from syncd.store import Store, Tx, history, jobs, results, runs
 from syncd.sync.report.run_json import (
     change_json,
+    filtered_json,
     rejected_json,
     run_json,
     unknown_json,
@@ -73,6 +74,7 @@ def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[s
         "format": FORMAT,
         **run_json(run),
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
+        **filtered_json(run),
         "wouldArchive": _would_archive(tx, run, would_archive),
         "rejectedRows": [rejected_json(row) for row in islice(results.rejected_rows(tx, run_id), most)],
         **unknown_json(results.unknown(tx, run_id)),

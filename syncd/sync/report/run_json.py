@@ -59,6 +59,11 @@ def would_archive_json(
     }
 
 
+def filtered_json(run: Run) -> dict[str, Any]:
+    """Return how many rows each rule of the feed's file left out."""
+    return {"filteredBy": [{"rule": rule, "rows": rows} for rule, rows in run.filtered_by.items()]}
+
+
 def unknown_json(unknown: UnknownValues) -> dict[str, Any]:
     """Return the values that no catalogue and no lookup has, and the lines of a feed file that would map them."""
     return {

@@ -134,7 +134,7 @@ class Applier:
 
     def _end(self, rows: list[_Row], writing: Future[_Written]) -> None:
         try:
-            self._take(writing.result())
+            done = writing.result()
         except (StoreError, OSError, Stopped):
             raise
         except Exception as error:
@@ -146,7 +146,8 @@ class Applier:
             log.exception(Event.ROW_FAILED, run=self._this.run.id, record=failed.number)
             self._failed(error)
             problem = Problem("", "write_failed", f"the row could not be written: {type(error).__name__}")
-            self._take(_Written(Counter({RowAction.REJECTED: 1}), [(failed.number, (problem,))]))
+            done = _Written(Counter({RowAction.REJECTED: 1}), [(failed.number, (problem,))])
+        self._take(done)
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1

@@ -52,7 +52,7 @@ class ProblemKind:
 @dataclass(slots=True)
 class CheckResult:
     """What was found in a file; complete when ``check`` has yielded its last row. ``repeated``: rows whose reference
-    an earlier row has."""
+    an earlier row has. ``filtered``: the number of rows that the feed's file leaves out, by rule."""
 
     format: Format | None = None
     encoding: str | None = None
@@ -61,6 +61,7 @@ class CheckResult:
     expired: int = 0
     rejected: int = 0
     repeated: int = 0
+    filtered: Counter[str] = field(default_factory=Counter)
     kinds: dict[tuple[str, str], ProblemKind] = field(default_factory=dict)
     warnings: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
@@ -92,6 +93,9 @@ class Checker:
         for record in islice(reader, self.most):
             result.read += 1
             row = check_record(self.config.mapping, self.catalogue, record, reader.format)
+            if row.left_out is not None:
+                result.filtered[row.left_out] += 1
+                continue
             result.unknown.add(row.unknown)
             for code, detail in row.warnings:
                 result.warnings[code] += 1
@@ -104,6 +108,9 @@ class Checker:
                 member = reader.member_of(record.number)
                 yield RejectedRow(record.number, record.line, row.reference, problems, member)
         result.withheld = reader.withheld
+        if reader.encoding_guessed is not None:
+            result.warnings["encoding_guessed"] += 1
+            result.examples["encoding_guessed"] = reader.encoding_guessed
 
     def _problems(self, row: CheckedRow, result: CheckResult) -> tuple[Problem, ...]:
         if row.sent is None or row.reference is None:

@@ -82,7 +82,8 @@ def make_plan(
 ) -> Plan:
     """Plan the whole stage. ``on_change`` gets each change, in order. Raises Stopped."""
     with this.measured("plan"):
-        tally = PlanCounts(read=summary.read, rejected=summary.rejected)
+        filtered = sum(summary.filtered.values())
+        tally = PlanCounts(summary.read - filtered, filtered, summary.rejected, summary.assumed)
         progress = _Progress(this, stage, summary, on_change, tally)
         _RowPlanner(progress).plan()
         _name_rejected(progress)
@@ -93,6 +94,7 @@ def make_plan(
             read=summary.read,
             rejected=summary.rejected,
             unchanged=summary.known,
+            filtered=filtered,
             missing=progress.lacking,
             warnings=this.warnings.total,
         )

@@ -398,7 +398,7 @@ def test_the_sheet_that_looks_most_like_jobs_is_chosen_and_named(tmp_path):
     assert feed_file["fields"]["referenceId"] == "Posting #"
     assert feed_file["fields"]["salary"] == {"text": {"template": "{Hourly Rate} per hour"}}
     found = findings(draft, tmp_path / "nh.xlsx")
-    assert (found.good, found.rejected, dict(found.warnings)) == (4, 0, {})
+    assert (found.good, found.rejected, dict(found.warnings)) == (4, 0, {"place_assumed": 4})
     alone = draft_of(
         tmp_path, spreadsheets.book({"Postings": sheets["Postings"], "Read me": sheets["Read me"]})
     )

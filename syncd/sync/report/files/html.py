@@ -12,6 +12,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from syncd.feeds.mapping import ROWS_HINT
+
 #: The most rows of one kind on the page; the JSON report has more.
 PER_KIND = 1000
 #: Characters that change the direction of writing, that are invisible, or that control a terminal.
@@ -111,10 +113,15 @@ def _going(would_archive: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def _errors(rows: list[dict[str, Any]]) -> list[Group]:
     """Return the rejected rows by field and code of a problem. A row with several problems is in several groups."""
-    found = ({**row, "error": error} for row in rows for error in row["errors"])
+    found = ({**row, "error": _for_partner(error)} for row in rows for error in row["errors"])
     return _grouped(
         found, lambda row: (_field(row["error"]["pointer"]), row["error"]["code"], row["error"]["detail"])
     )
+
+
+def _for_partner(error: dict[str, Any]) -> dict[str, Any]:
+    """Return an error without what only the operator can do about it."""
+    return {**error, "detail": error["detail"].removesuffix(ROWS_HINT)}
 
 
 def _grouped(
