@@ -133,5 +133,5 @@ def test_the_program_as_a_shell_starts_it(scenario: Scenario):
         syncd("runs", "--json", "--config", scenario.installation.config)
         == scenario.installation.run("runs", "--json").out
     )
-    commands = syncd("--help").partition("Commands:\n")[2].splitlines()
+    commands = syncd("--help").partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
     same_json("commands/names.json", [line.split()[0] for line in commands if line[2:3].strip()])

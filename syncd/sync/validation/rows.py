@@ -14,6 +14,7 @@ from syncd.domain import (
     JobInput,
     Moment,
     NewJob,
+    Outline,
     Ownership,
     Place,
     Policy,
@@ -23,6 +24,7 @@ from syncd.domain import (
     check_reference,
     decide_row,
     flat,
+    outline,
     row_due,
 )
 from syncd.errors import Invalid, Problem
@@ -62,8 +64,9 @@ class ValidatedRow(NamedTuple):
     """A checked row in values that any process can send. ``body``: the packed row, or the packed problems.
     ``day``: the day (proleptic ordinal) for which the job that the row creates was decided; 0: it was not
     decided, or the row creates no job. ``warnings``, ``unknown`` and ``left_out``: see CheckedRow. ``assumed``:
-    nothing in the record places any of its places in Canada. ``rest``: packed, what a rejected row sends besides, if a
-    new job would lack more than its problems say: ``remaining_problems`` then have to be added."""
+    nothing in the record places any of its places in Canada. ``outline``: what can be read of a rejected row
+    without a readable id, or with one that may be in the wrong column; else None. ``rest``: packed, what a rejected row
+    sends besides, if a new job would lack more than its problems say: ``remaining_problems`` then have to be added."""
 
     kind: RowKind
     reference: str | None
@@ -73,6 +76,7 @@ class ValidatedRow(NamedTuple):
     unknown: tuple[tuple[str, str], ...] = ()
     left_out: str | None = None
     assumed: bool = False
+    outline: Outline | None = None
     rest: bytes | None = None
 
 
@@ -98,12 +102,24 @@ class RowValidator:
             ragged.append(record.problem is not None)
         checked = [_checked(row, self.catalogue) for row in mapped]
         creations = [self._creation(row.sent, now) if row.sent is not None else None for row in checked]
-        rests = [row.rest if row.rest is not None and self._lacks_more(row, now) else None for row in checked]
-        return [_validated(*row, now) for row in zip(checked, creations, ragged, rests, strict=True)]
+        return [
+            _valid(row.sent, row, creation, now)
+            if row.sent is not None
+            else self._rejected(row, body, is_ragged, now)
+            for row, creation, body, is_ragged in zip(checked, creations, mapped, ragged, strict=True)
+        ]
 
-    def _lacks_more(self, row: CheckedRow, now: Moment) -> bool:
-        assert row.rest is not None
-        return bool(remaining_problems(row.problems, self._decide_new(row.rest, now)))
+    def _rejected(self, row: CheckedRow, mapped: MappedRow, ragged: bool, now: Moment) -> ValidatedRow:
+        if row.left_out is not None:
+            return ValidatedRow(RowKind.FILTERED, None, b"", 0, (), (), row.left_out)
+        kind = RowKind.RAGGED if ragged else RowKind.REJECTED
+        read = rest = None
+        if ragged or row.reference is None:
+            read = outline(mapped.fragment if ragged else mapped.body, self.catalogue)
+        if row.rest is not None and remaining_problems(row.problems, self._decide_new(row.rest, now)):
+            rest = pack(row.rest, None)
+        body = pack_problems(row.problems)
+        return ValidatedRow(kind, row.reference, body, 0, row.warnings, row.unknown, outline=read, rest=rest)
 
     def _creation(self, sent: JobInput, now: Moment) -> Creation | None:
         """Return the job that the row creates if no job has its referenceId. Return None where this is decided
@@ -133,19 +149,10 @@ def _unlocated(places: object) -> TypeGuard[tuple[Place, ...]]:
     return isinstance(places, tuple) and all(isinstance(place, Place) for place in places)
 
 
-def _validated(
-    row: CheckedRow, creation: Creation | None, ragged: bool, rest: JobInput | None, now: Moment
-) -> ValidatedRow:
-    if row.left_out is not None:
-        return ValidatedRow(RowKind.FILTERED, None, b"", 0, (), (), row.left_out)
-    if row.sent is None or row.reference is None:
-        kind = RowKind.RAGGED if ragged else RowKind.REJECTED
-        body = pack_problems(row.problems)
-        packed = pack(rest, None) if rest is not None else None
-        return ValidatedRow(kind, row.reference, body, 0, row.warnings, row.unknown, rest=packed)
+def _valid(sent: JobInput, row: CheckedRow, creation: Creation | None, now: Moment) -> ValidatedRow:
     day = now.today.toordinal() if creation is not None else 0
-    body = pack(row.sent, creation)
-    assumed = bool(row.warnings) and _only_assumed(row.sent, row.warnings)
+    body = pack(sent, creation)
+    assumed = bool(row.warnings) and _only_assumed(sent, row.warnings)
     return ValidatedRow(RowKind.VALID, row.reference, body, day, row.warnings, row.unknown, assumed=assumed)
 
 
