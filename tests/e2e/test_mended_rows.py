@@ -118,7 +118,7 @@ FORMS = {
 def test_rejected_rows_are_corrected_in_their_file_and_dropped_again(acme, name):
     delivery, read = FORMS[name]
     mapping = MAPPING.format("@" if "xml" in name else "")
-    settings = f'employer = "Acme Ltd."\nmax_rejected = 90\n[read]\n{read}\n{mapping}'
+    settings = f'employer = "Acme Ltd."\nplaces = "canada"\nmax_rejected = 90\n[read]\n{read}\n{mapping}'
     (acme.feeds / "chef.toml").write_text(settings)
     file = acme.base / "delivery"
     file.write_bytes(delivery)
