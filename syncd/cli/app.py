@@ -277,6 +277,14 @@ def feed_resume(name: FeedArgument, config: Config = None, as_json: Json = False
     pause_feed(config, as_json, name, None)
 
 
+@feeds.command("show")
+def feed_show(name: FeedArgument, config: Config = None, as_json: Json = False) -> None:
+    """Prints the mapping of a feed as it is in force, with the origin of each line."""
+    from syncd.cli.feeds import show_feed
+
+    show_feed(config, as_json, name)
+
+
 @feeds.command("check")
 def feed_check(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)],

@@ -15,8 +15,14 @@ WIDTH = 160
 
 def summary(run: Run) -> str:
     """Return a run as one line."""
-    line = f"run {run.id}: {clean(run.feed)}, {clean(run.file)}: {state_of(run.state, run.holds)}; {counts_of(run.counts)}"
-    return f"{line}; {clean(run.reason)}" if run.reason else line
+    state, reason = state_of(run.state, run.holds), clean(run.reason or "")
+    line = f"run {run.id}: {clean(run.feed)}, {subject_of(run)}: {state}; {counts_of(run.counts)}"
+    return f"{line}; {reason}" if reason else line
+
+
+def subject_of(run: Run) -> str:
+    """Return the name of the run's file, or which run it reverts."""
+    return clean(run.file) if run.reverts is None else f"revert of run {run.reverts}"
 
 
 def state_of(state: str, holds: str | None) -> str:

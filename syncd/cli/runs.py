@@ -16,6 +16,7 @@ from syncd.cli.report_text import (
     print_unknown,
     rejected_text,
     state_of,
+    subject_of,
     warning_text,
 )
 from syncd.cli.store_access import opened_store
@@ -34,7 +35,14 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
     with opened_store(load_settings(config)) as store:
         found = store.read(lambda tx: runs.list(tx, feed, limit))
     rows = [
-        (run.id, run.feed, run.file, state_of(run.state, run.holds), counts_of(run.counts), run.claimed_at)
+        (
+            run.id,
+            run.feed,
+            subject_of(run),
+            state_of(run.state, run.holds),
+            counts_of(run.counts),
+            run.claimed_at,
+        )
         for run in found
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")
@@ -61,7 +69,7 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
             catalogue = stores.catalogue_of(store, settings)
             print_json(found | store.read(lambda tx: _changes_json(tx, number, page, catalogue)))
             return
-    print(bold(f"run {run.id}: {clean(run.feed)}, {clean(run.file)}"))
+    print(bold(f"run {run.id}: {clean(run.feed)}, {subject_of(run)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
     print_filtered(run.filtered_by)

@@ -92,6 +92,7 @@ from syncd.domain.run import (
     RunKind,
     RunState,
     UnknownValues,
+    gives_way,
 )
 from syncd.domain.scalar_readers import AMOUNT_BELOW, AMOUNT_DECIMALS
 from syncd.domain.text import fold, name_key
@@ -180,6 +181,7 @@ __all__ = [
     "fields_of",
     "flat",
     "fold",
+    "gives_way",
     "guard",
     "html_faults",
     "likeness",

@@ -35,6 +35,7 @@ from syncd.sync.run.reverting import (
     plan_revert,
     unfinished_reverts,
 )
+from syncd.sync.run.stage import scratch_fault
 
 __all__ = [
     "FILE_CHANGED",
@@ -57,5 +58,6 @@ __all__ = [
     "kept_file",
     "plan_revert",
     "reconciled",
+    "scratch_fault",
     "unfinished_reverts",
 ]

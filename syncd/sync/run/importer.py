@@ -57,7 +57,7 @@ class Planned:
 
 
 class Importer:
-    """Runs files. One importer serves any number of runs, one after the other in one thread."""
+    """Runs files. One importer serves any number of runs, in any number of threads, each run in one."""
 
     def __init__(self, ctx: RunContext) -> None:
         self._ctx = ctx
@@ -79,9 +79,11 @@ class Importer:
                 plan = make_plan(this, stage, summary, run.sha256)
                 hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
                 write_late_rejects(this, stage)
+                _check_bytes(this, run)
                 run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
                 return _carry_out(this, run, stage, plan, hold)
         except FeedError as error:
+            source.check_unchanged()
             return end_failed(this, run, error)
 
     def approve(self, run_id: int, feed: Feed | None) -> Run:
@@ -98,6 +100,7 @@ class Importer:
                 raise source.changed()
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256)
+            _check_bytes(this, run)
             return _carry_out_approved(this, run, stage, plan, shown)
 
     def reject(self, run_id: int) -> Run:
@@ -135,10 +138,21 @@ class Importer:
 
 def _identified(this: FileRun) -> Run:
     """Return the run with the digest and the size of its file."""
+    return replace(this.run, sha256=_digest(this), size=this.source.size)
+
+
+def _digest(this: FileRun) -> str:
     source = this.source
     with this.measured("hash"):
-        digest = sha256(source, lambda done: this.ctx.after_batch("hashing", done, source.size))
-    return replace(this.run, sha256=digest.hex(), size=source.size)
+        return sha256(source, lambda done: this.ctx.after_batch("hashing", done, source.size)).hex()
+
+
+def _check_bytes(this: FileRun, run: Run) -> None:
+    """Raise FeedError ``file_changed`` if what was read are not the bytes with the run's digest. Times do not always show it:
+    a writer can put back that of the change, and a memory map changes a file without any."""
+    this.source.check_unchanged()
+    if _digest(this) != run.sha256:
+        raise this.source.changed()
 
 
 def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:

@@ -7,6 +7,7 @@ import hashlib
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 from syncd.domain import Likeness
@@ -21,6 +22,25 @@ PRAGMA cache_size = -8192;
 """
 
 
+#: Results of SQLite about a scratch file that may pass.
+_PASSING = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_NOMEM,
+    }
+)
+
+
+def scratch_fault(error: BaseException) -> str | None:
+    """Return why the scratch file of a run cannot be used now, if ``error`` says so and waiting may help: its disk is full,
+    read-only or reports errors, or files or memory are short."""
+    passes = isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING
+    return f"the scratch file of the run: {error}" if passes else None
+
+
 class Stage:
     """``records``: what is read; ``rows``: what was made of it; ``rereading``: which records a second reading has to find.
     ``named``, ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would be created.
@@ -29,15 +49,18 @@ class Stage:
     ``folder`` is where the scratch files are made (default: the system's temporary folder). A context manager."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        with tempfile.NamedTemporaryFile(prefix="syncd-stage-", dir=folder) as file:
+        with tempfile.NamedTemporaryFile(prefix="syncd-stage-", dir=folder) as file, ExitStack() as on_error:
             self._db = sqlite3.connect(file.name, isolation_level=None)
+            on_error.callback(self._db.close)
             self._db.executescript(_SETTINGS)
-        self._bodies = Bodies(folder)
-        self.records, self.rows = Records(self._db, self._bodies), Rows(self._db, self._bodies)
-        self.rereading = Rereading(self._db)
-        self.named, self.leaving = NamedJobs(self._db), LeavingJobs(self._db)
-        self.new, self.unnamed = NewJobs(self._db), UnnamedRows(self._db)
-        self._db.execute("BEGIN")
+            self._bodies = Bodies(folder)
+            on_error.callback(self._bodies.close)
+            self.records, self.rows = Records(self._db, self._bodies), Rows(self._db, self._bodies)
+            self.rereading = Rereading(self._db)
+            self.named, self.leaving = NamedJobs(self._db), LeavingJobs(self._db)
+            self.new, self.unnamed = NewJobs(self._db), UnnamedRows(self._db)
+            self._db.execute("BEGIN")
+            on_error.pop_all()
 
     def __enter__(self) -> Stage:
         return self
