@@ -16,6 +16,8 @@ from syncd.cli.report_text import (
     print_unknown,
     rejected_text,
     state_of,
+    subject_of,
+    warning_text,
 )
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
@@ -33,7 +35,14 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
     with opened_store(load_settings(config)) as store:
         found = store.read(lambda tx: runs.list(tx, feed, limit))
     rows = [
-        (run.id, run.feed, run.file, state_of(run.state, run.holds), counts_of(run.counts), run.claimed_at)
+        (
+            run.id,
+            run.feed,
+            subject_of(run),
+            state_of(run.state, run.holds),
+            counts_of(run.counts),
+            run.claimed_at,
+        )
         for run in found
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")
@@ -60,7 +69,7 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
             catalogue = stores.catalogue_of(store, settings)
             print_json(found | store.read(lambda tx: _changes_json(tx, number, page, catalogue)))
             return
-    print(bold(f"run {run.id}: {clean(run.feed)}, {clean(run.file)}"))
+    print(bold(f"run {run.id}: {clean(run.feed)}, {subject_of(run)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
     print_filtered(run.filtered_by)
@@ -69,7 +78,7 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
     print_kinds("rejected, by kind", _kinds(found["rejectedRows"]))
     _section("rejected rows", found["rejectedRows"], partial(rejected_text, codes=False))
     print_unknown(found["lookupToml"])
-    _section("warnings", found["warnings"], _warning)
+    _section("warnings", found["warnings"], warning_text)
     _section("changes", found["changes"], _change, more=f"syncd runs show {number} --changes has them")
 
 
@@ -158,12 +167,6 @@ def _kinds(rows: list[dict[str, Any]]) -> list[tuple[int, str, str, str]]:
         counts.update(kinds.keys())
         examples = kinds | examples
     return [(count, *kind, examples[kind]) for kind, count in counts.most_common()]
-
-
-def _warning(warning: dict[str, Any]) -> str:
-    member = f" in {warning['member']}" if warning["member"] else ""
-    where = f"record {warning['record']}{member}: " if warning["record"] else ""
-    return f"{where}{warning['detail']}"
 
 
 def _change(change: dict[str, Any]) -> str:

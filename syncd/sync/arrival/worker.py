@@ -23,7 +23,7 @@ from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_lock import PAUSE, awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
-from syncd.sync.arrival.reverts import check_not_paused, continue_reverts
+from syncd.sync.arrival.reverts import check_not_paused, continue_other_reverts, continue_reverts
 from syncd.sync.arrival.unexpected import UnexpectedFilesLog
 from syncd.sync.folders import OPEN_FILES
 from syncd.sync.run import Feed, Progress, Stopped, kept_file, scratch_fault
@@ -176,7 +176,7 @@ class Worker:
         Raises no error that a feed causes. When the service stops, a turn ends early; the next start continues its run."""
         turns = self._next(largest)
         if turns is None:
-            return None
+            return self._after_all_turns()
         ended: list[Run] = []
         try:
             with suppress(Stopped, StoreClosed):
@@ -245,7 +245,7 @@ class Worker:
     # -- turns ------------------------------------------------------------------------------------------------
 
     def _next(self, largest: int | None) -> FeedTurns | None:
-        """Return the feed whose turn it is, None if no feed needs one. Report what is unexpected once all had theirs."""
+        """Return the feed whose turn it is, None if no feed needs one."""
         now = self._ctx.monotonic()
         with self._choosing:
             if not self._started:
@@ -255,9 +255,19 @@ class Worker:
                 turns = min(ready, key=lambda turns: (not turns.queue.heals, turns.last))
                 turns.begin(next(self._numbers))
                 return turns
-            if self._has_news:
-                self._has_news = False
-                self._report_unexpected()
+        return None
+
+    def _after_all_turns(self) -> list[Run] | None:
+        """Once all feeds had their turns: report what is unexpected, and take reverts of other feeds to their ends. Return the
+        runs that ended; None if none did."""
+        with self._choosing:
+            if not self._has_news:
+                return None
+            self._has_news = False
+            self._report_unexpected()
+            feeds = self._feeds
+        with suppress(Stopped, StoreClosed):
+            return continue_other_reverts(self._ctx, feeds) or None
         return None
 
     def _begin_with_the_cut_off(self) -> bool:
