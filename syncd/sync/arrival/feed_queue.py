@@ -106,9 +106,10 @@ class FeedQueue:
             yield from self._fail_lost_runs(feed)
             left = self._left_behind(feed)
             yield from self._heal(feed, runner, left, largest)
-            if not (self.more or left.cut_off or self._must_settle(feed, left)):
+            if not (self.more or left.cut_off):
                 waiting = left.waiting + [Delivery(file) for file in self._look(feed)]
-                yield from self._run_next(feed, runner, waiting, largest)
+                if not self._must_settle(feed, left):
+                    yield from self._run_next(feed, runner, waiting, largest)
             if self._ctx.monotonic() >= self._sweep_at and self._ctx.trusts(self._ctx.store.now().instant):
                 sweep(self._ctx.store, feed)
                 self._sweep_at = self._ctx.monotonic() + SWEEP
@@ -335,8 +336,12 @@ class FeedQueue:
         """Return whether a claimed file that has no run, or that changed under its run, is still."""
         wait = self._orphans.too_early(file.claimed_name, file.signature)
         if wait is None:
-            claimed = self._claims.open(file)
+            try:
+                claimed = self._claims.open(file)
+            except (PermissionError, BlockingIOError):  # its owner's doing, which is reported
+                claimed = None
             if claimed is None:
+                self._look_again(UNDECIDED)
                 return False
             with closing(claimed):
                 wait = self._orphans.in_use(file.claimed_name, claimed.fd)

@@ -137,7 +137,8 @@ def test_a_file_that_cannot_be_opened_for_a_while_is_run_later(
         arrival.monotonic.now += 61
         arrival.worker.tick()
     assert not failures
-    assert list(arrival.board.statuses()) == [str(runs - 1)]
+    assert arrival.board.statuses()[str(runs - 1)] == "active"
+    assert all(run.state.ended for run in arrival.runs())
     assert claims(feed) == []
     assert len(os.listdir("/proc/self/fd")) == before
 
