@@ -19,6 +19,7 @@ __all__ = [
     "places",
     "replies",
     "results",
+    "run_owners",
     "runs",
     "upsert",
 ]

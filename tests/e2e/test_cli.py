@@ -141,7 +141,8 @@ def test_a_plan_shows_what_an_import_then_does(acme, make_row):
     acme.run("import", feed_file(acme, "two.csv", [make_row("A-1", title="Rigger")]), "--feed", "acme")
     shown = acme.run("runs", "show", "2", "--json").json
     assert shown["format"] == "syncd.report/1"
-    assert shown["changes"] == [{"action": "updated", "referenceId": "A-1", "jobId": 1, "fields": ["title"]}]
+    fields = {"title": {"before": "Welder", "after": "Rigger"}}
+    assert shown["changes"] == [{"action": "updated", "referenceId": "A-1", "jobId": 1, "fields": fields}]
     assert "updated job 1 (A-1): title" in acme.run("runs", "show", "2").out
 
 
