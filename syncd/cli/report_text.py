@@ -100,6 +100,12 @@ def rejected_text(row: dict[str, Any], *, codes: bool) -> str:
     return clean(f"{place_of(row)}: " + "; ".join(_reason(error, codes) for error in row["errors"]))
 
 
+def warning_text(warning: dict[str, Any]) -> str:
+    member = f" in {warning['member']}" if warning["member"] else ""
+    where = f"record {warning['record']}{member}: " if warning["record"] else ""
+    return f"{where}{warning['detail']}"
+
+
 def _reason(error: dict[str, Any], codes: bool) -> str:
     code = f" {error['code']}" if codes else ""
     value = "" if error["value"] is None else f" [{quoted(error['value'])}]"

@@ -98,7 +98,5 @@ def _print(planned: RevertPlan, changes: list[PlannedChange], catalogue: Catalog
         print_json(plan_json(shown, catalogue))
         return
     print_plan(shown)
-    for warning in planned.warnings:
-        print(f"  {clean(warning.detail)}")
     if hold is not None:
         print(f"this revert would ask first, because it is over a limit: {clean(hold.reason)}")

@@ -18,6 +18,7 @@ from syncd.cli.report_text import (
     shown,
     state_of,
     subject_of,
+    warning_text,
 )
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
@@ -78,7 +79,7 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
     print_kinds("rejected, by kind", _kinds(found["rejectedRows"]))
     _section("rejected rows", found["rejectedRows"], partial(rejected_text, codes=False))
     print_unknown(found["lookupToml"])
-    _section("warnings", found["warnings"], _warning)
+    _section("warnings", found["warnings"], warning_text)
     _section("changes", found["changes"], _change, more=f"syncd runs show {number} --changes has them")
 
 
@@ -166,12 +167,6 @@ def _kinds(rows: list[dict[str, Any]]) -> list[tuple[int, str, str, str]]:
         counts.update(kinds.keys())
         examples = kinds | examples
     return [(count, *kind, examples[kind]) for kind, count in counts.most_common()]
-
-
-def _warning(warning: dict[str, Any]) -> str:
-    member = f" in {warning['member']}" if warning["member"] else ""
-    where = f"record {warning['record']}{member}: " if warning["record"] else ""
-    return f"{where}{warning['detail']}"
 
 
 def _change(change: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from syncd.domain import Policy, Run, RunState
@@ -88,7 +89,7 @@ def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterat
         run, deaths = ctx.write(lambda tx, number=number: runs.resume(tx, number))  # type: ignore[misc]
         if deaths >= DEATHS:
             why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
-            run = ended_without_importer(ctx, run, RunState.FAILED, why)
+            [run] = ended_without_importer(ctx, [replace(run, state=RunState.FAILED, reason=why)])
         else:
             run = _carried_out(ctx, run)
         ctx.ended(run)

@@ -40,7 +40,8 @@ from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, feeds, history, job_writer, jobs, results, run_owners, runs
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
-from syncd.sync.run.planner import OnChange, PlannedChange, changed_fields, text_length
+from syncd.sync.run.plan import OnChange, PlannedChange, text_length
+from syncd.sync.run.planner import changed_fields
 
 log = structlog.get_logger("syncd.sync")
 
