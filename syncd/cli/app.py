@@ -9,36 +9,19 @@ from typing import Annotated, Literal
 import typer
 
 from syncd import __version__
-
-#: The largest number that a store can hold.
-LARGEST = 2**63 - 1
-
-
-def _settings_file(context: typer.Context, given: Path | None) -> Path | None:
-    """Return the file that is named here, or before the command: ``syncd --config PATH runs``."""
-    if given is not None:
-        context.obj = given
-    return context.obj  # type: ignore[no-any-return]
-
-
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="PATH", callback=_settings_file, help="The settings file."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-FeedName = Annotated[
-    str, typer.Option("--feed", metavar="NAME", help="The feed whose mapping and rules apply.")
-]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A feed file.", show_default=False)]
-FeedArgument = Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)]
-KeyId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_default=False)]
-Employer = Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")]
-Status = Annotated[
-    Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
-]
-Number = Annotated[
-    int, typer.Argument(metavar="N", help="The run's number.", min=1, max=LARGEST, show_default=False)
-]
+from syncd.cli.options import (
+    Config,
+    Employer,
+    FeedArgument,
+    FeedName,
+    File,
+    Json,
+    KeyId,
+    Number,
+    Status,
+    positive_time_span,
+    time_span,
+)
 
 OPTIONS = {"no_args_is_help": True, "rich_markup_mode": None}
 EXIT_CODES = (
@@ -59,20 +42,6 @@ app.add_typer(employers, name="employer")
 app.add_typer(keys, name="key")
 app.add_typer(feeds, name="feed")
 app.add_typer(runs, name="runs")
-
-
-def time_span(text: str) -> timedelta:
-    """Return a time span such as 90d, or 0."""
-    from syncd.values import duration
-
-    return duration(text)
-
-
-def positive_time_span(text: str) -> timedelta:
-    span = time_span(text)
-    if not span:
-        raise ValueError("must be more than 0")
-    return span
 
 
 def _version(wanted: bool) -> None:

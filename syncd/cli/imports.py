@@ -12,16 +12,19 @@ from typing import Any
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, bold, clean, print_json, print_result, remark
 from syncd.cli.report_text import (
     counts_of,
+    fields_json,
     place_of,
     print_filtered,
     print_unknown,
+    shown,
     summary,
     warning_text,
 )
 from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
-from syncd.domain import Catalogue, Location, Run, RunState, Salary
+from syncd.domain import Catalogue, Run, RunState
 from syncd.errors import FeedError
+from syncd.feeds.native import members_of
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide
@@ -38,8 +41,8 @@ from syncd.sync.report import (
 from syncd.sync.run import Feed, Planned, PlannedChange, Progress
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
-#: Lines of each kind, and characters of a value, that the text has.
-SHOWN, VALUE = 200, 60
+#: Lines of each kind that the text has.
+SHOWN = 200
 
 
 def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: bool) -> int:
@@ -56,7 +59,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         except FeedError as error:
             raise FileUnusable(file, error) from error
     if as_json:
-        print_json(plan_json(planned))
+        print_json(plan_json(planned, catalogue))
     else:
         print_plan(planned)
     return CHANGES if exit_code and planned.changes else DONE
@@ -156,8 +159,9 @@ def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int
     return configured_feeds.resolve(store, file, settings) if file is not None else None
 
 
-def plan_json(planned: Planned) -> dict[str, Any]:
+def plan_json(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
     """Return the run object of docs/operations.md "JSON output" with ``state`` planned, and what it would change."""
+    member = members_of(catalogue)
     return {
         "format": FORMAT,
         **run_json(planned.run),
@@ -172,7 +176,10 @@ def plan_json(planned: Planned) -> dict[str, Any]:
         "rejectedRows": [rejected_json(row) for row in planned.rejected],
         **unknown_json(planned.unknown),
         "warnings": [warning_json(warning) for warning in planned.warnings],
-        "changes": [change_json(c.action, c.reference_id, c.job_id, c.fields) for c in planned.changes],
+        "changes": [
+            {**change_json(c.action, c.reference_id, c.job_id, ()), "fields": fields_json(c.fields, member)}
+            for c in planned.changes
+        ],
     }
 
 
@@ -224,31 +231,3 @@ def line_of(change: PlannedChange) -> str:
     sign = "-" if change.archives else SIGNS.get(change.action, " ")
     title = f": {change.title}" if change.archives or not change.job_id else ""
     return clean(f"{sign} {change.reference_id or 'no referenceId'}{which} {change.action}{title}")
-
-
-def shown(value: object) -> str:
-    """Return a field's value as one short line."""
-    match value:
-        case None:
-            text = "none"
-        case bool():
-            text = "true" if value else "false"
-        case Location():
-            text = value.description
-        case Salary():
-            text = _salary(value)
-        case tuple():
-            text = ", ".join(shown(item) for item in value) or "none"
-        case _:
-            text = str(value)
-    text = clean(text)
-    return text if len(text) <= VALUE else text[: VALUE - 1] + "…"
-
-
-def _salary(salary: Salary) -> str:
-    if salary.amount is None:
-        return "commission" if salary.plus_commission else "none"
-    top = f" to {salary.max_amount}" if salary.max_amount is not None else ""
-    return f"{salary.amount}{top} (period {salary.period})" + (
-        " + commission" if salary.plus_commission else ""
-    )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from syncd.cli.output import bold, clean, quoted
-from syncd.domain import Run, RunCounts, RunState
+from syncd.domain import Location, Run, RunCounts, RunState, Salary
 
 #: Columns of a table that goes to a file or a pipe.
 WIDTH = 160
+#: Characters of a value of a field.
+VALUE = 60
 
 
 def summary(run: Run) -> str:
@@ -112,3 +114,41 @@ def _reason(error: dict[str, Any], codes: bool) -> str:
 
 def _cut(text: str, most: int = 200) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def fields_json(
+    fields: Mapping[str, tuple[object, object]], member: Callable[[str, object], object]
+) -> dict[str, Any]:
+    """Return changed fields (before, after) as JSON. ``member``: as ``members_of`` returns it."""
+    return {
+        name: {"before": member(name, before), "after": member(name, after)}
+        for name, (before, after) in fields.items()
+    }
+
+
+def shown(value: object) -> str:
+    """Return a field's value as one short line."""
+    match value:
+        case None:
+            text = "none"
+        case bool():
+            text = "true" if value else "false"
+        case Location():
+            text = value.description
+        case Salary():
+            text = _salary(value)
+        case tuple():
+            text = ", ".join(shown(item) for item in value) or "none"
+        case _:
+            text = str(value)
+    text = clean(text)
+    return text if len(text) <= VALUE else text[: VALUE - 1] + "…"
+
+
+def _salary(salary: Salary) -> str:
+    if salary.amount is None:
+        return "commission" if salary.plus_commission else "none"
+    top = f" to {salary.max_amount}" if salary.max_amount is not None else ""
+    return f"{salary.amount}{top} (period {salary.period})" + (
+        " + commission" if salary.plus_commission else ""
+    )

@@ -27,7 +27,8 @@ def revert_run(config: Path | None, as_json: bool, number: int, *, plan: bool, y
         policy = _policy(store, settings, catalogue, number)
         if plan:
             changes: list[PlannedChange] = []
-            _print(plan_revert(store, number, policy, on_change=changes.append), changes, as_json)
+            planned = plan_revert(store, number, policy, on_change=changes.append)
+            _print(planned, changes, catalogue if as_json else None)
             return DONE
         ctx = ArrivalContext(store, configured_feeds.make_importer(store, settings, catalogue))
         why, agreed, drop = f"run {number} was reverted" if pause else None, None, settings.drop.folder
@@ -74,7 +75,8 @@ def _agreed(planned: RevertPlan) -> bool:
     return False
 
 
-def _print(planned: RevertPlan, changes: list[PlannedChange], as_json: bool) -> None:
+def _print(planned: RevertPlan, changes: list[PlannedChange], catalogue: Catalogue | None) -> None:
+    """Print the plan as text, or with a catalogue as JSON."""
     undone, hold = planned.run, planned.hold
     run = Run(
         0,
@@ -89,14 +91,12 @@ def _print(planned: RevertPlan, changes: list[PlannedChange], as_json: bool) -> 
         reverts=undone.id,
     )
     shown = Planned(run, changes, warnings=planned.warnings)
-    if as_json:
+    if catalogue is not None:
         if hold is not None:
             scope = HoldScope.ALL if hold.all else HoldScope.ARCHIVE
             shown.run = replace(run, holds=scope, reason=hold.reason)
-        print_json(plan_json(shown))
+        print_json(plan_json(shown, catalogue))
         return
     print_plan(shown)
-    for warning in planned.warnings:
-        print(f"  {clean(warning.detail)}")
     if hold is not None:
         print(f"this revert would ask first, because it is over a limit: {clean(hold.reason)}")

@@ -7,14 +7,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.imports import shown
 from syncd.cli.output import bold, cell, clean, print_json, print_list, remark
 from syncd.cli.report_text import (
     counts_of,
+    fields_json,
     print_filtered,
     print_kinds,
     print_unknown,
     rejected_text,
+    shown,
     state_of,
     subject_of,
     warning_text,
@@ -22,8 +23,6 @@ from syncd.cli.report_text import (
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Catalogue, Run, RunState
-from syncd.feeds.native import members_of
-from syncd.service import stores
 from syncd.store import Tx, history, runs
 from syncd.sync.report import field_of, report, run_json
 
@@ -66,6 +65,8 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
             return
         found = report(store, number, would_archive=None if as_json else SHOWN)
         if as_json:
+            from syncd.service import stores
+
             catalogue = stores.catalogue_of(store, settings)
             print_json(found | store.read(lambda tx: _changes_json(tx, number, page, catalogue)))
             return
@@ -85,16 +86,15 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
 def _changes_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> dict[str, Any]:
     """Return a page of the run's changes with the values before and after, and which page it is."""
     total, changes = history.page_of_run(tx, number, page=page, page_size=PAGE)
+    from syncd.feeds.native import members_of
+
     member = members_of(catalogue)
     listed = [
         {
             "action": change.entry.action,
             "referenceId": change.entry.reference_id,
             "jobId": change.entry.job_id,
-            "fields": {
-                name: {"before": member(name, before), "after": member(name, after)}
-                for name, (before, after) in change.fields.items()
-            },
+            "fields": fields_json(change.fields, member),
         }
         for change in changes
     ]

@@ -20,6 +20,7 @@ __all__ = [
     "places",
     "replies",
     "results",
+    "run_owners",
     "runs",
     "upsert",
 ]

@@ -24,8 +24,8 @@ def test_the_packaged_file_is_what_show_completion_prints(shell, name):
     ("words", "offered"),
     [
         (["ru"], ["runs"]),
-        (["runs", "a"], ["approve"]),
-        (["feed", ""], ["list", "new", "folder", "check"]),
+        (["runs", "a"], ["approve", "again"]),
+        (["feed", ""], ["list", "new", "folder", "pause", "resume", "check"]),
         (["plan", "--exit"], ["--exit-code"]),
         (["export", "--format", "j"], ["json", "jsonld"]),
     ],

@@ -37,7 +37,7 @@ from syncd.domain import (
 )
 from syncd.errors import Conflict, Problem, StoreError
 from syncd.logs import Event
-from syncd.store import Store, Tx, feed_jobs, feeds, history, job_writer, jobs, results, runs
+from syncd.store import Store, Tx, feed_jobs, feeds, history, job_writer, jobs, results, run_owners, runs
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
 from syncd.sync.run.plan import OnChange, PlannedChange, text_length
@@ -79,7 +79,7 @@ class _Batch:
 
     updates: list[Update] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
-    owners: list[feed_jobs.FormerOwner] = field(default_factory=list)
+    owners: list[run_owners.FormerOwner] = field(default_factory=list)
     warnings: list[tuple[str, str, str | None]] = field(default_factory=list)
     refused: int = 0
 
@@ -88,7 +88,7 @@ class _Batch:
         job: Job,
         changes: Sequence[PastChange],
         decided: RevertDecision,
-        owner: feed_jobs.FormerOwner | None,
+        owner: run_owners.FormerOwner | None,
     ) -> None:
         """Add what becomes of a job. ``owner``: its owner before the run, if the run changed that."""
         decision = decided.decision
@@ -233,7 +233,7 @@ def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
     """Return what becomes of these jobs, from what the store has now."""
     batch, found = _Batch(), jobs.by_ids(tx, ids)
     past = history.since(tx, ids, reverted.first) if reverted.first else {}
-    owners = feed_jobs.former_owners(tx, reverted.run.id, ids)
+    owners = run_owners.changed_by(tx, reverted.run.id, ids)
     for job_id in ids:
         entries = past.get(job_id, [])
         job = found.get(job_id)
@@ -254,7 +254,7 @@ def _refusal(job: Job, problems: Sequence[Problem]) -> str:
     return f"job {job.id} stays as it is, because the older values do not fit what was changed since: {why}"
 
 
-def _gets_back(owner: feed_jobs.FormerOwner, changes: Sequence[PastChange], after: Job) -> bool:
+def _gets_back(owner: run_owners.FormerOwner, changes: Sequence[PastChange], after: Job) -> bool:
     """Return whether the former owner owns the job again: nobody changed the owner since, and the status is again what it
     was before the run. Else a feed would own a job that is archived for another reason."""
     changed = (change.before or {} for change in changes if change.undone)

@@ -1,0 +1,51 @@
+"""The arguments and options that several commands have. Annotations are values here, as in ``app``."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+#: The largest number that a store can hold.
+LARGEST = 2**63 - 1
+
+
+def _settings_file(context: typer.Context, given: Path | None) -> Path | None:
+    """Return the file that is named here, or before the command: ``syncd --config PATH runs``."""
+    if given is not None:
+        context.obj = given
+    return context.obj  # type: ignore[no-any-return]
+
+
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="PATH", callback=_settings_file, help="The settings file."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+FeedName = Annotated[
+    str, typer.Option("--feed", metavar="NAME", help="The feed whose mapping and rules apply.")
+]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A feed file.", show_default=False)]
+FeedArgument = Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)]
+KeyId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_default=False)]
+Employer = Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")]
+Status = Annotated[
+    Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
+]
+Number = Annotated[
+    int, typer.Argument(metavar="N", help="The run's number.", min=1, max=LARGEST, show_default=False)
+]
+
+
+def time_span(text: str) -> timedelta:
+    """Return a time span such as 90d, or 0."""
+    from syncd.values import duration
+
+    return duration(text)
+
+
+def positive_time_span(text: str) -> timedelta:
+    span = time_span(text)
+    if not span:
+        raise ValueError("must be more than 0")
+    return span
