@@ -6,6 +6,7 @@ import json
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,7 +14,7 @@ import msgspec
 
 from syncd.cli.imports import FileUnusable
 from syncd.cli.output import DONE, FAILED, bold, clean, print_list, remark
-from syncd.cli.report_text import print_kinds, print_unknown, rejected_text, state_of
+from syncd.cli.report_text import print_cut, print_kinds, print_unknown, rejected_text, state_of
 from syncd.cli.store_access import quiet_settings, store_if_any
 from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
@@ -21,8 +22,11 @@ from syncd.errors import FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedFile
 from syncd.service import configured_feeds, stores
 from syncd.store import Store, employers, jobs, runs
-from syncd.sync.report import rejected_json, run_json, unknown_json
+from syncd.sync.report import Kind, rejected_json, run_json, unknown_json
 from syncd.sync.run import Checker, CheckResult
+
+#: Rejected rows that the text of a check has, and texts or values of a kind that its JSON has.
+SHOWN, CAUSES = 20, 100
 
 
 def list_feeds(config: Path | None, as_json: bool) -> None:
@@ -113,15 +117,14 @@ def _print_text(
     print(_counts(result))
     if result.withheld:
         print(f"nothing would be archived: {clean(result.withheld)}")
-    print_kinds("rejected, by kind", [(k.rows, k.field, k.code, k.detail) for k in result.by_frequency()])
-    print_kinds(
-        "warnings", [(n, code, "", result.examples[code]) for code, n in result.warnings.most_common()]
-    )
-    if result.rejected:
-        print(bold(f"rejected rows: {result.rejected}"))
-    for line in scratch:
-        print("  " + rejected_text(json.loads(line), codes=True))
+    print_kinds("rejected, by kind", result.kinds.by_frequency())
+    print_kinds("warnings, by kind", result.warnings.by_frequency())
     print_unknown(unknown.toml)
+    if result.rejected:
+        print(bold(f"rejected rows: {result.rejected:,}"))
+    for line in islice(scratch, SHOWN):
+        print("  " + rejected_text(json.loads(line), codes=True))
+    print_cut(SHOWN, result.rejected)
 
 
 def _counts(result: CheckResult) -> str:
@@ -130,6 +133,14 @@ def _counts(result: CheckResult) -> str:
     parts += [f"{result.expired} expired (skipped unless the job exists)"] if result.expired else []
     parts += [f"{result.repeated} repeat a referenceId (the last counts)"] if result.repeated else []
     return f"{result.read} records: {', '.join(parts)}"
+
+
+def _causes(kind: Kind) -> list[dict[str, Any]]:
+    """Return the distinct texts and values of a kind, the most frequent first."""
+    return [
+        {"detail": detail, "value": value, "rows": rows}
+        for (detail, value), rows in kind.causes.most_common(CAUSES)
+    ]
 
 
 def _print_json(
@@ -147,16 +158,23 @@ def _print_json(
             "rejected": result.rejected,
             "expired": result.expired,
             "repeated": result.repeated,
-            "warnings": result.warnings.total(),
+            "warnings": result.warnings.total,
         },
         "withheld": result.withheld,
         "kinds": [
-            {"pointer": k.field, "code": k.code, "rows": k.rows, "detail": k.detail, "firstRecord": k.record}
-            for k in result.by_frequency()
+            {
+                "pointer": kind.pointer,
+                "code": kind.code,
+                "rows": kind.rows,
+                "detail": kind.detail,
+                "firstRecord": kind.record,
+                "causes": _causes(kind),
+            }
+            for kind in result.kinds.by_frequency()
         ],
         "warnings": [
-            {"code": code, "count": n, "example": result.examples[code]}
-            for code, n in result.warnings.most_common()
+            {"code": kind.code, "count": kind.rows, "example": kind.detail, "causes": _causes(kind)}
+            for kind in result.warnings.by_frequency()
         ],
         **unknown_json(unknown),
     }

@@ -8,7 +8,10 @@ from typing import Any
 
 from syncd.cli.output import bold, clean, quoted
 from syncd.domain import Run, RunCounts, RunState
+from syncd.sync.report import Kind
 
+#: Kinds of errors or warnings in a table, and texts or values of each.
+KINDS, CAUSES = 50, 5
 #: Columns of a table that goes to a file or a pipe.
 WIDTH = 160
 
@@ -41,8 +44,8 @@ def counts_of(counts: RunCounts) -> str:
     return f"{counts.read} read" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> None:
-    """Print a table of ``kinds``: number, field, code and an example of each, the most frequent first."""
+def print_kinds(heading: str, kinds: Sequence[Kind]) -> None:
+    """Print a table of ``kinds``: number of rows, field, code, and the texts and values of each."""
     if not kinds:
         return
     from rich.console import Console
@@ -55,14 +58,23 @@ def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> Non
     table.add_column(overflow="fold")
     table.add_column(overflow="fold", no_wrap=True)
     table.add_column(overflow="fold")
-    for count, field, code, detail in kinds:
-        cells = (f"  {count:,} ×", field, code, _cut(detail))
-        table.add_row(*(Text(clean(cell)) for cell in cells))
+    for kind in kinds[:KINDS]:
+        for number, cause in enumerate(kind.described(CAUSES)):
+            cells = ("", "", "", cause) if number else (f"  {kind.rows:,} ×", kind.pointer, kind.code, cause)
+            table.add_row(*(Text(clean(cell)) for cell in cells))
     width = None if sys.stdout.isatty() else WIDTH
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    if len(kinds) > KINDS:
+        print(f"  … and {len(kinds) - KINDS:,} more kinds: --json has them")
+
+
+def print_cut(shown: int, total: int, where: str = "--json has them") -> None:
+    """Say how many of a list were not printed, and where they are."""
+    if total > shown:
+        print(f"  … and {total - shown:,} more: {where}")
 
 
 def print_unknown(toml: str) -> None:
@@ -89,7 +101,3 @@ def _reason(error: dict[str, Any], codes: bool) -> str:
     code = f" {error['code']}" if codes else ""
     value = "" if error["value"] is None else f" [{quoted(error['value'])}]"
     return f"{error['pointer'] or '/'}{code}: {error['detail']}{value}"
-
-
-def _cut(text: str, most: int = 200) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.output import bold, cell, clean, print_json, print_list
-from syncd.cli.report_text import counts_of, print_kinds, print_unknown, rejected_text, state_of
+from syncd.cli.output import bold, cell, clean, print_list
+from syncd.cli.report_text import counts_of, print_cut, print_kinds, print_unknown, rejected_text, state_of
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Run, RunState
-from syncd.store import runs
-from syncd.sync.report import field_of, report, run_json
+from syncd.errors import Problem
+from syncd.store import Tx, history, runs
+from syncd.sync.report import Kinds, run_json, whole_report, write_json
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
 SHOWN = 20
@@ -33,21 +35,46 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
 
 def show_run(config: Path | None, as_json: bool, number: int) -> None:
     with opened_store(load_settings(config)) as store:
-        found = report(store, number, would_archive=None if as_json else SHOWN)
-        run = store.read(lambda tx: runs.get(tx, number))
-    if as_json:
-        print_json(found)
-        return
+        if as_json:
+            store.read(
+                lambda tx: write_json(whole_report(tx, number), lambda part: sys.stdout.write(part.decode()))
+            )
+            return
+        shown = store.read(lambda tx: _Shown(tx, number))
+    run, found = shown.run, shown.report
     print(bold(f"run {run.id}: {clean(run.feed)}, {clean(run.file)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
     if going := found["wouldArchive"]:
-        _section("would be archived", going["jobs"], _going, total=going["total"])
-    print_kinds("rejected, by kind", _kinds(found["rejectedRows"]))
-    _section("rejected rows", found["rejectedRows"], partial(rejected_text, codes=False))
+        _section("would be archived", going["jobs"], _going, going["total"])
+    print_kinds("rejected, by kind", shown.errors.by_frequency())
+    print_kinds("warnings, by kind", shown.noticed.by_frequency())
     print_unknown(found["lookupToml"])
-    _section("warnings", found["warnings"], _warning)
-    _section("changes", found["changes"], _change)
+    _section("rejected rows", shown.rejected, partial(rejected_text, codes=False), shown.rejected_total)
+    _section("warnings", shown.warnings, _warning, shown.warnings_total)
+    _section("changes", shown.changes, _change, shown.changes_total)
+
+
+class _Shown:
+    """What the text shows of a run: the first entries of each list, and how many there are. ``errors`` and ``noticed``: all
+    rejected rows and warnings by kind."""
+
+    def __init__(self, tx: Tx, number: int) -> None:
+        self.run = runs.get(tx, number)
+        self.report = whole_report(tx, number, most=SHOWN, would_archive=SHOWN)
+        self.errors, self.noticed = Kinds(), Kinds()
+        self.rejected: list[dict[str, Any]] = []
+        self.warnings: list[dict[str, Any]] = []
+        self.changes, self.changes_total = list(self.report["changes"]), history.count_of_run(tx, number)
+        self.rejected_total = self.warnings_total = 0
+        for row in self.report["rejectedRows"]:
+            self.errors.add_errors(row["record"], [Problem(**error) for error in row["errors"]])
+            self.rejected += [row] if self.rejected_total < SHOWN else []
+            self.rejected_total += 1
+        for warning in self.report["warnings"]:
+            self.noticed.add_warning(warning["code"], warning["detail"], warning["record"])
+            self.warnings += [warning] if self.warnings_total < SHOWN else []
+            self.warnings_total += 1
 
 
 def _facts(run: Run) -> list[tuple[str, str]]:
@@ -59,38 +86,28 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("file", f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}"),
         ("taken", cell(run.claimed_at)),
         ("ended", cell(run.ended_at) + (f", attempt {run.attempt}" if run.attempt > 1 else "")),
+        ("seconds", ", ".join(f"{name} {seconds:.2f}" for name, seconds in run.phases.items())),
     ]
     if run.state is RunState.HELD:
         facts.append(("next", f"syncd runs approve {run.id}, or: syncd runs reject {run.id}"))
     return [(name, value) for name, value in facts if value]
 
 
-def _section(heading: str, things: list[dict[str, Any]], line: Any, *, total: int | None = None) -> None:
+def _section(
+    heading: str, things: list[dict[str, Any]], line: Callable[[dict[str, Any]], str], total: int
+) -> None:
     if not things:
         return
-    total = len(things) if total is None else total
-    print(bold(f"{heading}: {total}"))
-    for thing in things[:SHOWN]:
+    print(bold(f"{heading}: {total:,}"))
+    for thing in things:
         print("  " + clean(line(thing)))
-    if total > SHOWN:
-        print(f"  … and {total - SHOWN} more: --json has them")
+    print_cut(len(things), total)
 
 
 def _going(job: dict[str, Any]) -> str:
     title = job["title"] if job["title"] is not None else "deleted meanwhile"
     why = ", by its own row" if job["why"] == "row" else ""
     return f"- {job['referenceId'] or 'no referenceId'} (job {job['jobId']}): {title}{why}"
-
-
-def _kinds(rows: list[dict[str, Any]]) -> list[tuple[int, str, str, str]]:
-    """Return the number of rows for each field and code of an error, with the first detail; the most frequent first."""
-    examples: dict[tuple[str, str], str] = {}
-    counts: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        kinds = {(field_of(error["pointer"]), error["code"]): error["detail"] for error in row["errors"]}
-        counts.update(kinds.keys())
-        examples = kinds | examples
-    return [(count, *kind, examples[kind]) for kind, count in counts.most_common()]
 
 
 def _warning(warning: dict[str, Any]) -> str:

@@ -110,6 +110,9 @@ _PAGE = Statement(
     .order_by(_newest)
 )
 _OWNER = Statement(select(HistoryRow.employer_id).where(*_of_job).limit(1))
+_COUNT_OF_RUN = Statement(
+    sa.select(sa.func.count()).select_from(HistoryRow).where(*matching(HistoryRow.run_id))
+)
 _COUNT = Statement(sa.select(sa.func.count()).select_from(HistoryRow).where(*_of_job))
 _PRUNE = Statement(
     sa.delete(HistoryRow).where(
@@ -168,6 +171,11 @@ def _whole(entry: HistoryEntry, attributes: dict[str, Any]) -> Job:
 def of_run(tx: Tx, run_id: int) -> Iterator[HistoryEntry]:
     """Yield what a run changed, in order. To be read to the end within the transaction."""
     return tx.each(_OF_RUN, run_id=run_id)
+
+
+def count_of_run(tx: Tx, run_id: int) -> int:
+    """Return the number of a run's changes."""
+    return tx.scalar(_COUNT_OF_RUN, run_id=run_id) or 0
 
 
 def prune(tx: Tx, before: datetime, limit: int = 10_000) -> int:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import tempfile
 import time
-from collections import Counter, defaultdict
+import weakref
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
+from typing import IO
 
 from syncd.domain import Catalogue, Employer, FeedLimits, FeedWarning, HoldScope, Run, RunState
 from syncd.errors import FeedError, SyncdError
@@ -19,10 +23,8 @@ from syncd.sync.run.rejects import RejectsWriter
 
 #: progress(phase, done, total): bytes in the phases ``hashing`` and ``reading``, then rows or jobs.
 Progress = Callable[[str, int, int], None]
-#: The most warnings of one code that are kept one by one; the others are reported as a number.
-EACH = 1000
-#: The most different codes: a mapping that makes codes from values must not fill the memory.
-CODES = 100
+#: The most warnings that are kept in memory, and that are stored in one write.
+KEPT = 500
 #: The code of the error for a file that is written to while it is read.
 FILE_CHANGED = "file_changed"
 
@@ -108,11 +110,14 @@ def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
 
 
 class Warnings:
-    """``total`` counts every warning. ``unknown``: values that no catalogue and no lookup has."""
+    """The warnings of one run, in the order in which they come. More than ``KEPT`` go to a scratch file in ``folder``, so
+    that memory does not grow with their number. ``total`` counts every warning. ``unknown``: values that no catalogue and
+    no lookup has."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
         self._kept: list[FeedWarning] = []
-        self._seen: Counter[str] = Counter()
+        self._file: IO[bytes] | None = None
         self.total = 0
         self.unknown = UnknownCounter()
 
@@ -124,33 +129,41 @@ class Warnings:
         reference: str | None = None,
         member: str | None = None,
     ) -> None:
-        if code not in self._seen and len(self._seen) >= CODES:
-            code = "other"
         self.total += 1
-        self._seen[code] += 1
-        if self._seen[code] <= EACH:
-            self._kept.append(FeedWarning(code, detail, record, reference, member))
+        self._keep(FeedWarning(code, detail, record, reference, member))
 
     def add_many(self, code: str, detail: str, number: int) -> None:
         """Add one warning about the whole file that counts for ``number`` of its records."""
-        self._kept.append(FeedWarning(code, detail))
+        self._keep(FeedWarning(code, detail))
         self.total += number
 
     def clear(self) -> None:
         """Forget all warnings: the file is read again from its start."""
         self._kept.clear()
-        self._seen.clear()
+        if self._file is not None:
+            self._file.seek(0)
+            self._file.truncate()
         self.unknown = UnknownCounter()
         self.total = 0
 
-    def all(self) -> list[FeedWarning]:
-        """Return the kept warnings, and one line for each code that has more."""
-        more = [
-            FeedWarning(code, f"{seen - EACH} more of {code}, {seen} in all")
-            for code, seen in sorted(self._seen.items())
-            if seen > EACH
-        ]
-        return [*self._kept, *more]
+    def batches(self) -> Iterator[list[FeedWarning]]:
+        """Yield all warnings, ``KEPT`` at a time. Nothing may be added meanwhile."""
+        if self._file is not None:
+            self._file.seek(0)
+            for line in self._file:
+                yield [FeedWarning(*values) for values in json.loads(line)]
+        if self._kept:
+            yield self._kept
+
+    def _keep(self, warning: FeedWarning) -> None:
+        self._kept.append(warning)
+        if len(self._kept) < KEPT:
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="syncd-warnings-", dir=self._folder)  # noqa: SIM115
+            weakref.finalize(self, self._file.close)
+        self._file.write(json.dumps([astuple(warning) for warning in self._kept]).encode() + b"\n")
+        self._kept.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +201,11 @@ class FileRun:
     rejects: RejectsWriter | None = None
     stored: bool = True
     approved: bool = False
-    warnings: Warnings = field(default_factory=Warnings)
+    warnings: Warnings = field(init=False)
     phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "warnings", Warnings(self.ctx.scratch))
 
     @property
     def reports_rows(self) -> bool:

@@ -109,7 +109,8 @@ class Importer:
             rejected = [
                 row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
             ]
-            return Planned(run, changes, rejected, this.warnings.all())
+            warnings = [warning for batch in this.warnings.batches() for warning in batch]
+            return Planned(run, changes, rejected, warnings)
 
 
 # -- steps -------------------------------------------------------------------------------------------------
