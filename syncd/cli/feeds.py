@@ -13,7 +13,7 @@ from typing import IO, Any
 import msgspec
 
 from syncd.cli.imports import FileUnusable
-from syncd.cli.output import DONE, FAILED, bold, clean, print_list, remark
+from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_list, remark
 from syncd.cli.report_text import print_cut, print_kinds, print_unknown, rejected_text, state_of
 from syncd.cli.store_access import quiet_settings, store_if_any
 from syncd.config import Settings
@@ -34,7 +34,7 @@ def list_feeds(config: Path | None, as_json: bool) -> None:
     with store_if_any(settings) as store:
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
         found = [_feed_json(store, file, settings) for file in files]
-    headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run")
+    headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run", "last success")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
     print_list(as_json, found, headings, [_row(feed) for feed in found], empty)
     for feed in found:
@@ -45,7 +45,11 @@ def list_feeds(config: Path | None, as_json: bool) -> None:
 def _feed_json(store: Store | None, file: FeedFile, settings: Settings) -> dict[str, Any]:
     """Return a configured feed. ``reason``: what is wrong with its file, None if it is as it should be."""
     config = file.config
-    last = store.read(lambda tx: runs.list(tx, file.name, 1)) if store is not None else []
+    last, success = (
+        store.read(lambda tx: (runs.list(tx, file.name, 1), runs.last_success(tx, file.name)))
+        if store is not None
+        else ([], None)
+    )
     reason = "; ".join(configured_feeds.faults_of(store, file)) or None
     return {
         "name": file.name,
@@ -54,6 +58,7 @@ def _feed_json(store: Store | None, file: FeedFile, settings: Settings) -> dict[
         "mode": config.policy.mode if config is not None else None,
         "folder": str(settings.drop.folder / file.name),
         "lastRun": run_json(last[0]) if last else None,
+        "lastSuccess": run_json(success)["endedAt"] if success is not None else None,
         "state": "ok" if reason is None else "degraded",
         "reason": reason,
     }
@@ -62,7 +67,8 @@ def _feed_json(store: Store | None, file: FeedFile, settings: Settings) -> dict[
 def _row(feed: dict[str, Any]) -> tuple[object, ...]:
     last, mapping = feed["lastRun"], feed["mode"] and (feed["preset"] or "own")
     run = f"{last['id']}: {state_of(last['state'], last['holds'])}" if last is not None else None
-    return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run
+    success = cell(datetime.fromisoformat(feed["lastSuccess"])) if feed["lastSuccess"] is not None else None
+    return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run, success
 
 
 def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int:

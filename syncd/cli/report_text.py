@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from syncd.cli.output import bold, clean, quoted
-from syncd.domain import Run, RunCounts, RunState
+from syncd.domain import Run, RunCounts, RunProgress, RunState
 from syncd.sync.report import Kind
 
 #: Kinds of errors or warnings in a table, and texts or values of each.
@@ -24,6 +24,22 @@ def summary(run: Run) -> str:
 
 def state_of(state: str, holds: str | None) -> str:
     return f"{state}: {holds}" if holds and state == RunState.HELD else state
+
+
+def rows_of(run: Run) -> str:
+    """Return the counts of a run that has ended, or how far one is that goes on."""
+    if run.state.ended or run.progress is None:
+        return counts_of(run.counts)
+    return progress_of(run.progress)
+
+
+def progress_of(progress: RunProgress) -> str:
+    """Return ``reading: 12,000 records, 37 % of the file``."""
+    of = "of the file" if progress.phase in ("hashing", "reading") else "of its rows"
+    if progress.phase == "archiving":
+        of = "of the missing jobs"
+    records = f"{progress.records:,} records, " if progress.records and progress.phase != "archiving" else ""
+    return f"{progress.phase}: {records}{progress.share:.0%} {of}".replace("%", " %")
 
 
 def counts_of(counts: RunCounts) -> str:

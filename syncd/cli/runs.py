@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from syncd.cli.output import bold, cell, clean, print_list
-from syncd.cli.report_text import counts_of, print_cut, print_kinds, print_unknown, rejected_text, state_of
+from syncd.cli.report_text import print_cut, print_kinds, print_unknown, rejected_text, rows_of, state_of
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Run, RunState
 from syncd.errors import Problem
+from syncd.service import configured_feeds, stores
 from syncd.store import Tx, history, runs
 from syncd.sync.report import Kinds, run_json, whole_report, write_json
 
@@ -22,10 +23,15 @@ SHOWN = 20
 
 
 def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) -> None:
-    with opened_store(load_settings(config)) as store:
+    settings = load_settings(config)
+    with opened_store(settings) as store:
         found = store.read(lambda tx: runs.list(tx, feed, limit))
+        if feed is not None and not found:
+            configured_feeds.choose(
+                configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)), feed
+            )
     rows = [
-        (run.id, run.feed, run.file, state_of(run.state, run.holds), counts_of(run.counts), run.claimed_at)
+        (run.id, run.feed, run.file, state_of(run.state, run.holds), rows_of(run), run.claimed_at)
         for run in found
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")
@@ -82,7 +88,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("state", state_of(run.state, run.holds)),
         ("reason", clean(run.reason or run.withheld or "")),
         ("employer", clean(run.employer)),
-        ("rows", counts_of(run.counts)),
+        ("rows", rows_of(run)),
         ("file", f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}"),
         ("taken", cell(run.claimed_at)),
         ("ended", cell(run.ended_at) + (f", attempt {run.attempt}" if run.attempt > 1 else "")),

@@ -85,6 +85,7 @@ from syncd.domain.run import (
     Run,
     RunCounts,
     RunKind,
+    RunProgress,
     RunState,
     UnknownValues,
 )
@@ -150,6 +151,7 @@ __all__ = [
     "Run",
     "RunCounts",
     "RunKind",
+    "RunProgress",
     "RunState",
     "Salary",
     "Status",

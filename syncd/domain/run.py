@@ -61,6 +61,12 @@ class RunCounts:
     archived: int = 0
     warnings: int = 0
 
+    @property
+    def went_in(self) -> int:
+        """The rows that were neither rejected nor left out by the feed's file."""
+        acted = self.created + self.updated + self.reactivated + self.unchanged
+        return acted + self.suppressed + self.expired
+
     def plus(self, more: Mapping[str, int]) -> RunCounts:
         """Return these counts with ``more`` (name → number) added."""
         return replace(self, **{name: getattr(self, name) + number for name, number in more.items()})
@@ -73,6 +79,16 @@ class UnknownValues:
 
     found: dict[str, list[tuple[str, int]]]
     toml: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """How far a run is that goes on: the records or jobs that are done in ``phase``, and its share (0 to 1) of the bytes
+    (hashing, reading) or of the records and jobs (applying, archiving)."""
+
+    phase: str
+    records: int
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +112,14 @@ class Run:
     ended_at: datetime | None = None
     counts: RunCounts = field(default_factory=RunCounts)
     phases: dict[str, float] = field(default_factory=dict)
+    progress: RunProgress | None = None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the file was taken: at least one of its rows went in, or it had none. A file with the bytes of the last
+        one is taken, too."""
+        taken = self.state in (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)
+        return self.kind is RunKind.FILE and taken and (not self.counts.read or self.counts.went_in > 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col, select
 
-from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
+from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunProgress, RunState
 from syncd.errors import NotFound
-from syncd.store.columns import Columns, kept, kept_row, micros, optional_instant
+from syncd.store.columns import Columns, kept, kept_row, micros, optional, optional_instant
 from syncd.store.statements import Statement, among, creating, deleting, matching, updating
 from syncd.store.tables import EmployerRow, FeedRow, RunRow
 from syncd.store.transactions import Tx, existing
@@ -20,6 +20,7 @@ from syncd.store.transactions import Tx, existing
 _STOPPED = "stopped"
 
 _counts = msgspec.json.Decoder(RunCounts).decode
+_progress = optional(msgspec.json.Decoder(RunProgress).decode)
 _phases = msgspec.json.Decoder(dict[str, float]).decode
 
 _RUN = Columns(
@@ -34,6 +35,7 @@ _RUN = Columns(
     ended_at=optional_instant,
     counts=_counts,
     phases=_phases,
+    progress=_progress,
 )
 _SELECT = (
     _RUN.select()
@@ -54,6 +56,10 @@ _LAST = Statement(
 _LIST = Statement(_SELECT.order_by(_newest).limit(bindparam("limit")), _RUN.make)
 _LIST_FEED = Statement(
     _SELECT.where(col(FeedRow.name) == bindparam("feed")).order_by(_newest).limit(bindparam("limit")),
+    _RUN.make,
+)
+_SUCCESSES = Statement(
+    _SELECT.where(col(FeedRow.name) == bindparam("feed"), among(RunRow.state, "states")).order_by(_newest),
     _RUN.make,
 )
 _IN_STATES = Statement(_SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)), _RUN.make)
@@ -91,6 +97,7 @@ _SAVE = updating(
     RunRow.size,
     where=[RunRow.id],
 )
+_PROGRESS = updating(RunRow.progress, where=[RunRow.id])
 _CHECKPOINT = updating(RunRow.checkpoint, where=[RunRow.id])
 _DEATHS = Statement(
     select(RunRow.attempt, col(RunRow.checkpoint), col(RunRow.died_at), RunRow.deaths).where(
@@ -168,6 +175,12 @@ def last(tx: Tx, feed_id: int, states: Collection[RunState]) -> Run | None:
     return tx.one(_LAST, feed_id=feed_id, states=[state.value for state in states]) if states else None
 
 
+def last_success(tx: Tx, feed: str) -> Run | None:
+    """Return the newest run of the feed with that name whose file was taken."""
+    states = [RunState.SUCCEEDED.value, RunState.PARTIAL.value, RunState.UNCHANGED.value]
+    return next((run for run in tx.each(_SUCCESSES, feed=feed, states=states) if run.is_success), None)
+
+
 def list(tx: Tx, feed: str | None = None, limit: int = 50) -> Sequence[Run]:
     """Return the newest runs first, of the feed with that name or of all."""
     return tx.all(_LIST, limit=limit) if feed is None else tx.all(_LIST_FEED, feed=feed, limit=limit)
@@ -203,6 +216,11 @@ def set_checkpoint(tx: Tx, run_id: int, place: str) -> None:
     tx.run(_CHECKPOINT, id=run_id, checkpoint=place)
 
 
+def set_progress(tx: Tx, run_id: int, progress: RunProgress | None) -> None:
+    """Note how far the run is, for people who look at it."""
+    tx.run(_PROGRESS, id=run_id, progress=kept(progress))
+
+
 def stopped(tx: Tx, run_id: int) -> None:
     """Note that the attempt ends because the daemon stops: it did not die."""
     set_checkpoint(tx, run_id, _STOPPED)
@@ -218,6 +236,7 @@ def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
     else:
         died_at, deaths = place, deaths + 1 if place == before else 1
     state = RunState.CLAIMED.value
+    set_progress(tx, run_id, None)
     tx.run(
         _RESUME, id=run_id, state=state, attempt=attempt + 1, checkpoint=None, died_at=died_at, deaths=deaths
     )

@@ -262,6 +262,7 @@ class RunRow(Table, table=True):
     checkpoint: str | None = None
     died_at: str | None = None
     deaths: int = 0
+    progress: str | None = None
 
 
 class RunPlan(Table, table=True):

@@ -110,7 +110,7 @@ class Applier:
             self._end(batch, writing)
             size = AMONG_OTHERS if store.writes - writes > 1 else ALONE
             done += len(batch)
-            self._this.ctx.after_batch("applying", done, self._total)
+            self._this.after_batch("applying", done, self._total, done)
 
     def missing(self, total: int) -> int:
         """Archive the planned missing jobs, each decided again, and return how many were archived. ``total``: the
@@ -126,7 +126,7 @@ class Applier:
             except Exception as error:
                 log.exception(Event.ARCHIVE_FAILED, run=this.run.id)
                 self._failed(error)
-            this.ctx.after_batch("archiving", archived, total)
+            this.after_batch("archiving", archived, total, archived)
         return archived
 
     def _begin(self, rows: list[_Row]) -> Future[_Written]:

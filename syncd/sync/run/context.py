@@ -10,23 +10,30 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
-from syncd.domain import Catalogue, Employer, FeedLimits, FeedWarning, HoldScope, Run, RunState
+import structlog
+
+from syncd.domain import Catalogue, Employer, FeedLimits, FeedWarning, HoldScope, Run, RunProgress, RunState
 from syncd.errors import FeedError, SyncdError
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
+from syncd.logs import Event
 from syncd.store import Store, runs
 from syncd.sync.run.rejects import RejectsWriter
 
+log = structlog.get_logger("syncd.sync")
 #: progress(phase, done, total): bytes in the phases ``hashing`` and ``reading``, then rows or jobs.
 Progress = Callable[[str, int, int], None]
 #: The most warnings that are kept in memory, and that are stored in one write.
 KEPT = 500
 #: The code of the error for a file that is written to while it is read.
 FILE_CHANGED = "file_changed"
+
+#: Seconds between two notes of how far a run is: in the store, and in the log.
+NOTED, LOGGED = 1.0, 30.0
 
 _BLOCK = 1 << 20
 
@@ -170,7 +177,7 @@ class Warnings:
 class RunContext:
     """What all runs of one importer share. ``stop`` is asked between two batches. ``scratch``: a folder with space for the
     largest file (None: the system's own for temporary files). ``processes``: the most worker processes that validate a
-    large file (the setting ``sync.helpers``)."""
+    large file (the setting ``sync.helpers``). ``monotonic`` is in seconds."""
 
     store: Store
     catalogue: Catalogue
@@ -179,6 +186,7 @@ class RunContext:
     progress: Progress | None = None
     scratch: Path | None = None
     processes: int = 0
+    monotonic: Callable[[], float] = time.monotonic
 
     def after_batch(self, phase: str, done: int, total: int) -> None:
         """Report how far the run is. Raises Stopped when the run must not go on."""
@@ -186,6 +194,30 @@ class RunContext:
             self.progress(phase, done, total)
         if self.stop():
             raise Stopped(f"stopped while {phase}")
+
+
+class ProgressNotes:
+    """Notes how far a run is: in the store once a second, in the log every 30 s. A shorter run leaves no note."""
+
+    def __init__(self, ctx: RunContext, run: Run, *, stored: bool) -> None:
+        self._ctx, self._run, self._stored = ctx, run, stored
+        self._noted = self._logged = ctx.monotonic()
+
+    def note(self, progress: RunProgress) -> None:
+        now = self._ctx.monotonic()
+        if not self._stored or now - self._noted < NOTED:
+            return
+        self._noted = now
+        self._ctx.store.write(lambda tx: runs.set_progress(tx, self._run.id, progress))
+        if now - self._logged >= LOGGED:
+            self._logged = now
+            log.info(
+                Event.FEED_PROGRESS,
+                run=self._run.id,
+                feed=self._run.feed,
+                file=self._run.file,
+                **asdict(progress),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +234,12 @@ class FileRun:
     stored: bool = True
     approved: bool = False
     warnings: Warnings = field(init=False)
+    notes: ProgressNotes = field(init=False)
     phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "warnings", Warnings(self.ctx.scratch))
+        object.__setattr__(self, "notes", ProgressNotes(self.ctx, self.run, stored=self.stored))
 
     @property
     def reports_rows(self) -> bool:
@@ -224,6 +258,12 @@ class FileRun:
             yield
         finally:
             self.phases[phase] += time.perf_counter() - start
+
+    def after_batch(self, phase: str, done: int, total: int, records: int = 0) -> None:
+        """Report how far the run is: bytes (with the number of records) or records. Raises Stopped when the run must not go
+        on."""
+        self.notes.note(RunProgress(phase, records, round(done / total, 3) if total else 1.0))
+        self.ctx.after_batch(phase, done, total)
 
     def enter(self, run: Run, state: RunState) -> None:
         """Store that the run is in ``state``, where the state shows how far a run is."""

@@ -120,7 +120,7 @@ def _identified(this: FileRun) -> Run:
     """Return the run with the digest and the size of its file."""
     source = this.source
     with this.measured("hash"):
-        digest = sha256(source, lambda done: this.ctx.after_batch("hashing", done, source.size))
+        digest = sha256(source, lambda done: this.after_batch("hashing", done, source.size))
     return replace(this.run, sha256=digest.hex(), size=source.size)
 
 

@@ -196,7 +196,7 @@ class _RowPlanner:
                 else:
                     self._row(self._enter(row, found), row, sent, now)
             done += len(batch)
-            self._this.ctx.after_batch("planning", done, self._progress.summary.read)
+            self._this.after_batch("planning", done, self._progress.summary.read, done)
         self._leave()
 
     def _look_up(
@@ -308,7 +308,7 @@ def _plan_missing(progress: _Progress) -> None:
             missing = [job for job, misses in lacking if misses + 1 >= grace]
             for start in range(0, len(missing), BATCH):
                 _plan_archives(progress, missing[start : start + BATCH])
-        this.ctx.after_batch("planning", tally.active, tally.active)
+        this.after_batch("planning", tally.active, tally.active)
 
 
 def _plan_archives(progress: _Progress, ids: list[int]) -> None:
