@@ -49,6 +49,7 @@ class Event(StrEnum):
     FEED_FAULT = "feed.fault"
     RUN_APPROVED = "run.approved"
     RUN_REJECTED = "run.rejected"
+    RUN_REVERTED = "run.reverted"
     ROW_REJECTED = "row.rejected"
     ROW_FAILED = "row.failed"
     ARCHIVE_FAILED = "archive.failed"

@@ -1,6 +1,7 @@
 """The import rules of docs/architecture.md.
 
-Imports point one way: {errors, values} ← domain ← {config, feeds, store, web} ← sync ← {api, console} ← service ← cli.
+Imports point one way: {errors, values, place_data} ← domain ← {config, feeds, store, web} ← sync ← {api, console}
+← service ← cli.
 A package is used through its face, the names in ``__all__`` of its ``__init__``. No two modules and no two packages
 import each other in a circle."""
 
@@ -16,6 +17,7 @@ ROOT = Path(__file__).parent.parent / "syncd"
 RANK = {
     "errors": 0,
     "values": 0,
+    "place_data": 0,
     "domain": 1,
     "config": 2,
     "logs": 2,

@@ -30,6 +30,7 @@ FeedName = Annotated[
     str, typer.Option("--feed", metavar="NAME", help="The feed whose mapping and rules apply.")
 ]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A feed file.", show_default=False)]
+FeedArgument = Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)]
 KeyId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_default=False)]
 Employer = Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")]
 Status = Annotated[
@@ -246,6 +247,27 @@ def feed_folder(
     open_feed_folder(config, as_json, name, group)
 
 
+@feeds.command("pause")
+def feed_pause(
+    name: FeedArgument,
+    why: Annotated[str, typer.Option("--why", metavar="W", help="The reason, for others to see.")] = "",
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Leaves the files of a feed lying until it is resumed."""
+    from syncd.cli.feeds import pause_feed
+
+    pause_feed(config, as_json, name, why)
+
+
+@feeds.command("resume")
+def feed_resume(name: FeedArgument, config: Config = None, as_json: Json = False) -> None:
+    """Has the files of a paused feed taken again."""
+    from syncd.cli.feeds import pause_feed
+
+    pause_feed(config, as_json, name, None)
+
+
 @feeds.command("check")
 def feed_check(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)],
@@ -301,11 +323,22 @@ def runs_list(
 
 
 @runs.command("show")
-def runs_show(number: Number, config: Config = None, as_json: Json = False) -> None:
+def runs_show(
+    *,
+    number: Number,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="Show the changes alone, with the values before and after.")
+    ] = False,
+    page: Annotated[
+        int, typer.Option(metavar="P", help="Which 1,000 of the changes --changes and --json show.", min=1)
+    ] = 1,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
     """Shows a run: counts, rejected rows, warnings, changes."""
     from syncd.cli.runs import show_run
 
-    show_run(config, as_json, number)
+    show_run(config, as_json, number, changes=changes, page=page)
 
 
 @runs.command("approve")
@@ -322,6 +355,32 @@ def runs_reject(number: Number, config: Config = None, as_json: Json = False) ->
     from syncd.cli.imports import decide_run
 
     return decide_run(config, as_json, number, approved=False)
+
+
+@runs.command("revert")
+def runs_revert(
+    *,
+    number: Number,
+    plan: Annotated[bool, typer.Option("--plan", help="Show what it would do, without doing it.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Revert without a question, also over the guard's limits.")
+    ] = False,
+    pause: Annotated[bool, typer.Option("--pause", help="Pause the feed too.")] = False,
+    config: Config = None,
+    as_json: Json = False,
+) -> int:
+    """Reverts a run: puts back what it changed and nobody changed since."""
+    from syncd.cli.reverts import revert_run
+
+    return revert_run(config, as_json, number, plan=plan, yes=yes, pause=pause)
+
+
+@runs.command("again")
+def runs_again(number: Number, config: Config = None, as_json: Json = False) -> int:
+    """Runs the kept file of a run once more, with today's mapping."""
+    from syncd.cli.imports import run_again
+
+    return run_again(config, as_json, number)
 
 
 @app.command()

@@ -1,10 +1,10 @@
-"""``syncd feed list`` and ``syncd feed check``."""
+"""``syncd feed list``, ``pause``, ``resume`` and ``check``."""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -13,15 +13,22 @@ from typing import IO, Any
 import msgspec
 
 from syncd.cli.imports import FileUnusable
-from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_list, remark
-from syncd.cli.report_text import print_cut, print_kinds, print_unknown, rejected_text, state_of
-from syncd.cli.store_access import quiet_settings, store_if_any
+from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_list, print_result, remark
+from syncd.cli.report_text import (
+    print_cut,
+    print_filtered,
+    print_kinds,
+    print_unknown,
+    rejected_text,
+    state_of,
+)
+from syncd.cli.store_access import opened_store, quiet_settings, store_if_any
 from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
-from syncd.errors import FeedError, NotFound
+from syncd.errors import Conflict, FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedFile
 from syncd.service import configured_feeds, stores
-from syncd.store import Store, employers, jobs, runs
+from syncd.store import Store, Tx, employers, feeds, jobs, runs
 from syncd.sync.report import Kind, rejected_json, run_json, unknown_json
 from syncd.sync.run import Checker, CheckResult
 
@@ -33,7 +40,8 @@ def list_feeds(config: Path | None, as_json: bool) -> None:
     settings = quiet_settings(config)
     with store_if_any(settings) as store:
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
-        found = [_feed_json(store, file, settings) for file in files]
+        paused = store.read(feeds.paused) if store is not None else {}
+        found = [_feed_json(store, file, settings, paused) for file in files]
     headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run", "last success")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
     print_list(as_json, found, headings, [_row(feed) for feed in found], empty)
@@ -42,15 +50,17 @@ def list_feeds(config: Path | None, as_json: bool) -> None:
             remark(f"syncd: {feed['name']}: {clean(feed['reason'])}")
 
 
-def _feed_json(store: Store | None, file: FeedFile, settings: Settings) -> dict[str, Any]:
-    """Return a configured feed. ``reason``: what is wrong with its file, None if it is as it should be."""
+def _feed_json(
+    store: Store | None, file: FeedFile, settings: Settings, paused: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return a configured feed. ``reason``: why its state is not ``ok``, None if it is."""
     config = file.config
     last, success = (
         store.read(lambda tx: (runs.list(tx, file.name, 1), runs.last_success(tx, file.name)))
         if store is not None
         else ([], None)
     )
-    reason = "; ".join(configured_feeds.faults_of(store, file)) or None
+    state, reason = _state(store, file, paused)
     return {
         "name": file.name,
         "employer": config.employer if config is not None else None,
@@ -59,9 +69,58 @@ def _feed_json(store: Store | None, file: FeedFile, settings: Settings) -> dict[
         "folder": str(settings.drop.folder / file.name),
         "lastRun": run_json(last[0]) if last else None,
         "lastSuccess": run_json(success)["endedAt"] if success is not None else None,
-        "state": "ok" if reason is None else "degraded",
+        "state": state,
         "reason": reason,
     }
+
+
+def _state(store: Store | None, file: FeedFile, paused: Mapping[str, str]) -> tuple[str, str | None]:
+    """Return the state of a feed, and why it is not ``ok``. Of several states the first counts: degraded, paused,
+    overdue."""
+    faults = configured_feeds.faults_of(store, file)
+    if faults:
+        return "degraded", "; ".join(faults)
+    if file.name in paused:
+        return "paused", paused[file.name] or "paused; nobody said why"
+    every = file.config.expect_every if file.config is not None else None
+    if store is not None and every:
+        last = store.read(lambda tx: runs.last_file(tx, file.name))
+        if last is not None and last.claimed_at is not None and store.now().instant - last.claimed_at > every:
+            return "overdue", f"the last file came at {cell(last.claimed_at)}, one is expected every {every}"
+    return "ok", None
+
+
+def pause_feed(config: Path | None, as_json: bool, name: str, why: str | None) -> None:
+    """Pause the feed for the reason ``why``; None: resume it. Raises NotFound, Conflict if it is not paused."""
+    settings = quiet_settings(config)
+    with opened_store(settings) as store:
+        catalogue = stores.catalogue_of(store, settings)
+        file = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
+        if why is None:
+            store.write(lambda tx: _resumed(tx, name))
+        else:
+            if not configured_feeds.faults_of(store, file):
+                configured_feeds.resolve(
+                    store, file, settings
+                )  # a feed without a run is in the store from now on
+            store.write(lambda tx: _paused(tx, name, why))
+        found = _feed_json(store, file, settings, store.read(feeds.paused))
+    done = f"feed {name} is resumed" if why is None else f"feed {name} is paused: its files are left lying"
+    print_result(as_json, found, done)
+
+
+def _resumed(tx: Tx, name: str) -> None:
+    if name not in feeds.paused(tx):
+        raise Conflict(f"feed {name} is not paused")
+    feeds.resume(tx, name)
+
+
+def _paused(tx: Tx, name: str, why: str) -> None:
+    feeds.pause(tx, name, why)
+    if name not in feeds.paused(tx):
+        raise Conflict(
+            f"feed {name} had no run yet and its file is wrong: its files are left lying in any case"
+        )
 
 
 def _row(feed: dict[str, Any]) -> tuple[object, ...]:
@@ -121,6 +180,7 @@ def _print_text(
 ) -> None:
     print(bold(f"{checker.config.name}: {clean(file.name)} ({result.format})"))
     print(_counts(result))
+    print_filtered(result.filtered)
     if result.withheld:
         print(f"nothing would be archived: {clean(result.withheld)}")
     print_kinds("rejected, by kind", result.kinds.by_frequency())
@@ -137,6 +197,7 @@ def _counts(result: CheckResult) -> str:
     parts = [f"{result.good} would go in"]
     parts += [f"{result.rejected} rejected"] if result.rejected else []
     parts += [f"{result.expired} expired (skipped unless the job exists)"] if result.expired else []
+    parts += [f"{result.filtered.total()} left out"] if result.filtered else []
     parts += [f"{result.repeated} repeat a referenceId (the last counts)"] if result.repeated else []
     return f"{result.read} records: {', '.join(parts)}"
 
@@ -163,6 +224,7 @@ def _print_json(
             "good": result.good,
             "rejected": result.rejected,
             "expired": result.expired,
+            "filtered": result.filtered.total(),
             "repeated": result.repeated,
             "warnings": result.warnings.total,
         },

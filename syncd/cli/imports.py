@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, bold, clean, print_json, print_result, remark
-from syncd.cli.report_text import counts_of, place_of, summary
+from syncd.cli.report_text import counts_of, place_of, print_filtered, summary
 from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Location, Run, RunState, Salary
@@ -18,7 +18,15 @@ from syncd.errors import FeedError
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide
-from syncd.sync.report import FORMAT, change_json, rejected_json, run_json, warning_json, would_archive_json
+from syncd.sync.report import (
+    FORMAT,
+    change_json,
+    filtered_json,
+    rejected_json,
+    run_json,
+    warning_json,
+    would_archive_json,
+)
 from syncd.sync.run import Feed, Planned, PlannedChange, Progress
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
@@ -55,15 +63,35 @@ class FileUnusable(FeedError):
 
 
 def import_file(config: Path | None, as_json: bool, file: Path, name: str) -> int:
+    return _run(config, as_json, lambda store: name, lambda worker, feed: worker.import_file(feed, file))
+
+
+def run_again(config: Path | None, as_json: bool, number: int) -> int:
+    """Run the kept file of the run ``number`` once more. Raises NotFound, Conflict."""
+
+    def feed_name(store: Store) -> str:
+        return store.read(lambda tx: runs.get(tx, number)).feed
+
+    return _run(config, as_json, feed_name, lambda worker, feed: worker.run_again(feed, number))
+
+
+def _run(
+    config: Path | None,
+    as_json: bool,
+    feed_name: Callable[[Store], str],
+    work: Callable[[Worker, Feed], Run],
+) -> int:
+    """Have a worker of one feed do ``work``, and print the run."""
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
+        name = feed_name(store)
         catalogue = stores.catalogue_of(store, settings, remember=True)
         chosen = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
         feed = configured_feeds.resolve(store, chosen, settings)
         process.tune_garbage_collector()
         importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
         worker = Worker(ArrivalContext(store, importer), {name: feed}, drop=settings.drop.folder)
-        run = worker.import_file(feed, file)
+        run = work(worker, feed)
     if as_json or run.state is not RunState.FAILED:
         print_result(as_json, run_json(run), summary(run))
     return _import_code(run)
@@ -128,6 +156,7 @@ def plan_json(planned: Planned) -> dict[str, Any]:
         "id": None,
         "state": "planned",
         "phases": {},
+        **filtered_json(planned.run),
         "wouldArchive": would_archive_json(
             len(going := _archived(planned)),
             ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
@@ -155,6 +184,7 @@ def print_plan(planned: Planned) -> None:
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
         print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))
     _more(len(planned.rejected))
+    print_filtered(planned.run.filtered_by)
     print(bold(counts_of(planned.run.counts)))
     if planned.run.holds:
         print(f"this run would be held ({planned.run.holds}): {clean(planned.run.reason or '')}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from syncd.cli.output import bold, clean, quoted
@@ -52,6 +52,7 @@ def counts_of(counts: RunCounts) -> str:
         "rejected",
         "suppressed",
         "expired",
+        "filtered",
         "archived",
     )
     parts = [f"{getattr(counts, name)} {name}" for name in names if getattr(counts, name)]
@@ -91,6 +92,12 @@ def print_cut(shown: int, total: int, where: str = "--json has them") -> None:
     """Say how many of a list were not printed, and where they are."""
     if total > shown:
         print(f"  … and {total - shown:,} more: {where}")
+
+
+def print_filtered(by_rule: Mapping[str, int]) -> None:
+    """Print how many rows each rule of the feed's file leaves out."""
+    for rule, rows in by_rule.items():
+        print(clean(f"[rows] {rule}: {rows} left out"))
 
 
 def print_unknown(toml: str) -> None:

@@ -8,12 +8,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.output import bold, cell, clean, print_list
-from syncd.cli.report_text import print_cut, print_kinds, print_unknown, rejected_text, rows_of, state_of
+from syncd.cli.imports import shown
+from syncd.cli.output import bold, cell, clean, print_list, remark
+from syncd.cli.report_text import (
+    print_cut,
+    print_filtered,
+    print_kinds,
+    print_unknown,
+    rejected_text,
+    rows_of,
+    state_of,
+)
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
-from syncd.domain import Run, RunState
+from syncd.domain import Catalogue, Run, RunState
 from syncd.errors import Problem
+from syncd.feeds.native import members_of
 from syncd.service import configured_feeds, stores
 from syncd.store import Tx, history, runs
 from syncd.sync.report import Kinds, run_json, whole_report, write_json
@@ -39,29 +49,46 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
     print_list(as_json, [run_json(run) for run in found], headings, rows, empty)
 
 
-def show_run(config: Path | None, as_json: bool, number: int) -> None:
-    with opened_store(load_settings(config)) as store:
+#: Changes in a page.
+PAGE = 1000
+
+
+def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, page: int) -> None:
+    """Print the run, or with ``changes`` a page of its changes alone. Raises NotFound."""
+    settings = load_settings(config)
+    with opened_store(settings) as store:
         if as_json:
-            store.read(
-                lambda tx: write_json(whole_report(tx, number), lambda part: sys.stdout.write(part.decode()))
+            catalogue = stores.catalogue_of(store, settings)
+            store.read(lambda tx: _print_json(tx, number, page, catalogue))
+            return
+        listed = store.read(lambda tx: _Listed(tx, number))
+        if changes:
+            _print_changes(
+                *store.read(lambda tx: history.page_of_run(tx, number, page=page, page_size=PAGE)), page
             )
             return
-        shown = store.read(lambda tx: _Shown(tx, number))
-    run, found = shown.run, shown.report
+    run, found = listed.run, listed.report
     print(bold(f"run {run.id}: {clean(run.feed)}, {clean(run.file)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
+    print_filtered(run.filtered_by)
     if going := found["wouldArchive"]:
         _section("would be archived", going["jobs"], _going, going["total"])
-    print_kinds("rejected, by kind", shown.errors.by_frequency())
-    print_kinds("warnings, by kind", shown.noticed.by_frequency())
+    print_kinds("rejected, by kind", listed.errors.by_frequency())
+    print_kinds("warnings, by kind", listed.noticed.by_frequency())
     print_unknown(found["lookupToml"])
-    _section("rejected rows", shown.rejected, partial(rejected_text, codes=False), shown.rejected_total)
-    _section("warnings", shown.warnings, _warning, shown.warnings_total)
-    _section("changes", shown.changes, _change, shown.changes_total)
+    _section("rejected rows", listed.rejected, partial(rejected_text, codes=False), listed.rejected_total)
+    _section("warnings", listed.warnings, _warning, listed.warnings_total)
+    _section(
+        "changes",
+        listed.changes,
+        _change,
+        listed.changes_total,
+        f"syncd runs show {run.id} --changes has them",
+    )
 
 
-class _Shown:
+class _Listed:
     """What the text shows of a run: the first entries of each list, and how many there are. ``errors`` and ``noticed``: all
     rejected rows and warnings by kind."""
 
@@ -71,7 +98,10 @@ class _Shown:
         self.errors, self.noticed = Kinds(), Kinds()
         self.rejected: list[dict[str, Any]] = []
         self.warnings: list[dict[str, Any]] = []
-        self.changes, self.changes_total = list(self.report["changes"]), history.count_of_run(tx, number)
+        self.changes, self.changes_total = (
+            list(self.report["changes"]),
+            sum(history.actions_of_run(tx, number).values()),
+        )
         self.rejected_total = self.warnings_total = 0
         for row in self.report["rejectedRows"]:
             self.errors.add_errors(row["record"], [Problem(**error) for error in row["errors"]])
@@ -83,13 +113,55 @@ class _Shown:
             self.warnings_total += 1
 
 
+def _print_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> None:
+    found = whole_report(tx, number, most=0) | _changes_json(tx, number, page, catalogue)
+    write_json(found, lambda part: sys.stdout.write(part.decode()))
+
+
+def _changes_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> dict[str, Any]:
+    """Return a page of the run's changes with the values before and after, and which page it is."""
+    total, changes = history.page_of_run(tx, number, page=page, page_size=PAGE)
+    member = members_of(catalogue)
+    listed = [
+        {
+            "action": change.entry.action,
+            "referenceId": change.entry.reference_id,
+            "jobId": change.entry.job_id,
+            "fields": {
+                name: {"before": member(name, before), "after": member(name, after)}
+                for name, (before, after) in change.fields.items()
+            },
+        }
+        for change in changes
+    ]
+    paging = {"total": total, "page": page, "pages": -(-total // PAGE), "pageSize": PAGE}
+    return {"changes": listed, "changesPaging": paging}
+
+
+def _print_changes(total: int, changes: list[history.RunChange], page: int) -> None:
+    for change in changes:
+        entry = change.entry
+        print(clean(f"{entry.action} job {entry.job_id} ({entry.reference_id or 'no referenceId'})"))
+        for name, (before, after) in change.fields.items():
+            print(f"    {name}: {shown(before)} → {shown(after)}")
+    pages = max(1, -(-total // PAGE))
+    if page < pages:
+        remark(f"page {page} of {pages} ({total} changes); the next: --page {page + 1}")
+    elif not changes:
+        remark(f"no changes on page {page} of {pages}")
+
+
 def _facts(run: Run) -> list[tuple[str, str]]:
     facts = [
         ("state", state_of(run.state, run.holds)),
         ("reason", clean(run.reason or run.withheld or "")),
         ("employer", clean(run.employer)),
         ("rows", rows_of(run)),
-        ("file", f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}"),
+        (
+            "file",
+            f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}" if run.reverts is None else "",
+        ),
+        ("repeats", f"run {run.repeats}" if run.repeats is not None else ""),
         ("taken", cell(run.claimed_at)),
         ("ended", cell(run.ended_at) + (f", attempt {run.attempt}" if run.attempt > 1 else "")),
         ("seconds", ", ".join(f"{name} {seconds:.2f}" for name, seconds in run.phases.items())),
@@ -100,14 +172,18 @@ def _facts(run: Run) -> list[tuple[str, str]]:
 
 
 def _section(
-    heading: str, things: list[dict[str, Any]], line: Callable[[dict[str, Any]], str], total: int
+    heading: str,
+    things: list[dict[str, Any]],
+    line: Callable[[dict[str, Any]], str],
+    total: int,
+    more: str = "--json has them",
 ) -> None:
     if not things:
         return
     print(bold(f"{heading}: {total:,}"))
     for thing in things:
         print("  " + clean(line(thing)))
-    print_cut(len(things), total)
+    print_cut(len(things), total, more)
 
 
 def _going(job: dict[str, Any]) -> str:

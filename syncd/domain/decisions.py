@@ -93,6 +93,8 @@ class RowDecision(Struct, frozen=True):
 class PlanCounts:
     """What a plan would do, in counts of rows or jobs, as ``guard`` needs them.
 
+    ``read``: rows, without those that the feed leaves out (``filtered``) · ``assumed``: valid rows without a place that
+    anything in their record places in Canada ·
     ``active``: active jobs of the feed before the run · ``missing``: owned, active, not named (beyond ``grace``) ·
     ``expired_archives``: rows whose decision ``archives`` · ``recent_archives``: jobs that this feed archived as missing in
     the last 24 hours, without approval, and that are not active again · ``rekeyed``: missing jobs for which a new one has
@@ -102,7 +104,9 @@ class PlanCounts:
     file has the bytes of an older applied file of the feed."""
 
     read: int = 0
+    filtered: int = 0
     rejected: int = 0
+    assumed: int = 0
     without_reference: int = 0
     active: int = 0
     missing: int = 0

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from syncd.domain.decisions import Hold, PlanCounts
 from syncd.domain.policy import Policy, Threshold
 
+#: More rows with nothing but assumed places hold the file.
+MAX_ASSUMED = Threshold(50, 5)
+
 
 def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     """Return why the run has to wait, or None if nothing holds it. ``archives``: this run may archive what is missing (a
     whole file of a snapshot feed); what its rows' own dates archive is checked in every run.
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are given together; ``code`` is that
-    of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``older_bytes`` (everything), ``empty``
+    of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``places_assumed`` ``older_bytes`` (everything), ``empty``
     ``without_reference`` ``feed_changed`` ``max_archive`` (archiving)."""
     missing = counts.missing if archives else 0
     for everything, found in ((True, _everything), (False, _archiving)):
@@ -38,6 +41,12 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
     ):
         if limit.crossed(part, whole):
             yield code, _share(part, whole, what, limit)
+    going_in = counts.read - counts.rejected
+    if MAX_ASSUMED.crossed(counts.assumed, going_in):
+        assumed = _share(
+            counts.assumed, going_in, "rows have only a city that nothing places in Canada", MAX_ASSUMED
+        )
+        yield "places_assumed", f'{assumed}; approve, or say places = "canada" in the feed\'s file'
     if counts.older_bytes:
         yield "older_bytes", "the file is, byte for byte, an older one of this feed: a step back in time"
 
@@ -47,7 +56,8 @@ def _archiving(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tup
     if not going:
         return
     if missing and not counts.read:
-        yield "empty", f"the file has no records; {_would(missing, counts.active)}"
+        what = "[rows] leaves all of the file's records out" if counts.filtered else "the file has no records"
+        yield "empty", f"{what}; {_would(missing, counts.active)}"
     if missing and counts.without_reference:
         rows = "1 row has" if counts.without_reference == 1 else f"{counts.without_reference} rows have"
         yield "without_reference", f"{rows} no readable referenceId; {_would(missing, counts.active)}"

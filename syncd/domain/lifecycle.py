@@ -25,6 +25,13 @@ TRANSITIONS: Mapping[Status, tuple[Status, ...]] = {
     Status.DRAFT: (Status.ACTIVE, Status.ARCHIVED),
 }
 
+#: What is set only together with a field → that field, both by attribute.
+GOES_WITH: Mapping[str, str] = {
+    "archived_by": "status",
+    "close_origin": "close_date",
+    "published_at": "publish_date",
+}
+
 #: The fields that are taken over as they are sent; the others have rules of their own below.
 _PLAIN = [field for field in FIELDS if field.name not in ("closeDate", "status", "locations", "salary")]
 _UPDATED = {field.name: field.attribute for field in _PLAIN if field not in ADDRESSES}
@@ -184,6 +191,22 @@ def _close_date(
     if default == current.close_date:
         return {}
     return {"close_date": default, "close_origin": CloseOrigin.DEFAULT}
+
+
+def restore(current: Job, values: Mapping[str, Any], now: Moment) -> Update | Unchanged | Reject:
+    """Return the job with ``values`` (by attribute) as it had them before: what a revert does. The only change of status
+    besides TRANSITIONS, for an operator alone: no input of the API or of a feed leads here.
+
+    A close date that has passed meanwhile is put back too; every other rule of a whole job holds."""
+    changes = {name: value for name, value in values.items() if getattr(current, name) != value}
+    if not changes:
+        return Unchanged(current)
+    job = replace(current, **changes)
+    problems = check_job(job, {}, now)
+    if problems:
+        return Reject(tuple(problems))
+    changed = {GOES_WITH.get(name, name) for name in changes}
+    return Update(current, job, tuple(name for name, attribute in CHANGEABLE.items() if attribute in changed))
 
 
 def decide_missing(current: Job) -> Update | Unchanged:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 
 from syncd.domain.job import Place
 from syncd.domain.text import fold
@@ -61,6 +62,38 @@ _PUNCTUATION = frozenset(".'!-()/ ")
 #: Apostrophes and hyphens as word processors set them.
 _TYPED = str.maketrans("’‘‐‑–", "''---")
 _PLAIN_CITY = re.compile(r"[A-Za-z][A-Za-z .'\-]*")
+
+
+_SAINTS = {"st": "saint", "ste": "sainte", "sts": "saints", "stes": "saintes"}
+_LOOSE = str.maketrans({"-": " ", ".": " ", "/": " ", "(": " ", ")": " ", "'": None, "!": None})
+#: Names that are used for a shipped place but are not its name: (key, province) → key.
+ALIASES = {
+    ("quebec city", "QC"): "quebec",
+    ("ville de quebec", "QC"): "quebec",
+    ("ville de montreal", "QC"): "montreal",
+    ("sudbury", "ON"): "greater sudbury",
+    ("grand sudbury", "ON"): "greater sudbury",
+    ("saint jean", "NB"): "saint john",
+    ("saint jean", "NL"): "saint johns",
+    ("saint john", "NL"): "saint johns",
+}
+
+
+@lru_cache(maxsize=16384)
+def place_key(name: str) -> str:
+    """Return ``name`` as it is compared: "St. Jérôme", "Saint-Jérôme" and "ST JEROME" are one."""
+    return " ".join(_SAINTS.get(word, word) for word in place_words(name))
+
+
+def place_words(name: str) -> list[str]:
+    """Return the words of ``name``, folded, without punctuation."""
+    return fold(name).translate(_LOOSE).split()
+
+
+def place_aliases(key: str, province: str | None) -> list[tuple[str, str]]:
+    """Return (key, province) of the places that have ``key`` as another name; without a province only if there is one."""
+    found = [(name, at) for (alias, at), name in ALIASES.items() if alias == key and province in (None, at)]
+    return found if len(found) == 1 else []
 
 
 def _province_key(name: str) -> str:

@@ -47,7 +47,8 @@ class RunKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """Rows by their strongest action, and jobs that were archived. ``missing``: owned, active, not named."""
+    """Rows by their strongest action, and jobs that were archived. ``missing``: owned, active, not named. ``filtered``:
+    rows that the feed's file leaves out."""
 
     read: int = 0
     created: int = 0
@@ -57,6 +58,7 @@ class RunCounts:
     rejected: int = 0
     suppressed: int = 0
     expired: int = 0
+    filtered: int = 0
     missing: int = 0
     archived: int = 0
     warnings: int = 0
@@ -93,7 +95,9 @@ class RunProgress:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex."""
+    """One run as the run log has it. Instants are UTC; ``phases`` are seconds by name; ``sha256`` is of the file, in hex.
+    ``reverts``: the run that this one reverts (kind ``revert``); ``repeats``: the run whose kept file is run again.
+    ``filtered_by``: the rows that the feed's file leaves out, by rule."""
 
     id: int
     feed: str
@@ -112,6 +116,9 @@ class Run:
     ended_at: datetime | None = None
     counts: RunCounts = field(default_factory=RunCounts)
     phases: dict[str, float] = field(default_factory=dict)
+    reverts: int | None = None
+    repeats: int | None = None
+    filtered_by: dict[str, int] = field(default_factory=dict)
     progress: RunProgress | None = None
 
     @property

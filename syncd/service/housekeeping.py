@@ -14,7 +14,7 @@ import structlog
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
-from syncd.store import Store, Tx, history, replies, runs
+from syncd.store import Store, Tx, feeds, history, replies, runs
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
@@ -57,8 +57,10 @@ class Housekeeping:
         now = self._store.now().instant
         if not self._clock.trusts(now):
             return
+        paused = self._store.read(feeds.paused)
         for feed in self._feeds().values():
-            self._report_silence(feed, now)
+            if feed.name not in paused:
+                self._report_silence(feed, now)
         self._delete(lambda tx: history.prune(tx, now - self._keep, BATCH))
         self._delete(lambda tx: runs.prune(tx, now - self._keep, BATCH))
         self._store.write(lambda tx: replies.prune(tx, now - replies.KEPT))
@@ -72,8 +74,8 @@ class Housekeeping:
         every = feed.config.expect_every
         if not every:
             return
-        found = self._store.read(lambda tx: runs.list(tx, feed.name, 1))
-        last = found[0].claimed_at if found else None
+        found = self._store.read(lambda tx: runs.last_file(tx, feed.name))
+        last = found.claimed_at if found is not None else None
         start = last or self._since
         if now - max(start, self._reported.get(feed.name, start)) > every:
             self._reported[feed.name] = now

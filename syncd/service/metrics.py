@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from syncd.domain import Run
 from syncd.service.refresher import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, runs
+from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed
 from syncd.web import RequestTimes
 
@@ -84,14 +85,15 @@ class _Gauges(Collector):
     def collect(self) -> Iterator[Metric]:
         feeds, degraded = self._feeds(), self._degraded()
         yield from self._store.read(lambda tx: [_jobs(tx), _successes(tx, feeds), _progress(tx)])
-        found = GaugeMetricFamily(
-            "syncd_feed_degraded",
-            "1 while the feed's file or folder cannot be used, else 0.",
-            labels=("feed",),
-        )
-        for name in sorted({*feeds, *degraded}):
-            found.add_metric((name,), name in degraded)
-        yield found
+        paused = self._store.read(stored_feeds.paused)
+        for name, about, those in (
+            ("degraded", "1 while the feed's file or folder cannot be used, else 0.", degraded),
+            ("paused", "1 while the feed is paused, else 0.", paused),
+        ):
+            found = GaugeMetricFamily(f"syncd_feed_{name}", about, labels=("feed",))
+            for feed in sorted({*feeds, *degraded}):
+                found.add_metric((feed,), feed in those)
+            yield found
 
 
 def _jobs(tx: Tx) -> Metric:

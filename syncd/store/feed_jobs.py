@@ -7,9 +7,9 @@ reading a job.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -31,7 +31,7 @@ from syncd.store.statements import (
     rewriting,
     updating,
 )
-from syncd.store.tables import FeedJob, FeedMiss, FeedRow, FeedSent, HistoryRow, JobRow
+from syncd.store.tables import FeedJob, FeedMiss, FeedRow, FeedSent, HistoryRow, JobRow, RunOwner
 from syncd.store.transactions import Tx
 
 _decode = msgspec.json.Decoder(dict[str, str]).decode
@@ -127,6 +127,7 @@ _EDITS = Statement(
     .where(
         among(HistoryRow.job_id, "ids"),
         HistoryRow.version > FeedJob.job_version,
+        col(HistoryRow.run_id).is_(None),  # a revert is nobody's edit
         col(HistoryRow.before).is_not(None),
     )
 )
@@ -162,15 +163,18 @@ _PUT_SENT = replacing(FeedSent)
 _FORGET_SENT = Statement(sa.delete(FeedSent).where(among(FeedSent.job_id, "ids")))
 
 
-def own(tx: Tx, feed_id: int, rows: Sequence[Written]) -> None:
+def own(tx: Tx, feed_id: int, rows: Sequence[Written], *, run_id: int | None = None) -> None:
     """Make the feed the owner of these jobs (a job has one owner), and note what it last wrote to them. A job that
-    changed since ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in ``grace``."""
+    changed since ``job_version`` counts as touched, one that is gone is left out. Ends the waiting in ``grace``.
+    ``run_id``: the run that does it, which can be reverted."""
     now: dict[int, tuple[int, bool, int | None]] = {
         job_id: (version, active, owner)
         for job_id, version, active, owner in tx.all(_NOW, ids=[row.job_id for row in rows])
     }
     former = {owner for _, _, owner in now.values() if owner not in (None, feed_id)}
     tx.many(_DISTURB, [(True, owner) for owner in former])
+    taken = [job_id for job_id, (_, _, owner) in now.items() if owner != feed_id]
+    _remember(tx, run_id, taken, left_id=feed_id)
     there = [row for row in rows if row.job_id in now]
     new: list[tuple[object, ...]] = []
     again: list[tuple[object, ...]] = []
@@ -238,8 +242,19 @@ def owned_active(
     return [(job_id, misses.get(job_id, 0)) for job_id in ids]
 
 
-def release(tx: Tx, job_ids: Sequence[int]) -> None:
-    """Remove the owners of these jobs."""
+_COUNT_ACTIVE = Statement(
+    sa.select(sa.func.count()).select_from(FeedJob).where(*_of_feed, col(FeedJob.active))
+)
+
+
+def count_active(tx: Tx, feed_id: int) -> int:
+    """Return how many active jobs the feed owns."""
+    return tx.scalar(_COUNT_ACTIVE, feed_id=feed_id) or 0
+
+
+def release(tx: Tx, job_ids: Sequence[int], *, run_id: int | None = None) -> None:
+    """Remove the owners of these jobs. ``run_id``: the run that does it, which can be reverted."""
+    _remember(tx, run_id, job_ids, left_id=None)
     gone = [(job_id,) for job_id in job_ids]
     for delete in _RELEASE:
         tx.many(delete, gone)
@@ -253,6 +268,110 @@ def release_all(tx: Tx, feed_id: int) -> int:
     if count:
         tx.run(_DISTURB, id=feed_id, disturbed=True)
     return count
+
+
+# -- what a run changed ----------------------------------------------------------------------------------------
+
+
+class FormerOwner(NamedTuple):
+    """An owner that a run changed. ``feed_id``: before it, ``left_id``: after it, ``now_id``: now; None: no feed.
+    ``job_version`` and ``sent`` are what was known of the former owner."""
+
+    job_id: int
+    feed_id: int | None
+    left_id: int | None
+    now_id: int | None
+    job_version: int | None
+    sent: str | None
+
+
+def _remembering(insert: Any) -> Any:
+    names = ["run_id", "job_id", "feed_id", "left_id", "job_version", "sent"]
+    found = (
+        sa.select(
+            bindparam("run_id", type_=sa.Integer),
+            col(JobRow.id),
+            col(FeedJob.feed_id),
+            bindparam("left_id", type_=sa.Integer),
+            col(FeedJob.job_version),
+            col(FeedSent.sent),
+        )
+        .outerjoin(FeedJob, col(FeedJob.job_id) == JobRow.id)
+        .outerjoin(FeedSent, col(FeedSent.job_id) == JobRow.id)
+        .where(among(JobRow.id, "ids"))
+    )
+    new = insert(RunOwner).from_select(names, found)
+    return new.on_conflict_do_update(index_elements=names[:2], set_={"left_id": new.excluded.left_id})
+
+
+_REMEMBER: Statement[Any] = Statement(_remembering)
+_FORMER = Statement(
+    sa.select(
+        col(RunOwner.job_id),
+        col(RunOwner.feed_id),
+        col(RunOwner.left_id),
+        col(FeedJob.feed_id),
+        col(RunOwner.job_version),
+        col(RunOwner.sent),
+    )
+    .outerjoin(FeedJob, col(FeedJob.job_id) == RunOwner.job_id)
+    .where(*matching(RunOwner.run_id), among(RunOwner.job_id, "ids")),
+    lambda row: FormerOwner(*row),
+)
+
+
+def _remember(tx: Tx, run_id: int | None, job_ids: Sequence[int], *, left_id: int | None) -> None:
+    """Note who owns these jobs before the run ``run_id`` changes it; of two changes the first counts."""
+    if run_id is not None and job_ids:
+        tx.run(_REMEMBER, run_id=run_id, left_id=left_id, ids=job_ids)
+
+
+def former_owners(tx: Tx, run_id: int, job_ids: Sequence[int]) -> dict[int, FormerOwner]:
+    """Return by job id the owners that the run changed."""
+    return {found.job_id: found for found in tx.all(_FORMER, run_id=run_id, ids=job_ids)} if job_ids else {}
+
+
+def give_back(tx: Tx, owners: Sequence[FormerOwner], *, run_id: int) -> None:
+    """Make the former feeds the owners again; the jobs count as touched, so that the next row of each is decided anew. A
+    job that is gone is left out. ``run_id``: the run that does it."""
+    found = jobs_now(tx, [owner.job_id for owner in owners])
+    there = [owner for owner in owners if owner.job_id in found]
+    release(tx, [owner.job_id for owner in there if owner.feed_id is None], run_id=run_id)
+    for feed_id in {owner.feed_id for owner in there if owner.feed_id is not None}:
+        back = [owner for owner in there if owner.feed_id == feed_id]
+        rows = [
+            Written(
+                owner.job_id, found[owner.job_id], b"", b"", owner.job_version or 0, _sent_of(owner), None
+            )
+            for owner in back
+        ]
+        own(tx, feed_id, rows, run_id=run_id)
+
+
+_REFERENCES = Statement(sa.select(col(JobRow.id), col(JobRow.reference_id)).where(among(JobRow.id, "ids")))
+
+
+def jobs_now(tx: Tx, job_ids: Sequence[int]) -> dict[int, str]:
+    """Return the referenceId of each of the jobs that exist, "" for none."""
+    return (
+        {job_id: reference or "" for job_id, reference in tx.all(_REFERENCES, ids=job_ids)} if job_ids else {}
+    )
+
+
+def _sent_of(owner: FormerOwner) -> Mapping[str, str] | None:
+    return _decode(owner.sent) if owner.sent else None
+
+
+def forget_sent(tx: Tx, fields: Mapping[int, Collection[str]]) -> None:
+    """Forget what a feed last sent for these fields (job id → wire names): its next row decides."""
+    for job_id, text in tx.all(_SENT, ids=list(fields)) if fields else ():
+        sent = {name: digest for name, digest in _decode(text).items() if name not in fields[job_id]}
+        tx.many(_PUT_SENT, [(job_id, to_json(sent))])
+
+
+def end_waiting(tx: Tx, feed_id: int) -> None:
+    """Forget how many snapshots lacked jobs of the feed: the next one counts as the first."""
+    tx.run(_RELEASE_MISSES, feed_id=feed_id)
 
 
 # -- grace ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from sqlmodel import col, select
 
 from syncd.domain import ActorKind, Status
 from syncd.store import feed_jobs
-from syncd.store.columns import micros
+from syncd.store.columns import clean, micros
 from syncd.store.statements import Statement, creating, matching, updating
 from syncd.store.tables import FeedJob, FeedRow, HistoryRow, JobRow, RunRow
 from syncd.store.transactions import Tx
@@ -87,6 +87,27 @@ def release_unconfigured(tx: Tx, configured_names: Collection[str]) -> int:
     """Remove feeds that are not configured any more as owners of jobs; return the number of these jobs."""
     gone = [feed for feed, name in tx.all(_ALL) if name not in configured_names]
     return sum(feed_jobs.release_all(tx, feed) for feed in gone)
+
+
+# -- pauses --------------------------------------------------------------------------------------------------
+
+_PAUSE = updating(FeedRow.paused, where=[FeedRow.name])
+_PAUSED = Statement(select(FeedRow.name, col(FeedRow.paused)).where(col(FeedRow.paused).is_not(None)))
+
+
+def pause(tx: Tx, name: str, why: str) -> None:
+    """Have the files of the feed with this name left lying. ``why``: in words, "" if nobody said it."""
+    tx.run(_PAUSE, name=name, paused=clean(why))
+
+
+def resume(tx: Tx, name: str) -> None:
+    """Have the files of the feed taken again."""
+    tx.run(_PAUSE, name=name, paused=None)
+
+
+def paused(tx: Tx) -> dict[str, str]:
+    """Return the names of the paused feeds, and why each is. A feed that moves to another employer stays paused."""
+    return {name: why or "" for name, why in tx.all(_PAUSED)}
 
 
 # -- the guard's memory --------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@ old."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,12 +15,12 @@ from msgspec.structs import replace
 from sqlalchemy import bindparam
 from sqlmodel import col, select
 
-from syncd.domain import Actor, ActorKind, Job
+from syncd.domain import CHANGEABLE, Actor, ActorKind, Job
 from syncd.store import jobs
 from syncd.store.columns import Columns, instant_of, micros
 from syncd.store.job_columns import PRIVATE, attributes_of
-from syncd.store.statements import Statement, matching
-from syncd.store.tables import FeedRow, HistoryRow, KeyRow, RunRow
+from syncd.store.statements import Statement, among, matching
+from syncd.store.tables import FeedRow, HistoryRow, KeyRow, RunOwner, RunRow
 from syncd.store.transactions import Tx
 
 #: A change to a version that this divides is kept with the whole job from before it.
@@ -79,6 +80,36 @@ _of_job = matching(HistoryRow.job_id)
 _OF_RUN = Statement(
     _ENTRY.select().where(*matching(HistoryRow.run_id)).order_by(col(HistoryRow.id)), _ENTRY.make
 )
+_RUN_PAGE = Statement(
+    _ENTRY.select()
+    .where(*matching(HistoryRow.run_id))
+    .order_by(col(HistoryRow.id))
+    .limit(bindparam("limit"))
+    .offset(bindparam("skip")),
+    _ENTRY.make,
+)
+_ENDS = Statement(
+    sa.select(sa.func.min(col(HistoryRow.id)), sa.func.max(col(HistoryRow.id))).where(
+        *matching(HistoryRow.run_id)
+    )
+)
+_JOBS_OF_RUN = Statement(
+    sa.union(
+        sa.select(col(HistoryRow.job_id)).where(*matching(HistoryRow.run_id)),
+        sa.select(col(RunOwner.job_id)).where(*matching(RunOwner.run_id)),
+    ).order_by(sa.text("1"))
+)
+_ACTIONS = Statement(
+    sa.select(col(HistoryRow.action), sa.func.count())
+    .where(*matching(HistoryRow.run_id))
+    .group_by(col(HistoryRow.action))
+)
+_SINCE = Statement(
+    _ENTRY.select()
+    .where(among(HistoryRow.job_id, "ids"), col(HistoryRow.id) >= bindparam("first"))
+    .order_by(col(HistoryRow.id)),
+    _ENTRY.make,
+)
 #: Entries with the whole job from before the change where they have that: a deletion always has.
 _LATER = Statement(
     sa.select(
@@ -110,9 +141,6 @@ _PAGE = Statement(
     .order_by(_newest)
 )
 _OWNER = Statement(select(HistoryRow.employer_id).where(*_of_job).limit(1))
-_COUNT_OF_RUN = Statement(
-    sa.select(sa.func.count()).select_from(HistoryRow).where(*matching(HistoryRow.run_id))
-)
 _COUNT = Statement(sa.select(sa.func.count()).select_from(HistoryRow).where(*_of_job))
 _PRUNE = Statement(
     sa.delete(HistoryRow).where(
@@ -173,9 +201,59 @@ def of_run(tx: Tx, run_id: int) -> Iterator[HistoryEntry]:
     return tx.each(_OF_RUN, run_id=run_id)
 
 
-def count_of_run(tx: Tx, run_id: int) -> int:
-    """Return the number of a run's changes."""
-    return tx.scalar(_COUNT_OF_RUN, run_id=run_id) or 0
+@dataclass(frozen=True, slots=True)
+class RunChange:
+    """A change that a run made. ``fields``: wire name → (before, after); "after" is what the next change of the job found,
+    or the job's value now."""
+
+    entry: HistoryEntry
+    fields: dict[str, tuple[object, object]]
+
+
+def page_of_run(tx: Tx, run_id: int, *, page: int, page_size: int) -> tuple[int, list[RunChange]]:
+    """Return the number of changes that a run made, and those of ``page``, from 1, in order."""
+    total = sum(actions_of_run(tx, run_id).values())
+    found = tx.all(_RUN_PAGE, run_id=run_id, limit=page_size, skip=(page - 1) * page_size)
+    if not found:
+        return total, []
+    ids = list(dict.fromkeys(entry.job_id for entry in found))
+    now, later = jobs.by_ids(tx, ids), since(tx, ids, found[0].id)
+    changes: dict[int, RunChange] = {}
+    for job_id, entries in later.items():
+        job = now.get(job_id)
+        values = {name: getattr(job, attribute) for name, attribute in CHANGEABLE.items()} if job else {}
+        for entry in reversed(entries):
+            old = {name: entry.attributes[CHANGEABLE[name]] for name in entry.before or ()}
+            if entry.run_id == run_id:
+                fields = {name: (value, values.get(name)) for name, value in old.items()}
+                changes[entry.id] = RunChange(entry, fields)
+            values |= old
+    return total, [changes[entry.id] for entry in found]
+
+
+def jobs_of_run(tx: Tx, run_id: int) -> array[int]:
+    """Return the ids of the jobs that a run changed, or whose owner it changed, in order."""
+    return array("q", tx.scalars(_JOBS_OF_RUN, run_id=run_id))
+
+
+def first_of_run(tx: Tx, run_id: int) -> int:
+    """Return the id of the first change that a run made, 0 if it made none."""
+    first, _last = tx.one(_ENDS, run_id=run_id) or (None, None)
+    return first or 0
+
+
+def actions_of_run(tx: Tx, run_id: int) -> dict[str, int]:
+    """Return action → how many changes of this kind the run made."""
+    return dict(tx.all(_ACTIONS, run_id=run_id))
+
+
+def since(tx: Tx, job_ids: Sequence[int], first: int) -> dict[int, list[HistoryEntry]]:
+    """Return by job id the changes of these jobs from the entry ``first`` on, in order. Meant for batches of up to
+    500."""
+    found: dict[int, list[HistoryEntry]] = {job_id: [] for job_id in job_ids}
+    for entry in tx.all(_SINCE, ids=job_ids, first=first) if job_ids else ():
+        found[entry.job_id].append(entry)
+    return found
 
 
 def prune(tx: Tx, before: datetime, limit: int = 10_000) -> int:

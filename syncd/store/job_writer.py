@@ -222,5 +222,7 @@ def action_of(before: Job, after: Job, actor: Actor) -> str:
     if before.status is not after.status:
         if after.status is Status.ARCHIVED:
             return "closed" if after.archived_by is ArchivedBy.CLOSED else "archived"
+        if after.status is Status.DRAFT:
+            return "updated"
         return "reactivated" if before.status is Status.ARCHIVED else "published"
     return "refreshed" if actor.kind is ActorKind.REFRESH else "updated"

@@ -8,9 +8,8 @@ the same text finds it again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from itertools import product
 
 import sqlalchemy as sa
@@ -18,7 +17,8 @@ from msgspec.structs import replace
 from sqlalchemy import bindparam
 from sqlmodel import col, select
 
-from syncd.domain import JobInput, Location, Place, fold
+from syncd import place_data
+from syncd.domain import JobInput, Location, Place, place_aliases, place_key, place_words
 from syncd.store import facts
 from syncd.store.database import Session
 from syncd.store.statements import Statement, TextContains, inserting, matching, replacing
@@ -27,21 +27,6 @@ from syncd.store.transactions import Tx
 
 #: Added places count from here; every GeoNames id is below.
 FIRST_ADDED = 1_000_000_000
-
-_SAINTS = {"st": "saint", "ste": "sainte", "sts": "saints", "stes": "saintes"}
-_LOOSE = str.maketrans({"-": " ", ".": " ", "/": " ", "(": " ", ")": " ", "'": None, "!": None})
-
-#: Names that are used for a shipped place but are not its name: (key, province) → key.
-ALIASES = {
-    ("quebec city", "QC"): "quebec",
-    ("ville de quebec", "QC"): "quebec",
-    ("ville de montreal", "QC"): "montreal",
-    ("sudbury", "ON"): "greater sudbury",
-    ("grand sudbury", "ON"): "greater sudbury",
-    ("saint jean", "NB"): "saint john",
-    ("saint jean", "NL"): "saint johns",
-    ("saint john", "NL"): "saint johns",
-}
 
 
 def _location(row: tuple[int, str, str | None]) -> Location:
@@ -64,16 +49,6 @@ _ADDED = Statement(
 _visible = sa.or_(_shipped_only, *matching(PlaceRow.employer_id))
 _GET = Statement(_SELECT.where(*matching(PlaceRow.id), _visible), _location)
 _ADD = inserting(PlaceRow)
-
-
-@lru_cache(maxsize=16384)
-def place_key(name: str) -> str:
-    """Return ``name`` as it is compared: "St. Jérôme", "Saint-Jérôme" and "ST JEROME" are one."""
-    return " ".join(_SAINTS.get(word, word) for word in _words(name))
-
-
-def _words(name: str) -> list[str]:
-    return fold(name).translate(_LOOSE).split()
 
 
 def locate(tx: Tx, employer_id: int, sent: JobInput) -> JobInput:
@@ -111,7 +86,7 @@ def _shipped(tx: Tx, key: str, province: str | None) -> Location | None:
         return known
     found = _best(tx, key, province)
     if found is None:
-        found = next((_best(tx, name, at) for name, at in _aliases(key, province)), None)
+        found = next((_best(tx, name, at) for name, at in place_aliases(key, province)), None)
     if found is not None:
         tx.places[key, province] = found
     return found
@@ -121,12 +96,6 @@ def _best(tx: Tx, key: str, province: str | None) -> Location | None:
     if province is None:
         return tx.one(_SHIPPED_ANYWHERE, key=key)
     return tx.one(_SHIPPED, key=key, province=province)
-
-
-def _aliases(key: str, province: str | None) -> list[tuple[str, str]]:
-    """Return (key, province) of the places that have ``key`` as another name; without a province only if there is one."""
-    found = [(name, at) for (alias, at), name in ALIASES.items() if alias == key and province in (None, at)]
-    return found if len(found) == 1 else []
 
 
 def add_unknown(tx: Tx, employer_id: int, locations: Sequence[Location]) -> tuple[Location, ...]:
@@ -163,9 +132,9 @@ def get(tx: Tx, employer_id: int, place_id: int) -> Location | None:
 def _readings(q: str) -> list[str]:
     """Return the texts that keys of places with ``q`` in their name may contain. The first and the last word of ``q``
     may be parts of longer ones: the "st" of "St. John's", or that of "Stratford"."""
-    words = _words(q)
+    words = place_words(q)
     ends = (0, len(words) - 1)
-    choices = [{_SAINTS.get(word, word), *([word] if n in ends else [])} for n, word in enumerate(words)]
+    choices = [{place_key(word), *([word] if n in ends else [])} for n, word in enumerate(words)]
     return [" ".join(chosen) for chosen in product(*choices)]
 
 
@@ -209,16 +178,15 @@ _SHIP = replacing(PlaceRow)
 def load_shipped(session: Session, tx: Tx) -> None:
     """Bring the table up to the shipped file of Canadian places. Never removes a place. If the file was
     loaded before nothing happens, which costs a millisecond."""
-    content = (files("syncd.store") / "data" / "places_ca.tsv").read_bytes()
+    content = place_data.content()
     digest = sha256(content).hexdigest()
     if facts.get(tx, _LOADED) == digest:
         return
     session.begin()
-    tx.many(_SHIP, map(_row, content.decode().splitlines()))
+    tx.many(_SHIP, map(_row, place_data.places_in(content)))
     facts.put(tx, _LOADED, digest)
     session.commit()
 
 
-def _row(line: str) -> tuple[object, ...]:
-    place_id, name, province, population = line.split("\t")
-    return int(place_id), name, province, place_key(name), int(population), None
+def _row(place: place_data.ShippedPlace) -> tuple[object, ...]:
+    return place.id, place.name, place.province, place_key(place.name), place.population, None

@@ -22,6 +22,7 @@ _STOPPED = "stopped"
 _counts = msgspec.json.Decoder(RunCounts).decode
 _progress = optional(msgspec.json.Decoder(RunProgress).decode)
 _phases = msgspec.json.Decoder(dict[str, float]).decode
+_filtered_by = msgspec.json.Decoder(dict[str, int]).decode
 
 _RUN = Columns(
     Run,
@@ -36,6 +37,7 @@ _RUN = Columns(
     counts=_counts,
     phases=_phases,
     progress=_progress,
+    filtered_by=_filtered_by,
 )
 _SELECT = (
     _RUN.select()
@@ -43,15 +45,27 @@ _SELECT = (
     .join(EmployerRow, col(EmployerRow.id) == RunRow.employer_id)
 )
 _newest = col(RunRow.id).desc()
-#: Runs whose rows went in, at least in part.
-_applied = sa.or_(
-    col(RunRow.state).in_([RunState.SUCCEEDED.value, RunState.PARTIAL.value]),
-    col(RunRow.holds) == HoldScope.ARCHIVE.value,
+#: Runs of files whose rows went in, at least in part.
+_applied = sa.and_(
+    col(RunRow.kind) == RunKind.FILE.value,
+    sa.or_(
+        col(RunRow.state).in_([RunState.SUCCEEDED.value, RunState.PARTIAL.value]),
+        col(RunRow.holds) == HoldScope.ARCHIVE.value,
+    ),
 )
 _of_feed = matching(RunRow.feed_id)
 _GET = Statement(_SELECT.where(*matching(RunRow.id)), _RUN.make)
 _LAST = Statement(
-    _SELECT.where(*_of_feed, among(RunRow.state, "states")).order_by(_newest).limit(1), _RUN.make
+    _SELECT.where(*_of_feed, among(RunRow.state, "states"), among(RunRow.kind, "kinds"))
+    .order_by(_newest)
+    .limit(1),
+    _RUN.make,
+)
+_LAST_FILE = Statement(
+    _SELECT.where(col(FeedRow.name) == bindparam("feed"), col(RunRow.kind) == RunKind.FILE.value)
+    .order_by(_newest)
+    .limit(1),
+    _RUN.make,
 )
 _LIST = Statement(_SELECT.order_by(_newest).limit(bindparam("limit")), _RUN.make)
 _LIST_FEED = Statement(
@@ -69,6 +83,7 @@ _CLAIMED = Statement(
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
 _applied_files = select(col(RunRow.sha256)).where(*_of_feed, col(RunRow.sha256).is_not(None), _applied)
 _LAST_APPLIED = Statement(_applied_files.order_by(_newest).limit(1))
+_LAST_APPLIED_RUN = Statement(select(RunRow.id).where(*_of_feed, _applied).order_by(_newest).limit(1))
 _APPLIED = Statement(_applied_files.where(*matching(RunRow.sha256)).limit(1))
 _ADD = creating(
     RunRow.feed_id,
@@ -81,8 +96,11 @@ _ADD = creating(
     RunRow.claimed_at,
     RunRow.counts,
     RunRow.phases,
+    RunRow.filtered_by,
     RunRow.claimed_name,
     RunRow.deaths,
+    RunRow.reverts,
+    RunRow.repeats,
 )
 _SAVE = updating(
     RunRow.state,
@@ -94,6 +112,7 @@ _SAVE = updating(
     RunRow.ended_at,
     RunRow.counts,
     RunRow.phases,
+    RunRow.filtered_by,
     RunRow.size,
     where=[RunRow.id],
 )
@@ -139,8 +158,11 @@ def begin(  # noqa: PLR0917
     claimed_name: str | None,
     *,
     kind: RunKind = RunKind.FILE,
+    reverts: int | None = None,
+    repeats: int | None = None,
 ) -> Run:
-    """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``."""
+    """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``;
+    ``reverts`` and ``repeats``: as in Run."""
     run_id = tx.insert(
         _ADD,
         feed_id=feed_id,
@@ -153,8 +175,11 @@ def begin(  # noqa: PLR0917
         claimed_at=micros(tx.now.instant),
         counts=kept(RunCounts()),
         phases="{}",
+        filtered_by="{}",
         claimed_name=kept(claimed_name),
         deaths=0,
+        reverts=reverts,
+        repeats=repeats,
     )
     return get(tx, run_id)
 
@@ -170,9 +195,17 @@ def get(tx: Tx, run_id: int) -> Run:
     return existing(tx.one(_GET, id=run_id), "run", run_id)
 
 
-def last(tx: Tx, feed_id: int, states: Collection[RunState]) -> Run | None:
-    """Return the feed's newest run in one of ``states``."""
-    return tx.one(_LAST, feed_id=feed_id, states=[state.value for state in states]) if states else None
+def last(
+    tx: Tx, feed_id: int, states: Collection[RunState], kinds: Collection[RunKind] = tuple(RunKind)
+) -> Run | None:
+    """Return the feed's newest run in one of ``states`` and of one of ``kinds``."""
+    values = {"states": [state.value for state in states], "kinds": [kind.value for kind in kinds]}
+    return tx.one(_LAST, feed_id=feed_id, **values) if states else None
+
+
+def last_file(tx: Tx, feed: str) -> Run | None:
+    """Return the newest run of a file of the feed with that name."""
+    return tx.one(_LAST_FILE, feed=feed)
 
 
 def last_success(tx: Tx, feed: str) -> Run | None:
@@ -206,6 +239,12 @@ def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
     if newest is None or newest == sha256:
         return False
     return tx.one(_APPLIED, feed_id=feed_id, sha256=sha256) is not None
+
+
+def is_behind(tx: Tx, feed_id: int, run_id: int) -> bool:
+    """Return whether a later file of the feed than that of the run ``run_id`` was applied, with other bytes."""
+    newest = tx.scalar(_LAST_APPLIED_RUN, feed_id=feed_id)
+    return newest is not None and newest > run_id and get(tx, newest).sha256 != get(tx, run_id).sha256
 
 
 # -- crashes -------------------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ class KeyRow(Table, table=True):
 class PlaceRow(Table, table=True):
     """A Canadian place: shipped (its GeoNames id, no employer) or added by an employer (from 1,000,000,000).
 
-    ``key`` is the name as it is compared (``places.place_key``)."""
+    ``key`` is the name as it is compared (``place_key``)."""
 
     __table_args__ = (Index(None, "key", "province"), Index(None, "employer_id"))
 
@@ -183,7 +183,8 @@ class HistoryRow(Table, table=True):
 
 class FeedRow(Table, table=True):
     """A configured source. One that moves to another employer is another feed. ``disturbed``: since its last
-    run one of its jobs was deleted, or taken by another feed."""
+    run one of its jobs was deleted, or taken by another feed. ``paused``: why its files are left lying ("": nobody
+    said why), None if they are taken."""
 
     __table_args__ = (
         Index("uq_feed_name", "name", "employer_id", unique=True),
@@ -195,6 +196,7 @@ class FeedRow(Table, table=True):
     employer_id: int = Field(foreign_key="employer.id")
     settings_digest: str | None = None
     disturbed: bool = True
+    paused: str | None = None
 
 
 class FeedJob(Table, table=True):
@@ -258,11 +260,26 @@ class RunRow(Table, table=True):
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
     counts: str
     phases: str
+    filtered_by: str = Field(default="{}", sa_column_kwargs={"server_default": "{}"})
     claimed_name: str | None = None
     checkpoint: str | None = None
     died_at: str | None = None
     deaths: int = 0
-    progress: str | None = None
+    progress: str | None = Field(default=None, sa_type=Text)
+    reverts: int | None = None
+    repeats: int | None = None
+
+
+class RunOwner(Table, table=True):
+    """An owner that a run changed, of a job that there was before: ``feed_id`` owned it before the run (with
+    ``job_version`` and ``sent`` as in FeedJob and FeedSent), ``left_id`` after it; None: no feed. Outlives the job."""
+
+    run_id: int = Field(foreign_key="run.id", ondelete="CASCADE", primary_key=True)
+    job_id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    feed_id: int | None = None
+    left_id: int | None = None
+    job_version: int | None = None
+    sent: str | None = Field(default=None, sa_type=Text)
 
 
 class RunPlan(Table, table=True):

@@ -37,12 +37,12 @@ def row(heading: str, key: str) -> list[str]:
     return found[0]
 
 
-@pytest.mark.parametrize("key", [key for key in KEYS if key not in ("read", "fields", "lookup")])
+@pytest.mark.parametrize("key", [key for key in KEYS if key not in ("read", "fields", "lookup", "rows")])
 def test_every_key_of_a_feed_s_file_has_its_line_with_its_meaning(key: str) -> None:
     assert re.search(rf"^{key} = .+# \S", WHOLE_FILE, re.M)
 
 
-@pytest.mark.parametrize("table", ["read", "fields", "lookup.category"])
+@pytest.mark.parametrize("table", ["read", "fields", "lookup.category", "rows"])
 def test_every_table_of_a_feed_s_file_stands_in_its_example(table: str) -> None:
     assert re.search(rf"^\[{re.escape(table)}\]", WHOLE_FILE, re.M)
 

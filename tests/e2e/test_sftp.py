@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import syncd
-from tests.e2e.conftest import PATIENCE, csv_text, row, wait_until
+from tests.e2e.conftest import TIMEOUT, csv_text, row, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who makes users")]
 ROOT = Path(syncd.__file__).parents[1]
@@ -31,14 +31,21 @@ format = "json"
 """
 
 
+def part(pattern, text):
+    """Return the group of the pattern where it first matches the text."""
+    found = re.search(pattern, text, re.DOTALL | re.MULTILINE)
+    assert found is not None, pattern
+    return found[1]
+
+
 def recipe(name):
     """Return the lines of a recipe of the guide."""
-    return re.search(rf"<!-- recipe: {name} -->\n```sh\n(.*?)```", GUIDE, re.DOTALL)[1]
+    return part(rf"<!-- recipe: {name} -->\n```sh\n(.*?)```", GUIDE)
 
 
 def installing():
     """Return those lines of the guide's installation that make the user and the folders."""
-    block = re.search(r"## Install\n.*?```sh\n(.*?)```", GUIDE, re.DOTALL)[1]
+    block = part(r"## Install\n.*?```sh\n(.*?)```", GUIDE)
     return "".join(line + "\n" for line in block.splitlines() if re.match(r"useradd|install -d", line))
 
 
@@ -66,6 +73,7 @@ class World:
         ]
         command = [*apart, "sh", script, scratch, *closed_folders()]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
         self.ready = self.process.stdout.readline() == "ready\n"
         self._started = []
 
@@ -117,7 +125,7 @@ class Partner:
         lines = "".join(f"-{each}\n" for each in commands)
         done = subprocess.run(
             list(map(str, command)), input=lines, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            check=False, cwd=self._keys, timeout=PATIENCE,
+            check=False, cwd=self._keys, timeout=TIMEOUT,
         )  # fmt: skip
         answers = re.split(r"^sftp> -.*\n", done.stdout, flags=re.MULTILINE)
         assert len(answers) == len(commands) + 1, done.stdout
@@ -126,7 +134,7 @@ class Partner:
     def ssh(self, *arguments):
         command = ["ssh", "-T", "-p", self._port, *self._options, f"{self.name}@127.0.0.1", *arguments]
         done = subprocess.run(
-            list(map(str, command)), input=b"", capture_output=True, check=False, timeout=PATIENCE
+            list(map(str, command)), input=b"", capture_output=True, check=False, timeout=TIMEOUT
         )
         return done.stdout
 
@@ -202,7 +210,7 @@ def installed(world, keys):
 def served(installed, port, tmp_path_factory):
     """The daemon, with the rights of its unit, and the SFTP server. The value is the daemon's log."""
     logs = tmp_path_factory.mktemp("logs")
-    umask = re.search(r"^UMask=(\d+)", UNIT, re.MULTILINE)[1]
+    umask = part(r"^UMask=(\d+)", UNIT)
     rights = "--inh-caps=-all,+lease --ambient-caps=-all,+lease --bounding-set=-all,+lease".split()
     user = ["setpriv", "--reuid=syncd", "--regid=syncd", "--init-groups", *rights]
     serve = f"umask {umask} && exec /opt/syncd/bin/syncd serve --config /etc/syncd/syncd.toml"
@@ -243,6 +251,12 @@ def test_each_partner_puts_a_file_and_reads_his_own_reports(partners, keys, inst
         assert (keys / f"got-{partner.name}.report.html").read_text().count(f"{partner.name}-2") > 0
         assert "syncd_errors" in (keys / f"got-{partner.name}.rejected.csv").read_text()
     assert installed.run("cat", f"{DROP}/birch/done/2-jobs.csv").stdout == (keys / "birch.csv").read_text()
+
+
+def test_the_unit_lets_the_daemon_give_reports_to_the_group_of_a_feed():
+    """Its filter of system calls is not in force here: ``@privileged`` has ``@chown``."""
+    filters = re.findall(r"^SystemCallFilter=(.*)$", UNIT, re.MULTILINE)
+    assert filters == ["@system-service", "~@privileged @resources", "@chown"]
 
 
 def test_check_finds_nothing_too_open(partners, installed):
@@ -310,7 +324,7 @@ def test_a_partner_gets_at_nothing_else_with_a_shell_on_the_machine(partners, in
 def test_the_partners_files_are_taken_after_all_that(partners, installed, served):
     for partner in partners:
         assert "denied" not in partner.sftp(f"put {partner.name}.csv again.csv")[0]
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while served.read_text().count('"feed.reconciled"') < 4:
         assert time.monotonic() < end, served.read_text()
         time.sleep(0.1)

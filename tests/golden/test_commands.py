@@ -37,6 +37,10 @@ QUESTIONS: dict[str, tuple[object, ...]] = {
     "plan, edits kept": ("plan", INPUTS / "desk-1.json", "--feed", "desk"),
 }
 
+#: What is said of rows that version 0.1.0 judged: it had another code for a place abroad, and it knows nothing of rows of
+#: mapped feeds as the rules are now.
+JUDGED_OTHERWISE = {"runs show 3", "plan, preset"}
+
 
 def plain(scenario: Scenario, out: str) -> Any:
     """Return printed JSON without what differs each time."""
@@ -61,13 +65,14 @@ def _passing(name: str, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_the_json_of_a_command_that_reads(installed: Scenario, name: str):
+def test_the_json_of_a_command_that_reads(installed: Scenario, scenario_of_010: Scenario, name: str):
     shown = installed.installation.run(*QUESTIONS[name], "--json")
     printed = {"code": shown.code, "out": plain(installed, shown.out)}
     if name == "key list":  # a key is noted as used some time after its use
         for key in printed["out"]:
             key["lastUsedAt"] = MASK
-    same_json(f"commands/{name.replace(', ', '-').replace(' ', '-')}.json", printed)
+    version = "-0.1.0" if installed is scenario_of_010 and name in JUDGED_OTHERWISE else ""
+    same_json(f"commands/{name.replace(', ', '-').replace(' ', '-')}{version}.json", printed)
 
 
 def test_the_json_of_commands_that_write(scenario: Scenario):

@@ -48,12 +48,17 @@ def test_a_file_without_a_fault_is_not_even_read_again(kept: Scenario):
 @pytest.mark.parametrize("feed", AGAIN)
 def test_a_file_that_was_imported_changes_nothing(kept: Scenario, feed: str):
     name, counts = AGAIN[feed]
-    before = rows(kept.installation.database, "feed_job", "job_id")
+    before = owned(kept)
     run = kept.take(file_of(kept, name), feed, "again")
     assert counted(run, "warnings") == counts
-    assert (
-        rows(kept.installation.database, "feed_job", "job_id") == before
-    )  # the digests match: nothing was written
+    assert owned(kept) == before
+
+
+def owned(kept: Scenario) -> list[dict[str, Any]]:
+    """Return what the store keeps of the feeds' rows, without the fingerprint: rows of mapped feeds are judged anew, since
+    the rules for places are newer than the kept store."""
+    found = rows(kept.installation.database, "feed_job", "job_id")
+    return [{name: value for name, value in row.items() if name != "fingerprint"} for row in found]
 
 
 def test_what_a_person_changed_is_kept_from_the_feed(kept: Scenario):

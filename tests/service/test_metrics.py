@@ -100,6 +100,7 @@ def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):
         "rejected": 2,
         "suppressed": 0,
         "expired": 0,
+        "filtered": 0,
         "archived": 3,
     }
     assert found["syncd_run_seconds_sum", ("feed", "acme"), ("phase", "apply")] == 4.0

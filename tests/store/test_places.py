@@ -1,12 +1,12 @@
 """Places: finding shipped ones however they are written, adding others."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from syncd.domain import Employer, JobInput, Location, Place
+from syncd import place_data
+from syncd.domain import Employer, JobInput, Location, Place, place_key
 from syncd.domain.places import parse_place
 from syncd.store import Store, Tx, employers, job_writer, places, upsert
 from tests.store.board import Board, OpenStore
@@ -85,7 +85,7 @@ def test_every_shipped_place_is_found_by_its_own_description_and_is_valid_input(
     assert len(pairs) > 3000
     wrong = [(row, found) for row, found in pairs if found.description != f"{row[1]}, {row[2]}"]
     # a name that differs from another only by an accent or a hyphen gives way to the larger place
-    assert all(places.place_key(row[1]) == places.place_key(found.name) for row, found in wrong)
+    assert all(place_key(row[1]) == place_key(found.name) for row, found in wrong)
     assert len(wrong) < 15
 
 
@@ -166,14 +166,10 @@ def test_the_catalogue_is_listed_shortest_name_first_in_pages(store: Store, empl
 
 
 def test_new_place_data_changes_names_and_removes_nothing(
-    open_store: OpenStore, employer: Employer, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    open_store: OpenStore, employer: Employer, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "places_ca.tsv").write_text(
-        "6077243\tMontréal-Neuf\tQC\t9\n7\tNew Place\tON\t5\n", encoding="utf-8"
-    )
-    monkeypatch.setattr(places, "files", lambda _package: tmp_path)
+    content = "6077243\tMontréal-Neuf\tQC\t9\n7\tNew Place\tON\t5\n".encode()
+    monkeypatch.setattr(place_data, "content", lambda: content)
     later = open_store()
     assert find(later, employer, "Montreal Neuf").id == 6077243
     assert find(later, employer, "New Place, ON").id == 7

@@ -161,7 +161,10 @@ class ModelSide:
             row["status"] = "active"
         if row.get("status", job["status"]) != "active":
             return False
-        late = job["status"] == "archived" and left < timedelta(0)
+        kept = (
+            job["status"] == "draft" and self.origin[job["referenceId"]] != "chosen"
+        )  # the default moves with it
+        late = job["status"] != "active" and not kept and left < timedelta(0)
         return (renews and late) or (renewable and job["status"] != "draft")
 
     def _is_archived_as(self, job: dict[str, Any], *reasons: str) -> bool:

@@ -1,9 +1,9 @@
 """Feed files (``config/feeds.d/NAME.toml``) → FeedConfig. Every fault of every file is found before any is raised.
 
-    employer preset mode settle marker keep_files expect_every, and beside them the keys of [sync]:
+    employer preset places mode settle marker keep_files expect_every, and beside them the keys of [sync]:
     max_archive max_rejected max_rekeyed max_retitled max_shrunk grace expired on_api_edit owns
     take_over renew
-    [read] format records encoding delimiter recover · [fields] · [lookup.NAME]
+    [read] format records encoding delimiter recover · [fields] · [lookup.NAME] · [rows] only skip
 
 Without ``preset`` and ``[fields]`` the feed has the service's own shape. ``NAME = false`` removes a field of the preset."""
 
@@ -23,18 +23,19 @@ from typing import Any
 from syncd import __version__
 from syncd.domain import Catalogue, FieldKind, Policy, fields_of
 from syncd.errors import ConfigError
+from syncd.feeds import native
 from syncd.feeds.configuration.options import POLICY_KEYS, member, policy_of, read_spec
 from syncd.feeds.faults import Scope, nearest
-from syncd.feeds.mapping import Mapping, lookups_in, transforms
+from syncd.feeds.mapping import Mapping, PlacesRule, lookups_in, transforms
 from syncd.feeds.mapping.presets import load_preset, overridden, preset_names
 from syncd.feeds.readers import ReadSpec
-from syncd.values import duration, filled_text
+from syncd.values import choice, duration, filled_text
 
-_SETTINGS = ("employer", "preset", "settle", "marker", "keep_files", "expect_every")
+_SETTINGS = ("employer", "preset", "places", "settle", "marker", "keep_files", "expect_every")
 _TABLES = ("read", "fields", "lookup")
 #: Tables of syncd.toml. A feed's file has those of their keys that a feed may set at its top.
 _SERVICE = frozenset(("sync", "drop"))
-KEYS = (*_SETTINGS, *POLICY_KEYS, *_TABLES)
+KEYS = (*_SETTINGS, *POLICY_KEYS, *_TABLES, "rows")
 _NAMES = "a feed's name is letters, digits, dots, dashes and underscores, at most 100"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\Z")
 
@@ -154,7 +155,16 @@ def _parse(
         )
     merged = _merged(values, scope)
     spec = read_spec(merged["read"], scope.at("read"))
-    mapping = Mapping(catalogue, merged["fields"], merged["lookup"], spec.format, scope)
+    places = _places(values, merged["fields"], scope)
+    mapping = Mapping(
+        catalogue,
+        merged["fields"],
+        merged["lookup"],
+        spec.format,
+        scope,
+        places=places,
+        rows=values.get("rows"),
+    )
     expect_every = member(values, "expect_every", duration, None, scope)
     settle = member(values, "settle", duration, timedelta(seconds=defaults.settle), scope)
     return FeedConfig(
@@ -168,7 +178,7 @@ def _parse(
         expect_every=expect_every,
         read=replace(spec, outside=mapping.outside),
         mapping=mapping,
-        fingerprint=_fingerprint(merged, catalogue),
+        fingerprint=_fingerprint(merged | {"places": places, "rows": values.get("rows")}, catalogue),
         settings_digest=hashlib.sha256(_canonical(values)).hexdigest(),
         own_lookups=frozenset(_table(values, "lookup", Scope(""))),
     )
@@ -218,6 +228,13 @@ def _employer(values: Map[str, Any], scope: Scope) -> str:
     return name.strip()
 
 
+def _places(values: Map[str, Any], fields: object, scope: Scope) -> PlacesRule | None:
+    rule: PlacesRule | None = member(values, "places", choice("canada", "strict").parse, None, scope)
+    if rule is not None and fields is None:
+        scope.at("places").fault("has no use: the places of a feed in the service's own shape are not judged")
+    return rule
+
+
 def _marker(values: Map[str, Any], scope: Scope) -> str | None:
     marker = member(values, "marker", filled_text, None, scope)
     if marker is not None and not re.fullmatch(r"\.[A-Za-z0-9._-]{1,20}", marker):
@@ -235,9 +252,10 @@ def _fingerprint(merged: Map[str, Any], catalogue: Catalogue) -> bytes:
         "limits": {
             field.name: field.most for field in fields_of(FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URL)
         },
-        "transforms": transforms.VERSION,
+        "transforms": native.VERSION if merged["fields"] is None else transforms.VERSION,
         "program": __version__,
     }
+    parts |= {key: merged[key] for key in ("places", "rows") if merged[key] is not None}
     return hashlib.blake2b(_canonical(parts), digest_size=16).digest()
 
 

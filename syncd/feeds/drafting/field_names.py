@@ -73,6 +73,7 @@ NAMES = _names_by_field(
         " lieutravail emplacement localisation place workplace office address jobaddress adresse locationdescription"
         " area joblocations citystate geo site region city",
         "country": "country countrycode pays addresscountry countryname joblocationcountry codepays",
+        "postal": "postalcode postcode postal zipcode zip codepostal locationpostalcode joblocationpostalcode",
         "categories": "category categories jobcategory jobcategories categorie categorieemploi jobfunction function"
         " industry sector secteur secteuractivite domaine field jobfield department departments departement"
         " discipline specialty family jobfamily familleemploi familleemplois famille occupationalcategory team tags"

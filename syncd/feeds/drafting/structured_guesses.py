@@ -89,6 +89,8 @@ def guess_locations(columns: ColumnSearch) -> Guess | None:
     expression: dict[str, object] = {"from": source, "lookup": "location"}
     if country:
         expression["country"] = country[0].selector
+    if postal := columns.named("postal", lambda c: c.average < 20):
+        expression["postal"] = postal[0].selector
     why = "by the names" if len(sources) > 1 else "by its name or values"
     return columns.guess("locations", used, expression, why)
 

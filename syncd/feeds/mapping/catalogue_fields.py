@@ -24,9 +24,10 @@ from syncd.feeds.text import spelled
 FULL, PART, CONTRACT, TEMP, VOLUNTEER = 1, 2, 3, 4, 5
 #: A longer text does not describe a kind of work.
 _LONGEST = 100
+_FULL_TIME = r"full ?time|full|ft|f t|temps plein|plein temps|temps complet"
 #: Position type → the words for it.
 _WORDS: dict[int, str] = {
-    FULL: r"full ?time|full|ft|f t|temps plein|plein temps|temps complet|permanente?s?|perm|regular|regulier|reguliere"
+    FULL: rf"{_FULL_TIME}|permanente?s?|perm|regular|regulier|reguliere"
     r"|indefinite|indeterminee?|duree indeterminee|cdi|employee|direct (?:hire|placement)|salarie",
     PART: r"part ?time|part|pt|p t|temps partiel|mi temps|partiel|per diem|job share",
     CONTRACT: r"contracts?|contractor|contractual|contractuel(?:le)?|contrat|fixed ?term|duree determinee|determinee?|cdd"
@@ -45,6 +46,9 @@ _FILLERS = (
 _WORD = re.compile(
     "|".join(f"(?P<k{kind}>{words})(?= |$)" for kind, words in _WORDS.items()) + rf"|(?:{_FILLERS})(?= |$)"
 )
+#: Between alternatives; a dash or "or" stands within the description of one job, too.
+_LIST = re.compile(r"[,;|]")
+_HOURS = re.compile(rf"(?P<full>{_FULL_TIME})|(?P<part>{_WORDS[PART]})")
 _GLUED = re.compile(r"(?<=[a-z\u00e0-\u00ff])(?=[A-Z])")
 
 
@@ -113,8 +117,13 @@ def position_of(text: str) -> int | None:
     (Full-time)"); None if it has unknown words.
 
     A limit in time wins over the number of hours: a full-time contract is a contract, a part-time summer job is temporary.
-    Of "full time or part time" the lesser is certain. Words that lost the blank or line between them ("Permanent
+    Of "full time or part time" the lesser is certain; a list with both ("fulltime, parttime, contract") has alternatives,
+    and the first that is known counts. Words that lost the blank or line between them ("Permanent
     employmentFull time") are separated at their capitals."""
+    parts = _LIST.split(text[:_LONGEST])
+    hours = [match.lastgroup for part in parts if (match := _HOURS.fullmatch(name_key(part)))]
+    if "full" in hours and "part" in hours:
+        return next((found for part in parts if (found := _position(part)) is not None), None)
     found = _position(text)
     return _position(_GLUED.sub(" ", text)) if found is None else found
 

@@ -5,6 +5,7 @@ A Mapping serves one feed, in any format that its selectors can be compiled for.
 from __future__ import annotations
 
 from collections.abc import Mapping as Map
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -13,10 +14,11 @@ from syncd.domain import ADDRESSES, FIELDS, Catalogue, FieldKind, Routing
 from syncd.errors import ConfigError, FeedError, Problem
 from syncd.feeds.catalogue_values import finders
 from syncd.feeds.faults import RowLog, Scope
-from syncd.feeds.mapping import catalogue_fields, structured_fields, text_fields
+from syncd.feeds.mapping import catalogue_fields, place_fields, salary_fields, text_fields
 from syncd.feeds.mapping.field_compilers import DROPPED, FieldCompiler, FieldFunction, compile_field
+from syncd.feeds.mapping.row_filter import RowFilter, compile_rows
 from syncd.feeds.mapping.selectors import open_record
-from syncd.feeds.mapping.sources import MappingContext, lookup_tables, lookups_in
+from syncd.feeds.mapping.sources import MappingContext, PlacesRule, lookup_tables, lookups_in
 from syncd.feeds.native import NativeBodies
 from syncd.feeds.readers import Format, Record
 
@@ -39,8 +41,8 @@ _BY_KIND: Map[FieldKind, FieldCompiler] = {
     FieldKind.STATUS: text_fields.STATUS,
     FieldKind.CHOICE: catalogue_fields.CHOICE,
     FieldKind.CHOICES: catalogue_fields.CHOICES,
-    FieldKind.PLACES: structured_fields.PLACES,
-    FieldKind.SALARY: structured_fields.SALARY,
+    FieldKind.PLACES: place_fields.PLACES,
+    FieldKind.SALARY: salary_fields.SALARY,
 }
 #: The fields with a rule of their own.
 _OWN = {"referenceId": text_fields.REFERENCE, ROUTING_FIELD: catalogue_fields.ROUTING}
@@ -58,13 +60,15 @@ class MappedRow(Struct, frozen=True):
     ``body`` is what a client would send as JSON, without the fields that ``problems`` is about; None: there is none.
     ``reference_id`` is the row's id as far as it can be read, trimmed. ``warnings`` are (code, detail) of what was cut,
     cleaned, guessed or left out. ``unknown`` is (field, value as the feed has it) of each value that names no entry of a
-    catalogue, with or without a default: what a lookup would have to translate."""
+    catalogue, with or without a default: what a lookup would have to translate. ``left_out``: the rule of ``[rows]`` by
+    which the feed leaves the record out; nothing else is known of it then."""
 
     body: Body | None
     reference_id: str | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
+    left_out: str | None = None
 
 
 class _CompiledField(NamedTuple):
@@ -77,15 +81,18 @@ class _CompiledField(NamedTuple):
 
 
 class _Compiled(NamedTuple):
-    """The fields of a mapping for one format. ``prefer`` are the addresses that decide the routing type."""
+    """The fields of a mapping for one format. ``prefer`` are the addresses that decide the routing type; ``rows`` says
+    which records are left out."""
 
     fields: tuple[_CompiledField, ...]
     prefer: tuple[str, ...]
+    rows: RowFilter | None
     outside: bool
 
 
 class Mapping:
-    """``[fields]`` and ``[lookup.…]`` of a feed, as the merged TOML has them. ``fields`` None: the service's own shape.
+    """``[fields]``, ``[lookup.…]`` and ``[rows]`` of a feed, as the merged TOML has them. ``fields`` None: the service's
+    own shape. ``rows`` None: no record is left out. ``places``: what the feed's file says of bare cities.
 
     ``outside``: a selector looks at more of the file than its record."""
 
@@ -96,10 +103,14 @@ class Mapping:
         lookups: Map[str, Map[str, object]] | None = None,
         form: Format | None = None,
         scope: Scope | None = None,
+        *,
+        places: PlacesRule | None = None,
+        rows: Map[str, object] | None = None,
     ) -> None:
         """Raise ConfigError with every fault, unless a ``scope`` is given to collect them."""
         faults = scope or Scope("mapping")
         self._made_of = catalogue, fields, lookups, form
+        self._places, self._rows = places, rows
         self._finders = finders(catalogue)
         self._native = NativeBodies(catalogue)
         self._fields = fields
@@ -107,14 +118,14 @@ class Mapping:
         self._lookups = lookup_tables(lookups or {}, faults.at("lookup"))
         self._compiled: dict[Format, _Compiled] = {}
         self.outside = False
-        if fields is not None:
-            self._check(fields, faults)
+        if fields is not None or rows is not None:
+            self._check(fields or {}, faults)
         if scope is None and faults.faults:
             raise ConfigError(faults.faults)
 
-    def __reduce__(self) -> tuple[type[Mapping], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[partial[Mapping], tuple[object, ...]]:
         """Compiled selectors cannot be pickled; what they are made of can."""
-        return Mapping, self._made_of
+        return partial(Mapping, places=self._places, rows=self._rows), self._made_of
 
     def row(self, record: Record, form: Format | None = None) -> MappedRow:
         """Return the record as a row. ``form`` is the reader's format; without it the record's shape decides.
@@ -126,6 +137,8 @@ class Mapping:
         if actual != "xml" and not isinstance(record.item, dict):
             problem = Problem("", "wrong_type", "a record must be an object", record.item)
             return MappedRow(None, None, (problem,))
+        if self._rows is not None and (rule := self._left_out_by(record.item, actual)) is not None:
+            return MappedRow(None, None, left_out=rule)
         log = RowLog()
         body = self._body(record.item, actual, log)
         return MappedRow(body, _reference(body), tuple(log.problems), tuple(log.warnings), tuple(log.unknown))
@@ -151,6 +164,10 @@ class Mapping:
             _set_routing(body, compiled.prefer)
         return body
 
+    def _left_out_by(self, item: Any, form: Format) -> str | None:
+        rows = self._for(form).rows
+        return rows.left_out_by(open_record(item, form)) if rows is not None else None
+
     def _unreadable(self, record: Record, form: Format | None) -> MappedRow:
         """A record with a problem of its own; its id, where the reader still gives the item."""
         reference = None
@@ -164,7 +181,7 @@ class Mapping:
         found = self._compiled.get(form)
         if found is None:
             scope = Scope("mapping")
-            found = self._compile(self._fields or {}, form, scope.at("fields"))
+            found = self._compile(self._fields or {}, form, scope)
             if scope.faults:
                 detail = f"the mapping of this feed is not for {form}: {'; '.join(scope.faults)}"
                 raise FeedError("not_a_feed", detail)
@@ -174,30 +191,34 @@ class Mapping:
     def _check(self, fields: Map[str, object], scope: Scope) -> None:
         """Compile for the format; if none is set, for each format that the selectors may be meant for."""
         scope.at("fields").keys(fields, COMPILERS, "field")
-        self._fields = known = {name: value for name, value in fields.items() if name in COMPILERS}
+        known = {name: value for name, value in fields.items() if name in COMPILERS}
+        if self._fields is not None:
+            self._fields = known
         forms: tuple[Format, ...] = (self._form,) if self._form else ("csv", "xml", "json")
         trials = [(form, Scope(scope.file)) for form in forms]
-        tried = [(form, trial, self._compile(known, form, trial.at("fields"))) for form, trial in trials]
+        tried = [(form, trial, self._compile(known, form, trial)) for form, trial in trials]
         self.outside = any(compiled.outside for _, _, compiled in tried)
         self._compiled = {form: compiled for form, trial, compiled in tried if not trial.faults}
         if not self._compiled:
             scope.faults.extend(line for line in tried[-1][1].faults if line not in scope.faults)
 
     def _compile(self, fields: Map[str, object], form: Format, scope: Scope) -> _Compiled:
-        context = MappingContext(form, self._lookups, self._finders)
+        context = MappingContext(form, self._lookups, self._finders, self._places)
         compiled = []
+        at_fields = scope.at("fields")
         for field in FIELDS:
             if field.name in fields:
-                place = scope.at(field.name)
+                place = at_fields.at(field.name)
                 value_of = compile_field(COMPILERS[field.name], field, fields[field.name], context, place)
                 lack = None
                 if field.kind is FieldKind.PLACES:  # a job always has a place, so null cannot be sent
                     detail = f"the record names no place; give [fields] {field.name} a default if such jobs have one"
                     lack = Problem(f"/{field.name}", "required", detail)
                 compiled.append(_CompiledField(field.name, value_of, field.kind not in _NEVER_NULL, lack))
-        prefer = _preference(fields, scope)
+        prefer = _preference(fields, at_fields)
+        rows = compile_rows(self._rows, context, scope.at("rows")) if self._rows is not None else None
         kept = tuple(field for field in compiled if not (prefer and field.name == ROUTING_FIELD))
-        return _Compiled(kept, prefer, bool(context.outside))
+        return _Compiled(kept, prefer, rows, bool(context.outside))
 
 
 def format_of(item: object) -> Format:

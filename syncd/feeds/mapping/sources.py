@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from syncd.domain import name_key
 from syncd.feeds.catalogue_values import EntryFinder
@@ -29,6 +29,8 @@ _LONGEST = 500
 _PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 Values = list[object]
+#: What a feed's file says of places without a word that they are in Canada: all of them are, or none is taken.
+PlacesRule = Literal["canada", "strict"]
 
 
 class LookupTable(dict[str, Values]):
@@ -97,12 +99,14 @@ def constants(value: object, scope: Scope) -> Values:
 class MappingContext:
     """What a mapping is compiled with. ``finders``: of catalogue entries, by field (docs/feeds.md "Fields").
 
-    ``markup``: the value of an XML element with children is their markup. ``whole`` says whether a text is one value
-    although it has a separator in it. ``outside`` collects the selectors that leave the record."""
+    ``places``: what the feed's file says of bare cities. ``markup``: the value of an XML element with children is their
+    markup. ``whole`` says whether a text is one value although it has a separator in it. ``outside`` collects the
+    selectors that leave the record."""
 
     form: Format
     lookups: Mapping[str, LookupTable]
     finders: Mapping[str, EntryFinder]
+    places: PlacesRule | None = None
     markup: bool = False
     whole: Callable[[str], bool] = field(default=lambda text: False)
     outside: list[str] = field(default_factory=list)

@@ -54,7 +54,7 @@ def unknown_places(problems: Iterable[Problem]) -> tuple[tuple[str, str], ...]:
     return tuple(
         ("locations", problem.value)
         for problem in problems
-        if problem.code == "unknown_province"
+        if problem.code in ("unknown_province", "unknown_value")
         and problem.pointer.startswith("/locations/")
         and isinstance(problem.value, str)
     )

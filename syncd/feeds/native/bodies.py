@@ -10,13 +10,13 @@ importing an export changes nothing."""
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape
 
 import msgspec
 
-from syncd.domain import SALARY_MEMBERS, Catalogue, Employer, FieldKind, Job, JobField, fields_of
+from syncd.domain import FIELD, SALARY_MEMBERS, Catalogue, Employer, FieldKind, Job, JobField, fields_of
 from syncd.errors import Problem
 from syncd.feeds.catalogue_values import EntryFinder, finders
 from syncd.feeds.faults import RowLog, nearest
@@ -152,6 +152,13 @@ def _body(job: Job, by_name: _Finders) -> Body:
 
     Entries of catalogues have their names beside their ids, for people."""
     return {field.name: _member(field, getattr(job, field.attribute), by_name) for field in NATIVE_FIELDS}
+
+
+def members_of(catalogue: Catalogue) -> Callable[[str, object], object]:
+    """Return the function that returns a member of a body, for its name and what a Job has there. Entries of catalogues
+    have their names beside their ids."""
+    by_name = finders(catalogue)
+    return lambda name, value: _member(FIELD[name], value, by_name) if name in FIELD else value
 
 
 def _member(field: JobField, value: Any, by_name: _Finders) -> object:

@@ -19,7 +19,7 @@ from syncd.feeds.readers.records import FeedReader, Format, Known, ReadOptions, 
 from syncd.feeds.readers.source import GZIP, Opener, Stream, Utf8Source, gunzip
 from syncd.feeds.readers.xlsx_book import is_spreadsheet
 from syncd.feeds.readers.xlsx_reader import XlsxReader
-from syncd.feeds.readers.xml import LenientXmlReader, XmlReader, banner
+from syncd.feeds.readers.xml import LenientXmlReader, XmlReader
 from syncd.feeds.readers.zip_archive import ZIP, ZipArchive, ZipReader
 
 _READERS: dict[Format, Callable[[Utf8Source, ReadOptions], FeedReader]] = {
@@ -50,6 +50,13 @@ _MAGIC = (
     (0, b"\xff\xd8\xff", "an image"),
     (0, b"GIF8", "an image"),
 )
+_XML_OPENING = re.compile(rb"<\?xml\s")
+_JSON_OPENING = re.compile(rb"\[\s*\{|\{\s*\"")
+_OPENINGS = ((_XML_OPENING, "the XML declaration"), (_JSON_OPENING, "the first bracket of the JSON"))
+#: What may precede an opening on the first line of a file that is not CSV.
+_NO_COLUMNS = re.compile(rb"[^\n,;\t|\"]*\Z")
+#: This many bytes are looked at for an opening with other text before it.
+_LOOKED_AT = 4096
 #: This many bytes show what kind of file it is.
 _START = 512
 
@@ -113,7 +120,7 @@ def _refuse_foreign(raw: bytes) -> None:
 def _detect(head: bytes, *, recover: bool = False) -> Format:
     """The format of a file that begins with ``head``, in UTF-8.
 
-    Raise FeedError ``not_well_formed`` for XML with text before it, unless it is to be read leniently."""
+    Raise FeedError ``not_well_formed`` for XML or JSON with text before it; XML may be read leniently."""
     text = head.lstrip()
     if text.startswith(b"<"):
         return "xml"
@@ -121,12 +128,26 @@ def _detect(head: bytes, *, recover: bool = False) -> Format:
         return "json"
     if text.startswith(b"{"):
         return "jsonl" if _lines_of_objects(text) else "json"
-    if length := banner(head):
-        if recover:
+    for opening, what in _OPENINGS:
+        at = _begins_late(head, opening)
+        if at is None:
+            continue
+        if recover and opening is _XML_OPENING:
             return "xml"
-        line = head.count(b"\n", 0, length) + 1
-        raise FeedError("not_well_formed", "there is text before the XML declaration", line=line)
+        line = head.count(b"\n", 0, at) + 1
+        raise FeedError("not_well_formed", f"there is text before {what}", line=line)
     return "csv"
+
+
+def _begins_late(head: bytes, opening: re.Pattern[bytes]) -> int | None:
+    """Return where ``opening`` stands although other text comes first, as the begin of a line or behind a first line that
+    has no columns. What stands in a cell of a CSV does not count."""
+    for found in opening.finditer(head, 0, _LOOKED_AT):
+        before = head[: found.start()]
+        begins_line = before.rpartition(b"\n")[2].strip() == b"" and before.count(b'"') % 2 == 0
+        if begins_line or _NO_COLUMNS.match(before):
+            return found.start()
+    return None
 
 
 def _lines_of_objects(text: bytes) -> bool:

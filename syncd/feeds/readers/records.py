@@ -92,6 +92,12 @@ class Record(Struct):
     raw: Callable[[], object] | None = None
 
 
+#: What is said of a file whose encoding nothing names and which is not UTF-8.
+ENCODING_GUESSED = (
+    "the file is not UTF-8 and names no encoding; it was read as Windows-1252 (see [read] encoding)"
+)
+
+
 class FeedReader(ABC):
     """Streams the records of one file in flat memory. Iterate once. Raise FeedError for what spoils the file as a
     whole, also at its very end: only there is a truncated file known.
@@ -126,6 +132,11 @@ class FeedReader(ABC):
         """Return the record in the bytes of a Slice that begins in ``line``. The reader must have just given the file's
         first record. None: the bytes are not one record, or the first record was not like the others."""
         return None
+
+    @property
+    def encoding_guessed(self) -> str | None:
+        """Say that nothing names the file's encoding and that it is not UTF-8; None while that is not so."""
+        return ENCODING_GUESSED if self.source.guessed else None
 
     def _chunks(self, skip: int = 0) -> Iterator[bytes]:
         """The file in UTF-8, without its first ``skip`` bytes."""

@@ -129,7 +129,8 @@ class Utf8Source:
     """One pass or several over the same bytes. Raise FeedError ``empty_file``, ``bad_encoding``, ``limit_exceeded``.
 
     ``head`` is the first chunk in UTF-8, without a byte order mark; ``whole``: it is the whole file. ``encoding`` is a
-    codec's name, "guess" while all bytes so far were ASCII. ``size`` counts the bytes of the content so far,
+    codec's name, "guess" while all bytes so far were ASCII. ``guessed``: nothing says so, but the bytes were read as
+    Windows-1252, because they are not UTF-8. ``size`` counts the bytes of the content so far,
     ``bytes_read`` those of the file: fewer, if it is compressed."""
 
     def __init__(self, opener: Callable[[], Stream], encoding: str | None, limits: FeedLimits) -> None:
@@ -141,7 +142,7 @@ class Utf8Source:
             self.whole = len(raw) < HEAD or not stream.read(1)
         if not raw.strip():
             raise FeedError("empty_file", "the file is empty")
-        self.encoding, self._skip = _encoding(raw, encoding)
+        self.encoding, self._skip, self.guessed = _encoding(raw, encoding)
         self.head = _decode(_transcoder(self.encoding), raw[self._skip :], self._skip)
 
     def chunks(self) -> Iterator[bytes]:
@@ -161,6 +162,7 @@ class Utf8Source:
                 if guessing and not raw.isascii():
                     guessing = False
                     decoder = _transcoder(_guess(raw, start))
+                    self.guessed = decoder is not None
                 yield _decode(decoder, raw, start)
                 start = self.size
                 raw = stream.read(CHUNK)
@@ -168,13 +170,14 @@ class Utf8Source:
             yield _decode(decoder, b"", start, final=True)
 
 
-def _encoding(raw: bytes, setting: str | None) -> tuple[str, int]:
-    """The codec's name and the length of the byte order mark."""
+def _encoding(raw: bytes, setting: str | None) -> tuple[str, int, bool]:
+    """The codec's name, the length of the byte order mark, and whether Windows-1252 is only a guess."""
     mark, marked = next(((len(bom), name) for bom, name in _BOMS if raw.startswith(bom)), (0, None))
     declared = _DECLARED.match(raw[:4096])
     name = setting or marked or _wide(raw) or (declared.group(1).decode() if declared else None)
     if name is None:
-        return ("guess" if raw.isascii() else _guess(raw, 0)), 0
+        found = "guess" if raw.isascii() else _guess(raw, 0)
+        return found, 0, found == "cp1252"
     try:
         codec = codecs.lookup(name).name
         b"".decode(codec)
@@ -182,7 +185,7 @@ def _encoding(raw: bytes, setting: str | None) -> tuple[str, int]:
         raise FeedError("bad_encoding", f"the encoding {name!r} is not known") from None
     if codec in ("utf-16", "utf-32") and (wide := marked or _wide(raw)):
         codec = wide
-    return ("utf-8" if codec == "utf-8-sig" else codec), mark
+    return ("utf-8" if codec == "utf-8-sig" else codec), mark, False
 
 
 def _wide(raw: bytes) -> str | None:

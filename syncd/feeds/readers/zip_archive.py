@@ -98,6 +98,11 @@ class ZipReader(FeedReader):
         self._declared: list[int] = []
         self._begins: list[int] = []
         self._names: list[str] = []
+        self._guessed: str | None = None
+
+    @property
+    def encoding_guessed(self) -> str | None:
+        return self._guessed
 
     def member_of(self, number: int) -> str | None:
         """Return the name of the member, as far as the archive was read."""
@@ -143,6 +148,7 @@ class ZipReader(FeedReader):
             self._follow(reader)
             yield record
         self._follow(reader)
+        self._guessed = self._guessed or reader.encoding_guessed
         if reader.declared is not None:
             self._declared.append(reader.declared)
             same = len(set(self._declared)) == 1

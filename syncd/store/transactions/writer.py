@@ -196,12 +196,15 @@ class Writer:
 
     def _work(self) -> None:
         while batch := self._take():
-            if any(item.loop is None for item in batch):  # of an importer, for example: it may take long
-                self._answer()
-            self._transactions.run(batch)
-            self._answer()  # not done yet if the transaction failed
-            self._done = batch
-            self._after_commit(self._answer)
+            self._run(batch)
+
+    def _run(self, batch: list[_Item]) -> None:
+        if any(item.loop is None for item in batch):  # of an importer, for example: it may take long
+            self._answer()
+        self._transactions.run(batch)
+        self._answer()  # not done yet if the transaction failed
+        self._done = batch
+        self._after_commit(self._answer)
 
     def _answer(self) -> None:
         """Wake the callers of what is on disk; an event loop only once for all of its items."""

@@ -10,13 +10,14 @@ The way of a file (docs/reconciliation.md "When a file is taken"):
 5. ``delivery``     Its run is begun in the store, taken to its end by the importer, and reported.
 6. ``filing``       Reports and file are moved to ``done/`` or ``failed/``; ``feed_folder`` removes them later.
 
-A person's decision on a held run needs the same lock (``decisions``). A process that dies leaves the file in
-``.claimed/``. What failed for a reason that can pass is tried again (``context``). ``partner_access`` opens a feed's folder to
-the group of its partner."""
+A person's decision on a held run needs the same lock (``decisions``), and so does a revert (``reverts``). A process that
+dies leaves the file in ``.claimed/``. What failed for a reason that can pass is tried again (``context``).
+``partner_access`` opens a feed's folder to the group of its partner."""
 
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.decisions import decide
 from syncd.sync.arrival.partner_access import FolderRights, open_to_group
+from syncd.sync.arrival.reverts import revert
 from syncd.sync.arrival.worker import Worker
 
-__all__ = ["ArrivalContext", "FolderRights", "Worker", "decide", "open_to_group"]
+__all__ = ["ArrivalContext", "FolderRights", "Worker", "decide", "open_to_group", "revert"]

@@ -8,7 +8,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,9 +82,13 @@ class Claims:
             except OSError as error:
                 raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
             claimed = take(claims, self.folder, name, files.display_name(candidate.name))
-            self._drop_marker(folder, candidate.name)
-            for fd in (*((claimed.fd,) if claimed else ()), claims, folder):
-                os.fsync(fd)
+            with ExitStack() as on_error:
+                if claimed is not None:
+                    on_error.callback(claimed.close)
+                self._drop_marker(folder, candidate.name)
+                for fd in (*((claimed.fd,) if claimed else ()), claims, folder):
+                    os.fsync(fd)
+                on_error.pop_all()
         if claimed is not None and claimed.signature != candidate.signature:
             claimed.close()
             return None
@@ -96,13 +100,16 @@ class Claims:
         with (
             folders.open_folder(self.folder) as folder,
             folders.open_folder_in(folder, self.folder / folders.CLAIMED) as claims,
+            ExitStack() as on_error,
         ):
             for name in os.listdir(claims):
                 parsed = files.parse_claim(name)
                 claimed = take(claims, self.folder, name, parsed[1]) if parsed else None
                 if claimed is not None:
+                    on_error.callback(claimed.close)
                     self._drop_marker(folder, claimed.name, before=os.fstat(claimed.fd).st_ctime_ns)
                     found.append(claimed)
+            on_error.pop_all()
         return sorted(found, key=lambda file: (file.signature.mtime_ns, file.name))
 
     def modes(self) -> dict[str, int]:
@@ -126,9 +133,12 @@ class Claims:
                     files.discard(folder, name + self._marker)
 
 
-def copy_in(feed: Path, path: Path, progress: Callable[[int, int], None] | None = None) -> Claimed:
+def copy_in(
+    feed: Path, path: Path, progress: Callable[[int, int], None] | None = None, *, name: str | None = None
+) -> Claimed:
     """Return a claimed copy of the regular file ``path``, which is durable before it gets its name. Call it under the
-    feed's lock. ``feed`` is the feed's folder; ``progress`` is called with the bytes done and all bytes.
+    feed's lock. ``feed`` is the feed's folder; ``progress`` is called with the bytes done and all bytes; ``name``: the
+    file's, if it is not that of ``path``.
 
     Raises OSError, and FeedError ``not_a_feed`` (not a regular file) or ``file_changed`` (it changed meanwhile)."""
     with (
@@ -139,15 +149,16 @@ def copy_in(feed: Path, path: Path, progress: Callable[[int, int], None] | None 
         if not stat.S_ISREG(found.st_mode):
             raise FeedError("not_a_feed", f"{path} is {folders.kind_of(found.st_mode)}")
         token = _unused_token(claims)
-        copy, name = f"{COPY}{token}", files.claim_name(token, path.name)
+        name = name or path.name
+        copy, claim = f"{COPY}{token}", files.claim_name(token, name)
         files.copy_into(source.fileno(), copy, claims, found.st_size, progress)
         if folders.Signature.of(os.fstat(source.fileno())) != folders.Signature.of(found):
             os.unlink(copy, dir_fd=claims)
             raise FeedError(FILE_CHANGED, f"{path} changed while it was copied")
         os.utime(copy, ns=(found.st_mtime_ns, found.st_mtime_ns), dir_fd=claims)
-        os.rename(copy, name, src_dir_fd=claims, dst_dir_fd=claims)
+        os.rename(copy, claim, src_dir_fd=claims, dst_dir_fd=claims)
         os.fsync(claims)
-        claimed = take(claims, feed, name, files.display_name(path.name))
+        claimed = take(claims, feed, claim, files.display_name(name))
     assert claimed is not None, "no partner can change what lies in .claimed/"
     return claimed
 
@@ -172,12 +183,14 @@ def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
         return None
     if fd is None:
         return None
-    if folders.has_other_name(fd):
-        os.close(fd)
-        return None
-    return Claimed(
-        fd, os.dup(claims), feed / folders.CLAIMED, name, shown, folders.Signature.of(os.fstat(fd))
-    )
+    with ExitStack() as opened:
+        opened.callback(os.close, fd)
+        if folders.has_other_name(fd):
+            return None
+        signature = folders.Signature.of(os.fstat(fd))
+        claimed = Claimed(fd, os.dup(claims), feed / folders.CLAIMED, name, shown, signature)
+        opened.pop_all()
+    return claimed
 
 
 def _fault(name: str, claims: int) -> str | None:

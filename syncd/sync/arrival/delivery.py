@@ -44,14 +44,22 @@ class DeliveryRunner:
     def __init__(self, ctx: ArrivalContext, feed: Feed, given_up: GivenUp) -> None:
         self._ctx, self._feed, self._given_up = ctx, feed, given_up
 
-    def deliver(self, claimed: Claimed, run: Run | None = None, *, newer: str | None = None) -> Run:
+    def deliver(
+        self,
+        claimed: Claimed,
+        run: Run | None = None,
+        *,
+        newer: str | None = None,
+        repeats: int | None = None,
+    ) -> Run:
         """Take a claimed file to the end of its run, and file it.
 
-        ``run`` is the run that a dead process began, ``newer`` the name of a newer file that takes this one's place. The
-        claim is given up in any case. Raises what the run raises; the file then stays claimed for the next visit."""
+        ``run`` is the run that a dead process began, ``newer`` the name of a newer file that takes this one's place,
+        ``repeats`` the run whose file is run again. The claim is given up in any case. Raises what the run raises; the file
+        then stays claimed for the next visit."""
         with closing(claimed):
             self._ctx.at("claimed")
-            run, deaths = self._resumed(run) if run is not None else (self._begun(claimed), 0)
+            run, deaths = self._resumed(run) if run is not None else (self._begun(claimed, repeats), 0)
             self._ctx.at("begun")
             if newer is not None:
                 why = f"a newer file was waiting: {newer}"
@@ -97,10 +105,12 @@ class DeliveryRunner:
 
     # -- the run ----------------------------------------------------------------------------------------------
 
-    def _begun(self, claimed: Claimed) -> Run:
+    def _begun(self, claimed: Claimed, repeats: int | None) -> Run:
         feed, size = self._feed, claimed.signature.size
         run = self._ctx.write(
-            lambda tx: runs.begin(tx, feed.id, feed.employer.id, claimed.name, size, claimed.claimed_name)
+            lambda tx: runs.begin(
+                tx, feed.id, feed.employer.id, claimed.name, size, claimed.claimed_name, repeats=repeats
+            )
         )
         log.info(Event.FEED_CLAIMED, run=run.id, feed=feed.name, file=claimed.name, size=size)
         return run

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from syncd.domain import Run, RunState
 from syncd.feeds.readers import ERRORS
-from syncd.store import Tx, runs
+from syncd.store import Tx, feeds, runs
 from syncd.sync.arrival.claims import Claimed, Claims
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp, ended_without_importer
 from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
 from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.arrival.inbox import Candidate, Inbox, Settling, UnexpectedFile
+from syncd.sync.arrival.reverts import continue_reverts
 from syncd.sync.files import display_name
 from syncd.sync.run import Feed
 
@@ -65,6 +66,9 @@ class FeedQueue:
             if not mine:
                 self._look_again(ELSEWHERE)
                 return
+            yield from continue_reverts(self._ctx, feed.name, feed.employer.id)
+            if self._is_paused(feed):
+                return
             tidy(self._folder)
             yield from self._fail_lost_runs(feed)
             yield from self._run_all(feed)
@@ -83,16 +87,24 @@ class FeedQueue:
                 runner.file(claimed, run)
             for claimed, run in cut_off:
                 self._ctx.check_stop()
+                if self._is_paused(feed):
+                    return
                 yield runner.deliver(claimed, run)
             waiting += map(Delivery, self._complete())
             for delivery, newer in self._turns(feed, sorted(waiting, key=lambda delivery: delivery.age)):
                 self._ctx.check_stop()
+                if self._is_paused(feed):
+                    return
                 taken = self._claimed(delivery.file)
                 if taken is not None:
                     yield runner.deliver(taken, delivery.run, newer=newer)
         finally:
             for claimed in orphans:
                 claimed.close()
+
+    def _is_paused(self, feed: Feed) -> bool:
+        """Return whether the feed's files are left lying. Asked before each file: a pause waits for no other file."""
+        return feed.name in self._ctx.store.read(feeds.paused)
 
     def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
         """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""

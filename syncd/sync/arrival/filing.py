@@ -39,9 +39,11 @@ def file_away(
         try:
             name = attempt.place(reports, placed)
         finally:
-            attempt.clean()
-        for fd in (target, claimed.folder_fd):
-            os.fsync(fd)
+            with suppress(OSError):  # ``tidy`` removes the rest
+                attempt.clean()
+        with suppress(OSError):  # a move that a power cut undoes is made again: the run has ended
+            for fd in (target, claimed.folder_fd):
+                os.fsync(fd)
     claimed.close()
     return place / name
 

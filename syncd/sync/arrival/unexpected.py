@@ -11,7 +11,7 @@ from syncd.logs import Event
 
 log = structlog.get_logger("syncd.sync")
 
-#: The most lines about one feed in so many seconds: a partner can make any number of things under ever new names.
+#: The most lines about one feed, and in how many seconds: a partner can make any number of things under ever new names.
 MOST, PERIOD = 100, 3600.0
 
 

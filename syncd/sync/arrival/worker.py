@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import structlog
 
-from syncd.domain import Run
-from syncd.errors import FeedError, StoreClosed, SyncdError, UnusableFolder
+from syncd.domain import Run, RunKind
+from syncd.errors import Conflict, FeedError, StoreClosed, SyncdError, UnusableFolder
 from syncd.logs import Event
+from syncd.store import runs
 from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
@@ -19,8 +20,9 @@ from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_lock import PAUSE, awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
+from syncd.sync.arrival.reverts import check_not_paused, continue_reverts
 from syncd.sync.arrival.unexpected import UnexpectedFilesLog
-from syncd.sync.run import Feed, Progress, Stopped
+from syncd.sync.run import Feed, Progress, Stopped, kept_file
 
 log = structlog.get_logger("syncd.sync")
 
@@ -137,13 +139,38 @@ class Worker:
     def import_file(self, feed: Feed, path: Path, progress: Progress | None = None) -> Run:
         """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays.
 
-        Waits while another process runs the feed. Raises OSError, FeedError (not a regular file, or it changes), and what
-        the folder, the store or the run raises. The daemon's next tick continues a run that breaks off."""
+        Waits while another process runs the feed. Raises FeedPaused, OSError, FeedError (not a regular file, or it
+        changes), and what the folder, the store or the run raises. The daemon's next tick continues a run that breaks off."""
         copying = (lambda done, size: progress("copying", done, size)) if progress else None
-        make_folders(feed.folder)
-        with awaited(lambda: feed_lock(self._ctx.store, feed.name, feed.folder), self._wait_for_lock):
+        with self._alone_with(feed):
             claimed = copy_in(feed.folder, path, copying)
             return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed)
+
+    def run_again(self, feed: Feed, number: int) -> Run:
+        """Run a copy of the kept file of the run ``number`` of this feed once more.
+
+        Waits while another process runs the feed. Raises NotFound (the run, its file), Conflict (the run has not ended, or
+        is a revert), and what ``import_file`` raises."""
+        with self._alone_with(feed):
+            run = self._ctx.store.read(lambda tx: runs.get(tx, number))
+            if run.kind is not RunKind.FILE or not run.state.ended:
+                what = "a revert, which has no file" if run.kind is RunKind.REVERT else run.state
+                raise Conflict(
+                    f"run {number} is {what}; only the file of a run that has ended can be run again"
+                )
+            with kept_file(run, feed) as source:
+                claimed = copy_in(feed.folder, source.path, name=run.file)
+            return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed, repeats=number)
+
+    @contextmanager
+    def _alone_with(self, feed: Feed) -> Iterator[None]:
+        """Hold the lock of the feed, whose reverts are at their ends and which is not paused. Raises FeedPaused."""
+        make_folders(feed.folder)
+        with awaited(lambda: feed_lock(self._ctx.store, feed.name, feed.folder), self._wait_for_lock):
+            for _ended in continue_reverts(self._ctx, feed.name, feed.employer.id):
+                pass
+            check_not_paused(self._ctx.store, feed.name)
+            yield
 
     def _wait_for_lock(self) -> None:
         self._ctx.check_stop("stopped while another process was running the feed")

@@ -13,6 +13,7 @@ from syncd.sync.report.reports import (
 from syncd.sync.report.run_json import (
     change_json,
     field_of,
+    filtered_json,
     particulars,
     rejected_json,
     run_json,
@@ -28,6 +29,7 @@ __all__ = [
     "ShownPlan",
     "change_json",
     "field_of",
+    "filtered_json",
     "for_partner",
     "particulars",
     "partner_report",

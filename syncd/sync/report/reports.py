@@ -20,6 +20,7 @@ from syncd.domain import Run, RunState
 from syncd.store import Store, Tx, history, jobs, results, runs
 from syncd.sync.report.run_json import (
     change_json,
+    filtered_json,
     rejected_json,
     run_json,
     unknown_json,
@@ -98,6 +99,7 @@ def whole_report(
         "format": FORMAT,
         **run_json(run),
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
+        **filtered_json(run),
         "wouldArchive": _would_archive(tx, run, would_archive),
         "rejectedRows": map(rejected_json, results.rejected_rows(tx, run_id)),
         **unknown_json(results.unknown(tx, run_id)),
@@ -122,7 +124,7 @@ def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, 
         "reason": for_partner(run.reason or "") if of_file else None,
         "withheld": for_partner(run.withheld) if run.withheld else None,
         "rejectedFile": rejected_file,
-        "changesTotal": history.count_of_run(tx, run_id),
+        "changesTotal": sum(history.actions_of_run(tx, run_id).values()),
     }
 
 

@@ -17,6 +17,7 @@ VALUE = 300
 
 
 def run_json(run: Run) -> dict[str, Any]:
+    links = {"reverts": run.reverts, "repeats": run.repeats}
     return {
         "id": run.id,
         **particulars(run),
@@ -24,6 +25,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "endedAt": _instant(run.ended_at),
         "counts": asdict(run.counts),
         **({"progress": asdict(run.progress)} if run.progress and not run.state.ended else {}),
+        **{name: number for name, number in links.items() if number is not None},
     }
 
 
@@ -56,6 +58,11 @@ def would_archive_json(
             for job_id, reference, title, why in listed
         ],
     }
+
+
+def filtered_json(run: Run) -> dict[str, Any]:
+    """Return how many rows each rule of the feed's file left out."""
+    return {"filteredBy": [{"rule": rule, "rows": rows} for rule, rows in run.filtered_by.items()]}
 
 
 def unknown_json(unknown: UnknownValues) -> dict[str, Any]:

@@ -17,14 +17,24 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
 
 ``importer`` has the three ways through these steps: normal, approved by a person (``approval``), and dry. A run can
 be cut off at any instant and run again: the result is the same. ``checking`` is not a run: it reports what a run
-would reject."""
+would reject. ``reverting`` undoes a run: it reads no file."""
 
+from syncd.sync.run.approval import kept_file
 from syncd.sync.run.checking import Checker, CheckResult
 from syncd.sync.run.context import FILE_CHANGED, Feed, Progress, RunContext, SourceFile, Stopped
 from syncd.sync.run.ending import reconciled
 from syncd.sync.run.importer import Importer, Planned
 from syncd.sync.run.planner import PlannedChange
 from syncd.sync.run.rejects import RejectsWriter
+from syncd.sync.run.reverting import (
+    NothingToRevert,
+    RevertPlan,
+    begin_revert,
+    carry_out_revert,
+    check_something_left,
+    plan_revert,
+    unfinished_reverts,
+)
 
 __all__ = [
     "FILE_CHANGED",
@@ -32,12 +42,20 @@ __all__ = [
     "Checker",
     "Feed",
     "Importer",
+    "NothingToRevert",
     "Planned",
     "PlannedChange",
     "Progress",
     "RejectsWriter",
+    "RevertPlan",
     "RunContext",
     "SourceFile",
     "Stopped",
+    "begin_revert",
+    "carry_out_revert",
+    "check_something_left",
+    "kept_file",
+    "plan_revert",
     "reconciled",
+    "unfinished_reverts",
 ]

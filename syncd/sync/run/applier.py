@@ -134,7 +134,7 @@ class Applier:
 
     def _end(self, rows: list[_Row], writing: Future[_Written]) -> None:
         try:
-            self._take(writing.result())
+            done = writing.result()
         except (StoreError, OSError, Stopped):
             raise
         except Exception as error:
@@ -146,7 +146,8 @@ class Applier:
             log.exception(Event.ROW_FAILED, run=self._this.run.id, record=failed.number)
             self._failed(error)
             problem = Problem("", "write_failed", f"the row could not be written: {type(error).__name__}")
-            self._take(_Written(Counter({RowAction.REJECTED: 1}), [(failed.number, (problem,))]))
+            done = _Written(Counter({RowAction.REJECTED: 1}), [(failed.number, (problem,))])
+        self._take(done)
 
     def _failed(self, error: Exception) -> None:
         self._failures += 1
@@ -218,7 +219,7 @@ class Applier:
             else:
                 others.append(written(feed, row, sent, cast("Job", job), tx.now))
         feed_jobs.own_new(tx, feed.id, new)
-        feed_jobs.own(tx, feed.id, others)
+        feed_jobs.own(tx, feed.id, others, run_id=run.id)
 
 
 def _archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: int) -> int:
@@ -229,7 +230,7 @@ def _archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: in
     own = (job for job in found.values() if is_own(feed, job, owners.get(job.id, NO_OWNER)))
     changes = [change for job in own if isinstance(change := decide_missing(job), Update)]
     job_writer.apply(tx, changes, actor, run_id=run_id)
-    feed_jobs.release(tx, [change.job.id for change in changes])
+    feed_jobs.release(tx, [change.job.id for change in changes], run_id=run_id)
     return len(changes)
 
 

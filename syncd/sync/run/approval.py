@@ -16,7 +16,7 @@ from syncd.domain import Run, RunState
 from syncd.errors import Conflict, NotFound
 from syncd.store import Store, Tx, results, runs
 from syncd.sync.files import parse_filed
-from syncd.sync.folders import CLAIMED, DONE, OPEN_FILES, mode_of, open_regular, open_subfolder
+from syncd.sync.folders import CLAIMED, DONE, FAILED, OPEN_FILES, mode_of, open_regular, open_subfolder
 from syncd.sync.report import ShownPlan
 from syncd.sync.run.context import Feed, SourceFile, sha256
 from syncd.sync.run.ending import decided
@@ -66,7 +66,7 @@ def feed_of(run: Run, feed: Feed | None) -> Feed:
 @contextmanager
 def filed(store: Store, run: Run, feed: Feed) -> Iterator[SourceFile]:
     """Open the run's file in ``done/``, found by the run's number and by its bytes. Raises NotFound, UnusableFolder."""
-    fd = _find(feed.folder, run)
+    fd = _find(feed.folder, run, DONE)
     if fd is None:
         raise NotFound("file", run.file, _where(store, run, feed))
     try:
@@ -75,8 +75,22 @@ def filed(store: Store, run: Run, feed: Feed) -> Iterator[SourceFile]:
         os.close(fd)
 
 
-def _find(feed: Path, run: Run) -> int | None:
-    with suppress(FileNotFoundError), open_subfolder(feed, DONE) as folder:
+@contextmanager
+def kept_file(run: Run, feed: Feed) -> Iterator[SourceFile]:
+    """Open the file of a run that has ended, in ``done/`` or ``failed/``, as ``filed`` does. Raises NotFound."""
+    fd = _find(feed.folder, run, DONE)
+    if fd is None:
+        fd = _find(feed.folder, run, FAILED)
+    if fd is None:
+        raise NotFound("file", run.file, f"what run {run.id} left is no longer there; send the file again")
+    try:
+        yield _source(fd, run)
+    finally:
+        os.close(fd)
+
+
+def _find(feed: Path, run: Run, place: str) -> int | None:
+    with suppress(FileNotFoundError), open_subfolder(feed, place) as folder:
         for name in sorted(os.listdir(folder)):
             fd = open_regular(name, folder) if parse_filed(name) == run.id else None
             if fd is not None:

@@ -5,6 +5,7 @@ change to that job: it may lack what only a new job needs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -38,7 +39,7 @@ _NO_OWNER = Ownership()
 @dataclass(slots=True)
 class CheckResult:
     """What was found in a file; complete when ``check`` has yielded its last row. ``repeated``: rows whose reference
-    an earlier row has."""
+    an earlier row has. ``filtered``: the number of rows that the feed's file leaves out, by rule."""
 
     format: Format | None = None
     encoding: str | None = None
@@ -47,6 +48,7 @@ class CheckResult:
     expired: int = 0
     rejected: int = 0
     repeated: int = 0
+    filtered: Counter[str] = field(default_factory=Counter)
     kinds: Kinds = field(default_factory=Kinds)
     warnings: Kinds = field(default_factory=Kinds)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
@@ -74,6 +76,9 @@ class Checker:
         for record in islice(reader, self.most):
             result.read += 1
             row = check_record(self.config.mapping, self.catalogue, record, reader.format)
+            if row.left_out is not None:
+                result.filtered[row.left_out] += 1
+                continue
             result.unknown.add(row.unknown)
             for code, detail in row.warnings:
                 result.warnings.add_warning(code, detail, record.number)
@@ -85,6 +90,8 @@ class Checker:
                 member = reader.member_of(record.number)
                 yield RejectedRow(record.number, record.line, row.reference, problems, member)
         result.withheld = reader.withheld
+        if reader.encoding_guessed is not None:
+            result.warnings.add_warning("encoding_guessed", reader.encoding_guessed)
 
     def _problems(self, row: CheckedRow, result: CheckResult) -> tuple[Problem, ...]:
         if row.sent is None or row.reference is None:

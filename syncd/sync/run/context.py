@@ -162,6 +162,9 @@ class Warnings:
         if self._kept:
             yield self._kept
 
+    def all(self) -> list[FeedWarning]:
+        return [warning for batch in self.batches() for warning in batch]
+
     def _keep(self, warning: FeedWarning) -> None:
         self._kept.append(warning)
         if len(self._kept) < KEPT:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from syncd.domain import FeedWarning, Hold, HoldScope, RejectedRow, Run, RunKind, RunState, guard
 from syncd.errors import FeedError
-from syncd.store import Tx, feeds, runs
+from syncd.store import Tx, feeds, history, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
@@ -65,7 +65,8 @@ class Importer:
                 plan = make_plan(this, stage, summary, run.sha256)
                 hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
                 write_late_rejects(this, stage)
-                return _carry_out(this, replace(run, withheld=summary.withheld), stage, plan, hold)
+                run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
+                return _carry_out(this, run, stage, plan, hold)
         except FeedError as error:
             return end_failed(this, run, error)
 
@@ -105,12 +106,14 @@ class Importer:
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
             hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
-            run = held(replace(run, counts=plan.counts, withheld=summary.withheld), hold)
+            run = replace(
+                run, counts=plan.counts, withheld=summary.withheld, filtered_by=dict(summary.filtered)
+            )
+            run = held(run, hold)
             rejected = [
                 row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
             ]
-            warnings = [warning for batch in this.warnings.batches() for warning in batch]
-            return Planned(run, changes, rejected, warnings)
+            return Planned(run, changes, rejected, this.warnings.all())
 
 
 # -- steps -------------------------------------------------------------------------------------------------
@@ -135,6 +138,7 @@ def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
         and not last.counts.expired  # a job with the reference of such a row may exist by now
         and not feed.employer_wide  # new jobs of others would be missing
         and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)
+        and not sum(1 for _ in history.of_run(tx, run.id))  # an earlier attempt that was cut off
     )
 
 

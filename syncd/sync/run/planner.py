@@ -82,7 +82,8 @@ def make_plan(
 ) -> Plan:
     """Plan the whole stage. ``on_change`` gets each change, in order. Raises Stopped."""
     with this.measured("plan"):
-        tally = PlanCounts(read=summary.read, rejected=summary.rejected)
+        filtered = sum(summary.filtered.values())
+        tally = PlanCounts(summary.read - filtered, filtered, summary.rejected, summary.assumed)
         progress = _Progress(this, stage, summary, on_change, tally)
         _RowPlanner(progress).plan()
         _name_rejected(progress)
@@ -93,6 +94,7 @@ def make_plan(
             read=summary.read,
             rejected=summary.rejected,
             unchanged=summary.known,
+            filtered=filtered,
             missing=progress.lacking,
             warnings=this.warnings.total,
         )
@@ -105,12 +107,13 @@ def make_plan(
 def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | None) -> PlanCounts:
     """Return the tally with what earlier runs of the feed add to it."""
     feed = this.feed
-    before = feeds.settings_digest(tx, feed.id)
+    before, repeats = feeds.settings_digest(tx, feed.id), this.run.repeats
+    behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
     return replace(
         tally,
         recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
         feed_changed=before not in (None, feed.config.settings_digest),
-        older_bytes=runs.applied_before(tx, feed.id, sha256 or ""),
+        older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
     )
 
 
@@ -156,7 +159,7 @@ class _Progress:
         if old.description:
             tally.described += 1
             if old.description != new.description:
-                tally.shrunk += 2 * _length(new.description) < _length(old.description)
+                tally.shrunk += 2 * text_length(new.description) < text_length(old.description)
 
 
 @dataclass(slots=True)
@@ -337,15 +340,22 @@ def _likeness(job: Job) -> str:
     return "\n".join([fold(job.title), *sorted(fold(place.description) for place in job.locations)])
 
 
-def _length(description: str | None) -> int:
+def text_length(description: str | None) -> int:
+    """Return the number of characters of a description without its tags."""
     return len(_TAG.sub("", description)) if description else 0
 
 
 def _planned(decided: RowDecision, before: Job | None, decision: Create | Update) -> PlannedChange:
-    names = decision.changed if isinstance(decision, Update) else ()
-    fields = {
-        name: (getattr(before, CHANGEABLE[name]), getattr(decision.job, CHANGEABLE[name])) for name in names
-    }
+    fields = (
+        changed_fields(decision.before, decision.job, decision.changed)
+        if isinstance(decision, Update)
+        else {}
+    )
     job_id = before.id if before is not None and before.id else None
     job, archives = decision.job, "row" if decided.archives else None
     return PlannedChange(decided.action, job.reference_id, job_id, fields, job.title, archives)
+
+
+def changed_fields(before: Job, after: Job, names: Iterable[str]) -> dict[str, tuple[object, object]]:
+    """Return wire name → (before, after) of some fields."""
+    return {name: (getattr(before, CHANGEABLE[name]), getattr(after, CHANGEABLE[name])) for name in names}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Collection
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -34,12 +34,16 @@ _PAGE, _PAGES = 1000, 3
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a whole file has. ``known``: records that the feed wrote before and that nothing has changed since.
+    ``assumed``: valid rows without a place that anything in their record places in Canada. ``filtered``: the number
+    of rows that the feed leaves out, by rule.
     ``archives``: whether a job that the file does not name is missing (a snapshot, read whole, not of mended rows);
     ``withheld``: why it is not, for a snapshot. ``member_of``: the archive's file that has a record."""
 
     read: int
     known: int
     rejected: int
+    assumed: int
+    filtered: Mapping[str, int]
     archives: bool
     withheld: str | None
     member_of: Callable[[int], str | None]
@@ -96,7 +100,8 @@ class _Reading:
         )
         self._now = this.store.now()
         self._last_good: str | None = None
-        self._read = self._known = self._rejected = 0
+        self._read = self._known = self._rejected = self._assumed = 0
+        self._filtered: Counter[str] = Counter()
 
     def read(self) -> Summary:
         this, reader = self._this, self._reader
@@ -118,10 +123,21 @@ class _Reading:
             error.last_good = self._last_good
             raise
         this.source.check_unchanged()
+        if reader.encoding_guessed is not None:
+            this.warnings.add("encoding_guessed", reader.encoding_guessed)
         self._stage.records.seal()
         archives, withheld = self._absences()
         self._read_overtaken()
-        return Summary(self._read, self._known, self._rejected, archives, withheld, reader.member_of)
+        return Summary(
+            self._read,
+            self._known,
+            self._rejected,
+            self._assumed,
+            self._filtered,
+            archives,
+            withheld,
+            reader.member_of,
+        )
 
     def _read_all(self, pool: ValidationPool) -> None:
         for record in self._reader:
@@ -175,6 +191,9 @@ class _Reading:
 
     def _take(self, record: Record, row: ValidatedRow) -> None:
         self._read += 1
+        if row.left_out is not None:
+            self._filtered[row.left_out] += 1
+            return
         warnings = self._this.warnings
         warnings.unknown.add(row.unknown)
         for code, detail in row.warnings:
@@ -182,6 +201,7 @@ class _Reading:
         self._stage.records.add(record, row)
         if row.kind is RowKind.VALID:
             self._last_good = row.reference
+            self._assumed += row.assumed
             return
         self._rejected += 1
         if self._this.rejects is not None:

@@ -24,7 +24,7 @@ from syncd.domain import (
     row_due,
 )
 from syncd.errors import Invalid, Problem
-from syncd.feeds.mapping import MappedRow, Mapping, unknown_places
+from syncd.feeds.mapping import PLACE_ASSUMED, MappedRow, Mapping, unknown_places
 from syncd.feeds.readers import Format, Record
 from syncd.sync.validation.packing import Creation, pack, pack_problems
 
@@ -38,24 +38,28 @@ class RowKind(IntEnum):
     VALID = 1  # valid by itself
     REJECTED = 2
     RAGGED = 3  # rejected, and its id may be in the wrong column
+    FILTERED = 4  # the feed's file leaves it out
 
 
 class CheckedRow(NamedTuple):
     """A record after mapping and the rules for a body: ``sent`` or ``problems``, and its id where it can be
     read. ``warnings``: (code, detail). ``unknown``: (field, value) of values that no catalogue and no lookup
-    has, and of texts that cannot be places."""
+    has, and of texts that cannot be places. ``left_out``: the rule by which the feed leaves the record out; it
+    has nothing else then."""
 
     reference: str | None
     sent: JobInput | None
     problems: tuple[Problem, ...]
     warnings: tuple[tuple[str, str], ...]
     unknown: tuple[tuple[str, str], ...] = ()
+    left_out: str | None = None
 
 
 class ValidatedRow(NamedTuple):
     """A checked row in values that any process can send. ``body``: the packed row, or the packed problems.
     ``day``: the day (proleptic ordinal) for which the job that the row creates was decided; 0: it was not
-    decided, or the row creates no job. ``warnings`` and ``unknown``: see CheckedRow."""
+    decided, or the row creates no job. ``warnings``, ``unknown`` and ``left_out``: see CheckedRow. ``assumed``:
+    nothing in the record places any of its places in Canada."""
 
     kind: RowKind
     reference: str | None
@@ -63,6 +67,8 @@ class ValidatedRow(NamedTuple):
     day: int
     warnings: tuple[tuple[str, str], ...]
     unknown: tuple[tuple[str, str], ...] = ()
+    left_out: str | None = None
+    assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +120,22 @@ def _unlocated(places: object) -> TypeGuard[tuple[Place, ...]]:
 
 
 def _validated(row: CheckedRow, creation: Creation | None, ragged: bool, now: Moment) -> ValidatedRow:
+    if row.left_out is not None:
+        return ValidatedRow(RowKind.FILTERED, None, b"", 0, (), (), row.left_out)
     if row.sent is None or row.reference is None:
         kind = RowKind.RAGGED if ragged else RowKind.REJECTED
         body = pack_problems(row.problems)
         return ValidatedRow(kind, row.reference, body, 0, row.warnings, row.unknown)
     day = now.today.toordinal() if creation is not None else 0
     body = pack(row.sent, creation)
-    return ValidatedRow(RowKind.VALID, row.reference, body, day, row.warnings, row.unknown)
+    assumed = bool(row.warnings) and _only_assumed(row.sent, row.warnings)
+    return ValidatedRow(RowKind.VALID, row.reference, body, day, row.warnings, row.unknown, assumed=assumed)
+
+
+def _only_assumed(sent: JobInput, warnings: tuple[tuple[str, str], ...]) -> bool:
+    assumed = sum(code == PLACE_ASSUMED for code, _ in warnings)
+    places = sent.fields.get("locations")
+    return assumed > 0 and isinstance(places, tuple) and assumed >= len(places)
 
 
 def check_record(mapping: Mapping, catalogue: Catalogue, record: Record, form: Format | None) -> CheckedRow:
@@ -130,6 +145,8 @@ def check_record(mapping: Mapping, catalogue: Catalogue, record: Record, form: F
 
 def _checked(mapped: MappedRow, catalogue: Catalogue) -> CheckedRow:
     problems = mapped.problems
+    if mapped.left_out is not None:
+        return CheckedRow(None, None, (), (), (), mapped.left_out)
     if mapped.body is None:
         reference = _readable(mapped.reference_id)
         return CheckedRow(reference, None, problems or (_NOT_AN_OBJECT,), mapped.warnings, mapped.unknown)

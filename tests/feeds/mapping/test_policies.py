@@ -95,7 +95,7 @@ def test_a_default_location_is_used_where_there_is_none(given):
 
 def test_a_default_location_does_not_bring_a_job_abroad_home():
     spec = {"locations": {"from": "l", "country": "c", "default": "Toronto, ON"}}
-    assert [p.code for p in row(spec, {"l": "Boston", "c": "US"}).problems] == ["unknown_value"]
+    assert [p.code for p in row(spec, {"l": "Boston", "c": "US"}).problems] == ["outside_canada"]
 
 
 def test_one_place_however_it_is_spelled_counts_once():
@@ -105,7 +105,8 @@ def test_one_place_however_it_is_spelled_counts_once():
 
 
 @pytest.mark.parametrize(
-    ("name", "many"), [("locations", "A; B; C; D"), ("categories", "Sales; Retail; Legal; Other")]
+    ("name", "many"),
+    [("locations", "A, ON; B, ON; C, ON; D, ON"), ("categories", "Sales; Retail; Legal; Other")],
 )
 def test_more_than_three_may_be_left_to_the_rules(name, many):
     cut = row({name: {"from": "v", "split": ";"}}, {"v": many})

@@ -89,3 +89,68 @@ def test_a_file_that_is_not_a_feed_is_named(data, code, word):
     error = fault(data)
     assert error.code == code
     assert word in error.detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'id,text\n1,"<?xml:namespace prefix=""o"" />Cook"\n',
+        'id;text\n1;<?xml version="1.0"?><p>Cook</p>\n',
+        'id\ttext\n1\t"Cook\n<?xml version=""1.0""?>\n"\n',
+        '"<?xml"|id\nx|1\n',
+        'id,text\n1,"[{""a"": 1}]"\n',
+        'id,text\n1,{"a": 1}\n',
+    ],
+)
+def test_the_opening_of_another_format_in_a_cell_leaves_a_csv_a_csv(text):
+    reader, found = read(text)
+    assert (reader.format, len(found), found[0][0]["id"]) == ("csv", 1, "1")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ('callback([{"id": "1", "city": "x"}])', 1, "JSON"),
+        ('var jobs = {"jobs": [{"id": "1"}]};', 1, "JSON"),
+        (')]}\',\n[{"id": "1"}]', 2, "JSON"),
+        ('Warning: fopen(a, b) failed on line 3\n[\n {"id": "1"}]', 2, "JSON"),
+        ('Warning: fopen(a, b) failed on line 3\n<?xml version="1.0"?><jobs/>', 2, "XML"),
+        ('This file has no style.<?xml version="1.0"?><jobs/>', 1, "XML"),
+    ],
+)
+def test_text_before_the_first_bracket_is_an_error_that_says_where(text, line, what):
+    error = fault(text)
+    assert (error.code, error.line) == ("not_well_formed", line)
+    assert "text before" in error.detail
+    assert what in error.detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n "referenceId": "r1",\n "locations": [{"a": 1}, {"b": 2}],\n "categories": [{"id": 1}, {"id": 2}]\n}',
+        '{"title": "x", "locations": [{"a": 1}], "referenceId": "r1"}',
+        '{"categories": [{"id": 1}, {"id": 2}],\n"salary": {"period": {"id": 1}},\n"referenceId": 7}\n',
+    ],
+)
+def test_a_lone_job_of_the_service_s_own_shape_is_one_record(text):
+    (found,) = items(text)
+    assert "referenceId" in found
+
+
+@pytest.mark.parametrize(
+    ("data", "spec", "guessed"),
+    [
+        ("id,city\n1,Québec\n".encode("cp1252"), ReadSpec(), True),
+        (("id,city\n" + "1,x\n" * MB + "2,Québec\n").encode("cp1252"), ReadSpec(), True),
+        ("id,city\n1,Québec\n".encode(), ReadSpec(), False),
+        (b"id,city\n1,Quebec\n", ReadSpec(), False),
+        ("id,city\n1,Québec\n".encode("cp1252"), ReadSpec(encoding="cp1252"), False),
+        ("id,city\n1,Québec\n".encode("utf-16"), ReadSpec(), False),
+        (ENCODED.encode("cp1252"), ReadSpec(), True),
+        (('<?xml version="1.0" encoding="cp1252"?>' + ENCODED).encode("cp1252"), ReadSpec(), False),
+        ('[{"id": "Québec"}]'.encode("cp1252"), ReadSpec(), True),
+    ],
+)
+def test_windows_1252_that_nothing_names_is_known_to_be_a_guess(data, spec, guessed):
+    assert (read(data, spec)[0].encoding_guessed is not None) is guessed

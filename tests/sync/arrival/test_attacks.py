@@ -26,7 +26,7 @@ def private_file(tmp_path: Path) -> Path:
     return path
 
 
-def unexpected(logs: Any) -> list[tuple[str, str]]:
+def unexpected(logs: Any) -> list[tuple[str | None, str]]:
     return [(log["file"], log["reason"]) for log in logs if log["event"] == "feed.stray"]
 
 

@@ -21,11 +21,11 @@ from tests.sync.board import Board, content, not_none
 
 KEYS = (
     *("format", "id", "feed", "employer", "kind", "state", "holds", "withheld", "reason", "attempt", "file", "size"),
-    *("sha256", "claimedAt", "endedAt", "counts", "phases", "wouldArchive"),
+    *("sha256", "claimedAt", "endedAt", "counts", "phases", "filteredBy", "wouldArchive"),
     *("rejectedRows", "unknownValues", "lookupToml", "warnings", "changes"),
 )  # fmt: skip
 COUNTS = (
-    *("read", "created", "updated", "reactivated", "unchanged", "rejected", "suppressed", "expired", "missing"),
+    *("read", "created", "updated", "reactivated", "unchanged", "rejected", "suppressed", "expired", "filtered", "missing"),
     *("archived", "warnings"),
 )  # fmt: skip
 

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sqlite3
 import tracemalloc
+import zipfile
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -19,8 +22,10 @@ from syncd.errors import FeedError, StoreBusy
 from syncd.service.refresher import Refresher
 from syncd.store import Tx, employers, feed_jobs, jobs, runs, upsert
 from syncd.sync.run import Progress, RejectsWriter, Stopped, reading
+from syncd.sync.run.stage.stage import NamedJobs
 from tests.clock import Clock
 from tests.sync.board import Board, not_none, on_phase
+from tests.sync.native_files import as_csv
 
 DAY = timedelta(days=1)
 OwnedRows = Sequence[tuple[feed_jobs.Written, bool]]
@@ -635,6 +640,39 @@ def test_a_write_that_fails_for_good_rejects_its_row_and_holds_the_archiving(
     assert board.statuses() == {"a": "active", "b": "active", "c": "active"}
 
 
+def test_a_fault_of_the_scratch_file_while_rows_are_applied_is_not_a_failed_write(
+    board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = board.feed()
+    source = board.file([board.row("a")])
+    run = board.begin(feed, source)
+    add = NamedJobs.add
+
+    def full(named: NamedJobs, jobs: Sequence[int]) -> None:
+        if board.saved(run.id).state == "applying":
+            raise sqlite3.OperationalError("database or disk is full")
+        add(named, jobs)
+
+    monkeypatch.setattr(NamedJobs, "add", full)
+    with pytest.raises(sqlite3.OperationalError):
+        board.importer.run(feed, source, run)
+    monkeypatch.setattr(NamedJobs, "add", add)
+    assert board.importer.run(feed, source, run).state == "succeeded"
+
+
+def test_a_run_that_changed_jobs_before_it_was_cut_off_is_not_unchanged(board: Board) -> None:
+    feed, rows = board.feed(), [board.row("a")]
+    board.deliver(feed, rows)
+    board.put({"referenceId": "a", "title": "Edited"})
+    source = board.file(rows)
+    run = board.begin(feed, source)
+    with pytest.raises(Stopped):
+        board.make_importer_that_stops("applying").run(feed, source, run)
+    assert board.job("a").title == "Cook a"
+    resumed, _deaths = board.store.write(lambda tx: runs.resume(tx, run.id))
+    assert board.importer.run(feed, source, resumed).state == "succeeded"
+
+
 def test_a_run_that_was_ended_by_a_busy_store_can_be_continued(
     board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -762,3 +800,34 @@ def test_a_job_of_another_employer_may_have_the_same_reference(board: Board) -> 
     feed = board.feed()
     board.deliver(feed, [board.row("a")])
     assert board.store.read(lambda tx: jobs.by_reference(tx, other.id, "a")) is None
+
+
+def test_a_guessed_encoding_is_a_warning_of_the_run_also_within_an_archive(board: Board) -> None:
+    content = as_csv([board.row("r1", title="Café – cook")]).encode("cp1252")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.csv", as_csv([board.row("r2")]))
+        archive.writestr("b.csv", as_csv([board.row("r1", title="Café – cook", email="x")]).encode("cp1252"))
+    for delivery in (content, packed.getvalue()):
+        run = board.deliver(board.feed('mode = "delta"'), delivery)
+        (warning,) = board.warnings(run)
+        assert (warning.code, warning.record, run.counts.warnings) == ("encoding_guessed", None, 1)
+        assert "Windows-1252" in warning.detail
+        assert board.job("r1").title == "Café – cook"
+
+
+def test_a_file_that_is_one_job_is_one_row(board: Board) -> None:
+    body = json.dumps(board.row("r1"), indent=1).encode()
+    run = board.deliver(board.feed(), body)
+    assert (run.state, run.counts.read, run.counts.created) == ("succeeded", 1, 1)
+
+
+def test_text_pasted_from_word_in_a_cell_leaves_the_file_a_csv(board: Board) -> None:
+    description = (
+        '<p>Cook well.</p><?xml:namespace prefix = "o" ns = "urn:schemas" /><p>Every day of the week.</p>'
+    )
+    feed = board.feed('preset = "csv"')
+    content = as_csv([board.row("r1", description=description), board.row("r2")])
+    run = board.deliver(feed, content.replace("referenceId,", "id,").encode())
+    assert run.counts.read == 2
+    assert run.state != "failed"

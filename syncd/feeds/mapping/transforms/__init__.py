@@ -4,16 +4,17 @@ dropped."""
 from syncd.feeds.mapping.transforms import money
 from syncd.feeds.mapping.transforms.dates import compile_dates
 from syncd.feeds.mapping.transforms.html import clean, paragraphs
-from syncd.feeds.mapping.transforms.places import TidyPlace, is_canada, read_place
+from syncd.feeds.mapping.transforms.places import TidyPlace, has_postal_code, is_canada, read_place
 
 #: Part of every feed's fingerprint: raise it when a transform gives another result for the same text.
-VERSION = 4
+VERSION = 5
 
 __all__ = [
     "VERSION",
     "TidyPlace",
     "clean",
     "compile_dates",
+    "has_postal_code",
     "is_canada",
     "money",
     "paragraphs",

@@ -104,6 +104,8 @@ _NOT_PAY = re.compile(
     r"|\$?\s?\d[\d ,.]*\s?k?\s?\$?\s*(?:signing|sign[- ]on|retention|referral|hiring|welcome|car|vehicle)\s*"
     r"(?:bonus|allowance))"
 )
+#: "1e9": nobody writes pay so, and a spreadsheet that did has lost its digits.
+_SCIENTIFIC = re.compile(r"(?<![a-z\d])\d[\d.,]*e[+-]?\d")
 _MILLIONS = re.compile(r"\d\s*(?:million|mm?\b)")
 _COMMISSION = re.compile(r"\bcommissions?\b|\bote\b|\bon[- ]target earnings\b")
 _FOREIGN = re.compile(rf"(?<![a-z])(?:(?:us|u\.s\.|au|nz)\s?|r|mx|hk|nt)\$|\b(?:{_ABROAD})\b|[€£¥₹]")
@@ -162,7 +164,7 @@ def _parse(text: str, infer: PeriodLimits | None, locale: Locale | None) -> Pay:
 def _by_grammar(text: str, infer: PeriodLimits | None, locale: Locale | None) -> Pay:
     plain = _plain_text(text)
     commission = bool(_COMMISSION.search(plain))
-    if _MILLIONS.search(plain):
+    if _MILLIONS.search(plain) or _SCIENTIFIC.search(plain):
         return Pay(notes=(("salary_unclear", f"no amount in the salary: {_shown(text)}"),))
     if _FOREIGN.search(plain):
         return Pay(notes=(("salary_currency", f"the salary is not in Canadian dollars: {_shown(text)}"),))

@@ -1,13 +1,15 @@
 """A location as feeds write it, brought into the form "City, Province". Whether it exists is decided by the domain;
-texts that name no place ("Remote", "Multiple locations") are recognised here."""
+texts that name no place ("Remote", "Multiple locations") are recognised here, and so is what places a text in Canada."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from syncd.domain import PROVINCES, fold, province_code
+from syncd.domain import PROVINCES, fold, place_aliases, place_key, province_code
+from syncd.place_data import content, places_in
 
 #: The API does not take a longer location.
 _LONGEST = 400
@@ -17,7 +19,10 @@ _COUNTRY_TAIL = re.compile(r"[,\s]+(?:canada|can|\(canada\))\.?\Z", re.IGNORECAS
 _CODE_TAIL = re.compile(r"(,\s*[A-Za-z.\u00c0-\u024f' -]+),\s*CA\Z")
 #: The province as ISO 3166-2 has it: "Ottawa, CA-ON".
 _ISO_TAIL = re.compile(rf",\s*CAN?-({_CODES})\Z", re.IGNORECASE)
-_POSTAL = re.compile(r"[,\s]+[A-CEGHJ-NPR-TVXY]\d[A-Z][ -]?\d[A-Z]\d\Z", re.IGNORECASE)
+_CODE = r"[A-CEGHJ-NPR-TVXY]\d[A-Z][ -]?\d[A-Z]\d"
+_POSTAL = re.compile(rf"[,\s]+{_CODE}\Z", re.IGNORECASE)
+_ANY_POSTAL = re.compile(rf"\b{_CODE}\b", re.IGNORECASE)
+_SAYS_CANADA = re.compile(r"\bcanada\b", re.IGNORECASE)
 #: A way to work that stands beside a place.
 _MODE = (
     r"(?:fully |100 ?% )?(?:remote|hybrid|hybride|on-?site|in[- ]office|in[- ]person|work from home|wfh|telework"
@@ -61,13 +66,22 @@ def is_nowhere(text: str) -> bool:
     return bare in PROVINCES or (len(bare) <= _LONGEST and _NOWHERE.match(fold(bare)) is not None)
 
 
+def has_postal_code(text: str) -> bool:
+    """Return whether ``text`` has a Canadian postal code in it."""
+    return _ANY_POSTAL.search(text[:_LONGEST]) is not None
+
+
 class TidyPlace(NamedTuple):
     """A location's text, tidied; whether it names no place at all; and what is the same for every spelling of one place
-    ("Ottawa, ON", "OTTAWA, Ontario")."""
+    ("Ottawa, ON", "OTTAWA, Ontario"). ``bare``: it names no province (nor another region). ``in_canada``: the text says
+    that the place is in Canada. ``known``: for a bare name, the largest Canadian place of that name as "City, PC"."""
 
     text: str
     nowhere: bool
     identity: tuple[str, str]
+    bare: bool
+    in_canada: bool
+    known: str | None
 
 
 def read_place(text: str) -> TidyPlace:
@@ -77,11 +91,41 @@ def read_place(text: str) -> TidyPlace:
 
 def _read(text: str) -> TidyPlace:
     tidied = tidy(text)
-    city, _, province = tidied.partition(",")
-    return TidyPlace(tidied, is_nowhere(tidied), (fold(city), province_code(province) or fold(province)))
+    city, comma, province = tidied.partition(",")
+    code = province_code(province if comma else city)
+    in_canada = code is not None or has_postal_code(text) or _says_canada(text)
+    known = None if comma else _largest(place_key(city))
+    return TidyPlace(
+        tidied,
+        is_nowhere(tidied),
+        (fold(city), (comma and code) or fold(province)),
+        not comma,
+        in_canada,
+        known,
+    )
+
+
+def _says_canada(text: str) -> bool:
+    return _SAYS_CANADA.search(text) is not None or _COUNTRY_TAIL.search(text) is not None
 
 
 _known = lru_cache(maxsize=16384)(_read)
+
+
+def _largest(key: str) -> str | None:
+    """Return the most populous shipped place with this key, as "City, PC"."""
+    found = _shipped().get((key, None))
+    return found or next((_shipped().get(alias) for alias in place_aliases(key, None)), None)
+
+
+@cache
+def _shipped() -> Mapping[tuple[str, str | None], str]:
+    """Return (key, province) → place; with None for the province, the most populous of that key."""
+    shipped: dict[tuple[str, str | None], str] = {}
+    for place in places_in(content()):
+        for province in (None, place.province):
+            shipped.setdefault((place_key(place.name), province), f"{place.name}, {place.province}")
+    return shipped
 
 
 def tidy(text: str) -> str:

@@ -155,7 +155,8 @@ def _likely_path(head: bytes) -> tuple[str, ...] | None:
     for name in ARRAYS[:2]:
         if seen.get(name) == "start_map":
             return (name, EACH) if name in keyed else (name,)
-    return () if seen.get("@type") == "JobPosting" else None
+    lone = seen.get("@type") == "JobPosting" or "referenceId" in seen
+    return () if lone else None
 
 
 def _top_level(head: bytes) -> tuple[dict[str, Any], set[str]]:
@@ -172,7 +173,7 @@ def _top_level(head: bytes) -> tuple[dict[str, Any], set[str]]:
         elif depth == 0 and event == "start_array":
             return {}, set()
         else:
-            if depth == 1 and (key in ARRAYS or key == "@type"):
+            if depth == 1 and (key in ARRAYS or key in ("@type", "referenceId")):
                 found.setdefault(key, value if event == "string" else event)
             elif depth == 2 and key in ARRAYS:
                 parts.setdefault(key, set()).add(event == "start_map")

@@ -1,6 +1,6 @@
 """XML, streamed, strictly or as far as a broken file can be read."""
 
-from syncd.feeds.readers.xml.lenient import LenientXmlReader, banner
+from syncd.feeds.readers.xml.lenient import LenientXmlReader
 from syncd.feeds.readers.xml.reader import XmlReader
 from syncd.feeds.readers.xml.tree import Event, enclosing_markup, local, names, new_parser, refuse_dtd
 
@@ -8,7 +8,6 @@ __all__ = [
     "Event",
     "LenientXmlReader",
     "XmlReader",
-    "banner",
     "enclosing_markup",
     "local",
     "names",

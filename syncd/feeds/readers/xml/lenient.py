@@ -204,14 +204,14 @@ class LenientXmlReader(XmlReader):
             self.withheld = f"{self.withheld}; no record path matched in {', '.join(self._barren[:3])}{more}"
 
 
-def banner(head: bytes) -> int:
+def _banner(head: bytes) -> int:
     """Return the length of the text that a browser or server has put before an XML declaration; 0 if there is none."""
     return max(0, head.find(b"<?xml", 0, 4096)) if not head.lstrip().startswith(b"<") else 0
 
 
 def _roots(head: bytes) -> Iterator[tuple[int, int]]:
     """Where the elements that stand one after the other in ``head`` begin, with what precedes each, and end."""
-    at = banner(head)
+    at = _banner(head)
     while at < len(head):
         between = _BETWEEN.match(head, at)
         start = _START.match(head, between.end() if between else at)

@@ -82,7 +82,7 @@ class Records:
     def add(self, record: Record, row: ValidatedRow) -> None:
         """Add the row of a record that is not known."""
         number = record.number
-        kind, reference, body, day, _, _ = row
+        kind, reference, body, day, *_ = row
         at = self._bodies.add(body)
         self._rows.append(
             (number, number, record.line, kind, 0, day, reference, record.digest, at, len(body))

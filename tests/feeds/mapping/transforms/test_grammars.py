@@ -247,12 +247,13 @@ def test_a_tidied_place_stays_as_it_is(text):
 POSITIONS = {
     1: "Full-Time|FULLTIME|FullTime|Full time/Permanent|Permanent, Full-time|Regular Full-Time|Temps plein régulier|FT|F/T"
     "|Permanent à temps plein|Emploi permanent|Poste régulier|Régulier|CDI|Full-time equivalent|Direct Hire"
-    "|Permanent employmentFull time",
+    "|Permanent employmentFull time|fulltime, parttime|Full-time; Part-time|Temps plein, temps partiel"
+    "|full-time, part-time, contract",
     2: "Part-Time|PART_TIME|P/T|Permanent Part-Time|Temps partiel|Temps partiel permanent|Mi-temps|PER_DIEM|Full-Time/Part-Time"
-    "|Part time leading to full time",
+    "|Part time leading to full time|parttime, fulltime|Permanent, temps partiel",
     3: "Contract|CONTRACTOR|Full Time Contract|Contract - Full time|Fixed-Term|Term (Full-time)|CDD|Contractuel|À la pige"
     "|Self-employed|Independent Contractor|Contract to permanent|Durée déterminée|Par projet|Term or contract"
-    "|Term or contractFull time",
+    "|Term or contractFull time|contract, fulltime, parttime|Full-time, contract",
     4: "Temp|Temporary|Temporary Full-time|Temporaire - temps plein|Seasonal|Saisonnier|Emploi saisonnier|Casual/On-call|INTERN"
     "|Co-op/Internship|Summer Student|Emploi étudiant|Stage|Apprenti|Remplacement|Surnuméraire|Temps partiel occasionnel"
     "|Temp to Perm|Maternity leave coverage|Casual employmentPart time",

@@ -94,6 +94,8 @@ def test_a_salary_text_is_read_as_written(text, amount, most, period):
         ("0", "salary_unclear"),
         ("$0/hour", "salary_unclear"),
         ("$1.2 million per year", "salary_unclear"),
+        ("$1e9/hour", "salary_unclear"),
+        ("$2.5E+3 per month", "salary_unclear"),
         ("$100,000", "salary_no_period"),
         ("$23.00", "salary_no_period"),
         ("1059 - 1350 ", "salary_no_period"),

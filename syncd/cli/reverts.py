@@ -1,0 +1,102 @@
+"""``syncd runs revert``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from syncd.cli.imports import plan_json, print_plan
+from syncd.cli.output import DONE, HELD, clean, print_json, print_result, remark
+from syncd.cli.report_text import counts_of, summary
+from syncd.cli.store_access import opened_store, quiet_settings
+from syncd.config import Settings
+from syncd.domain import Catalogue, HoldScope, Policy, Run, RunKind, RunState
+from syncd.service import configured_feeds, stores
+from syncd.store import Store, feeds, runs
+from syncd.sync.arrival import ArrivalContext, revert
+from syncd.sync.report import run_json
+from syncd.sync.run import Planned, PlannedChange, RevertPlan, plan_revert
+
+
+def revert_run(config: Path | None, as_json: bool, number: int, *, plan: bool, yes: bool, pause: bool) -> int:
+    """Revert the run and print the run that did it. Raises NotFound, Conflict (the run goes on), NothingToRevert."""
+    settings = quiet_settings(config)
+    with opened_store(settings) as store:
+        catalogue = stores.catalogue_of(store, settings, remember=not plan)
+        policy = _policy(store, settings, catalogue, number)
+        if plan:
+            changes: list[PlannedChange] = []
+            _print(plan_revert(store, number, policy, on_change=changes.append), changes, as_json)
+            return DONE
+        ctx = ArrivalContext(store, configured_feeds.make_importer(store, settings, catalogue))
+        why, agreed, drop = f"run {number} was reverted" if pause else None, None, settings.drop.folder
+        while isinstance(
+            run := revert(ctx, drop, number, policy, agreed=agreed, yes=yes, pause=why), RevertPlan
+        ):
+            if not _agreed(run):
+                return HELD
+            agreed = run.digest
+        paused = run.feed in store.read(feeds.paused)
+    print_result(as_json, run_json(run), summary(run))
+    if run.counts.warnings:
+        remark(f"syncd: {run.counts.warnings} jobs are not as before: see `syncd runs show {run.id}`")
+    remark(f"syncd: {_what_next(run.feed, paused)}")
+    return DONE
+
+
+def _policy(store: Store, settings: Settings, catalogue: Catalogue, number: int) -> Policy:
+    """Return the limits of the run's feed; those of the settings if its file is gone or wrong."""
+    name = store.read(lambda tx: runs.get(tx, number)).feed
+    file = configured_feeds.feed_files(settings, catalogue).get(name)
+    return file.config.policy if file is not None and file.config is not None else settings.sync
+
+
+def _what_next(feed: str, paused: bool) -> str:
+    if paused:
+        return f"feed {feed} is paused: its files are left lying until `syncd feed resume {feed}`"
+    return f"the next file of {feed} brings the same back, unless it is another; `syncd feed pause {feed}` stops it"
+
+
+def _agreed(planned: RevertPlan) -> bool:
+    """Ask on a terminal whether to revert over the limits of the guard; without one the answer is no."""
+    assert planned.hold is not None
+    number, reason = planned.run.id, clean(planned.hold.reason)
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        remark(f"syncd: nothing was changed: {reason}; to revert run {number} all the same: --yes")
+        return False
+    remark(f"This revert of run {number} ({clean(planned.run.feed)}) is over a limit: {reason}")
+    remark(counts_of(planned.counts))
+    print("Revert it? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    remark("syncd: nothing was changed")
+    return False
+
+
+def _print(planned: RevertPlan, changes: list[PlannedChange], as_json: bool) -> None:
+    undone, hold = planned.run, planned.hold
+    run = Run(
+        0,
+        undone.feed,
+        undone.employer_id,
+        undone.employer,
+        RunKind.REVERT,
+        RunState.CLAIMED,
+        undone.file,
+        0,
+        counts=planned.counts,
+        reverts=undone.id,
+    )
+    shown = Planned(run, changes, warnings=planned.warnings)
+    if as_json:
+        if hold is not None:
+            scope = HoldScope.ALL if hold.all else HoldScope.ARCHIVE
+            shown.run = replace(run, holds=scope, reason=hold.reason)
+        print_json(plan_json(shown))
+        return
+    print_plan(shown)
+    for warning in planned.warnings:
+        print(f"  {clean(warning.detail)}")
+    if hold is not None:
+        print(f"this revert would ask first, because it is over a limit: {clean(hold.reason)}")

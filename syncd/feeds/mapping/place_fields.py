@@ -1,0 +1,194 @@
+"""The fields whose value is a list of places (docs/feeds.md "Places").
+
+A feed's place needs a word that it is in Canada. A bare city without one may be another country's city of that name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from syncd.domain import province_code
+from syncd.errors import Problem
+from syncd.feeds.faults import RowLog
+from syncd.feeds.mapping.field_compilers import (
+    DROPPED,
+    FieldCompiler,
+    FieldExpression,
+    FieldFunction,
+    first_few,
+)
+from syncd.feeds.mapping.sources import (
+    SOURCE_KEYS,
+    Values,
+    compile_source,
+    compile_table,
+    constants,
+    selector,
+)
+from syncd.feeds.mapping.transforms import TidyPlace, has_postal_code, is_canada, read_place
+from syncd.feeds.text import spelled
+
+#: The warning for a bare city that nothing in the record places in Canada.
+PLACE_ASSUMED = "place_assumed"
+#: The end of the message for a place abroad that concerns the operator, not the partner.
+ROWS_HINT = "; [rows] only in the feed's file leaves such rows out"
+_ABROAD = "the location is outside Canada (country {})"
+_CANADA_ONLY = ": the service takes Canadian places only"
+_OPTIONS = ("country", "province", "postal", "too_many")
+
+
+class _Found(NamedTuple):
+    """A place of a record. ``in_canada``: its text, a field beside it or the feed's file says that it is there."""
+
+    place: TidyPlace
+    in_canada: bool
+
+    @property
+    def named(self) -> bool:
+        return bool(self.place.text) and not self.place.nowhere
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing about it has to be said."""
+        return self.named and not (self.place.bare and (self.place.known is None or not self.in_canada))
+
+
+_Finder = Callable[[Any], tuple[list[_Found], str | None]]
+
+
+def _places(given: FieldExpression) -> FieldFunction:
+    """``country`` says which places lie outside Canada; ``province`` completes a place that does not name its own;
+    ``postal`` may have a Canadian postal code.
+
+    Places abroad, and texts that name no place ("Remote"), are left out. A job without another place has a problem,
+    or gets the ``default``."""
+    name, strict = given.field.name, given.context.places == "strict"
+    find, default, most = _finder(given), _default(given), given.most_items()
+
+    def places(node: Any, log: RowLog) -> object:
+        found, abroad = find(node)
+        if len(found) == 1 and abroad is None and found[0].certain:
+            return [{"description": found[0].place.text}]  # the usual case
+        nowhere = next((one.place.text for one in found if one.place.nowhere), None)
+        items = _distinct(one for one in found if one.named)
+        if items and abroad is not None:
+            log.note("location_abroad", _ABROAD.format(abroad[:60]))
+        elif abroad is not None:
+            detail = _ABROAD.format(abroad[:60]) + _CANADA_ONLY + ROWS_HINT
+            log.problems.append(Problem(f"/{name}/0/description", "outside_canada", detail, abroad))
+            return DROPPED
+        if nowhere is not None:
+            log.note("location_nowhere", f"no place: {nowhere[:100]}")
+        if not items and nowhere is not None and not default:
+            detail = f"{nowhere[:100]!r} names no place; give [fields] {name} a default"
+            log.problems.append(Problem(f"/{name}", "required", detail, nowhere))
+            return DROPPED
+        return _checked(first_few(items or default, name, most, log), name, strict, log)
+
+    return places
+
+
+def _checked(items: list[_Found], name: str, strict: bool, log: RowLog) -> object:
+    """Return what is sent for the places. A bare city that nothing places in Canada is a warning, or with ``strict`` a
+    problem; a bare name that is not that of a known place always is."""
+    problems = []
+    for i, (place, in_canada) in enumerate(items):
+        shown = place.text[:100]
+        if not place.bare or (place.known is not None and in_canada):
+            continue
+        if place.known is None:
+            detail = f'{shown!r} is not a known Canadian place; a place of that name needs its province ("{shown}, ON")'
+        elif strict:
+            detail = f"nothing in the record says that {shown!r} is in Canada (it could be {place.known})"
+        else:
+            detail = f"{shown!r} is taken for {place.known}; nothing in the record says that it is in Canada"
+            log.note(PLACE_ASSUMED, detail)
+            continue
+        problems.append(Problem(f"/{name}/{i}/description", "unknown_value", detail, place.text))
+    log.problems += problems
+    return DROPPED if problems else [{"description": item.place.text} for item in items] or None
+
+
+def _distinct(found: Iterable[_Found]) -> list[_Found]:
+    """One of each place; of several spellings the first."""
+    distinct: dict[tuple[str, str], _Found] = {}
+    for one in found:
+        distinct.setdefault(one.place.identity, one)
+    return list(distinct.values())
+
+
+def _default(given: FieldExpression) -> list[_Found]:
+    """The places of ``default``, which the feed's file vouches for."""
+    scope = given.scope.at("default")
+    places = [read_place(spelled(value)) for value in constants(given.options.get("default", []), scope)]
+    for place in places:
+        if place.bare and not place.nowhere and place.known is None:
+            scope.fault(
+                f'{place.text!r} is not a known Canadian place; give its province ("{place.text}, ON")'
+            )
+    return _distinct(_Found(place, True) for place in places)
+
+
+def _finder(given: FieldExpression) -> _Finder:
+    """A function from a node to the places that are not abroad, each with its province, and the first foreign country,
+    if any.
+
+    ``country``, ``province`` and ``postal`` are relative to the nodes of ``each``, where there is one."""
+    options, context, scope = given.options, given.context, given.scope
+    every, vouched = given.source.every, context.places == "canada"
+    if not any(option in options for option in ("country", "province", "postal")):
+        return lambda node: ([_found(value, vouched) for value in every(node)], None)
+    countries, postal = given.source_of("country").every, given.source_of("postal").every
+    province = options.get("province")
+    if isinstance(province, list):  # all of them are looked at
+        provinces = compile_source({"all": province}, context, scope.at("province")).every
+    else:
+        provinces = given.source_of("province").every
+    parts = None
+    if "each" in options:
+        parts = selector(options["each"], context, scope.at("each")).nodes
+        inner = {k: options[k] for k in SOURCE_KEYS if k in options and k not in ("each", "default")}
+        every = compile_table(inner or {"from": "."}, context, scope).every
+
+    def find(node: Any) -> tuple[list[_Found], str | None]:
+        found: list[_Found] = []
+        abroad = None
+        for part in parts(node) if parts else (node,):
+            named = [spelled(value) for value in countries(part)]
+            canadian = any(map(is_canada, named))
+            if named and not canadian:
+                abroad = abroad or named[0]
+                continue
+            places = every(part)
+            if any(map(_lacks_province, places)):
+                places = _in_province(places, provinces(part))
+                canadian = vouched or canadian or any(has_postal_code(spelled(code)) for code in postal(part))
+            found += [_found(value, canadian) for value in places]
+        return found, abroad
+
+    return find
+
+
+def _found(value: object, in_canada: bool) -> _Found:
+    place = read_place(spelled(value))
+    return _Found(place, in_canada or place.in_canada)
+
+
+def _in_province(places: Values, provinces: Values) -> Values:
+    """A place without a province gets the first value that is one, else (a state abroad) the first value."""
+    named = [spelled(value) for value in provinces]
+    if not named:
+        return places
+    province = next((name for name in named if province_code(name)), named[0])
+    return [
+        f"{read_place(spelled(value)).text}, {province}" if _lacks_province(value) else value
+        for value in places
+    ]
+
+
+def _lacks_province(value: object) -> bool:
+    place = read_place(spelled(value))
+    return place.bare and not place.nowhere
+
+
+PLACES = FieldCompiler(_places, _OPTIONS, field_default=True)

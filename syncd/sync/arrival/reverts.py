@@ -1,0 +1,105 @@
+"""Reverts of runs, under the lock of their feed (docs/reconciliation.md "Reverting a run"), and feeds that are paused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from syncd.domain import Policy, Run, RunState
+from syncd.errors import Conflict, StoreError
+from syncd.store import Store, feeds, locks, runs
+from syncd.sync.arrival.context import ArrivalContext
+from syncd.sync.arrival.delivery import DEATHS, ended_without_importer
+from syncd.sync.arrival.feed_lock import PAUSE, awaited
+from syncd.sync.report.files import refresh_reports
+from syncd.sync.run import (
+    RevertPlan,
+    begin_revert,
+    carry_out_revert,
+    check_something_left,
+    plan_revert,
+    unfinished_reverts,
+)
+
+
+class FeedPaused(Conflict):
+    """The files of the feed are left lying until it is resumed."""
+
+    code = "feed_paused"
+
+    def __init__(self, name: str, why: str) -> None:
+        reason = f" ({why})" if why else ""
+        super().__init__(f"feed {name} is paused{reason}; `syncd feed resume {name}` first")
+
+
+def check_not_paused(store: Store, name: str) -> None:
+    """Raise FeedPaused if the feed is paused."""
+    why = store.read(feeds.paused).get(name)
+    if why is not None:
+        raise FeedPaused(name, why)
+
+
+def revert(
+    ctx: ArrivalContext,
+    drop: Path,
+    number: int,
+    policy: Policy,
+    *,
+    agreed: str | None = None,
+    yes: bool = False,
+    pause: str | None = None,
+) -> Run | RevertPlan:
+    """Revert the run ``number`` and return the run that did it. Waits while another process runs the feed.
+
+    ``policy``: of the feed. A revert over the limits of the guard needs ``yes`` (any plan), or ``agreed``, the digest of
+    the plan that a person has seen; else nothing is changed, and the plan is returned. ``pause``: pause the feed as well,
+    for this reason.
+
+    Raises NotFound, Conflict, NothingToRevert, Stopped, OSError and StoreError. A revert that breaks off
+    is continued by the next one, and by the daemon."""
+    run = ctx.store.read(lambda tx: runs.get(tx, number))
+
+    def wait() -> None:
+        ctx.check_stop("stopped while another process was running the feed")
+        ctx.sleep(PAUSE)
+
+    with awaited(lambda: locks.feed_lock(ctx.store, run.feed), wait):
+        for _ended in continue_reverts(ctx, run.feed, run.employer_id):
+            pass
+        if yes:
+            check_something_left(ctx.store, number)
+        else:
+            plan = plan_revert(ctx.store, number, policy)
+            if plan.hold is not None and plan.digest != agreed:
+                return plan
+        if pause is not None:
+            ctx.write(lambda tx: feeds.pause(tx, run.feed, pause))
+        ended = _carried_out(ctx, ctx.write(lambda tx: begin_revert(tx, number)))
+        if run.state is RunState.HELD:
+            refresh_reports(ctx.store, drop / run.feed, number)
+        return ended
+
+
+def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterator[Run]:
+    """Take the reverts of a feed that were cut off to their ends; yield each. Call it under the feed's lock."""
+    for found in ctx.store.read(lambda tx: unfinished_reverts(tx, feed, employer_id)):
+        number = found.id
+        run, deaths = ctx.write(lambda tx, number=number: runs.resume(tx, number))  # type: ignore[misc]
+        if deaths >= DEATHS:
+            why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
+            run = ended_without_importer(ctx, run, RunState.FAILED, why)
+        else:
+            run = _carried_out(ctx, run)
+        ctx.ended(run)
+        yield run
+
+
+def _carried_out(ctx: ArrivalContext, run: Run) -> Run:
+    """Take the revert to its end. An error that is caught here is not the death of the process."""
+    try:
+        return carry_out_revert(ctx.store, run, lambda *_: ctx.check_stop("stopped while reverting"))
+    except Exception:
+        with suppress(StoreError):
+            ctx.store.write(lambda tx: runs.stopped(tx, run.id))
+        raise

@@ -1,0 +1,366 @@
+"""Reverts a run: puts back, field by field, what it changed and nobody changed since (docs/reconciliation.md "Reverting a
+run").
+
+A revert is a run of its own. Every batch is decided inside its transaction, from the history of its jobs, and without what
+this revert has already done. So one that was cut off can be carried out again with the same result."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import perf_counter
+
+import structlog
+
+from syncd.domain import (
+    Actor,
+    ActorKind,
+    FeedWarning,
+    Hold,
+    Job,
+    PastChange,
+    PlanCounts,
+    Policy,
+    Reject,
+    RevertDecision,
+    Run,
+    RunCounts,
+    RunKind,
+    RunState,
+    Status,
+    Update,
+    decide_revert,
+    guard,
+)
+from syncd.errors import Conflict, Problem, StoreError
+from syncd.logs import Event
+from syncd.store import Store, Tx, feed_jobs, feeds, history, job_writer, jobs, results, runs
+from syncd.sync.run.context import Warnings
+from syncd.sync.run.ending import figures, reconciled
+from syncd.sync.run.planner import OnChange, PlannedChange, changed_fields, text_length
+
+log = structlog.get_logger("syncd.sync")
+
+#: Jobs in one write while the revert writes alone, and while others write too.
+ALONE, AMONG_OTHERS = 1000, 100
+_OPERATOR = Actor(ActorKind.OPERATOR)
+#: History's action → what it counts as in a run.
+_COUNTED = {"archived": "archived", "closed": "archived", "reactivated": "reactivated"}
+#: after_batch(phase, done, total): may raise to stop between two batches.
+AfterBatch = Callable[[str, int, int], None]
+
+
+class NothingToRevert(Conflict):
+    """The run changed no job, or nothing of it is left to be put back."""
+
+    code = "nothing_to_revert"
+
+
+@dataclass(slots=True)
+class RevertPlan:
+    """What a revert of ``run`` would do. ``hold``: which limits of the guard it exceeds; ``digest``: of the sequence of
+    changes, which is what a person agrees to."""
+
+    run: Run
+    counts: RunCounts = field(default_factory=RunCounts)
+    warnings: list[FeedWarning] = field(default_factory=list)
+    hold: Hold | None = None
+    digest: str = ""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What becomes of some jobs. ``gone``: the jobs among ``updates`` that the run created; ``owners``: former owners that
+    get their jobs back; ``refused``: jobs that stay because they would break a rule."""
+
+    updates: list[Update] = field(default_factory=list)
+    gone: list[int] = field(default_factory=list)
+    owners: list[feed_jobs.FormerOwner] = field(default_factory=list)
+    warnings: list[tuple[str, str, str | None]] = field(default_factory=list)
+    refused: int = 0
+
+    def add(
+        self,
+        job: Job,
+        changes: Sequence[PastChange],
+        decided: RevertDecision,
+        owner: feed_jobs.FormerOwner | None,
+    ) -> None:
+        """Add what becomes of a job. ``owner``: its owner before the run, if the run changed that."""
+        decision = decided.decision
+        if decided.stays:
+            detail = f"job {job.id}: {', '.join(decided.stays)} changed since, and stays as it is"
+            self.warnings.append(("changed_since", detail, job.reference_id))
+        if isinstance(decision, Reject):
+            self.refused += 1
+            self.warnings.append(("not_restored", _refusal(job, decision.problems), job.reference_id))
+            return
+        if isinstance(decision, Update):
+            self.updates.append(decision)
+        if any(change.undone and change.before is None for change in changes):
+            if isinstance(decision, Update):
+                self.gone.append(job.id)
+        elif owner is not None and _gets_back(owner, changes, decision.job):
+            self.owners.append(owner)
+
+
+# -- planning ------------------------------------------------------------------------------------------------
+
+
+def plan_revert(
+    store: Store,
+    run_id: int,
+    policy: Policy,
+    *,
+    on_change: OnChange | None = None,
+    after_batch: AfterBatch = lambda phase, done, total: None,
+) -> RevertPlan:
+    """Return what a revert of the run would do; ``on_change`` gets each change, in order. Nothing is written.
+
+    Raises NotFound, Conflict (the run goes on), NothingToRevert."""
+    run = store.read(lambda tx: revertible(tx, run_id))
+    plan, warnings, digest = RevertPlan(run), Warnings(), hashlib.sha256()
+    tally, kinds, owners = PlanCounts(), Counter[str](), 0
+    reverted = _Reverted.of(store, run)
+    done = 0
+    while ids := reverted.ids[done : done + ALONE]:
+        batch, done = store.read(partial(_decide, reverted=reverted, ids=ids)), done + len(ids)
+        owners += len(batch.owners)
+        for update in batch.updates:
+            _tally(tally, update)
+            kinds[_kind(update)] += 1
+            digest.update(repr((update.before.id, update.before.version)).encode())
+            if on_change is not None:
+                on_change(_planned(update))
+        _take_warnings(warnings, batch)
+        kinds["rejected"] += batch.refused
+        after_batch("planning", done, len(reverted.ids))
+    if not owners and kinds.total() == kinds["rejected"]:
+        raise _nothing_left(run, stays=bool(warnings.total))
+    tally.read = len(reverted.ids)
+    tally.active = tally.named_active = tally.described = store.read(
+        lambda tx: feed_jobs.count_active(tx, reverted.feed_id)
+    )
+    plan.counts = _whole(RunCounts().plus(kinds), len(reverted.ids), warnings.total)
+    plan.warnings, plan.digest = warnings.all(), digest.hexdigest()
+    plan.hold = guard(tally, policy, archives=True)
+    return plan
+
+
+def revertible(tx: Tx, run_id: int) -> Run:
+    """Return the run. Raises NotFound, Conflict if it goes on, NothingToRevert if it changed no job."""
+    run = runs.get(tx, run_id)
+    if not run.state.ended:
+        raise Conflict(f"run {run_id} is {run.state}; only a run that has ended can be reverted")
+    if not history.jobs_of_run(tx, run_id):
+        raise NothingToRevert(f"run {run_id} ({run.state}) changed nothing")
+    return run
+
+
+def check_something_left(store: Store, run_id: int) -> None:
+    """Raise what ``plan_revert`` raises, as soon as that is known."""
+    run, stays, done = store.read(lambda tx: revertible(tx, run_id)), False, 0
+    reverted = _Reverted.of(store, run)
+    while ids := reverted.ids[done : done + ALONE]:
+        batch, done = store.read(partial(_decide, reverted=reverted, ids=ids)), done + len(ids)
+        if batch.updates or batch.owners:
+            return
+        stays = stays or bool(batch.warnings)
+    raise _nothing_left(run, stays=stays)
+
+
+def _nothing_left(run: Run, *, stays: bool) -> NothingToRevert:
+    why = "can be put back: all of it was changed since" if stays else "is left: it was put back before"
+    return NothingToRevert(f"nothing of what run {run.id} changed {why}")
+
+
+def _tally(tally: PlanCounts, update: Update) -> None:
+    before, after = update.before, update.job
+    if before.status is not Status.ACTIVE:
+        return
+    tally.missing += after.status is not Status.ACTIVE
+    tally.retitled += before.title != after.title
+    if before.description and before.description != after.description:
+        tally.shrunk += 2 * text_length(after.description) < text_length(before.description)
+
+
+def _kind(update: Update) -> str:
+    return _COUNTED.get(job_writer.action_of(update.before, update.job, _OPERATOR), "updated")
+
+
+def _planned(update: Update) -> PlannedChange:
+    job, kind = update.job, _kind(update)
+    fields = changed_fields(update.before, job, update.changed)
+    return PlannedChange(
+        kind, job.reference_id, job.id, fields, job.title, "revert" if kind == "archived" else None
+    )
+
+
+def _whole(counts: RunCounts, jobs_of_run: int, warnings: int) -> RunCounts:
+    """Return the counts with all jobs that the run changed; those to which the revert does nothing are unchanged."""
+    done = counts.updated + counts.reactivated + counts.archived + counts.rejected
+    return replace(counts, read=jobs_of_run, unchanged=jobs_of_run - done, warnings=warnings)
+
+
+# -- deciding ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Reverted:
+    """A run that is reverted: ``ids`` of the jobs that it changed, ``first`` of its entries in the history, the id of its
+    feed, and ``by``, the run that reverts it (None in a plan)."""
+
+    run: Run
+    ids: Sequence[int]
+    first: int
+    feed_id: int
+    by: int | None = None
+
+    @classmethod
+    def of(cls, store: Store, run: Run, by: int | None = None) -> _Reverted:
+        def found(tx: Tx) -> _Reverted:
+            feed_id = feeds.find(tx, run.feed, run.employer_id) or 0
+            return cls(run, history.jobs_of_run(tx, run.id), history.first_of_run(tx, run.id), feed_id, by)
+
+        return store.read(found)
+
+
+def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
+    """Return what becomes of these jobs, from what the store has now."""
+    batch, found = _Batch(), jobs.by_ids(tx, ids)
+    past = history.since(tx, ids, reverted.first) if reverted.first else {}
+    owners = feed_jobs.former_owners(tx, reverted.run.id, ids)
+    for job_id in ids:
+        entries = [entry for entry in past.get(job_id, ()) if not reverted.by or entry.run_id != reverted.by]
+        job = found.get(job_id)
+        if job is None:
+            reference = entries[-1].reference_id if entries else None
+            batch.warnings.append(("deleted_since", f"job {job_id} was deleted since", reference))
+            continue
+        changes = [
+            PastChange(entry.run_id == reverted.run.id, None if entry.old is None else entry.attributes)
+            for entry in entries
+        ]
+        batch.add(job, changes, decide_revert(job, changes, tx.now), owners.get(job_id))
+    return batch
+
+
+def _refusal(job: Job, problems: Sequence[Problem]) -> str:
+    why = "; ".join(f"{problem.pointer}: {problem.detail}" for problem in problems)
+    return f"job {job.id} stays as it is, because the older values do not fit what was changed since: {why}"
+
+
+def _gets_back(owner: feed_jobs.FormerOwner, changes: Sequence[PastChange], after: Job) -> bool:
+    """Return whether the former owner owns the job again: nobody changed the owner since, and the status is again what it
+    was before the run. Else a feed would own a job that is archived for another reason."""
+    changed = (change.before or {} for change in changes if change.undone)
+    statuses = [before["status"] for before in changed if "status" in before]
+    if statuses and statuses[0] is not after.status:
+        return False
+    return owner.now_id == owner.left_id != owner.feed_id
+
+
+def _take_warnings(warnings: Warnings, batch: _Batch) -> None:
+    for code, detail, reference in batch.warnings:
+        warnings.add(code, detail, None, reference)
+
+
+# -- carrying it out -----------------------------------------------------------------------------------------
+
+
+def begin_revert(tx: Tx, run_id: int) -> Run:
+    """Return a new run that is to revert the run ``run_id``. Raises what ``revertible`` raises."""
+    run = revertible(tx, run_id)
+    feed_id = feeds.find(tx, run.feed, run.employer_id) or 0
+    return runs.begin(tx, feed_id, run.employer_id, run.file, 0, None, kind=RunKind.REVERT, reverts=run_id)
+
+
+def unfinished_reverts(tx: Tx, feed: str, employer_id: int) -> list[Run]:
+    """Return the feed's reverts that have not ended, the oldest first."""
+    found = (run for run in runs.unfinished(tx) if run.kind is RunKind.REVERT)
+    return [run for run in found if (run.feed, run.employer_id) == (feed, employer_id)]
+
+
+def carry_out_revert(
+    store: Store, run: Run, after_batch: AfterBatch = lambda phase, done, total: None
+) -> Run:
+    """Take a revert to its end, from wherever it was cut off, and return it. Call it under the lock of its feed.
+
+    Raises what ``after_batch`` raises between two batches, and StoreError; the same call then continues it."""
+    assert run.reverts is not None
+    start, number, done, refused = perf_counter(), run.reverts, 0, 0
+    reverted = _Reverted.of(store, store.read(lambda tx: runs.get(tx, number)), run.id)
+    store.write(lambda tx: runs.save(tx, replace(run, state=RunState.APPLYING)))
+    warnings, size = Warnings(), AMONG_OTHERS
+    while ids := reverted.ids[done : done + size]:
+        writes, done = store.writes, done + len(ids)
+        for batch in _written(store, reverted, ids):
+            _take_warnings(warnings, batch)
+            refused += batch.refused
+        size = AMONG_OTHERS if store.writes - writes > 1 else ALONE
+        after_batch("reverting", done, len(reverted.ids))
+    run = replace(run, phases={"revert": round(perf_counter() - start, 6)})
+    return _end(store, run, reverted, warnings, refused)
+
+
+def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[_Batch]:
+    """Put these jobs back, in one transaction unless one of them cannot be written; yield what was done."""
+    try:
+        yield store.write(partial(_put_back, reverted=reverted, ids=ids))
+    except (StoreError, OSError):
+        raise
+    except Exception as error:
+        if len(ids) > 1:
+            for job_id in ids:
+                yield from _written(store, reverted, [job_id])
+            return
+        log.exception(Event.ROW_FAILED, run=reverted.by, record=None)
+        detail = f"job {ids[0]} stays as it is, because it could not be written: {error}"
+        yield _Batch(warnings=[("not_restored", detail, None)], refused=1)
+
+
+def _put_back(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
+    assert reverted.by is not None
+    batch = _decide(tx, reverted, ids)
+    job_writer.apply(tx, batch.updates, _OPERATOR, run_id=reverted.by)
+    feed_jobs.release(tx, batch.gone, run_id=reverted.by)
+    feed_jobs.give_back(tx, batch.owners, run_id=reverted.by)
+    feed_jobs.forget_sent(tx, {update.job.id: update.changed for update in batch.updates})
+    runs.set_checkpoint(tx, reverted.by, f"revert {ids[-1]}")
+    return batch
+
+
+def _end(store: Store, run: Run, reverted: _Reverted, warnings: Warnings, refused: int) -> Run:
+    """Store the outcome in one transaction, and log it. A held run that was reverted no longer waits."""
+    state = RunState.PARTIAL if refused else RunState.SUCCEEDED
+    waiting = reverted.run if reverted.run.state is RunState.HELD else None
+
+    def end(tx: Tx) -> Run:
+        counts = RunCounts(rejected=refused)
+        for action, number in history.actions_of_run(tx, run.id).items():
+            counts = counts.plus({_COUNTED.get(action, "updated"): number})
+        ended = replace(
+            run,
+            state=state,
+            reason=f"reverts run {reverted.run.id}",
+            counts=_whole(counts, len(reverted.ids), warnings.total),
+            ended_at=tx.now.instant,
+        )
+        feed_jobs.end_waiting(tx, reverted.feed_id)
+        results.clear(tx, run.id)
+        results.add_warnings(tx, run.id, warnings.all())
+        runs.save(tx, ended)
+        if waiting is not None:
+            runs.save(tx, replace(waiting, state=RunState.SUPERSEDED))
+            results.set_plan(tx, waiting.id, None)
+        return ended
+
+    ended = store.write(end)
+    if waiting is not None:
+        log.info(Event.FEED_SUPERSEDED, run=waiting.id, feed=run.feed, file=waiting.file, by=run.id)
+    reconciled(ended)
+    log.info(Event.RUN_REVERTED, reverts=run.reverts, **figures(ended))
+    return ended

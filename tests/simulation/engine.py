@@ -1,0 +1,182 @@
+"""The simulated processes: the daemon, and a command beside it. What they are made of is the product's own; this module is
+the one that knows how it is put together."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncd.domain import Catalogue, Employer, Policy, Threshold
+from syncd.feeds.configuration import FeedConfig, FeedDefaults, parse_feed
+from syncd.service.clock_check import ClockCheck
+from syncd.service.refresher import Refresher
+from syncd.store import Store, employers, feeds
+from syncd.store import store as store_module
+from syncd.store.sqlite import checkpoint
+from syncd.store.sqlite import database as database_module
+from syncd.store.sqlite.database import statements
+from syncd.store.transactions import Writer
+from syncd.store.transactions import writer as writer_module
+from syncd.sync.arrival import ArrivalContext, Worker
+from syncd.sync.run import Feed, Importer, RunContext, applier, ending, planner, reading
+from tests.clock import ZONE, Clock
+
+CATALOGUE = Catalogue.default()
+EMPLOYER = "Acme Ltd."
+#: The feeds of the employer: name -> settings. Those of the property test of the law, and one with markers.
+FEEDS = {
+    "north": "",
+    "south": "",
+    "delta": 'mode = "delta"',
+    "other": 'expired = "ignore"\nrenew = false\ntake_over = true',
+    "marked": 'marker = ".done"',
+}
+_NEVER = Threshold(100, 10**9)
+_STATEMENTS = statements()
+
+
+class _NoThread:
+    """In place of the thread of the store's writer."""
+
+    def __init__(self, **_options: Any) -> None: ...
+
+    def start(self) -> None: ...
+
+    def join(self) -> None: ...
+
+
+class InlineWriter(Writer):
+    """The store's writer without its thread: what is written is on disk, and answered, when ``put`` returns."""
+
+    def put(self, fn: Any, loop: Any = None) -> Any:
+        future = super().put(fn, loop)
+        self._run(self._take())
+        self._answer()
+        return future
+
+
+@contextmanager
+def without_threads() -> Iterator[None]:
+    """In the block a store has no threads and compiles no statement twice, and a few rows are several batches."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(writer_module, "threading", _Namespace(threading, Thread=_NoThread))
+        patched.setattr(store_module, "Writer", InlineWriter)
+        patched.setattr(database_module, "statements", lambda: _STATEMENTS)
+        patched.setattr(checkpoint, "ROWS", 10**9)
+        for module, name in ((planner, "BATCH"), (ending, "REJECTED_BATCH"), (applier, "ALONE")):
+            patched.setattr(module, name, 2)
+        patched.setattr(applier, "AMONG_OTHERS", 1)
+        patched.setattr(reading, "EDGE", 3)
+        patched.setattr(reading, "_PAGE", 2)
+        yield
+
+
+class _Namespace:
+    """A module with some other names."""
+
+    def __init__(self, module: Any, **names: Any) -> None:
+        self._module = module
+        self.__dict__.update(names)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+class Engine:
+    """The feeds ``names`` of one employer in ``folder``, and the processes that work on them. ``monotonic`` and ``sleep``
+    are in seconds."""
+
+    def __init__(
+        self, folder: Path, names: Collection[str], clock: Clock, monotonic: Any, sleep: Any
+    ) -> None:
+        self.drop, self.scratch = folder / "drop", folder / "scratch"
+        self.url = f"sqlite:///{folder}/store/syncd.db"
+        self.clock, self.monotonic, self.sleep = clock, monotonic, sleep
+        for name in names:
+            (self.drop / name).mkdir(parents=True)
+        self.scratch.mkdir()
+        self.configs = {name: _config(name) for name in names}
+
+    def open_store(self, *, exclusive: bool = False) -> Store:
+        return Store.open(self.url, clock=self.clock, timezone=ZONE, exclusive=exclusive)
+
+    def feeds(self, store: Store) -> dict[str, Feed]:
+        """Return the feeds as a start of the service or of a command finds them."""
+        employer: Employer = store.read(lambda tx: employers.find(tx, EMPLOYER))
+        found = {}
+        for name, config in self.configs.items():
+            number = store.write(lambda tx, name=name: feeds.feed_id(tx, name, employer.id))  # type: ignore[misc]
+            found[name] = Feed(number, config, employer, self.drop / name)
+        return found
+
+    def importer(self, store: Store, stop: Any) -> Importer:
+        return Importer(RunContext(store, CATALOGUE, scratch=self.scratch, stop=stop))
+
+    def worker(self, store: Store, known: dict[str, Feed], stop: Any, **options: Any) -> Worker:
+        importer = self.importer(store, stop)
+        context = ArrivalContext(
+            store, importer, monotonic=self.monotonic, sleep=self.sleep, stop=stop, **options
+        )
+        return Worker(context, known, drop=self.drop)
+
+
+class Daemon:
+    """One life of the service: its store, worker and timers. ``since``: when it started, by the monotonic clock;
+    ``stopping``: it was asked to stop."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.since, self.stopping = engine.monotonic(), False
+        self.store = engine.open_store(exclusive=True)
+        try:
+            known = engine.feeds(self.store)
+            self.store.write(lambda tx: feeds.release_unconfigured(tx, known))
+            self.clock = ClockCheck(self.store, engine.monotonic)
+            self.worker = engine.worker(self.store, known, lambda: self.stopping, trusts=self.clock.trusts)
+            self.refresher = Refresher(self.store, trusts=self.clock.trusts)
+        except Exception:
+            self.store.close()
+            raise
+
+    def look_at_the_calendar(self) -> bool:
+        """Do what is due by the calendar. Return whether the time can be trusted; if not, nothing is due."""
+        self.clock.remember()
+        self.refresher.tick()
+        return self.trusts()
+
+    def trusts(self) -> bool:
+        return self.clock.trusts(self.store.now().instant)
+
+
+@lru_cache
+def _config(name: str) -> FeedConfig:
+    """Return the feed's configuration, with a guard whose thresholds no file exceeds."""
+    config = parse_feed(name, f'employer = "{EMPLOYER}"\n{FEEDS[name]}', CATALOGUE, FeedDefaults())
+    limits: dict[str, Any] = {
+        f.name: _NEVER for f in fields(Policy) if isinstance(getattr(config.policy, f.name), Threshold)
+    }
+    return replace(config, policy=replace(config.policy, **limits))
+
+
+def template(folder: Path) -> Path:
+    """Return a folder with the store of a new installation, for copies."""
+    place = folder / "template"
+    place.mkdir()
+    with Store.open(f"sqlite:///{place}/syncd.db", clock=Clock(), timezone=ZONE) as store:
+        employer = store.write(lambda tx: employers.add(tx, EMPLOYER))
+        for name in FEEDS:
+            store.write(lambda tx, name=name: feeds.feed_id(tx, name, employer.id))  # type: ignore[misc]
+    return place
+
+
+def install(template_folder: Path, folder: Path) -> None:
+    """Make a new installation in ``folder``."""
+    folder.mkdir(parents=True)
+    shutil.copytree(template_folder, folder / "store")

@@ -1,0 +1,342 @@
+"""What is known of files and runs while a schedule goes on, and what must be true of them
+(docs/reconciliation.md "Crash, fault and race")."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from syncd.domain import HoldScope, Run, RunState
+from syncd.store import Store, Tx, feed_jobs, jobs, runs
+from tests.clock import Clock
+from tests.simulation.contents import Content
+from tests.simulation.engine import Engine
+from tests.simulation.model import Model, Reconciliation, agreement, state_of
+from tests.simulation.not_yet import NOT_YET
+
+#: The least number of deaths after which a file is not tried again.
+DEATHS = 3
+_APPLIED = (RunState.SUCCEEDED, RunState.PARTIAL, RunState.HELD)
+_USABLE = (*_APPLIED, RunState.UNCHANGED)
+_UNFINISHED_NAMES = (".part", ".done")
+
+
+@dataclass
+class Delivery:
+    """A file that a partner put into a feed's folder. ``since``: the number of looks when it was last changed. ``gone``: the
+    partner replaced or removed it before it was claimed, or it was kept long enough."""
+
+    feed: str
+    since: int = 0
+    gone: bool = False
+
+
+@dataclass
+class SeenRun:
+    """A run as it was seen last. ``age``: the time and name of its file. ``since``: the number of looks when the file was
+    delivered (None: by a command), ``claimed``: when it was claimed. ``ends``, ``deaths``: those of the processes by then."""
+
+    run: Run
+    content: Content | None
+    age: tuple[int, str]
+    inode: int
+    since: int | None
+    claimed: int
+    ends: int
+    deaths: int
+    usable: bool = False
+
+    @property
+    def law(self) -> Reconciliation:
+        content, run = self.content, self.run
+        rows = content.rows if content is not None and content.usable else ()
+        whole = content is not None and content.usable and content.whole
+        rest = run.state is RunState.HELD and run.holds is HoldScope.ARCHIVE
+        return Reconciliation(run.id, run.feed, rows, whole and run.feed != "delta", rest)
+
+
+class Ledger:
+    """``inspector`` is a store that only looks. ``ends``: how often a process has ended so far; ``deaths``: by dying."""
+
+    def __init__(self, engine: Engine, inspector: Store, clock: Clock, references: str) -> None:
+        self._engine, self._inspector, self._clock = engine, inspector, clock
+        self.model = Model(clock, references)
+        known = engine.feeds(inspector)
+        self.employer = next(iter(known.values())).employer.id
+        self._names = {feed.id: name for name, feed in known.items()}
+        self._contents: dict[str, Content] = {}
+        self._deliveries: dict[int, Delivery] = {}
+        self._imports: list[bool] = []
+        self._applied: dict[str, list[SeenRun]] = {name: [] for name in engine.configs}
+        self._claimed_at: dict[int, int] = {}
+        self._shown: dict[int, set[str]] = {}
+        self._reconciled: Counter[int] = Counter()
+        self._looking = False
+        self._looks = 0
+        self.runs: dict[int, SeenRun] = {}
+        self.ends = self.deaths = 0
+
+    # -- what happens -----------------------------------------------------------------------------------------
+
+    def know(self, content: Content) -> None:
+        self._contents[content.sha256] = content
+
+    def delivered(self, feed: str, path: Path) -> None:
+        self._deliveries[path.stat().st_ino] = Delivery(feed, self._looks)
+
+    def gone(self, path: Path) -> None:
+        """Note that the partner is about to remove or replace what lies there."""
+        if path.exists():
+            self._deliveries[path.stat().st_ino].gone = True
+
+    def imported(self, *, done: bool) -> None:
+        self._imports.append(done)
+
+    def noted(self, event: str, fields: Mapping[str, Any]) -> None:
+        if event == "feed.reconciled":
+            self._reconciled[fields["run"]] += 1
+
+    def request(self, reference: str, send: Callable[[Any], int], answered: bool | None, what: str) -> None:
+        self.model.request(reference, send, answered, what)
+
+    def calendar(self, *, done: bool) -> None:
+        self.model.day_closed(done=done)
+
+    def held(self, feed: str) -> SeenRun | None:
+        """Return the feed's newest held run."""
+        found = [
+            seen for seen in self.runs.values() if seen.run.feed == feed and seen.run.state is RunState.HELD
+        ]
+        return found[-1] if found else None
+
+    @contextmanager
+    def decision(self, held: SeenRun, *, approves: bool) -> Iterator[None]:
+        """In the block a person decides on a held run."""
+        if approves:
+            self.model.began(held.law)
+        yield
+        self.look()
+        if held.run.id in self.model.going_on:  # it is held as before: what was cut off may be done
+            self.model.ended(held.run.id, None)
+
+    # -- looking ----------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """See which runs began and ended since the last look."""
+        if self._looking:
+            return
+        self._looking = True
+        try:
+            self._looks += 1
+            for feed in self._engine.configs:
+                for name in self._claimed(feed):
+                    inode = (self._engine.drop / feed / ".claimed" / name).stat().st_ino
+                    self._claimed_at.setdefault(inode, self._looks)
+            for run in sorted(
+                self._inspector.read(lambda tx: runs.list(tx, None, 10_000)), key=lambda run: run.id
+            ):
+                seen = self.runs.get(run.id)
+                if seen is None:
+                    seen = self.runs[run.id] = self._first_seen(run)
+                    self.model.began(seen.law)
+                    if run.state.ended:
+                        self._ended(seen)
+                elif run != seen.run:
+                    before, seen.run = seen.run, run
+                    if before.state is not run.state and run.state.ended:
+                        self._ended(seen)
+            self.model.settle()
+        finally:
+            self._looking = False
+
+    def _first_seen(self, run: Run) -> SeenRun:
+        path = self._path(run)
+        assert path is not None, f"the file of run {run.id} of {run.feed} is nowhere"
+        found, content = path.stat(), Content(path.read_bytes())
+        known = self._contents.get(content.sha256)
+        assert known is not None, f"run {run.id} has a file that no partner has sent: {content.data[:60]!r}"
+        delivery = self._deliveries.get(found.st_ino)
+        since = delivery.since if delivery is not None else None
+        claimed = self._claimed_at.get(found.st_ino, self._looks)
+        return SeenRun(
+            run, known, (found.st_mtime_ns, run.file), found.st_ino, since, claimed, self.ends, self.deaths
+        )
+
+    def _path(self, run: Run) -> Path | None:
+        """Return where the file of the run is."""
+        folder = self._engine.drop / run.feed
+        name = self._inspector.read(lambda tx: runs.claimed_name(tx, run.id))
+        places = [
+            folder / ".claimed" / (name or "-"),
+            *(folder / p / f"{run.id}-{run.file}" for p in ("done", "failed")),
+        ]
+        return next((path for path in places if path.exists()), None)
+
+    def _ended(self, seen: SeenRun) -> None:
+        run, content = seen.run, seen.content
+        died = self._check_outcome(seen)
+        if run.state in _USABLE:
+            seen.usable = True
+        if run.id in self.model.going_on:
+            waits = run.holds is HoldScope.ARCHIVE
+            agrees = None if died else agreement(run.state, archive_waits=waits)
+            still = run.state is RunState.UNCHANGED
+            self.model.ended(run.id, agrees, still=still, shown=self._shown.pop(run.id, None))
+        if run.state is RunState.HELD:
+            self._shown[run.id] = self.model.archived_by(seen.law)
+        whole = content is not None and content.whole
+        if run.feed != "delta" and whole and run.state in _APPLIED and run.holds is not HoldScope.ALL:
+            for other in self._applied[run.feed]:
+                assert not _comes_too_late(seen, other), (
+                    f"run {run.id} of {run.feed} applied an older file after run {other.run.id} applied a newer one"
+                )
+            self._applied[run.feed].append(seen)
+
+    def _check_outcome(self, seen: SeenRun) -> bool:
+        """Check the state of a run that ended. Return whether it was given up because its attempts died."""
+        run, content, where = seen.run, seen.content, f"run {seen.run.id} of {seen.run.feed}"
+        died = run.state is RunState.FAILED and "attempts in a row died" in (run.reason or "")
+        ends, deaths = self.ends - seen.ends, self.deaths - seen.deaths
+        if "caught errors" not in NOT_YET:
+            assert run.attempt <= 1 + ends, (
+                f"{where} is at attempt {run.attempt} after {ends} processes ended"
+            )
+            assert not died or deaths >= DEATHS, f"{where} was given up after {deaths} deaths"
+        if died:
+            return True
+        if content is not None and content.usable:
+            assert run.state is not RunState.FAILED, f"{where} failed with a good file: {run.reason}"
+        else:
+            usable = run.state in (RunState.FAILED, RunState.SUPERSEDED)
+            assert usable, f"{where} is {run.state} with a file that cannot be used"
+        if run.state is RunState.HELD:
+            assert "write" not in (run.reason or ""), f"{where} is held: {run.reason}"
+        return False
+
+    # -- when all has settled -----------------------------------------------------------------------------------
+
+    def is_done(self) -> bool:
+        """Return whether nothing is left to be done."""
+        unfinished = any(not seen.run.state.ended for seen in self.runs.values())
+        return not unfinished and not any(
+            self._waiting(name) or self._claimed(name) for name in self._engine.configs
+        )
+
+    def _waiting(self, feed: str) -> list[str]:
+        """Return the names of the files that lie in the feed's folder."""
+        names = (path.name for path in (self._engine.drop / feed).iterdir() if path.is_file())
+        return [name for name in names if not name.endswith(_UNFINISHED_NAMES)]
+
+    def _claimed(self, feed: str) -> list[str]:
+        folder = self._engine.drop / feed / ".claimed"
+        return sorted(os.listdir(folder)) if folder.exists() else []
+
+    def check_all(self) -> None:
+        """Check everything, once nothing goes on. Raises AssertionError."""
+        self.look()
+        for seen in self.runs.values():
+            assert seen.run.state.ended, f"run {seen.run.id} of {seen.run.feed} is still {seen.run.state}"
+            events = self._reconciled[seen.run.id]
+            assert events <= 1, f"run {seen.run.id} has {events} events feed.reconciled"
+        for feed in self._engine.configs:
+            self._check_files(feed)
+        self._check_held()
+        self._check_superseded()
+        self.check_jobs()
+
+    def check_jobs(self) -> None:
+        """Check each job against the law."""
+
+        def read(tx: Tx) -> dict[str, tuple[object, ...]]:
+            found = jobs.after(tx, self.employer, 0, 1000)
+            owners = feed_jobs.ownership(tx, 0, [job.id for job in found])
+            return {
+                job.reference_id or "": state_of(
+                    job, self._names.get(owners[job.id].owner or 0) if job.id in owners else None
+                )
+                for job in found
+            }
+
+        states = self._inspector.read(read)
+        for reference in self.model.worlds:
+            self.model.must_be(reference, states.get(reference, (None,)))
+
+    def _check_files(self, feed: str) -> None:
+        assert not self._waiting(feed), f"left in the folder of {feed}: {self._waiting(feed)}"
+        assert not self._claimed(feed), f"left in .claimed/ of {feed}: {self._claimed(feed)}"
+        filed: dict[int, Path] = {}
+        for place in ("done", "failed"):
+            folder = self._engine.drop / feed / place
+            names = set(os.listdir(folder)) if folder.exists() else set()
+            for name in names:
+                number, _, file = name.partition("-")
+                if ".report." in name or ".rejected." in name:
+                    continue
+                seen = self.runs.get(int(number.partition(".")[0])) if number[:1].isdigit() else None
+                assert seen is not None, f"unexpected file {place}/{name} of {feed}"
+                assert seen.run.feed == feed, f"{place}/{name} of {feed} is that of another feed"
+                assert seen.run.id not in filed, f"run {number} of {feed} has two files: {file}"
+                assert (place == "failed") is (seen.run.state is RunState.FAILED), (
+                    f"{place}/{name}: {seen.run.state}"
+                )
+                data = Content((folder / name).read_bytes())
+                assert seen.run.sha256 in (None, data.sha256), f"{place}/{name} is not the file of its run"
+                for suffix in (".report.json", ".report.html"):
+                    assert f"{name}{suffix}" in names, f"{place}/{name} has no {suffix} of {feed}"
+                filed[seen.run.id] = folder / name
+        mine = [seen for seen in self.runs.values() if seen.run.feed == feed]
+        for seen in mine:
+            if seen.run.id not in filed and self._is_old(seen.run):
+                self._deliveries.get(seen.inode, Delivery(feed)).gone = True
+                continue
+            assert seen.run.id in filed, f"the file of run {seen.run.id} of {feed} is nowhere: {seen.run}"
+        self._check_deliveries(feed, filed)
+
+    def _is_old(self, run: Run) -> bool:
+        """Return whether the run's file need not be kept any more."""
+        keep = self._engine.configs[run.feed].keep_files
+        return run.ended_at is not None and self._clock() - run.ended_at >= keep
+
+    def _check_deliveries(self, feed: str, filed: dict[int, Path]) -> None:
+        found = Counter(path.stat().st_ino for path in filed.values())
+        for inode, delivery in self._deliveries.items():
+            if delivery.feed == feed and not delivery.gone:
+                assert found.pop(inode, 0) == 1, f"a file of {feed} is not in exactly one place"
+        assert len(found) <= len(self._imports), f"{feed} has {len(found)} files that nobody sent"
+
+    def _check_held(self) -> None:
+        """A held run waits only as long as no later file of its feed could be used."""
+        for number, seen in self.runs.items():
+            if seen.run.state is RunState.HELD:
+                later = [
+                    n
+                    for n, other in self.runs.items()
+                    if n > number and other.run.feed == seen.run.feed and other.usable
+                ]
+                assert not later, f"run {number} of {seen.run.feed} is held, though run {later} came later"
+
+    def _check_superseded(self) -> None:
+        """A file that was never run gave its place to a newer one that could be used."""
+        for seen in self.runs.values():
+            if seen.run.state is RunState.SUPERSEDED and not seen.usable:
+                newer = [s for s in self.runs.values() if s.run.feed == seen.run.feed and s.age > seen.age]
+                found = any(other.usable or "superseding" in NOT_YET for other in newer)
+                assert found, (
+                    f"run {seen.run.id} of {seen.run.feed} was superseded by no newer file that could be used"
+                )
+
+
+def _comes_too_late(seen: SeenRun, other: SeenRun) -> bool:
+    """Return whether a run that was applied after another one has an older file that should have come before it: it was
+    claimed earlier, or it was delivered earlier into the same folder."""
+    if seen.run.id == other.run.id or seen.age > other.age:
+        return False
+    if other.since is None and "dead imports" in NOT_YET:
+        return False
+    delivered = seen.since is not None and other.since is not None and seen.since < other.since
+    return seen.claimed < other.claimed or (delivered and seen.run.feed != "marked")

@@ -1,0 +1,152 @@
+"""Reverts and pauses, with the worker: what was cut off is continued, and nothing is done beside a run of the feed."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+
+from syncd.domain import Policy, Run, RunState, Threshold
+from syncd.store import feeds, locks, runs
+from syncd.sync.arrival import ArrivalContext, revert
+from syncd.sync.arrival.reverts import FeedPaused
+from syncd.sync.run import Feed, RevertPlan, begin_revert, reverting
+from tests.sync.arrival.arrivals import Arrival, names
+
+LENIENT = replace(Policy(), max_retitled=Threshold(100, 5))
+
+
+class Cut(BaseException):
+    """The process dies here."""
+
+
+def cut_off(arrival: Arrival, number: int, monkeypatch: pytest.MonkeyPatch, batches: int = 1) -> Run:
+    """Begin a revert of the run, and let its process die after some batches of one job."""
+    store, done, real = arrival.board.store, iter(range(100)), reverting._put_back
+
+    def dies(*arguments: object, **options: object) -> object:
+        if next(done) == batches:
+            raise Cut
+        return real(*arguments, **options)  # type: ignore[arg-type]
+
+    run = store.write(lambda tx: begin_revert(tx, number))
+    with monkeypatch.context() as patched:
+        patched.setattr(reverting, "AMONG_OTHERS", 1)
+        patched.setattr(reverting, "ALONE", 1)
+        patched.setattr(reverting, "_put_back", dies)
+        with pytest.raises(Cut):
+            reverting.carry_out_revert(store, run)
+    return arrival.board.saved(run.id)
+
+
+def two_runs(arrival: Arrival) -> Feed:
+    feed = arrival.feed("max_retitled = 100")
+    for title in ("Cook", "Chef"):
+        arrival.drop(feed, [arrival.row(f"r{n}", title=title) for n in range(5)])
+        arrival.run_files()
+    return feed
+
+
+def titles(arrival: Arrival) -> set[str]:
+    return {job.title for job in arrival.board.jobs()}
+
+
+def test_the_worker_continues_a_revert_whose_process_died(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_runs(arrival)
+    run = cut_off(arrival, 2, monkeypatch, batches=2)
+    assert (run.state, titles(arrival)) == (RunState.APPLYING, {"Cook", "Chef"})
+    (ended,) = arrival.worker.tick()
+    assert (ended.id, ended.state, ended.attempt, ended.counts.updated) == (run.id, "succeeded", 2, 5)
+    assert titles(arrival) == {"Cook"}
+
+
+def test_a_paused_feed_has_its_reverts_continued_and_no_file_taken(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = two_runs(arrival)
+    cut_off(arrival, 2, monkeypatch)
+    arrival.board.store.write(lambda tx: feeds.pause(tx, feed.name, ""))
+    arrival.drop(feed, [arrival.row("late")], "late.json")
+    assert [run.kind for run in arrival.run_files()] == ["revert"]
+    assert names(feed.folder) == [".claimed", "done", "failed", "late.json"]
+    arrival.restart()
+    assert arrival.run_files() == []
+    arrival.board.store.write(lambda tx: feeds.resume(tx, feed.name))
+    assert [run.file for run in arrival.run_files()] == ["late.json"]
+
+
+def test_a_pause_begins_before_the_next_file(arrival: Arrival) -> None:
+    feed = arrival.feed('mode = "delta"')
+    for number in range(3):
+        arrival.drop(feed, [arrival.row(f"r{number}")], f"{number}.json", mtime=1000.0 + number)
+
+    def pause(step: str) -> None:
+        if step == "run":
+            arrival.board.store.write(lambda tx: feeds.pause(tx, feed.name, "enough"))
+
+    arrival.restart(at=pause)
+    assert [run.file for run in arrival.run_files()] == ["0.json"]
+    assert names(feed.folder) == [".claimed", "1.json", "2.json", "done", "failed"]
+
+
+def test_a_revert_that_dies_three_times_at_one_place_is_given_up(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_runs(arrival)
+    run = cut_off(arrival, 2, monkeypatch, batches=0)
+    with monkeypatch.context() as patched:
+
+        def dies(*_: object, **__: object) -> object:
+            raise Cut
+
+        patched.setattr(reverting, "_put_back", dies)
+        for _ in range(2):
+            with pytest.raises(Cut):
+                arrival.worker.tick()
+        assert [ended.state for ended in arrival.worker.tick()] == ["failed"]
+    assert "died at the same place" in (arrival.board.saved(run.id).reason or "")
+    assert arrival.worker.tick() == []
+
+
+def test_a_revert_waits_for_the_run_of_another_process(arrival: Arrival) -> None:
+    feed, store = two_runs(arrival), arrival.board.store
+    ctx = ArrivalContext(store, arrival.board.importer, sleep=lambda seconds: waited.set())
+    waited, ended = threading.Event(), list[Run | RevertPlan]()
+    drop = arrival.board.folder / "drop"
+    with locks.feed_lock(store, feed.name) as mine:
+        assert mine
+        thread = threading.Thread(target=lambda: ended.append(revert(ctx, drop, 2, LENIENT)))
+        thread.start()
+        assert waited.wait(10)
+        assert store.read(runs.list)[0].id == 2
+    thread.join(10)
+    assert titles(arrival) == {"Cook"}
+    assert [run.state for run in ended if isinstance(run, Run)] == ["succeeded"]
+
+
+def test_what_a_person_agreed_to_is_looked_at_again_under_the_lock(arrival: Arrival) -> None:
+    two_runs(arrival)
+    ctx = ArrivalContext(arrival.board.store, arrival.board.importer)
+    drop, policy = arrival.board.folder / "drop", Policy()
+    planned = revert(ctx, drop, 1, policy)
+    assert isinstance(planned, RevertPlan)
+    arrival.board.put({"referenceId": "r1", "description": "<p>Other.</p>"})
+    again = revert(ctx, drop, 1, policy, agreed=planned.digest)
+    assert isinstance(again, RevertPlan)
+    assert len(arrival.runs()) == 2
+    ended = revert(ctx, drop, 1, policy, agreed=again.digest)
+    assert isinstance(ended, Run)
+    assert ended.state == "succeeded"
+
+
+def test_an_import_into_a_paused_feed_is_refused(arrival: Arrival) -> None:
+    feed = two_runs(arrival)
+    arrival.board.store.write(lambda tx: feeds.pause(tx, feed.name, "no more"))
+    path = arrival.board.folder / "other.json"
+    path.write_text("[]")
+    with pytest.raises(FeedPaused, match=r"feed acme is paused \(no more\); `syncd feed resume acme` first"):
+        arrival.worker.import_file(feed, path)
+    assert len(arrival.runs()) == 2

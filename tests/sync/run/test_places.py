@@ -1,0 +1,247 @@
+"""Places of mapped feeds, with files that the importer runs (docs/feeds.md "Places"): a place needs a word that it is in
+Canada, and a bare city without one is assumed, with a warning, or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from syncd.domain import RejectedRow, Run
+from syncd.errors import ConfigError
+from syncd.sync.report import report
+from syncd.sync.report.files import written_reports
+from tests.sync.board import Board, not_none
+
+FIELDS = """
+[fields]
+referenceId = "id"
+title = "title"
+description = "text"
+locations = { from = "city", split = ";", province = "province", country = "country", postal = "postal" }
+categories = { value = "Other" }
+positionType = { value = "Full Time" }
+applicationEmail = "email"
+applicantRoutingType = { prefer = ["applicationEmail"] }
+"""
+
+
+def row(reference: str, city: str, **beside: str) -> dict[str, Any]:
+    text = "<p>We look for somebody who cooks well and likes to do so every day.</p>"
+    body = {"id": reference, "title": f"Cook {reference}", "text": text, "email": "jobs@example.com"}
+    return {**body, "city": city, **beside}
+
+
+def places(board: Board, reference: str) -> list[str]:
+    return [place.description for place in board.job(reference).locations]
+
+
+def codes(rejected: RejectedRow) -> list[tuple[str, str]]:
+    return [(problem.pointer, problem.code) for problem in rejected.errors]
+
+
+def warned(board: Board, run: Run) -> list[tuple[str, str | None]]:
+    return [(warning.code, warning.reference_id) for warning in board.warnings(run)]
+
+
+@pytest.mark.parametrize(
+    ("city", "beside", "place"),
+    [
+        ("London, Ontario", {}, "London, ON"),
+        ("London", {"province": "ON"}, "London, ON"),
+        ("London", {"country": "Canada"}, "London, ON"),
+        ("London", {"country": "ca"}, "London, ON"),
+        ("London, Canada", {}, "London, ON"),
+        ("London N6A 1B2", {}, "London, ON"),
+        ("London", {"postal": "N6A 1B2"}, "London, ON"),
+        ("London", {"postal": "n6a1b2"}, "London, ON"),
+        ("Quebec City", {"country": "Canada"}, "Québec, QC"),
+        ("Québec", {}, "Québec, QC"),
+        ("Petit-Lac-du-Nord, QC", {}, "Petit-Lac-du-Nord, QC"),
+    ],
+)
+def test_a_place_with_a_word_that_it_is_in_canada_is_taken_without_a_warning(
+    board: Board, city: str, beside: dict[str, str], place: str
+) -> None:
+    run = board.deliver(board.feed(FIELDS), [row("r1", city, **beside)])
+    assert run.state == "succeeded"
+    assert places(board, "r1") == [place]
+    assert warned(board, run) == []
+
+
+@pytest.mark.parametrize(
+    ("preset", "content"),
+    [
+        (
+            "indeed",
+            "<source><job><referencenumber>r1</referencenumber><title>Cook</title><city>London</city>"
+            "<postalcode>N6A 1B2</postalcode><description>Cook well.</description>"
+            "<url>https://a.example/1</url></job></source>",
+        ),
+        (
+            "csv",
+            "id,title,city,postal code,description,apply url\nr1,Cook,London,N6A 1B2,Cook well.,https://a.example/1\n",
+        ),
+        (
+            "schemaorg",
+            '[{"@type": "JobPosting", "identifier": "r1", "title": "Cook", "description": "Cook well.", "url": '
+            '"https://a.example/1", "jobLocation": {"address": {"addressLocality": "London", "postalCode": "N6A 1B2"}}}]',
+        ),
+    ],
+)
+def test_presets_name_the_postal_code(board: Board, preset: str, content: str) -> None:
+    run = board.deliver(board.feed(f'preset = "{preset}"'), content.encode())
+    assert places(board, "r1") == ["London, ON"]
+    assert "place_assumed" not in [code for code, _ in warned(board, run)]
+
+
+def test_a_bare_city_is_assumed_with_a_warning_that_names_what_was_assumed(board: Board) -> None:
+    run = board.deliver(board.feed(FIELDS), [row("r1", "London"), row("r2", "Hanoi, ON")])
+    assert run.state == "succeeded"
+    assert places(board, "r1") == ["London, ON"]
+    (warning,) = board.warnings(run)
+    assert (warning.code, warning.reference_id) == ("place_assumed", "r1")
+    assert "London, ON" in warning.detail
+
+
+@pytest.mark.parametrize(
+    "city", ["255 Greenwich Street", "110 William St. N Y", "Hồ Chí Minh", "Thành phố Đà Nẵng", "Ontario"]
+)
+@pytest.mark.parametrize("beside", [{}, {"country": "Canada"}, {"postal": "N6A 1B2"}])
+def test_a_bare_name_that_is_not_a_known_place_adds_none(
+    board: Board, city: str, beside: dict[str, str]
+) -> None:
+    run = board.deliver(board.feed(FIELDS), [row("r1", city, **beside)])
+    (rejected,) = board.rejected(run)
+    assert codes(rejected) == [("/locations/0/description", "unknown_value")]
+    assert rejected.errors[0].value == city
+    assert "province" in rejected.errors[0].detail
+    assert board.jobs() == []
+    unknown = report(board.store, run.id)["unknownValues"]
+    assert [entry["value"] for entry in unknown["locations"]] == [city]
+
+
+def test_a_postal_code_of_another_country_is_no_word_for_canada(board: Board) -> None:
+    run = board.deliver(board.feed(FIELDS), [row("r1", "London", postal="SW1A 1AA")])
+    assert warned(board, run) == [("place_assumed", "r1")]
+
+
+def test_strict_refuses_a_bare_city_and_takes_one_in_canada(board: Board) -> None:
+    feed = board.feed('places = "strict"\n' + FIELDS)
+    run = board.deliver(feed, [row("r1", "London"), row("r2", "London", country="Canada")])
+    (rejected,) = board.rejected(run)
+    assert (rejected.reference_id, codes(rejected)) == (
+        "r1",
+        [("/locations/0/description", "unknown_value")],
+    )
+    assert places(board, "r2") == ["London, ON"]
+    assert warned(board, run) == []
+
+
+def test_with_places_in_canada_a_bare_city_needs_no_other_word(board: Board) -> None:
+    feed = board.feed('places = "canada"\n' + FIELDS)
+    run = board.deliver(feed, [row(f"r{n}", "London") for n in range(9)] + [row("x", "255 Greenwich Street")])
+    assert warned(board, run) == []
+    assert [found.reference_id for found in board.rejected(run)] == ["x"]
+    assert len(board.active()) == 9
+
+
+def test_a_country_that_is_not_canada_is_refused_and_says_what_leaves_such_rows_out(board: Board) -> None:
+    run = board.deliver(board.feed(FIELDS), [row("r1", "Boston, ON", country="US"), row("r2", "Laval, QC")])
+    (rejected,) = board.rejected(run)
+    assert codes(rejected) == [("/locations/0/description", "outside_canada")]
+    detail = rejected.errors[0].detail
+    assert "the service takes Canadian places only" in detail
+    assert "[rows] only" in detail
+    pages = written_reports(board.store, run.id)
+    assert b"[rows] only" in pages[".report.json"]
+    assert b"takes Canadian places only" in pages[".report.html"]
+    assert b"[rows] only" not in pages[".report.html"]
+
+
+def WHOLE_test_a_place_that_is_wrong_does_not_hide_what_else_is_wrong_with_the_row(board: Board) -> None:
+    wrong = row("r1", "255 Greenwich Street", email="") | {"title": ""}
+    (rejected,) = board.rejected(board.deliver(board.feed(FIELDS), [wrong]))
+    assert {pointer for pointer, _ in codes(rejected)} >= {
+        "/locations/0/description",
+        "/title",
+        "/applicantRoutingType",
+    }
+
+
+def test_each_unknown_place_of_a_row_is_reported(board: Board) -> None:
+    wrong = row("r1", "255 Greenwich Street; Laval, QC; Wall Street 1")
+    (rejected,) = board.rejected(board.deliver(board.feed(FIELDS), [wrong]))
+    assert codes(rejected) == [
+        ("/locations/0/description", "unknown_value"),
+        ("/locations/2/description", "unknown_value"),
+    ]
+
+
+def rows(assumed: int, certain: int) -> list[dict[str, Any]]:
+    return [row(f"a{n}", "London") for n in range(assumed)] + [
+        row(f"c{n}", "Laval, QC") for n in range(certain)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("assumed", "certain", "holds"),
+    [(4, 0, None), (5, 0, "all"), (5, 5, None), (6, 5, "all"), (5, 6, None)],
+)
+def test_over_half_of_the_rows_with_assumed_places_hold_the_run(
+    board: Board, assumed: int, certain: int, holds: str | None
+) -> None:
+    run = board.deliver(board.feed(FIELDS), rows(assumed, certain))
+    assert (run.holds and run.holds.value) == holds
+    assert len(board.jobs()) == (0 if holds else assumed + certain)
+    if holds:
+        assert f"{assumed} of {assumed + certain} rows" in not_none(run.reason)
+        assert 'places = "canada"' in not_none(run.reason)
+
+
+def test_rejected_and_left_out_rows_are_not_among_those_that_would_go_in(board: Board) -> None:
+    feed = board.feed('max_rejected = 100\n[rows]\nskip = { id = "x*" }\n' + FIELDS)
+    others = [row(f"bad{n}", "Nowhere Street 5") for n in range(9)]
+    others += [row(f"x{n}", "Laval, QC") for n in range(9)]
+    run = board.deliver(feed, [*rows(5, 4), *others])
+    assert run.holds == "all"
+    assert "5 of 9 rows" in not_none(run.reason)
+
+
+def test_a_row_with_one_certain_place_beside_an_assumed_one_does_not_count(board: Board) -> None:
+    found = [row(f"r{n}", "London; Laval, QC") for n in range(9)]
+    run = board.deliver(board.feed(FIELDS), found)
+    assert run.state == "succeeded"
+    assert warned(board, run) == [("place_assumed", f"r{n}") for n in range(9)]
+
+
+def test_an_approved_run_applies_its_places_and_the_same_rows_are_not_asked_about_again(board: Board) -> None:
+    feed = board.feed(FIELDS)
+    held = board.deliver(feed, rows(6, 0))
+    assert held.holds == "all"
+    board.importer.approve(held.id, feed)
+    assert len(board.active()) == 6
+    later = board.deliver(feed, [*rows(6, 0), row("new", "Windsor")])
+    assert later.state == "succeeded"
+    assert len(board.active()) == 7
+
+
+def test_the_service_s_own_shape_is_as_the_api_has_it(board: Board) -> None:
+    run = board.deliver(
+        board.feed(), [board.row(f"r{n}", locations=[{"description": "Greenwich"}]) for n in range(9)]
+    )
+    assert (run.state, board.warnings(run)) == ("succeeded", [])
+
+
+@pytest.mark.parametrize(
+    ("toml", "fault"),
+    [
+        ('places = "europe"\n' + FIELDS, "places: must be canada or strict"),
+        ("places = true\n" + FIELDS, "places: must be canada or strict"),
+        ('places = "canada"\n', "places: has no use"),
+        ('[fields]\nlocations = { from = "l", default = "Nowhere Street" }', "not a known Canadian place"),
+    ],
+)
+def test_a_wrong_word_about_places_is_a_fault_of_the_feed_s_file(board: Board, toml: str, fault: str) -> None:
+    with pytest.raises(ConfigError, match=fault):
+        board.feed(toml)

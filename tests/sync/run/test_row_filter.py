@@ -1,0 +1,178 @@
+"""Rows that a feed's file leaves out, with files that the importer runs (docs/feeds.md "Rows to leave out")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from syncd.domain import Run
+from syncd.errors import ConfigError
+from syncd.sync.report import report
+from syncd.sync.report.files import written_reports
+from tests.sync.board import Board, counted_rows, not_none
+from tests.sync.native_files import as_csv, as_xml
+
+MAPPED = """
+[fields]
+referenceId = "id"
+title = "title"
+description = "text"
+locations = { value = "Laval, QC" }
+categories = { value = "Other" }
+positionType = { value = "Full Time" }
+applicationEmail = { value = "jobs@example.com" }
+applicantRoutingType = { prefer = ["applicationEmail"] }
+"""
+
+
+def record(reference: str, **beside: Any) -> dict[str, Any]:
+    text = "<p>We look for somebody who cooks well and likes to do so every day.</p>"
+    return {"id": reference, "title": f"Cook {reference}", "text": text, **beside}
+
+
+def filtered(board: Board, run: Run) -> list[tuple[str, int]]:
+    """Return the rules of a report with their counts, which have to add up to the count of the run."""
+    found = report(board.store, run.id)["filteredBy"]
+    assert sum(entry["rows"] for entry in found) == run.counts.filtered
+    assert counted_rows(run.counts) == run.counts.read
+    return [(entry["rule"], entry["rows"]) for entry in found]
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        ('only = { country = ["CA", "Canada"] }', "abc"),
+        ('only = { country = "ca*" }', "abc"),
+        ('only = [{ country = "canada" }, { status = "OPEN" }]', "abc"),
+        ('only = { country = "ca*", status = "open" }', "a"),
+        ('skip = { status = "closed" }', "abde"),
+        ('skip = [{ status = "fermé" }, { type = ["internal*", "unposted"] }]', "acd"),
+        ('skip = { status = "open", country = "us" }', "abcde"),
+        ('only = { country = "can*" }\nskip = { type = "Internal*" }', "c"),
+        ('skip = { type = "internal*" }', "acde"),
+        ('skip = { "note.kind" = "x" }', "abcd"),
+    ],
+)
+def test_what_only_does_not_name_and_what_skip_names_is_left_out(board: Board, rows: str, kept: str) -> None:
+    feed = board.feed(f"[rows]\n{rows}\n{MAPPED}")
+    run = board.deliver(
+        feed,
+        [
+            record("a", country=" CA ", status="Open"),
+            record("b", country="Canada", type="INTERNAL only"),
+            record("c", country="CANADA", status="Closed"),
+            record("d", country="US"),
+            record("e", status="Fermé", type=["Posted", "unposted"], note={"kind": "x"}),
+        ],
+    )
+    assert board.active() == set(kept)
+    assert (run.state, run.counts.rejected, run.counts.read) == ("succeeded", 0, 5)
+    assert run.counts.filtered == 5 - len(kept)
+
+
+def test_a_prefix_matches_its_own_text_and_ignores_case_and_accents(board: Board) -> None:
+    feed = board.feed('[rows]\nskip = { type = "été*" }\n' + MAPPED)
+    board.deliver(feed, [record("a", type="ETE"), record("b", type="Été 2026"), record("c", type="et")])
+    assert board.active() == {"c"}
+
+
+def test_left_out_rows_are_counted_by_rule_in_the_report_and_on_the_page(board: Board) -> None:
+    feed = board.feed('[rows]\nonly = { country = "CA" }\nskip = [{ status = ["closed", "x"] }]\n' + MAPPED)
+    records = [record("a", country="CA"), record("b", country="CA", status="x")]
+    run = board.deliver(feed, [*records, record("c", country="US"), record("d"), {"country": "US"}])
+    rules = [("skip status = closed | x", 1), ("only country = CA", 3)]
+    assert filtered(board, run) == rules
+    assert board.rejected(run) == []
+    page = written_reports(board.store, run.id)[".report.html"].decode()
+    for rule, _ in rules:
+        assert rule in page
+
+
+def test_a_job_whose_row_is_left_out_from_now_on_is_missing_and_the_run_is_held(board: Board) -> None:
+    before = board.feed(MAPPED)
+    records = [record(f"r{n}", status="open") for n in range(9)]
+    board.deliver(before, records)
+    after = board.feed('[rows]\nskip = { id = "r1" }\n' + MAPPED)
+    run = board.deliver(after, records)
+    assert (run.state, run.holds, run.counts.missing, run.counts.filtered) == ("held", "archive", 1, 1)
+    assert "settings have changed" in not_none(run.reason)
+    assert board.importer.approve(run.id, after).counts.archived == 1
+    assert board.statuses()["r1"] == "archived"
+    assert filtered(board, board.saved(run.id)) == [("skip id = r1", 1)]
+
+
+def test_a_file_of_which_all_is_left_out_is_held_and_says_so(board: Board) -> None:
+    feed = board.feed('[rows]\nonly = { status = "open" }\n' + MAPPED)
+    board.deliver(feed, [record(f"r{n}", status="open") for n in range(6)])
+    run = board.deliver(feed, [record(f"r{n}", status="closed") for n in range(6)])
+    assert (run.state, run.holds) == ("held", "archive")
+    assert "[rows] leaves all of the file's records out" in not_none(run.reason)
+
+
+def test_rejected_rows_are_measured_against_those_that_are_not_left_out(board: Board) -> None:
+    feed = board.feed('[rows]\nskip = { status = "closed" }\n' + MAPPED)
+    closed = [record(f"x{n}", status="closed") for n in range(60)]
+    bad = [record(f"b{n}") | {"title": ""} for n in range(5)]
+    run = board.deliver(feed, [*closed, *bad, record("good")])
+    assert (run.state, run.holds) == ("held", "all")
+    assert "5 of 6 rows were rejected" in not_none(run.reason)
+
+
+@pytest.mark.parametrize("form", ["json", "xml", "csv"])
+def test_rows_of_the_service_s_own_shape_are_left_out_as_well(board: Board, form: str) -> None:
+    feed = board.feed('[rows]\nskip = { title = "cook r2" }\n')
+    rows = board.rows(1, 3)
+    content: Any = {"json": rows, "xml": as_xml(rows), "csv": as_csv(rows).encode()}[form]
+    run = board.deliver(feed, content)
+    assert board.active() == {"r1", "r3"}
+    assert filtered(board, run) == [("skip title = cook r2", 1)]
+
+
+def test_a_dry_run_counts_the_same(board: Board) -> None:
+    feed = board.feed('[rows]\nskip = { status = "closed" }\n' + MAPPED)
+    source = board.file([record("a"), record("b", status="closed")])
+    planned = board.importer.plan(feed, source.path).run
+    assert (planned.counts.read, planned.counts.created, planned.counts.filtered) == (2, 1, 1)
+    assert planned.filtered_by == {"skip status = closed": 1}
+
+
+def test_worker_processes_leave_the_same_rows_out(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
+    from syncd.sync.validation import pool
+
+    monkeypatch.setattr(pool, "WORTH", 0)
+    monkeypatch.setattr(pool, "START", 30.0)
+    feed = board.feed('places = "strict"\n[rows]\nskip = { status = "closed" }\n' + MAPPED)
+    records = [record(f"r{n}", status="closed" if n % 3 else "open") for n in range(3000)]
+    run = board.deliver(feed, records, importer=board.make_importer(processes=1))
+    assert (run.counts.created, run.counts.filtered) == (1000, 2000)
+
+
+@pytest.mark.parametrize(
+    ("rows", "fault"),
+    [
+        ("", r"rows: must be a table with only, skip or both"),
+        ("skip = {}", r"rows.skip: must be a table"),
+        ("skip = []", r"rows.skip: must be a table"),
+        ("skip = [{}]", r"rows.skip\[1\]: must be a table"),
+        ("only = { a = [] }", r"rows.only.a: must be a text or a list of texts"),
+        ("only = { a = true }", r"rows.only.a: must be a text or a list of texts"),
+        ("only = { a = 5 }", r"rows.only.a: must be a text or a list of texts"),
+        ('only = { a = ["x", 5] }', r"rows.only.a: must be a text or a list of texts"),
+        ('only = { a = "" }', r"rows.only.a: must be a text or a list of texts"),
+        ('only = "a"', r"rows.only: must be a table"),
+        ('skipp = { a = "x" }', r"rows.skipp: unknown key; did you mean skip"),
+        ('skip = { "a[" = "x" }', r"rows.skip.*a\["),
+    ],
+)
+@pytest.mark.parametrize("mapping", ["", MAPPED], ids=["native", "mapped"])
+def test_a_rule_that_means_nothing_is_a_fault_of_the_feed_s_file(
+    board: Board, rows: str, fault: str, mapping: str
+) -> None:
+    with pytest.raises(ConfigError, match=fault):
+        board.feed(f'[read]\nformat = "json"\n[rows]\n{rows}\n{mapping}')
+
+
+def test_rows_that_is_no_table_is_a_fault(board: Board) -> None:
+    with pytest.raises(ConfigError, match="rows: must be a table"):
+        board.feed("rows = 5\n" + MAPPED)
