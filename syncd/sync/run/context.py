@@ -28,7 +28,7 @@ log = structlog.get_logger("syncd.sync")
 #: progress(phase, done, total): bytes in the phases ``hashing`` and ``reading``, then rows or jobs.
 Progress = Callable[[str, int, int], None]
 #: The most warnings that are kept in memory, and that are stored in one write.
-KEPT = 500
+KEPT = 5000
 #: The code of the error for a file that is written to while it is read.
 FILE_CHANGED = "file_changed"
 
