@@ -9,6 +9,7 @@ import asyncio
 import atexit
 import json
 import logging
+import os
 import sys
 import threading
 from collections import deque
@@ -129,12 +130,14 @@ class Lines:
     error is written at once, after the lines that wait. Lines that still wait when the process ends are written then;
     only a SIGKILL loses the lines of one turn.
 
-    If the stream cannot be written to (the disk is full), lines are lost and the service goes on."""
+    If the stream cannot be written to (the disk is full), lines are lost and the service goes on. After half of a line the next
+    one begins with a line feed."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._waiting: deque[str | Unencoded] = deque()
         self._writing = threading.Lock()
+        self._fd, self._torn = _descriptor(stream), False
         self._due: asyncio.AbstractEventLoop | None = None
 
     def later(self, line: str | Unencoded) -> None:
@@ -158,8 +161,20 @@ class Lines:
         with self._writing, suppress(OSError, ValueError):
             lines = [self._waiting.popleft() for _ in range(len(self._waiting))]
             if lines:
-                self._stream.write("\n".join([*map(_encoded, lines), ""]))
-                self._stream.flush()
+                self._write("\n".join([*map(_encoded, lines), ""]))
+
+    def _write(self, text: str) -> None:
+        """Write ``text``: to the descriptor of the stream, if it has one, since only the system knows how much was written."""
+        if self._fd is None:
+            self._stream.write(text)
+            self._stream.flush()
+            return
+        data = text.encode(self._stream.encoding or "utf-8", "backslashreplace")
+        data = b"\n" + data if self._torn else data
+        while data:
+            count = os.write(self._fd, data)
+            self._torn = data[count - 1 : count] != b"\n"
+            data = data[count:]
 
     def _end_of_turn(self) -> None:
         self._due = None
@@ -167,6 +182,14 @@ class Lines:
 
     debug = info = later
     warning = warn = error = exception = critical = fatal = now
+
+
+def _descriptor(stream: TextIO) -> int | None:
+    """Return the descriptor under a stream, None for one in memory."""
+    try:
+        return stream.fileno()
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def _processors(form: str, stream: TextIO) -> list[Processor]:

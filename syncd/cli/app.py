@@ -41,7 +41,16 @@ Number = Annotated[
 ]
 
 OPTIONS = {"no_args_is_help": True, "rich_markup_mode": None}
-app = typer.Typer(**OPTIONS, pretty_exceptions_enable=False, help="Job feeds become job postings.")  # type: ignore[arg-type]
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 failed; 2 the command line cannot be understood; 3 an import that is held, or something that"
+    " needs a yes; 4 with plan --exit-code: something would change; 130 interrupted."
+)
+app = typer.Typer(
+    **OPTIONS,  # type: ignore[arg-type]
+    pretty_exceptions_enable=False,
+    help="Job feeds become job postings.",
+    epilog=EXIT_CODES,
+)
 employers = typer.Typer(**OPTIONS, help="The employers that own jobs.")  # type: ignore[arg-type]
 keys = typer.Typer(**OPTIONS, help="API keys.")  # type: ignore[arg-type]
 feeds = typer.Typer(**OPTIONS, help="The configured feeds.")  # type: ignore[arg-type]
@@ -268,6 +277,14 @@ def feed_resume(name: FeedArgument, config: Config = None, as_json: Json = False
     pause_feed(config, as_json, name, None)
 
 
+@feeds.command("show")
+def feed_show(name: FeedArgument, config: Config = None, as_json: Json = False) -> None:
+    """Prints the mapping of a feed as it is in force, with the origin of each line."""
+    from syncd.cli.feeds import show_feed
+
+    show_feed(config, as_json, name)
+
+
 @feeds.command("check")
 def feed_check(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The feed.", show_default=False)],
@@ -285,7 +302,7 @@ def feed_check(
 def plan(
     file: File,
     feed: FeedName,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 2 if something would change.")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 4 if something would change.")] = False,
     config: Config = None,
     as_json: Json = False,
 ) -> int:

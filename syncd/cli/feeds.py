@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import tomllib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import islice
@@ -13,7 +14,7 @@ from typing import IO, Any
 import msgspec
 
 from syncd.cli.imports import FileUnusable
-from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_list, print_result, remark
+from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_json, print_list, print_result, remark
 from syncd.cli.report_text import (
     print_cut,
     print_filtered,
@@ -26,7 +27,7 @@ from syncd.cli.store_access import opened_store, quiet_settings, store_if_any
 from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
 from syncd.errors import Conflict, FeedError, NotFound
-from syncd.feeds.configuration import FeedConfig, FeedFile
+from syncd.feeds.configuration import FeedConfig, FeedFile, mapping_in_force, mapping_toml
 from syncd.service import configured_feeds, stores
 from syncd.store import Store, Tx, employers, feeds, jobs, runs
 from syncd.sync.report import Kind, rejected_json, run_json, unknown_json
@@ -128,6 +129,22 @@ def _row(feed: dict[str, Any]) -> tuple[object, ...]:
     run = f"{last['id']}: {state_of(last['state'], last['holds'])}" if last is not None else None
     success = cell(datetime.fromisoformat(feed["lastSuccess"])) if feed["lastSuccess"] is not None else None
     return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run, success
+
+
+def show_feed(config: Path | None, as_json: bool, name: str) -> None:
+    """Print the mapping in force. Raises NotFound, ConfigError."""
+    settings = quiet_settings(config)
+    with store_if_any(settings) as store:
+        files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings))
+        configured_feeds.choose(files, name).usable()
+    source = (settings.feeds / f"{name}.toml").read_text(encoding="utf-8-sig")
+    lines = mapping_in_force(name, tomllib.loads(source))
+    if as_json:
+        print_json({"feed": name, "lines": [line._asdict() for line in lines]})
+        return
+    print("\n".join(mapping_toml(lines)))
+    if all(line.table != "fields" for line in lines):
+        print("\n# no [fields]: the feed has the service's own shape")
 
 
 def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int:

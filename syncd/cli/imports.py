@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, bold, clean, print_json, print_result, remark
-from syncd.cli.report_text import counts_of, place_of, print_filtered, summary
+from syncd.cli.report_text import (
+    counts_of,
+    place_of,
+    print_filtered,
+    print_unknown,
+    summary,
+    warning_text,
+)
 from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Location, Run, RunState, Salary
@@ -24,6 +31,7 @@ from syncd.sync.report import (
     filtered_json,
     rejected_json,
     run_json,
+    unknown_json,
     warning_json,
     would_archive_json,
 )
@@ -162,6 +170,7 @@ def plan_json(planned: Planned) -> dict[str, Any]:
             ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
         ),
         "rejectedRows": [rejected_json(row) for row in planned.rejected],
+        **unknown_json(planned.unknown),
         "warnings": [warning_json(warning) for warning in planned.warnings],
         "changes": [change_json(c.action, c.reference_id, c.job_id, c.fields) for c in planned.changes],
     }
@@ -184,8 +193,14 @@ def print_plan(planned: Planned) -> None:
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
         print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))
     _more(len(planned.rejected))
+    for warning in planned.warnings[:SHOWN]:
+        print(clean(f"? {warning_text(warning_json(warning))}"))
+    _more(len(planned.warnings))
+    print_unknown(planned.unknown.toml)
     print_filtered(planned.run.filtered_by)
     print(bold(counts_of(planned.run.counts)))
+    if planned.run.withheld:
+        print(f"this run would archive nothing: {clean(planned.run.withheld)}")
     if planned.run.holds:
         print(f"this run would be held ({planned.run.holds}): {clean(planned.run.reason or '')}")
 

@@ -14,7 +14,7 @@ from typing import IO
 
 DONE, FAILED, USAGE, HELD = 0, 1, 2, 3
 #: Under ``plan --exit-code``: the run would change something.
-CHANGES = 2
+CHANGES = 4
 INTERRUPTED = 130
 
 

@@ -18,8 +18,14 @@ WIDTH = 160
 
 def summary(run: Run) -> str:
     """Return a run as one line."""
-    line = f"run {run.id}: {clean(run.feed)}, {clean(run.file)}: {state_of(run.state, run.holds)}; {counts_of(run.counts)}"
-    return f"{line}; {clean(run.reason)}" if run.reason else line
+    state, reason = state_of(run.state, run.holds), clean(run.reason or "")
+    line = f"run {run.id}: {clean(run.feed)}, {subject_of(run)}: {state}; {counts_of(run.counts)}"
+    return f"{line}; {reason}" if reason else line
+
+
+def subject_of(run: Run) -> str:
+    """Return the name of the run's file, or which run it reverts."""
+    return clean(run.file) if run.reverts is None else f"revert of run {run.reverts}"
 
 
 def state_of(state: str, holds: str | None) -> str:
@@ -118,6 +124,12 @@ def rejected_text(row: dict[str, Any], *, codes: bool) -> str:
     """Return ``record 4711, line 9423 (R-17): /title required: a job needs a title``, with the value at fault. ``codes``:
     whether it has the code of each error."""
     return clean(f"{place_of(row)}: " + "; ".join(_reason(error, codes) for error in row["errors"]))
+
+
+def warning_text(warning: dict[str, Any]) -> str:
+    member = f" in {warning['member']}" if warning["member"] else ""
+    where = f"record {warning['record']}{member}: " if warning["record"] else ""
+    return f"{where}{warning['detail']}"
 
 
 def _reason(error: dict[str, Any], codes: bool) -> str:

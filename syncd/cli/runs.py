@@ -18,6 +18,8 @@ from syncd.cli.report_text import (
     rejected_text,
     rows_of,
     state_of,
+    subject_of,
+    warning_text,
 )
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
@@ -41,7 +43,14 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
                 configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)), feed
             )
     rows = [
-        (run.id, run.feed, run.file, state_of(run.state, run.holds), rows_of(run), run.claimed_at)
+        (
+            run.id,
+            run.feed,
+            subject_of(run),
+            state_of(run.state, run.holds),
+            rows_of(run),
+            run.claimed_at,
+        )
         for run in found
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")
@@ -68,7 +77,7 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
             )
             return
     run, found = listed.run, listed.report
-    print(bold(f"run {run.id}: {clean(run.feed)}, {clean(run.file)}"))
+    print(bold(f"run {run.id}: {clean(run.feed)}, {subject_of(run)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
     print_filtered(run.filtered_by)
@@ -78,7 +87,7 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
     print_kinds("warnings, by kind", listed.noticed.by_frequency())
     print_unknown(found["lookupToml"])
     _section("rejected rows", listed.rejected, partial(rejected_text, codes=False), listed.rejected_total)
-    _section("warnings", listed.warnings, _warning, listed.warnings_total)
+    _section("warnings", listed.warnings, warning_text, listed.warnings_total)
     _section(
         "changes",
         listed.changes,
@@ -190,12 +199,6 @@ def _going(job: dict[str, Any]) -> str:
     title = job["title"] if job["title"] is not None else "deleted meanwhile"
     why = ", by its own row" if job["why"] == "row" else ""
     return f"- {job['referenceId'] or 'no referenceId'} (job {job['jobId']}): {title}{why}"
-
-
-def _warning(warning: dict[str, Any]) -> str:
-    member = f" in {warning['member']}" if warning["member"] else ""
-    where = f"record {warning['record']}{member}: " if warning["record"] else ""
-    return f"{where}{warning['detail']}"
 
 
 def _change(change: dict[str, Any]) -> str:

@@ -160,8 +160,13 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """How a large file is read."""
+    """How files are run."""
 
+    runs_at_once: int = setting(
+        number(1, 16, "runs"),
+        2,
+        "files of different feeds that are run at once; from two on, one place is kept for files of up to 16 MiB",
+    )
     helpers: int = setting(
         number(0, 16, "processes"),
         1,

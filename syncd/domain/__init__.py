@@ -28,7 +28,7 @@ from syncd.domain.decisions import (
 from syncd.domain.feed_rows import decide_row, field_digests, row_due
 from syncd.domain.field_readers import LOCATION_READ_ONLY
 from syncd.domain.flat_jobs import FLAT, NewJob, decimal_text, flat
-from syncd.domain.guard import guard
+from syncd.domain.guard import guard, write_failed
 from syncd.domain.html import HTML_SCHEMES, HTML_TAGS, html_faults
 from syncd.domain.job import (
     Actor,
@@ -71,6 +71,7 @@ from syncd.domain.lifecycle import (
     decide_refresh,
     unique_locations,
 )
+from syncd.domain.likeness import Likeness, Outline, likeness, likeness_of, outline
 from syncd.domain.places import (
     MAX_PLACE_DESCRIPTION,
     MAX_PLACE_NAME,
@@ -92,6 +93,7 @@ from syncd.domain.run import (
     RunProgress,
     RunState,
     UnknownValues,
+    gives_way,
 )
 from syncd.domain.scalar_readers import AMOUNT_BELOW, AMOUNT_DECIMALS
 from syncd.domain.text import fold, name_key
@@ -139,10 +141,12 @@ __all__ = [
     "Job",
     "JobField",
     "JobInput",
+    "Likeness",
     "Location",
     "Moment",
     "Needed",
     "NewJob",
+    "Outline",
     "Ownership",
     "PastChange",
     "Place",
@@ -179,14 +183,19 @@ __all__ = [
     "fields_of",
     "flat",
     "fold",
+    "gives_way",
     "guard",
     "html_faults",
+    "likeness",
+    "likeness_of",
     "name_key",
     "other_job",
+    "outline",
     "place_aliases",
     "place_key",
     "place_words",
     "province_code",
     "row_due",
     "unique_locations",
+    "write_failed",
 ]

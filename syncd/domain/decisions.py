@@ -97,17 +97,20 @@ class PlanCounts:
     anything in their record places in Canada ·
     ``active``: active jobs of the feed before the run · ``missing``: owned, active, not named (beyond ``grace``) ·
     ``expired_archives``: rows whose decision ``archives`` · ``recent_archives``: jobs that this feed archived as missing in
-    the last 24 hours, without approval, and that are not active again · ``rekeyed``: missing jobs for which a new one has
-    an equal title and location · ``named_active``: active jobs that the file names · ``retitled``: of those, with another
-    title · ``described``: of those, with a description before · ``shrunk``: of these, that lose half of it or more ·
-    ``feed_changed``: the feed's own settings differ from those of the last run that could archive · ``older_bytes``: the
-    file has the bytes of an older applied file of the feed."""
+    the last 24 hours, without approval, and that are not active again · ``without_reference``: rejected rows that name no
+    job · ``created``, ``changed``: rows that make a job, or change one without archiving it · ``rekeyed``: missing jobs
+    that a new job is like · ``named_active``: active jobs that the file names · ``retitled``: of those, with another title
+    · ``described``: of those, with a description before · ``shrunk``: of these, that lose half of it or more ·
+    ``feed_changed``: the feed's own settings differ from those with which it may archive · ``older_bytes``: the file has
+    the bytes of an older applied file of the feed."""
 
     read: int = 0
     filtered: int = 0
     rejected: int = 0
     assumed: int = 0
     without_reference: int = 0
+    created: int = 0
+    changed: int = 0
     active: int = 0
     missing: int = 0
     expired_archives: int = 0

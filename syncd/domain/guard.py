@@ -16,13 +16,26 @@ def guard(counts: PlanCounts, policy: Policy, *, archives: bool) -> Hold | None:
     whole file of a snapshot feed); what its rows' own dates archive is checked in every run.
 
     A hold on everything wins over a hold on the archiving. Several reasons of one kind are given together; ``code`` is that
-    of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``places_assumed`` ``older_bytes`` (everything), ``empty``
-    ``without_reference`` ``feed_changed`` ``max_archive`` (archiving)."""
+    of the first: ``max_rejected`` ``rekeyed`` ``retitled`` ``shrunk`` ``places_assumed`` ``older_bytes`` (everything),
+    ``empty`` ``without_reference`` ``feed_changed`` ``max_archive`` (archiving). ``write_failed`` shows later."""
     missing = counts.missing if archives else 0
     for everything, found in ((True, _everything), (False, _archiving)):
         if reasons := list(found(counts, policy, missing)):
-            return Hold(everything, reasons[0][0], "; ".join(reason for _, reason in reasons))
+            what = _would_happen(counts, missing) if everything else []
+            return Hold(everything, reasons[0][0], "; ".join([*(reason for _, reason in reasons), *what]))
     return None
+
+
+def write_failed(failures: int, why: str, waiting: int, counts: PlanCounts, before: Hold | None) -> Hold:
+    """Return the hold of a run of which writes failed for a reason that waiting does not mend. ``waiting``: jobs that
+    would still be archived; ``before``: what holds the archiving already."""
+    what = "1 write" if failures == 1 else f"{failures} writes"
+    reason = f"{what} failed, and waiting does not mend it ({why}); the others went in"
+    if before is not None:
+        return Hold(False, before.code, f"{before.reason}; {reason}")
+    if waiting:
+        reason += f"; {_would(waiting, counts.active)}"
+    return Hold(False, "write_failed", reason)
 
 
 def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
@@ -47,8 +60,24 @@ def _everything(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tu
             counts.assumed, going_in, "rows have only a city that nothing places in Canada", MAX_ASSUMED
         )
         yield "places_assumed", f'{assumed}; approve, or say places = "canada" in the feed\'s file'
-    if counts.older_bytes:
+    if counts.older_bytes and (counts.read or missing):
         yield "older_bytes", "the file is, byte for byte, an older one of this feed: a step back in time"
+
+
+def _would_happen(counts: PlanCounts, missing: int) -> list[str]:
+    """Return what a run does that waits as a whole, in at most one sentence."""
+    would = (
+        (counts.created, "new"),
+        (counts.changed, "changed"),
+        (missing + counts.expired_archives, "gone"),
+    )
+    parts = [(number, what) for number, what in would if number]
+    if not parts:
+        return []
+    first, what = parts[0]
+    more = (f"{number} {what}" for number, what in parts[1:])
+    jobs = f"{first} {'job' if first == 1 else 'jobs'} would be {what}"
+    return [f"nothing is applied: {', '.join([jobs, *more])}"]
 
 
 def _archiving(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tuple[str, str]]:
@@ -58,9 +87,11 @@ def _archiving(counts: PlanCounts, policy: Policy, missing: int) -> Iterator[tup
     if missing and not counts.read:
         what = "[rows] leaves all of the file's records out" if counts.filtered else "the file has no records"
         yield "empty", f"{what}; {_would(missing, counts.active)}"
-    if missing and counts.without_reference:
-        rows = "1 row has" if counts.without_reference == 1 else f"{counts.without_reference} rows have"
-        yield "without_reference", f"{rows} no readable referenceId; {_would(missing, counts.active)}"
+    if missing and policy.max_unnamed.crossed(counts.without_reference, counts.read):
+        unnamed = _share(
+            counts.without_reference, counts.read, "rows have no readable referenceId", policy.max_unnamed
+        )
+        yield "without_reference", f"{unnamed}; {_would(missing, counts.active)}"
     if counts.feed_changed:
         yield "feed_changed", f"the feed's settings have changed; {_would(going, counts.active)}"
     part, whole = going + counts.recent_archives, counts.active + counts.recent_archives

@@ -66,6 +66,12 @@ class Policy:
         "a file with more rejected rows waits …",
         "… if it is also at least this many rows",
     )
+    max_unnamed: Threshold = _threshold(
+        Threshold(1, 4),
+        "rows",
+        "a run that would archive waits if more rows have no readable referenceId …",
+        "… if it is also at least this many rows",
+    )
     max_rekeyed: Threshold = _threshold(
         Threshold(50, 5),
         "jobs",

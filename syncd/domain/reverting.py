@@ -34,8 +34,8 @@ class RevertDecision(Struct, frozen=True):
 
 
 def decide_revert(current: Job, changes: Sequence[PastChange], now: Moment) -> RevertDecision:
-    """Return what becomes of a job. ``changes``: those of the run and all later ones, in order; the changes that this
-    revert has made itself are not among them."""
+    """Return what becomes of a job. ``changes``: those of the run and all later ones, in order. A job that was put back
+    before stays as it is."""
     since: set[str] = set()  # fields that others changed after the change that is looked at
     back: dict[str, Any] = {}
     stays: dict[str, Any] = {}

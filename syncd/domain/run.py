@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -127,6 +127,33 @@ class Run:
         one is taken, too."""
         taken = self.state in (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)
         return self.kind is RunKind.FILE and taken and (not self.counts.read or self.counts.went_in > 0)
+
+    @property
+    def proved_usable(self) -> bool | None:
+        """Whether something of the file was applied, or had been before: an older file gives way to it then. None while
+        that is not known, because the run has not ended or a person has to decide."""
+        match self.state:
+            case RunState.SUCCEEDED | RunState.UNCHANGED:
+                return True
+            case RunState.PARTIAL:
+                return bool(self.counts.went_in or self.counts.archived)
+            case RunState.HELD | RunState.REJECTED | RunState.SUPERSEDED:
+                if self.holds is HoldScope.ARCHIVE and self.counts.went_in:
+                    return True
+                return None if self.state is RunState.HELD else False
+            case RunState.FAILED:
+                return False
+        return None
+
+
+def gives_way(newer: Run, later: Iterable[Run]) -> bool | None:
+    """Return whether a file gives way to the file of the run ``newer``. None: it has to wait until that is known; False: it has
+    its turn. ``later``: the feed's later runs, one of which may have taken the place of ``newer``."""
+    if newer.state is not RunState.SUPERSEDED:
+        return newer.proved_usable
+    begun = (run for run in later if run.state is not RunState.CLAIMED)
+    proved = [newer.proved_usable, *(run.proved_usable for run in begun)]
+    return True if True in proved else None if None in proved else False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +35,7 @@ from syncd.service.process import (
 )
 from syncd.service.refresher import Refresher
 from syncd.service.supervision import Readiness, SystemdNotifier, watch_the_loop
-from syncd.service.sync_thread import Heartbeat, SyncThread
+from syncd.service.sync_thread import Heartbeat, SyncThreads
 from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync import make_drop_folder
@@ -45,8 +46,8 @@ log = structlog.get_logger("syncd.service")
 
 #: Seconds at the end: for requests that have begun, for those of the operator, and for the run to reach a batch edge.
 REQUESTS, OPERATOR_REQUESTS, BATCH = 20.0, 1.0, 20.0
-#: Seconds at the start for the watcher.
-WATCHER = 10.0
+#: Seconds at the start between two looks whether the watcher runs, and after which its delay is reported.
+WATCHER, LATE = 0.5, 10.0
 
 
 def serve(settings: Settings) -> int:
@@ -99,7 +100,9 @@ class Daemon:
             trusts=self._clock.trusts,
         )
         worker = Worker(arrival, configured.feeds, unusable=configured.degraded, drop=settings.drop.folder)
-        self._sync = SyncThread(worker, settings.drop.rescan, self._heartbeat, self._stopping)
+        self._sync = SyncThreads(
+            worker, settings.drop.rescan, self._heartbeat, self._stopping, settings.processes.runs_at_once
+        )
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
         self._listeners = Listeners()
@@ -121,11 +124,28 @@ class Daemon:
         addresses = await self._listen()
         self._sync.start()
         self._watcher.start()
-        await asyncio.to_thread(self._watcher.running.wait, WATCHER)
+        if not await self._watching():
+            return
         self._start_timers()
         log.info(Event.SERVICE_READY, **addresses, feeds=sorted(self._configured.feeds), drop=str(drop))
         flush()  # a process that waits for the notification may read the addresses there next
         self._notifier.ready(f"serving {addresses['api']}")
+
+    async def _watching(self) -> bool:
+        """Wait until the watcher runs or, in its place, the folder is polled: from then on a file is taken at once. Return False
+        if the service is to stop first."""
+        late: float | None = time.monotonic() + LATE
+        while not await asyncio.to_thread(self._watcher.running.wait, WATCHER):
+            if self._asked_to_stop.is_set():
+                return False
+            if late is not None and time.monotonic() > late:
+                late = None
+                log.warning(
+                    Event.SERVICE_FAULT,
+                    part="watcher",
+                    reason="it does not run yet; syncd is not ready before",
+                )
+        return True
 
     async def _listen(self) -> dict[str, str]:
         """Open both addresses. Return their URLs."""
@@ -221,5 +241,4 @@ class Daemon:
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._sync.is_alive():
-            await asyncio.to_thread(self._sync.join, BATCH)
+        await asyncio.to_thread(self._sync.join, BATCH)

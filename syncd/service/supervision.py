@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from syncd.errors import StoreError
-from syncd.service.sync_thread import Heartbeat, SyncThread
+from syncd.service.sync_thread import Heartbeat, SyncThreads
 from syncd.service.watcher import Watcher
 from syncd.store import Store, facts
 
@@ -69,7 +69,7 @@ class Readiness:
         self,
         store: Store,
         watcher: Watcher,
-        sync: SyncThread,
+        sync: SyncThreads,
         heartbeat: Heartbeat,
         degraded: Callable[[], Mapping[str, str]],
     ) -> None:

@@ -1,104 +1,161 @@
-"""The thread that runs the worker: on a hint, when a file that settles may be complete, and at every rescan."""
+"""The threads that run the worker: on a hint, when a file that settles may be complete, and at every rescan."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 
 import structlog
 
 from syncd.logs import Event
 from syncd.sync.arrival import Worker
-from syncd.sync.run import Feed, Stopped
+from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
 
-#: Seconds: the shortest wait, the longest time without a heartbeat while idle, and the pause after a failed tick.
+#: Seconds: the shortest wait, the longest time without a heartbeat while idle, and the pause after a failed turn.
 SHORTEST, LONGEST, AFTER_FAULT = 0.05, 5.0, 5.0
+#: The largest file, in bytes, for the thread that is kept for small files.
+SMALL = 16 << 20
 
 
 class Heartbeat:
-    """When the worker last made progress. ``beat`` is called at every batch edge, from any thread."""
+    """When each thread of the worker last made progress. ``beat`` is called at every batch edge, by the thread that
+    progresses: one that is stuck does not hide behind the others."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._last = monotonic()
+        self._last: dict[int, float] = {}
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count the silence of this thread while the block runs."""
+        thread = threading.get_ident()
+        self._last[thread] = self._monotonic()
+        try:
+            yield
+        finally:
+            del self._last[thread]
 
     def beat(self) -> None:
-        self._last = self._monotonic()
+        """Note that this thread makes progress."""
+        if threading.get_ident() in self._last:
+            self._last[threading.get_ident()] = self._monotonic()
 
     @property
     def silence(self) -> float:
-        """Seconds since the last beat."""
-        return self._monotonic() - self._last
+        """Seconds since the last beat of the thread that is silent for longest; 0 without threads."""
+        now = self._monotonic()
+        return max((now - last for last in tuple(self._last.values())), default=0.0)
 
 
-class SyncThread(threading.Thread):
-    """Owns the worker: nothing else calls it while this thread runs. ``stopping`` is the event that the importer reads
-    at batch edges."""
+class SyncThreads:
+    """Own the worker: nothing else calls it while these threads run. Each gives one feed after another its turn. With two
+    threads or more, one is kept for small files, so that they do not wait for large ones. ``stopping`` is the event that the
+    importer reads at batch edges."""
 
     def __init__(
-        self, worker: Worker, rescan: float, heartbeat: Heartbeat, stopping: threading.Event
+        self,
+        worker: Worker,
+        rescan: float,
+        heartbeat: Heartbeat,
+        stopping: threading.Event,
+        runs_at_once: int = 1,
     ) -> None:
-        super().__init__(name="syncd-sync", daemon=True)
         self._worker, self._rescan, self._heartbeat, self._stopping = worker, rescan, heartbeat, stopping
-        self._wake = threading.Event()
-        self._next_feeds: tuple[dict[str, Feed], Collection[str]] | None = None
-        self._fault: str | None = None
+        self._news = threading.Condition()
+        self._hints = 0
+        self._rescan_at = 0.0
+        self._faults: dict[str, str] = {}
+        largest = [*[None] * max(1, runs_at_once - 1), *[SMALL] * (runs_at_once > 1)]
+        self._threads = [
+            threading.Thread(target=self._run, args=(most,), name=f"syncd-sync-{number}", daemon=True)
+            for number, most in enumerate(largest, start=1)
+        ]
 
     @property
     def trouble(self) -> str | None:
         """What keeps files from being worked on, in one line; None if nothing does."""
-        return self._fault or self._worker.waiting
+        return next(iter(tuple(self._faults.values())), None) or self._worker.waiting
 
     @property
     def degraded(self) -> dict[str, str]:
         """Feed → what keeps its files, and no others, from being worked on."""
         return self._worker.degraded
 
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def is_alive(self) -> bool:
+        """Return whether all threads run."""
+        return all(thread.is_alive() for thread in self._threads)
+
+    def join(self, seconds: float) -> None:
+        """Wait up to ``seconds`` for the end of all threads."""
+        end = time.monotonic() + seconds
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, end - time.monotonic()))
+
     def hint(self) -> None:
         """Have the worker look: something may have happened in the drop folder."""
-        self._wake.set()
+        self._worker.wake()
+        self._tell()
 
     def stop(self) -> None:
-        """Stop the current run at its next batch edge; the next start continues it."""
+        """Stop the current runs at their next batch edges; the next start continues them."""
         self._stopping.set()
-        self._wake.set()
+        self._tell()
 
     def change_feeds(self, feeds: dict[str, Feed], unusable: Collection[str] = ()) -> None:
-        """Use these feeds from the next tick on. ``unusable``: the names of those whose files are left alone."""
-        self._next_feeds = feeds, unusable
-        self._wake.set()
+        """Use these feeds from the next turns on. ``unusable``: the names of those whose files are left alone."""
+        self._worker.change_feeds(feeds, unusable)
+        self._tell()
 
-    def run(self) -> None:
-        while not self._stopping.is_set():
-            self._wake.clear()
-            self._heartbeat.beat()
-            self._sleep(self._tick())
+    def _tell(self) -> None:
+        with self._news:
+            self._hints += 1
+            self._news.notify_all()
 
-    def _tick(self) -> float:
-        """Run the worker once. Return the seconds until its next tick is due."""
-        changed, self._next_feeds = self._next_feeds, None
-        if changed is not None:
-            self._worker.change_feeds(*changed)
+    def _run(self, largest: int | None) -> None:
+        with self._heartbeat.counting():
+            while not self._stopping.is_set():
+                self._heartbeat.beat()
+                hints = self._hints
+                pause = self._turn(largest)
+                if pause:
+                    self._sleep(pause, hints)
+
+    def _turn(self, largest: int | None) -> float:
+        """Give one feed its turn. Return the seconds until the next is due."""
+        thread = threading.current_thread().name
         try:
-            self._worker.tick()
-        except Stopped:
-            return 0.0
+            if (now := time.monotonic()) >= self._rescan_at:
+                self._rescan_at = now + self._rescan
+                self._worker.wake()
+            found = self._worker.work(largest)
+            due = self._worker.due_for(largest)
         except Exception as error:
-            if self._fault is None:
+            if thread not in self._faults:
                 log.exception(Event.SERVICE_FAULT, part="sync", reason=str(error))
-            self._fault = f"{type(error).__name__}: {error}"
+            self._faults[thread] = f"{type(error).__name__}: {error}"
             return AFTER_FAULT
-        self._fault = None
-        due = self._worker.due
-        return self._rescan if due is None else min(max(due, SHORTEST), self._rescan)
+        self._faults.pop(thread, None)
+        if found is not None:
+            self._tell()  # the next file of the feed may be one for another thread
+            return 0.0
+        rescan = self._rescan_at - time.monotonic()
+        return max(min(rescan, rescan if due is None else due), SHORTEST)
 
-    def _sleep(self, seconds: float) -> None:
-        """Wait for the time, a hint or the end, with a heartbeat now and then."""
+    def _sleep(self, seconds: float, hints: int) -> None:
+        """Wait for the time, a hint since there were ``hints``, or the end, with a heartbeat now and then."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0 and not self._stopping.is_set():
-            self._heartbeat.beat()
-            if self._wake.wait(min(left, LONGEST)):
-                return
+        with self._news:
+            while (
+                (left := end - time.monotonic()) > 0 and self._hints == hints and not self._stopping.is_set()
+            ):
+                self._heartbeat.beat()
+                self._news.wait(min(left, LONGEST))

@@ -3,15 +3,17 @@ file is and whether it is complete."""
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import structlog
 from watchfiles import watch
+from watchfiles.main import FileChange
 
 from syncd.logs import Event
 
@@ -21,6 +23,8 @@ log = structlog.get_logger("syncd.service")
 TICK, GATHER = 300, 100
 #: Seconds before a watcher that died is started again, and between two looks where it polls.
 PAUSE = 1.0
+#: Seconds between two attempts to watch a folder that is polled only because there is no watch.
+LISTEN_AGAIN = 300.0
 
 #: What watchfiles says about a file name that is not UTF-8.
 UNDECODABLE = "Unable to decode path"
@@ -35,11 +39,16 @@ class Watcher(threading.Thread):
     """A thread. The watch in it begins again when it fails, and when the drop folder or a feed's folder has been replaced:
     the system never reports a folder that was deleted and created again. Each beginning gives a hint. ``running`` is not set
     before the first one and after a failure. A file name that is not UTF-8 ends the watch, too, but any partner can make
-    one: that is not a failure."""
+    one: that is not a failure.
+
+    Where the system gives no watch (it has no inotify instances left), the folder is polled instead, and another watch is
+    tried every few minutes. Each failure is logged once, until a watch runs again."""
 
     def __init__(self, folder: Path, hint: Callable[[], None], *, poll: bool = False) -> None:
         super().__init__(name="syncd-watcher", daemon=True)
         self._folder, self._hint, self._poll = folder, hint, poll
+        self._listen_at = math.inf if poll else 0.0
+        self._reported: set[str] = set()
         self._halt = threading.Event()
         self.running = threading.Event()
 
@@ -50,28 +59,34 @@ class Watcher(threading.Thread):
         while not self._halt.is_set():
             pause = 0.0
             try:
-                if self._poll:
+                if time.monotonic() < self._listen_at:
                     self._look()
                 else:
                     self._listen()
             except Exception as error:
                 pause = GATHER / 1000
-                if UNDECODABLE not in str(error):
+                if isinstance(error, _NoWatch):
+                    self._listen_at = time.monotonic() + LISTEN_AGAIN
+                    self._report(f"{error}; the folder is looked at every {PAUSE:g} s instead")
+                elif UNDECODABLE not in str(error):
                     self.running.clear()
-                    log.warning(
-                        Event.SERVICE_FAULT, part="watcher", reason=f"{type(error).__name__}: {error}"
-                    )
+                    self._report(f"{type(error).__name__}: {error}")
                     pause = PAUSE
             self._hint()
             self._halt.wait(pause)
 
+    def _report(self, reason: str) -> None:
+        if reason not in self._reported:
+            self._reported.add(reason)
+            log.warning(Event.SERVICE_FAULT, part="watcher", reason=reason)
+
     def _look(self) -> None:
-        """Compare the folder with what it was, until ``stop``. (watchfiles follows links when it polls, and fails if one leads
-        back.)"""
+        """Compare the folder with what it was, until ``stop``, or until a watch is to be tried. (watchfiles follows links when
+        it polls, and fails if one leads back.)"""
         before = listing(self._folder)
         self.running.set()
         self._hint()
-        while not self._halt.wait(PAUSE):
+        while time.monotonic() < self._listen_at and not self._halt.wait(PAUSE):
             now = listing(self._folder)
             if now != before:
                 self._hint()
@@ -79,24 +94,14 @@ class Watcher(threading.Thread):
 
     def _listen(self) -> None:
         """Wait for events of the folders themselves (a link inside one could lead anywhere), until ``stop``, or until folders
-        are added, removed or replaced."""
+        are added, removed or replaced. Raises _NoWatch."""
         before = identity(self._folder)
         looked = time.monotonic()
         started = False
-        for changes in watch(
-            *(self._folder / name for name, _device, _inode in before),
-            recursive=False,
-            watch_filter=None,
-            debounce=GATHER * 10,
-            step=GATHER,
-            rust_timeout=TICK,
-            yield_on_timeout=True,
-            stop_event=self._halt,
-            ignore_permission_denied=True,
-            raise_interrupt=False,
-        ):
+        for changes in self._changes(before):
             if not started:
                 started = True
+                self._reported.clear()
                 self.running.set()
                 self._hint()
             depth = min((depth_of(self._folder, path) for _change, path in changes), default=3)
@@ -106,6 +111,35 @@ class Watcher(threading.Thread):
                 looked = time.monotonic()
                 if depth < 2 or identity(self._folder) != before:
                     return
+
+    def _changes(self, watched: Identity) -> Iterator[set[FileChange]]:
+        """Yield what watchfiles does. Raises _NoWatch if it cannot begin."""
+        changes = watch(
+            *(self._folder / name for name, _device, _inode in watched),
+            recursive=False,
+            watch_filter=None,
+            debounce=GATHER * 10,
+            step=GATHER,
+            rust_timeout=TICK,
+            yield_on_timeout=True,
+            stop_event=self._halt,
+            ignore_permission_denied=True,
+            raise_interrupt=False,
+        )
+        try:
+            first = next(changes)
+        except StopIteration:
+            return
+        except Exception as error:
+            if UNDECODABLE in str(error) or isinstance(error, FileNotFoundError):
+                raise
+            raise _NoWatch(f"{type(error).__name__}: {error}") from error
+        yield first
+        yield from changes
+
+
+class _NoWatch(Exception):
+    """The system gives no watch now."""
 
 
 def identity(folder: Path) -> Identity:

@@ -2,9 +2,10 @@
 what they call."""
 
 from syncd.store.store import Store
-from syncd.store.transactions import Tx
+from syncd.store.transactions import StaleDecision, Tx
 
 __all__ = [
+    "StaleDecision",
     "Store",
     "Tx",
     "employers",

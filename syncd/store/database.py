@@ -133,9 +133,8 @@ class Checkpoints(Protocol):
 class Database(Protocol):
     """One database that holds a store."""
 
-    #: What the driver raises, and what of it says that rows contradict each other.
+    #: What the driver raises.
     errors: tuple[type[BaseException], ...]
-    conflicts: tuple[type[BaseException], ...]
     statements: Statements
 
     @property
@@ -143,6 +142,9 @@ class Database(Protocol):
 
     def translated(self, error: BaseException) -> BaseException:
         """Return the StoreError that an error of the driver means; any other error as it is."""
+
+    def is_conflict(self, error: BaseException) -> bool:
+        """Return whether a row was refused because another row has its key."""
 
     def lock(self) -> None:
         """Own the store until ``unlock`` or the end of the process. Raises StoreInUse, StoreError."""

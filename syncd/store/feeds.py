@@ -41,8 +41,13 @@ def find(tx: Tx, name: str, employer_id: int) -> int | None:
 
 
 def settings_digest(tx: Tx, feed_id: int) -> str | None:
-    """Return the digest of the feed's own settings at its last run that could archive; None before the first."""
+    """Return the digest of the feed's own settings with which it may archive; None before its first applied run."""
     return tx.scalar(_SETTINGS, id=feed_id)
+
+
+def settings_changed(tx: Tx, feed_id: int, digest: str) -> bool:
+    """Return whether the feed's own settings, with this digest, are not those with which it may archive."""
+    return settings_digest(tx, feed_id) not in (None, digest)
 
 
 def set_settings_digest(tx: Tx, feed_id: int, digest: str) -> None:

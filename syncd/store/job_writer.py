@@ -86,8 +86,10 @@ def apply(
         for kind, group in groupby(zip(changes, stored, strict=True), key=lambda pair: type(pair[0])):
             if write := _WRITE.get(kind):
                 write(tx, list(group), actor)
-    except tx.conflicts as error:
-        raise StaleDecision(_culprit(changes)) from error
+    except Exception as error:
+        if tx.is_conflict(error):
+            raise StaleDecision(_culprit(changes)) from error
+        raise
     _keep_totals(tx, changes, stored)
     _keep_history(tx, changes, stored, actor, run_id)
     return stored

@@ -57,6 +57,12 @@ _HEADERS = Statement(_HEADER.select().where(among(JobRow.id, "ids")), _HEADER.ma
 _after = _SELECT.where(*_own, col(JobRow.id) > bindparam("after")).order_by(col(JobRow.id)).limit(_limit)
 _AFTER = Statement(_after, JOB.make)
 _AFTER_IN = Statement(_after.where(*matching(JobRow.status)), JOB.make)
+_SHARED_URLS = Statement(
+    select(col(JobRow.application_url))
+    .where(*_own, JobRow.status == Status.ACTIVE.value, among(JobRow.application_url, "urls"))
+    .group_by(col(JobRow.application_url))
+    .having(sa.func.count() > 1)
+)
 _ID_OF = Statement(select(JobRow.id).where(*_own, *matching(JobRow.reference_id)))
 
 
@@ -86,6 +92,13 @@ def by_references(tx: Tx, employer_id: int, references: Sequence[str]) -> dict[s
 def by_ids(tx: Tx, job_ids: Sequence[int]) -> dict[int, Job]:
     """Return those that exist, of any employer, by id. Meant for batches of up to 500."""
     return {job.id: job for job in tx.all(_BY_IDS, ids=job_ids)} if job_ids else {}
+
+
+def shared_urls(tx: Tx, employer_id: int, urls: Sequence[str]) -> set[str]:
+    """Return those of the URLs at which candidates apply to more than one active job of the employer. Meant for batches
+    of up to 500: each reads all of the employer's jobs."""
+    found = tx.scalars(_SHARED_URLS, employer_id=employer_id, urls=urls) if urls else ()
+    return {url for url in found if url is not None}
 
 
 def after(tx: Tx, employer_id: int, job_id: int, limit: int, *, status: Status | None = None) -> list[Job]:

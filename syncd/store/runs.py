@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 import sqlalchemy as sa
@@ -18,6 +19,8 @@ from syncd.store.tables import EmployerRow, FeedRow, RunRow
 from syncd.store.transactions import Tx, existing
 
 _STOPPED = "stopped"
+#: The checkpoint of a run that has not begun to read its file.
+_QUEUED = "queued"
 
 _counts = msgspec.json.Decoder(RunCounts).decode
 _progress = optional(msgspec.json.Decoder(RunProgress).decode)
@@ -39,6 +42,19 @@ _RUN = Columns(
     progress=_progress,
     filtered_by=_filtered_by,
 )
+
+
+class OpenRun(NamedTuple):
+    """A run that has not ended, without its figures. ``waits_for`` as in ``RunRow``."""
+
+    id: int
+    state: RunState
+    attempt: int
+    claimed_name: str | None
+    waits_for: int | None
+
+
+_OPEN_RUN = Columns(OpenRun, RunRow, state=RunState)
 _SELECT = (
     _RUN.select()
     .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
@@ -80,6 +96,13 @@ _IN_STATES = Statement(_SELECT.where(among(RunRow.state, "states")).order_by(col
 _CLAIMED = Statement(
     _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), _RUN.make
 )
+_OPEN = Statement(_OPEN_RUN.select().where(*_of_feed, among(RunRow.state, "states")), _OPEN_RUN.make)
+_LATER = Statement(
+    _SELECT.where(*_of_feed, col(RunRow.id) > bindparam("after"), *matching(RunRow.kind)).order_by(
+        col(RunRow.id)
+    ),
+    _RUN.make,
+)
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
 _applied_files = select(col(RunRow.sha256)).where(*_of_feed, col(RunRow.sha256).is_not(None), _applied)
 _LAST_APPLIED = Statement(_applied_files.order_by(_newest).limit(1))
@@ -99,6 +122,7 @@ _ADD = creating(
     RunRow.filtered_by,
     RunRow.claimed_name,
     RunRow.deaths,
+    RunRow.checkpoint,
     RunRow.reverts,
     RunRow.repeats,
 )
@@ -117,6 +141,7 @@ _SAVE = updating(
     where=[RunRow.id],
 )
 _PROGRESS = updating(RunRow.progress, where=[RunRow.id])
+_WAIT = updating(RunRow.waits_for, RunRow.reason, where=[RunRow.id])
 _CHECKPOINT = updating(RunRow.checkpoint, where=[RunRow.id])
 _DEATHS = Statement(
     select(RunRow.attempt, col(RunRow.checkpoint), col(RunRow.died_at), RunRow.deaths).where(
@@ -160,9 +185,10 @@ def begin(  # noqa: PLR0917
     kind: RunKind = RunKind.FILE,
     reverts: int | None = None,
     repeats: int | None = None,
+    queued: bool = False,
 ) -> Run:
     """Return a new run, claimed now. ``size`` in bytes; ``claimed_name``: the file's name under ``.claimed/``;
-    ``reverts`` and ``repeats``: as in Run."""
+    ``reverts`` and ``repeats``: as in Run; ``queued``: its first attempt begins with ``resume``."""
     run_id = tx.insert(
         _ADD,
         feed_id=feed_id,
@@ -178,6 +204,7 @@ def begin(  # noqa: PLR0917
         filtered_by="{}",
         claimed_name=kept(claimed_name),
         deaths=0,
+        checkpoint=_QUEUED if queued else None,
         reverts=reverts,
         repeats=repeats,
     )
@@ -224,6 +251,21 @@ def unfinished(tx: Tx) -> Sequence[Run]:
     return tx.all(_IN_STATES, states=[state.value for state in RunState if not state.ended])
 
 
+def unfinished_of(tx: Tx, feed_id: int) -> Sequence[OpenRun]:
+    """Return the feed's runs that have not ended."""
+    return tx.all(_OPEN, feed_id=feed_id, states=[state.value for state in RunState if not state.ended])
+
+
+def later(tx: Tx, feed_id: int, after: int) -> Sequence[Run]:
+    """Return the runs of the feed's files with higher numbers than ``after``, in order."""
+    return tx.all(_LATER, feed_id=feed_id, after=after, kind=RunKind.FILE.value)
+
+
+def wait(tx: Tx, waiting: Collection[int], waits_for: int | None, reason: str | None) -> None:
+    """Have the runs ``waiting`` wait for the run ``waits_for`` (None: for none any longer)."""
+    tx.many(_WAIT, [(waits_for, kept(reason), run_id) for run_id in waiting])
+
+
 def by_claimed(tx: Tx, feed_id: int, claimed_name: str) -> Run | None:
     """Return the newest run of the file that lies under ``.claimed/`` with that name."""
     return tx.one(_CLAIMED, feed_id=feed_id, claimed_name=kept(claimed_name))
@@ -261,24 +303,23 @@ def set_progress(tx: Tx, run_id: int, progress: RunProgress | None) -> None:
 
 
 def stopped(tx: Tx, run_id: int) -> None:
-    """Note that the attempt ends because the daemon stops: it did not die."""
+    """Note that the attempt ends because the daemon stops or an error was caught: it did not die."""
     set_checkpoint(tx, run_id, _STOPPED)
 
 
 def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
-    """Begin the next attempt of a run that was cut off: the run, its state ``claimed`` again, and how many
-    attempts in a row have now died at the same place."""
+    """Begin the next attempt of a run that was cut off, or the first of one that was queued: the run, its state
+    ``claimed`` again, and how many attempts in a row have now died at the same place."""
     attempt, checkpoint, before, deaths = existing(tx.one(_DEATHS, id=run_id), "run", run_id)
     place = checkpoint or ""
-    if place == _STOPPED:
-        died_at, deaths = None, 0
+    died_at: str | None = None
+    if place in (_STOPPED, _QUEUED):
+        deaths = 0
     else:
         died_at, deaths = place, deaths + 1 if place == before else 1
-    state = RunState.CLAIMED.value
     set_progress(tx, run_id, None)
-    tx.run(
-        _RESUME, id=run_id, state=state, attempt=attempt + 1, checkpoint=None, died_at=died_at, deaths=deaths
-    )
+    state, attempt = RunState.CLAIMED.value, attempt + (place != _QUEUED)
+    tx.run(_RESUME, id=run_id, state=state, attempt=attempt, checkpoint=None, died_at=died_at, deaths=deaths)
     return get(tx, run_id), deaths
 
 

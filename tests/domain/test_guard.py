@@ -39,8 +39,11 @@ def test_a_plan_below_every_limit_is_not_held():
         ({"active": 100, "missing": 11, "recent_archives": 20}, "max_archive"),
         ({"active": 100, "missing": 0, "recent_archives": 90}, None),
         # a row that cannot say which job it is
-        ({"missing": 1, "without_reference": 1}, "without_reference"),
-        ({"missing": 0, "without_reference": 1}, None),
+        ({"missing": 1, "without_reference": 3}, None),
+        ({"missing": 1, "without_reference": 4}, "without_reference"),
+        ({"read": 400, "missing": 1, "without_reference": 4}, None),
+        ({"read": 399, "missing": 1, "without_reference": 4}, "without_reference"),
+        ({"missing": 0, "without_reference": 9}, None),
         # settings that changed
         ({"missing": 1, "feed_changed": True}, "feed_changed"),
         ({"expired_archives": 1, "feed_changed": True}, "feed_changed"),
@@ -145,8 +148,7 @@ def test_the_reason_has_percent_limit_and_counts():
         ({"active": 8, "missing": 6, "rekeyed": 4}, ["6 of 8", "75 %", "4 of these", "66.7 %", "50 %"]),
         ({"named_active": 8, "retitled": 6}, ["6 of 8", "75 %", "limit is 50 %"]),
         ({"described": 8, "shrunk": 6}, ["6 of 8", "75 %", "limit is 50 %"]),
-        ({"missing": 2, "without_reference": 1}, ["1 row has", "2 of 100"]),
-        ({"missing": 2, "without_reference": 3}, ["3 rows have", "2 of 100"]),
+        ({"missing": 2, "without_reference": 4}, ["4 of 100 rows have", "4 %", "limit is 1 %", "2 of 100"]),
         ({"read": 0, "missing": 100}, ["no records", "100 of 100"]),
     ],
 )
@@ -155,6 +157,20 @@ def test_every_reason_says_what_would_happen(counts, words):
     assert "\n" not in reason
     for word in words:
         assert word in reason
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ({}, None),
+        ({"created": 1}, "1 job would be new"),
+        ({"created": 2, "changed": 3, "missing": 4, "expired_archives": 1}, "2 jobs would be new, 3 changed, 5 gone"),
+        ({"missing": 2}, "2 jobs would be gone"),
+    ],
+)  # fmt: skip
+def test_the_reason_of_a_hold_on_everything_says_what_is_not_applied(counts, words):
+    reason = stop(older_bytes=True, **counts).reason
+    assert reason.partition("a step back in time")[2] == (f"; nothing is applied: {words}" if words else "")
 
 
 def test_limits_are_the_feeds_own():

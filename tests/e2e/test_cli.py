@@ -124,7 +124,7 @@ def test_employers_are_listed_with_their_plan(acme):
 def test_a_plan_shows_what_an_import_then_does(acme, make_row):
     path = feed_file(acme, "jobs.csv", [make_row("A-1"), make_row("A-2", title="")])
     planned = acme.run("plan", path, "--feed", "acme", "--exit-code")
-    assert planned.code == 2
+    assert planned.code == 4
     assert "+ A-1 created" in planned.out
     assert "! record 2, line 3 (A-2) would be rejected: /title" in planned.out
     assert acme.run("runs", "--json").json == []
@@ -143,6 +143,41 @@ def test_a_plan_shows_what_an_import_then_does(acme, make_row):
     assert shown["format"] == "syncd.report/1"
     assert shown["changes"] == [{"action": "updated", "referenceId": "A-1", "jobId": 1, "fields": ["title"]}]
     assert "updated job 1 (A-1): title" in acme.run("runs", "show", "2").out
+
+
+def test_a_plan_prints_warnings_what_is_withheld_and_what_would_be_archived(acme, make_row):
+    acme.run(
+        "import", feed_file(acme, "jobs.csv", [make_row(f"A-{n}") for n in range(1, 9)]), "--feed", "acme"
+    )
+    rows = [*(make_row(f"A-{n}") for n in range(1, 8)), make_row("A-1", title="Rigger")]
+    path = feed_file(acme, "two.csv", rows)
+    planned = acme.run("plan", path, "--feed", "acme")
+    assert planned.code == 0
+    assert "? record 8: records 1 and 8 have the referenceId 'A-1'; the last valid one counts" in planned.out
+    assert "8 read (1 updated, 7 unchanged, 1 archived)" in planned.out
+    shown = acme.run("plan", path, "--feed", "acme", "--json", "--exit-code")
+    assert shown.code == 4
+    assert (shown.json["counts"]["archived"], shown.json["counts"]["missing"]) == (1, 1)
+    assert [warning["code"] for warning in shown.json["warnings"]] == ["duplicate_reference"]
+    assert (shown.json["unknownValues"], shown.json["lookupToml"]) == ({}, "")
+    short = acme.base / "short.json"
+    short.write_text('{"total": 9, "jobs": []}')
+    acme.feed("short", 'employer = "Acme Ltd."\n[read]\nrecords = "jobs"\n')
+    planned = acme.run("plan", short, "--feed", "short", "--exit-code")
+    assert planned.code == 0
+    withheld = "this run would archive nothing: the file says that it has 9 records, but 0 were found"
+    assert withheld in planned.out
+
+
+def test_the_exit_codes_of_a_plan_tell_changes_faults_and_a_wrong_command_line_apart(acme, make_row):
+    path = feed_file(acme, "jobs.csv", [make_row("A-1")])
+    assert acme.run("plan", path, "--feed", "acme", "--exit-code").code == 4
+    assert acme.run("plan", path, "--feed", "acme").code == 0
+    assert acme.run("plan", path, "--feed", "acme", "--exit-cod").code == 2
+    assert acme.run("plan", path, "--feed", "nobody", "--exit-code").code == 1
+    path.write_text("")
+    assert acme.run("plan", path, "--feed", "acme", "--exit-code").code == 1
+    assert "4 with plan --exit-code" in " ".join(acme.run("--help").out.split())
 
 
 def test_rows_are_read_again_when_the_catalogue_changes(acme, make_row):

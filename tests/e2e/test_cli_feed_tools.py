@@ -196,6 +196,7 @@ def test_check_names_every_rejected_row_with_place_field_code_reason_and_value(a
         "good": 2,
         "rejected": 3,
         "expired": 1,
+        "filtered": 0,
         "repeated": 1,
         "warnings": 12,
     }
@@ -301,7 +302,7 @@ def test_a_run_shows_unknown_values_as_check_does(acme, broken):
 def job(n, **more):
     words = {
         "titre": f"Cuisinier {n}",
-        "ville": "Laval",
+        "ville": "Laval, QC",
         "texte": "On cuisine chaque jour, du matin au soir." * 3,
     }
     return words | {"lien": f"https://x.example/{n}"} | more
@@ -322,7 +323,7 @@ def test_json_records_by_key_are_found_imported_mended_and_dropped_back(acme, wr
     assert "(20 created, 1 rejected)" in imported.out
     [rejected] = acme.base.rglob("1-offres.json.rejected.json")
     mended = acme.base / "mended.json"
-    mended.write_text(rejected.read_text().replace("Paris, XX", "Gatineau"))
+    mended.write_text(rejected.read_text().replace("Paris, XX", "Gatineau, QC"))
     again = acme.run("import", str(mended), "--feed", "offres")
     assert "1 read (1 created)" in again.out
     found = {job["referenceId"] for job in acme.run("jobs", "--employer", "1", "--json").json}
@@ -364,3 +365,51 @@ def test_a_warning_of_an_archive_is_shown_with_the_file_that_it_is_about(acme):
     shown = acme.run("runs", "show", "1").out
     assert "record 1 in a.csv: " in shown
     assert "record 2 in b.csv: " in shown
+
+
+SHOWN = """
+employer = "Acme Ltd."
+preset = "indeed"
+places = "strict"
+[fields]
+salary = false
+title = "jobname"
+[lookup.category]
+"Nursing & Care" = "Healthcare"
+[rows]
+skip = { status = ["closed", "x*"] }
+"""
+
+
+def test_the_mapping_in_force_is_shown_with_the_origin_of_each_line(acme):
+    acme.feed("shown", SHOWN)
+    lines = acme.run("feed", "show", "shown", "--json").json["lines"]
+    found = {(line["table"], line["key"]): line for line in lines}
+    assert len(found) == len(lines)
+    assert (found["fields", "title"]["value"], found["fields", "title"]["origin"]) == (
+        "jobname",
+        "shown.toml",
+    )
+    assert found["fields", "applicationUrl"]["origin"] == "family job_xml"
+    assert found["fields", "applicantRoutingType"]["origin"] == "family common"
+    assert found["lookup.category", "Nursing & Care"]["origin"] == "shown.toml"
+    assert found["rows", "skip"]["value"] == {"status": ["closed", "x*"]}
+    assert found["", "places"]["value"] == "strict"
+    assert ("fields", "salary") not in found
+    assert {line["origin"] for line in lines} >= {"preset indeed", "family job_xml", "family common"}
+
+
+def test_the_mapping_is_printed_as_toml_with_its_origins_as_comments(acme):
+    acme.feed("shown", SHOWN)
+    text = acme.run("feed", "show", "shown").out
+    assert 'title = "jobname"  # shown.toml' in text.splitlines()
+    printed = tomllib.loads(text)
+    assert (printed["places"], printed["rows"]) == ("strict", {"skip": {"status": ["closed", "x*"]}})
+    assert printed["lookup"]["category"]["Nursing & Care"] == "Healthcare"
+    assert printed["fields"]["applicantRoutingType"] == {"prefer": ["applicationUrl", "applicationEmail"]}
+
+
+def test_the_mapping_of_a_feed_that_has_none_or_does_not_exist(acme):
+    assert "the service's own shape" in acme.run("feed", "show", "acme").out
+    missing = acme.run("feed", "show", "acmee")
+    assert (missing.code, missing.out) == (1, "")

@@ -135,7 +135,8 @@ def test_what_changed_since_stays_and_is_listed(acme):
     assert (jobs(acme)["R-0"], jobs(acme)["R-1"]) == (("Baker", "active"), ("Welder 1", "active"))
     text = acme.run("runs", "show", "4").out
     assert "job 1: title changed since, and stays as it is" in text
-    assert "reverts run 2" in text
+    assert "run 4: acme, revert of run 2\n" in text
+    assert "revert of run 2" in acme.run("runs").out
 
 
 @pytest.mark.parametrize("twice", [False, True])

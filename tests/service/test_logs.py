@@ -153,6 +153,21 @@ async def test_a_log_that_cannot_be_written_to_stops_nothing(written, stream, mo
     assert stream.writes == [["written again"]]
 
 
+def test_half_a_line_on_a_full_disk_does_not_swallow_the_next(tmp_path):
+    code = (
+        "import resource, signal, sys, structlog; from syncd import logs; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "logs.set_up('json', 'info', sys.stderr); log = structlog.get_logger(); log.info('first')\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY)); log.info('torn', text='x' * 200)\n"
+        "log.info('lost'); resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2); log.info('next')\n"
+    )
+    with (tmp_path / "log").open("wb") as file:
+        subprocess.run([sys.executable, "-c", code], stderr=file, check=True)
+    first, torn, after = (tmp_path / "log").read_text().splitlines()
+    assert json.loads(first)["event"] == "first"
+    assert len(first) + 1 + len(torn) == 100
+    assert json.loads(after)["event"] == "next"
+
+
 def test_on_the_console_it_is_text(written):
     stream = written("console")
     structlog.get_logger().info(logs.Event.SERVICE_READY, api="here")

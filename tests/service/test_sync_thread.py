@@ -1,4 +1,4 @@
-"""The thread that runs the worker, and its effect on readiness and watchdog."""
+"""The threads that run the worker, and their effect on readiness and watchdog."""
 
 import asyncio
 import threading
@@ -9,29 +9,39 @@ import pytest
 
 from syncd.errors import StoreBusy
 from syncd.service.supervision import SILENCE, Readiness
-from syncd.service.sync_thread import Heartbeat, SyncThread
-from syncd.sync.run import Stopped
+from syncd.service.sync_thread import SMALL, Heartbeat, SyncThreads
 
 TIMEOUT = 20  # seconds
 
 
 class Worker:
-    """Counts ticks; ``faults`` are raised one after the other."""
+    """Has one turn to give each time it is woken; ``faults`` are raised one after the other."""
 
     def __init__(self, *faults, due=None):
         self.faults, self.due, self.waiting, self.degraded = list(faults), due, None, {}
         self.feeds, self.seen = {}, []
         self.ticked = threading.Semaphore(0)
+        self.wanted = False
 
     def change_feeds(self, feeds, unusable):
         self.feeds = feeds
+        self.wake()
 
-    def tick(self):
+    def wake(self):
+        self.wanted = True
+
+    def due_for(self, largest):
+        return self.due
+
+    def work(self, largest):
+        if not self.wanted and self.due is None:
+            return
+        self.wanted = False
         self.seen.append(dict(self.feeds))
         self.ticked.release()
         if self.faults:
             raise self.faults.pop(0)
-        return []
+        return
 
     def wait(self):
         assert self.ticked.acquire(timeout=TIMEOUT)
@@ -47,11 +57,11 @@ class Watcher:
 
 @pytest.fixture
 def begin():
-    """Starts a SyncThread over a worker; stops all of them afterwards."""
+    """Starts the threads of a worker; stops all of them afterwards."""
     started = []
 
-    def start(worker, rescan=3600.0, heartbeat=None):
-        thread = SyncThread(worker, rescan, heartbeat or Heartbeat(), threading.Event())
+    def start(worker, rescan=3600.0, heartbeat=None, runs_at_once=1):
+        thread = SyncThreads(worker, rescan, heartbeat or Heartbeat(), threading.Event(), runs_at_once)
         thread.start()
         started.append(thread)
         worker.wait()
@@ -90,7 +100,7 @@ def test_the_worker_has_new_feeds_from_the_next_tick_on(begin):
 
 def test_a_failed_tick_is_logged_once_and_repeated(begin, logged, monkeypatch):
     monkeypatch.setattr("syncd.service.sync_thread.AFTER_FAULT", 0.01)
-    worker = Worker(StoreBusy("locked"), StoreBusy("locked"))
+    worker = Worker(StoreBusy("locked"), StoreBusy("locked"), due=60)
     thread = begin(worker)
     worker.wait()
     worker.wait()
@@ -103,7 +113,7 @@ def test_a_failed_tick_is_logged_once_and_repeated(begin, logged, monkeypatch):
 
 
 def test_it_stops_at_once(begin):
-    thread = begin(Worker(Stopped()))
+    thread = begin(Worker())
     thread.stop()
     thread.join(TIMEOUT)
     assert not thread.is_alive()
@@ -169,3 +179,69 @@ async def test_a_worker_that_is_stuck_or_has_ended_stops_the_watchdogs_signs_of_
     thread.join(TIMEOUT)
     assert (await readiness())["sync"] == "not running"
     assert not readiness.progressing
+
+
+class Gates:
+    """A worker whose threads wait in their turns until the test lets them go on. ``inside``: what each thread may run."""
+
+    def __init__(self):
+        self.waiting, self.degraded = None, {}
+        self.inside, self.gates = [], {None: threading.Event(), SMALL: threading.Event()}
+
+    def wait(self):
+        while len(self.inside) < 2:
+            time.sleep(0.001)
+
+    def wake(self):
+        pass
+
+    def due_for(self, largest):
+        return None
+
+    def work(self, largest):
+        if not self.gates[largest].is_set():
+            self.inside.append(largest)
+            self.gates[largest].wait(TIMEOUT)
+
+
+@pytest.fixture
+def stuck(begin):
+    """(threads, worker, heartbeat, the clock): two threads, each in a turn."""
+    now, worker = [0.0], Gates()
+    heartbeat = Heartbeat(lambda: now[0])
+    threads = begin(worker, heartbeat=heartbeat, runs_at_once=2)
+    yield threads, worker, heartbeat, now
+    for gate in worker.gates.values():
+        gate.set()
+
+
+def test_one_of_two_threads_is_kept_for_small_files(stuck):
+    assert sorted(stuck[1].inside, key=str) == [SMALL, None]
+    assert SMALL == 16 * 1024 * 1024
+
+
+def test_a_thread_that_is_stuck_does_not_hide_behind_the_others(stuck):
+    _threads, worker, heartbeat, now = stuck
+    now[0] += SILENCE + 1
+    worker.gates[SMALL].set()
+    time.sleep(0.05)
+    assert heartbeat.silence == SILENCE + 1
+    heartbeat.beat()  # of a thread that does not count
+    assert heartbeat.silence == SILENCE + 1
+    worker.gates[None].set()
+    for _ in range(1000):
+        if heartbeat.silence == 0:
+            break
+        time.sleep(0.01)
+    assert heartbeat.silence == 0
+
+
+def test_stopping_waits_for_all_threads(stuck):
+    threads, worker, *_ = stuck
+    threads.stop()
+    worker.gates[SMALL].set()
+    threads.join(0.05)
+    assert not threads.is_alive()
+    worker.gates[None].set()
+    threads.join(TIMEOUT)
+    assert not any(thread.name.startswith("syncd-sync") for thread in threading.enumerate())

@@ -3,10 +3,13 @@
 import os
 import shutil
 import threading
+import time
 from contextlib import suppress
 
 import pytest
+import watchfiles
 
+from syncd.service import watcher as watcher_module
 from syncd.service.watcher import OURS, Watcher, depth_of
 
 TIMEOUT = 20  # seconds
@@ -149,3 +152,52 @@ def watches():
 )
 def test_how_deep_a_path_lies(tmp_path, path, depth):
     assert depth_of(tmp_path / "drop", str(tmp_path) + path) == depth
+
+
+def test_without_inotify_instances_it_polls_and_says_so_once(tmp_path, monkeypatch, logged):
+    (tmp_path / "acme").mkdir()
+    attempts = []
+
+    def watch(*_folders, **_options):
+        attempts.append(1)
+        if len(attempts) < 4:
+            raise OSError(24, "Too many open files (os error 24) about [...]")
+        yield from real(*_folders, **_options)
+
+    real = watchfiles.watch
+    monkeypatch.setattr(watcher_module, "watch", watch)
+    monkeypatch.setattr(watcher_module, "PAUSE", 0.02)
+    monkeypatch.setattr(watcher_module, "LISTEN_AGAIN", 0.2)
+    hinted = threading.Event()
+    watcher = Watcher(tmp_path, hinted.set)
+    watcher.start()
+    try:
+        assert watcher.running.wait(TIMEOUT)
+        expect(hinted)
+        (tmp_path / "acme" / "jobs.csv").write_text("x")
+        expect(hinted)
+        while len(attempts) < 4:
+            assert watcher.running.is_set()
+            time.sleep(0.01)
+        hinted.clear()
+        (tmp_path / "acme" / "more.csv").write_text("x")
+        expect(hinted)
+    finally:
+        watcher.stop()
+        watcher.join(TIMEOUT)
+    [event] = logged
+    assert (event["event"], event["part"]) == ("service.fault", "watcher")
+    assert "is looked at every" in event["reason"]
+
+
+def test_a_folder_that_is_gone_is_reported_once(tmp_path, monkeypatch, logged):
+    monkeypatch.setattr(watcher_module, "PAUSE", 0.02)
+    watcher = Watcher(tmp_path / "drop", lambda: None)
+    watcher.start()
+    time.sleep(0.3)
+    assert not watcher.running.is_set()
+    (tmp_path / "drop").mkdir()
+    assert watcher.running.wait(TIMEOUT)
+    watcher.stop()
+    watcher.join(TIMEOUT)
+    assert len(logged) == 1

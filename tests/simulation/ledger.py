@@ -180,7 +180,7 @@ class Ledger:
     def _ended(self, seen: SeenRun) -> None:
         run, content = seen.run, seen.content
         died = self._check_outcome(seen)
-        if run.state in _USABLE:
+        if run.state in _USABLE and (run.state is not RunState.PARTIAL or run.proved_usable):
             seen.usable = True
         if run.id in self.model.going_on:
             waits = run.holds is HoldScope.ARCHIVE
@@ -190,7 +190,8 @@ class Ledger:
         if run.state is RunState.HELD:
             self._shown[run.id] = self.model.archived_by(seen.law)
         whole = content is not None and content.whole
-        if run.feed != "delta" and whole and run.state in _APPLIED and run.holds is not HoldScope.ALL:
+        changed = run.state in _APPLIED and run.holds is not HoldScope.ALL and run.proved_usable
+        if run.feed != "delta" and whole and changed:
             for other in self._applied[run.feed]:
                 assert not _comes_too_late(seen, other), (
                     f"run {run.id} of {run.feed} applied an older file after run {other.run.id} applied a newer one"

@@ -268,6 +268,11 @@ def test_a_run_and_its_revert_leave_every_job_as_before(
 
 @settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
 @given(steps=st.lists(STEPS, max_size=5), name=NAMES, rows=ROWS)
+@example(  # what a feed that keeps edits sent last is not taken for an edit
+    steps=[("file", "keeping", [Board.row("a", title="Cook")])],
+    name="keeping",
+    rows=[Board.row("a", title="Chef")],
+)
 def test_the_next_file_brings_the_same_back(
     begin: Callable[[], Past], steps: list[Any], name: str, rows: list[Row]
 ) -> None:
@@ -288,6 +293,16 @@ def test_the_next_file_brings_the_same_back(
         i: _without_version(job, **why) for i, job in after.items()
     }
     assert past.owners() == owners
+
+
+def test_a_revert_is_nobodys_edit_for_a_feed_that_keeps_edits_from_now_on(begin: Callable[[], Past]) -> None:
+    past = begin()
+    past.deliver("plain", [Board.row("a", title="Cook")])
+    run = past.deliver("plain", [Board.row("a", title="Chef")])
+    past.revert(run.id)
+    keeping = past.board.feed('on_api_edit = "keep"', past.feeds["plain"].name)
+    past.board.deliver(keeping, [Board.row("a", title="Chef")])
+    assert past.board.job("a").title == "Chef"
 
 
 def _seen(found: Picture, but: Any = ()) -> Picture:

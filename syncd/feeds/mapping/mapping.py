@@ -61,7 +61,8 @@ class MappedRow(Struct, frozen=True):
     ``reference_id`` is the row's id as far as it can be read, trimmed. ``warnings`` are (code, detail) of what was cut,
     cleaned, guessed or left out. ``unknown`` is (field, value as the feed has it) of each value that names no entry of a
     catalogue, with or without a default: what a lookup would have to translate. ``left_out``: the rule of ``[rows]`` by
-    which the feed leaves the record out; nothing else is known of it then."""
+    which the feed leaves the record out; nothing else is known of it then. ``fragment`` is what can be read of a record
+    with a problem of its own, such as a CSV row with too many cells."""
 
     body: Body | None
     reference_id: str | None
@@ -69,6 +70,7 @@ class MappedRow(Struct, frozen=True):
     warnings: tuple[tuple[str, str], ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
     left_out: str | None = None
+    fragment: Body | None = None
 
 
 class _CompiledField(NamedTuple):
@@ -169,12 +171,12 @@ class Mapping:
         return rows.left_out_by(open_record(item, form)) if rows is not None else None
 
     def _unreadable(self, record: Record, form: Format | None) -> MappedRow:
-        """A record with a problem of its own; its id, where the reader still gives the item."""
-        reference = None
-        if isinstance(record.item, dict):
-            body = self._body(record.item, form or self._form or format_of(record.item), RowLog())
-            reference = _reference(body)
-        return MappedRow(None, reference, (record.problem,) if record.problem else ())
+        """A record with a problem of its own; what can be read of it, where the reader still gives the item."""
+        problems = (record.problem,) if record.problem else ()
+        if not isinstance(record.item, dict):
+            return MappedRow(None, None, problems)
+        body = self._body(record.item, form or self._form or format_of(record.item), RowLog())
+        return MappedRow(None, _reference(body), problems, fragment=body)
 
     def _for(self, form: Format) -> _Compiled:
         form = "json" if form == "jsonl" else form

@@ -12,7 +12,7 @@ import csv
 import re
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 from syncd.errors import FeedError
 from syncd.feeds.readers.records import ReadOptions, Record, TableReader, seeded, too_long
@@ -47,6 +47,7 @@ class CsvReader(TableReader):
         self._line += 1 if self._skip else 0
         for buf in self._growing():
             pieces, tail = _join(buf, self._end)
+            del buf  # a long cell is in memory often enough
             carry = yield from self._records(pieces)
             tail = carry + tail
             if len(tail) > self._limits.text:
@@ -71,10 +72,17 @@ class CsvReader(TableReader):
             size += len(chunk)
             waits = len(self._waiting)
             if waits + size > self._limits.text or (size >= waits and self._may_end(more)):
-                yield b"".join((self._waiting, *more))
-                more, size = [], 0
+                yield self._joined(more)
+                size = 0
         if more:
-            yield b"".join((self._waiting, *more))
+            yield self._joined(more)
+
+    def _joined(self, more: list[bytes]) -> bytes:
+        """The waiting data and ``more``, both empty afterwards."""
+        data = b"".join((self._waiting, *more))
+        self._waiting = b""
+        more.clear()
+        return data
 
     def _may_end(self, more: list[bytes]) -> bool:
         """Whether the waiting data may end in ``more``: it is not within quotes, or there is another quote."""
@@ -112,14 +120,13 @@ class CsvReader(TableReader):
     def _parse(self, pieces: list[bytes], digests: list[bytes]) -> Generator[Record, None, bytes]:
         """Candidates that csv.reader has to decide, the first at a record's start. Returns the bytes in an open quote."""
         newline = self._newline
-        texts = list(map(self._decode, pieces))
-        reader = csv.reader([*texts, _SENTINEL], delimiter=self.delimiter)
+        reader = csv.reader(chain(map(self._decode, pieces), (_SENTINEL,)), delimiter=self.delimiter)
         done = 0
         try:
             for row in reader:
                 if reader.line_num != done + 1:
                     break
-                if reader.line_num > len(texts):
+                if reader.line_num > len(pieces):
                     return b""
                 raw = pieces[done]
                 yield from self._row(row, raw, digests[done])
@@ -127,7 +134,8 @@ class CsvReader(TableReader):
                 self._line += raw.count(newline) + 1
         except csv.Error:
             pass
-        return (yield from self._by_lines("".join(text + self._end.decode() for text in texts[done:])))
+        texts = (self._decode(piece) + self._end.decode() for piece in pieces[done:])
+        return (yield from self._by_lines("".join(texts)))
 
     def _by_lines(self, text: str) -> Generator[Record, None, bytes]:
         """The records line by line, where quotes misled the joining."""

@@ -24,6 +24,10 @@ Known = Callable[[list[bytes]], Collection[bytes]]
 ERRORS = "syncd_errors"
 #: The last step of a JSON path: each member of the object there is a record.
 EACH = "*"
+#: Names, without case, under which a file declares how many records it has.
+TOTALS = frozenset(
+    {"expectedjobcount", "jobcount", "totaljobs", "total", "totalfound", "totalcount", "totalresults"}
+)
 
 
 @dataclass(frozen=True, slots=True)

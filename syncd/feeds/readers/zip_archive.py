@@ -168,23 +168,31 @@ class ZipReader(FeedReader):
 
 
 class _Bounded:
-    """The file under an archive. The list of its members is the only part that is read at once, and is limited in size."""
+    """The file under an archive. The list of its members is the only part that is read at once, and is limited in size.
+    ``fault``: the error of the last read that failed, which ``zipfile`` does not always pass on."""
 
     def __init__(self, raw: BinaryIO, most: int) -> None:
         self._raw, self._most, self.listed = raw, most, False
+        self.fault: OSError | None = None
         self.seek, self.tell, self.seekable = raw.seek, raw.tell, raw.seekable
 
     def read(self, size: int = -1) -> bytes:
         if not self.listed and size > self._most:
             detail = f"the list of what is in the archive takes more than {self._most} bytes ([limits] text)"
             raise FeedError("limit_exceeded", detail)
-        return self._raw.read(size)
+        try:
+            return self._raw.read(size)
+        except OSError as error:
+            self.fault = error
+            raise
 
 
 def _open(raw: _Bounded) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(raw)
     except zipfile.BadZipFile as error:
+        if raw.fault is not None:
+            raise raw.fault from None
         raise FeedError("truncated", f"a zip archive that is cut off or damaged: {error}") from None
     except OSError as error:
         if error.errno != errno.EINVAL:  # a place that the archive names and does not have

@@ -21,7 +21,7 @@ from sqlalchemy.pool import NullPool
 from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.database import Session
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
-from syncd.store.sqlite.errors import DRIVER_ERRORS, store_errors, translated
+from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
 from syncd.store.sqlite.named_locks import named_lock
 from syncd.store.sqlite.search_index import TrigramIndex
 from syncd.store.statements import ConstantsInText, Statements, TextContains
@@ -111,8 +111,8 @@ class SqliteDatabase:
     the store."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
-    conflicts: tuple[type[BaseException], ...] = (sqlite3.IntegrityError,)
     translated = staticmethod(translated)
+    is_conflict = staticmethod(is_conflict)
 
     def __init__(self, path: Path) -> None:
         self.path = path

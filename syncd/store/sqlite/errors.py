@@ -20,6 +20,11 @@ _PASSING = {
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
     sqlite3.SQLITE_PROTOCOL: "another process holds it locked",
 }
+_TAKEN = (
+    sqlite3.SQLITE_CONSTRAINT_UNIQUE,
+    sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
+    sqlite3.SQLITE_CONSTRAINT_ROWID,
+)
 #: What the driver raises, directly and through SQLAlchemy.
 DRIVER_ERRORS = (sqlite3.Error, DBAPIError)
 
@@ -37,6 +42,11 @@ def translated(error: BaseException) -> BaseException:
             f"the store is damaged or is not a store ({cause}); stop syncd and put a backup in its place"
         )
     return error
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Return whether a row was refused because another row has its key."""
+    return isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorcode in _TAKEN
 
 
 def primary_code(error: BaseException) -> int:

@@ -58,7 +58,7 @@ class Tx:
     found while the store is open (``places``), ``search`` finds jobs by a part of their texts.
     """
 
-    __slots__ = ("_clock", "_now", "_session", "_statements", "conflicts", "execute", "places", "search")
+    __slots__ = ("_clock", "_now", "_session", "_statements", "execute", "is_conflict", "places", "search")
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Tx:
         self._clock = clock
         self._now: Moment | None = None
         self.execute = session.execute
-        self.conflicts = database.conflicts
+        self.is_conflict = database.is_conflict
         self.search = database.index.search
         self.places = places
 

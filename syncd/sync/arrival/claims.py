@@ -7,8 +7,8 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,19 @@ from syncd.sync.run import FILE_CHANGED
 
 #: What the name of a copy begins with while it is made.
 COPY = ".copy-"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedFile:
+    """A file in ``.claimed/``. ``name`` is its name as displayed."""
+
+    claimed_name: str
+    name: str
+    signature: folders.Signature
+
+    @property
+    def age(self) -> tuple[int, str]:
+        return self.signature.mtime_ns, self.name
 
 
 @dataclass(slots=True)
@@ -44,11 +57,8 @@ class Claimed:
         return folders.descriptor_path(self.folder_fd, self.folder) / f".{self.claimed_name[:8]}.rejected"
 
     def head(self) -> bytes:
-        """Return the beginning of the file, nothing if it cannot be read."""
-        try:
-            return os.pread(self.fd, HEAD, 0)
-        except OSError:
-            return b""
+        """Return the beginning of the file. Raises OSError."""
+        return os.pread(self.fd, HEAD, 0)
 
     @property
     def is_there(self) -> bool:
@@ -69,48 +79,56 @@ class Claims:
     def __init__(self, folder: Path, marker: str | None) -> None:
         self.folder, self._marker = folder, marker
 
-    def claim(self, candidate: Candidate) -> Claimed | None:
-        """Rename the file into ``.claimed/`` and open it. Return None if it is gone (another process was faster), and if
-        another file lay there by then: that stays in ``.claimed/`` and has to settle there."""
+    def claim(self, candidates: Sequence[Candidate]) -> list[ClaimedFile]:
+        """Rename the files into ``.claimed/`` and return them. Left out is what is gone, and what another file had replaced by
+        then: that stays in ``.claimed/`` and has to settle there."""
         place = self.folder / folders.CLAIMED
-        with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
-            name = files.claim_name(_unused_token(claims), candidate.name)
-            try:
-                os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
-            except FileNotFoundError:
-                return None
-            except OSError as error:
-                raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
-            claimed = take(claims, self.folder, name, files.display_name(candidate.name))
-            with ExitStack() as on_error:
-                if claimed is not None:
-                    on_error.callback(claimed.close)
-                self._drop_marker(folder, candidate.name)
-                for fd in (*((claimed.fd,) if claimed else ()), claims, folder):
-                    os.fsync(fd)
-                on_error.pop_all()
-        if claimed is not None and claimed.signature != candidate.signature:
-            claimed.close()
-            return None
-        return claimed
-
-    def orphans(self) -> list[Claimed]:
-        """Open and return the files that a process left when it died, the oldest first."""
         found = []
+        with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
+            taken = {name[:8] for name in os.listdir(claims)}
+            for candidate in candidates:
+                name = files.claim_name(_unused_token(taken), candidate.name)
+                try:
+                    os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    raise folders.other_file_system(place) if error.errno == errno.EXDEV else error from None
+                claimed = take(claims, self.folder, name, files.display_name(candidate.name))
+                if claimed is None:
+                    self._drop_marker(folder, candidate.name)
+                    continue
+                with closing(claimed):
+                    self._drop_marker(folder, candidate.name)
+                    os.fsync(claimed.fd)
+                    if claimed.signature == candidate.signature:
+                        found.append(ClaimedFile(name, claimed.name, claimed.signature))
+            for fd in (claims, folder):
+                os.fsync(fd)
+        return found
+
+    def found(self) -> list[ClaimedFile]:
+        """Return the claimed files, the oldest first. Some are what a process left when it died."""
+        there = []
         with (
             folders.open_folder(self.folder) as folder,
             folders.open_folder_in(folder, self.folder / folders.CLAIMED) as claims,
-            ExitStack() as on_error,
         ):
             for name in os.listdir(claims):
                 parsed = files.parse_claim(name)
-                claimed = take(claims, self.folder, name, parsed[1]) if parsed else None
-                if claimed is not None:
-                    on_error.callback(claimed.close)
-                    self._drop_marker(folder, claimed.name, before=os.fstat(claimed.fd).st_ctime_ns)
-                    found.append(claimed)
-            on_error.pop_all()
-        return sorted(found, key=lambda file: (file.signature.mtime_ns, file.name))
+                if parsed is None:
+                    continue
+                with suppress(FileNotFoundError):
+                    look = os.stat(name, dir_fd=claims, follow_symlinks=False)
+                    if stat.S_ISREG(look.st_mode):
+                        self._drop_marker(folder, parsed[1], before=look.st_ctime_ns)
+                        there.append(ClaimedFile(name, parsed[1], folders.Signature.of(look)))
+        return sorted(there, key=lambda file: file.age)
+
+    def open(self, file: ClaimedFile) -> Claimed | None:
+        """Open a claimed file; None if it is gone or is not a regular file any more."""
+        with folders.open_subfolder(self.folder, folders.CLAIMED) as claims:
+            return take(claims, self.folder, file.claimed_name, file.name)
 
     def modes(self) -> dict[str, int]:
         """Return the types and rights of all that has the name of a claimed file, by name."""
@@ -148,7 +166,7 @@ def copy_in(
         found = os.fstat(source.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise FeedError("not_a_feed", f"{path} is {folders.kind_of(found.st_mode)}")
-        token = _unused_token(claims)
+        token = _unused_token({name[:8] for name in os.listdir(claims)})
         name = name or path.name
         copy, claim = f"{COPY}{token}", files.claim_name(token, name)
         files.copy_into(source.fileno(), copy, claims, found.st_size, progress)
@@ -168,22 +186,23 @@ def _open_nonblocking(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _unused_token(claims: int) -> str:
-    """Return 8 random hex digits with which no name in the open folder begins."""
-    taken = {name[:8] for name in os.listdir(claims)}
-    return next(token for token in iter(lambda: secrets.token_hex(4), None) if token not in taken)
+def _unused_token(taken: set[str]) -> str:
+    """Return 8 random hex digits that are not ``taken``, and take them."""
+    token = next(token for token in iter(lambda: secrets.token_hex(4), None) if token not in taken)
+    taken.add(token)
+    return token
 
 
 def take(claims: int, feed: Path, name: str, shown: str) -> Claimed | None:
     """Open a file in the open folder ``claims`` of the feed's folder. Return None for what is not a regular file, has
-    another name, is gone or cannot be read. Locks that a partner holds on the file do not matter."""
-    try:
-        fd = folders.open_regular(name, claims)
-    except OSError:
-        return None
-    if fd is None:
-        return None
+    another name, or is gone. Locks that a partner holds on the file do not matter. Raises OSError."""
     with ExitStack() as opened:
+        try:
+            fd = folders.open_regular(name, claims)
+        except FileNotFoundError:
+            return None
+        if fd is None:
+            return None
         opened.callback(os.close, fd)
         if folders.has_other_name(fd):
             return None
@@ -197,7 +216,7 @@ def _fault(name: str, claims: int) -> str | None:
     """Return why a claimed file cannot be run, None if it can."""
     try:
         fd = folders.open_regular(name, claims)
-    except OSError as error:
+    except (PermissionError, BlockingIOError) as error:
         return folders.unopened(error)
     if fd is not None:
         linked = folders.has_other_name(fd)

@@ -16,13 +16,17 @@ from syncd.domain import Run
 from syncd.errors import StoreBusy, StoreOverloaded
 from syncd.logs import Event
 from syncd.store import Store, Tx
-from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
+from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 T = TypeVar("T")
 #: Tries before other feeds get their turn.
 TRIES = 4
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+#: Faults of a disk, a network or the system, which may take minutes.
+_LONGER = frozenset(
+    {errno.EIO, errno.ESTALE, errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+)
 
 
 class FileImporter(Protocol):
@@ -51,7 +55,7 @@ class ArrivalContext:
         """Return ``work()``, tried again after a short pause while it fails in a way that can pass. Raises what the last
         try raised."""
         retrying = Retrying(
-            retry=retry_if_exception(can_pass),
+            retry=retry_if_exception(_passes_soon),
             stop=stop_after_attempt(TRIES),
             wait=wait_exponential_jitter(multiplier=0.1, max=2.0, jitter=0.05),
             sleep=self.sleep,
@@ -71,8 +75,15 @@ class ArrivalContext:
 
 
 def can_pass(error: BaseException) -> bool:
-    """Return whether waiting may help: the store is locked or busy, the disk is full or read-only, or a file is gone while
-    it moved."""
+    """Return whether waiting may help: the store is locked or busy, a disk is full, read-only or reports errors, files or
+    memory are short, or a file is gone while it moved."""
+    if isinstance(error, OSError) and error.errno in _LONGER:
+        return True
+    return isinstance(error, MemoryError) or scratch_fault(error) is not None or _passes_soon(error)
+
+
+def _passes_soon(error: BaseException) -> bool:
+    """Return whether another try within seconds may help."""
     if isinstance(error, OSError):
         return error.errno in _DISK or isinstance(error, FileNotFoundError)
     return isinstance(error, StoreBusy | StoreOverloaded)

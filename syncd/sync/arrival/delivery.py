@@ -6,17 +6,20 @@ store how far the delivery came (``feed_queue``)."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
 
 import structlog
 
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
 from syncd.logs import Event
-from syncd.store import runs
+from syncd.store import Tx, runs
 from syncd.sync import folders
-from syncd.sync.arrival.claims import Claimed
+from syncd.sync.arrival.claims import Claimed, ClaimedFile
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.filing import file_away
 from syncd.sync.files import filed_name, rejected_beside
@@ -24,9 +27,12 @@ from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
 
 log = structlog.get_logger("syncd.sync")
+T = TypeVar("T")
 
 #: The number of attempts in a row that die at the same place, after which a file is not tried again.
 DEATHS = 3
+#: Runs that are begun or ended in one transaction: writes of the API get their turn in between.
+BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +50,29 @@ class DeliveryRunner:
     def __init__(self, ctx: ArrivalContext, feed: Feed, given_up: GivenUp) -> None:
         self._ctx, self._feed, self._given_up = ctx, feed, given_up
 
-    def deliver(
-        self,
-        claimed: Claimed,
-        run: Run | None = None,
-        *,
-        newer: str | None = None,
-        repeats: int | None = None,
-    ) -> Run:
+    def begin(self, waiting: Sequence[ClaimedFile]) -> list[int]:
+        """Begin the runs of files that wait for their turn, in this order; return their numbers."""
+        begun: list[Run] = []
+        for some in _batches(waiting):
+            begun += self._ctx.write(partial(self._begin_queued, files=some))
+        for run in begun:
+            _log_claimed(run)
+        return [run.id for run in begun]
+
+    def deliver(self, claimed: Claimed, run_id: int | None = None, *, repeats: int | None = None) -> Run:
         """Take a claimed file to the end of its run, and file it.
 
-        ``run`` is the run that a dead process began, ``newer`` the name of a newer file that takes this one's place,
-        ``repeats`` the run whose file is run again. The claim is given up in any case. Raises what the run raises; the file
-        then stays claimed for the next visit."""
+        ``run_id`` is the run that was begun for it: before it had to wait, or by a dead process; ``repeats`` the run whose
+        file is run again. The file is closed in any case. Raises what the run raises; the file then stays claimed for the
+        next visit."""
         with closing(claimed):
             self._ctx.at("claimed")
-            run, deaths = self._resumed(run) if run is not None else (self._begun(claimed, repeats), 0)
+            run, deaths = self._resumed(run_id) if run_id is not None else (self._begun(claimed, repeats), 0)
             self._ctx.at("begun")
-            if newer is not None:
-                why = f"a newer file was waiting: {newer}"
-                run = ended_without_importer(self._ctx, run, RunState.SUPERSEDED, why)
-                log.info(Event.FEED_SUPERSEDED, run=run.id, feed=run.feed, file=run.file, reason=why)
-            elif deaths >= DEATHS:
+            if deaths >= DEATHS:
                 why = f"{deaths} attempts in a row died at the same place; not tried again"
-                run = ended_without_importer(self._ctx, run, RunState.FAILED, why)
+                run = replace(run, state=RunState.FAILED, reason=why)
+                [run] = ended_without_importer(self._ctx, [run])
             else:
                 run = self._run(claimed, run)
             self._ctx.at("run")
@@ -106,26 +111,30 @@ class DeliveryRunner:
     # -- the run ----------------------------------------------------------------------------------------------
 
     def _begun(self, claimed: Claimed, repeats: int | None) -> Run:
-        feed, size = self._feed, claimed.signature.size
-        run = self._ctx.write(
-            lambda tx: runs.begin(
-                tx, feed.id, feed.employer.id, claimed.name, size, claimed.claimed_name, repeats=repeats
-            )
-        )
-        log.info(Event.FEED_CLAIMED, run=run.id, feed=feed.name, file=claimed.name, size=size)
+        file = ClaimedFile(claimed.claimed_name, claimed.name, claimed.signature)
+        run = self._ctx.write(lambda tx: self._begin(tx, file, repeats=repeats))
+        _log_claimed(run)
         return run
 
-    def _resumed(self, run: Run) -> tuple[Run, int]:
+    def _begin(self, tx: Tx, file: ClaimedFile, *, repeats: int | None = None, queued: bool = False) -> Run:
+        feed, size = self._feed, file.signature.size
+        name = file.claimed_name
+        return runs.begin(
+            tx, feed.id, feed.employer.id, file.name, size, name, repeats=repeats, queued=queued
+        )
+
+    def _begin_queued(self, tx: Tx, files: Sequence[ClaimedFile]) -> list[Run]:
+        return [self._begin(tx, file, queued=True) for file in files]
+
+    def _resumed(self, number: int) -> tuple[Run, int]:
         """Return the next attempt of a run, and how many before it died at one place. An attempt that this process gave
         up goes on."""
-        number = run.id
         if number in self._given_up.runs:
             self._given_up.runs.discard(number)
-            return run, 0
+            return self._ctx.store.read(lambda tx: runs.get(tx, number)), 0
         run, deaths = self._ctx.write(lambda tx: runs.resume(tx, number))
-        log.info(
-            Event.FEED_CLAIMED, run=run.id, feed=run.feed, file=run.file, size=run.size, attempt=run.attempt
-        )
+        if run.attempt > 1:
+            _log_claimed(run, attempt=run.attempt)
         return run, deaths
 
     def _run(self, claimed: Claimed, run: Run) -> Run:
@@ -148,21 +157,38 @@ class DeliveryRunner:
         return self._ctx.importer.run(self._feed, SourceFile.of(claimed.path, claimed.name), run, rejects)
 
     def _note_end_of_attempt(self, claimed: Claimed, run: Run, error: Exception) -> None:
-        """Remember an attempt that was given up. The store remembers it too, unless the store is at fault."""
+        """Remember that the attempt was given up and did not die. The store remembers it too, unless it is at fault itself."""
         changed = isinstance(error, FeedError) and error.code == FILE_CHANGED
         if changed:
             self._given_up.changed.add(claimed.claimed_name)
-        if changed or isinstance(error, Stopped | StoreClosed):
+        if changed or isinstance(error, Stopped | StoreClosed) or can_pass(error):
             self._given_up.runs.add(run.id)
-            with suppress(StoreError):
-                self._ctx.store.write(lambda tx: runs.stopped(tx, run.id))
-        elif can_pass(error):
+        try:
+            self._ctx.store.write(lambda tx: runs.stopped(tx, run.id))
+        except StoreError:
             self._given_up.runs.add(run.id)
 
 
-def ended_without_importer(ctx: ArrivalContext, run: Run, state: RunState, reason: str) -> Run:
-    """Store the end of a run that the importer does not take to its end; return the run."""
-    run = replace(run, state=state, reason=reason, ended_at=ctx.store.now().instant)
-    ctx.write(lambda tx: runs.save(tx, run))
-    reconciled(run)
-    return run
+def ended_without_importer(ctx: ArrivalContext, done: Sequence[Run]) -> list[Run]:
+    """Store runs with the state and reason in which they end; return them as they are then. The importer did not take
+    them to their end."""
+    now = ctx.store.now().instant
+    ended = [replace(run, ended_at=now) for run in done]
+    for some in _batches(ended):
+        ctx.write(partial(_save, some=some))
+    for run in ended:
+        reconciled(run)
+    return ended
+
+
+def _save(tx: Tx, some: Sequence[Run]) -> None:
+    for run in some:
+        runs.save(tx, run)
+
+
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[first : first + BATCH] for first in range(0, len(items), BATCH))
+
+
+def _log_claimed(run: Run, **more: int) -> None:
+    log.info(Event.FEED_CLAIMED, run=run.id, feed=run.feed, file=run.file, size=run.size, **more)

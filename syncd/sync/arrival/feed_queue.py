@@ -2,43 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
 
-from syncd.domain import Run, RunState
+import structlog
+
+from syncd.domain import Run, RunState, gives_way
+from syncd.errors import NotFound
 from syncd.feeds.readers import ERRORS
+from syncd.logs import Event
 from syncd.store import Tx, feeds, runs
-from syncd.sync.arrival.claims import Claimed, Claims
+from syncd.sync.arrival.claims import ClaimedFile, Claims
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp, ended_without_importer
 from syncd.sync.arrival.feed_folder import make_folders, sweep, tidy
 from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.arrival.inbox import Candidate, Inbox, Settling, UnexpectedFile
 from syncd.sync.arrival.reverts import continue_reverts
-from syncd.sync.files import display_name
 from syncd.sync.run import Feed
 
-#: Seconds until the next visit to a feed that another process runs, and between two sweeps of a feed's old files.
-ELSEWHERE, SWEEP = 1.0, 60.0
+log = structlog.get_logger("syncd.sync")
+
+#: Seconds until the next visit to a feed that another process runs, between two sweeps of a feed's old files, and between
+#: two scans for the files of a delta feed while some wait.
+ELSEWHERE, SWEEP, SCAN = 1.0, 60.0, 5.0
+#: Seconds between two looks whether a person has decided on the run that a file waits for.
+UNDECIDED = 5.0
+#: Seconds that newer files wait for a claimed file to settle, and between two looks of an import at it.
+LEFT, PAUSE = 60.0, 0.5
+#: The most files that one visit files without running them.
+FILED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A file that waits for its turn: in the feed's folder, or claimed, with a run that has not begun to read or none."""
+    """A file that waits for its turn: in the feed's folder, or claimed, with a run that has not begun to read or none.
+    ``behind``: the run of a newer file that decides whether it has a turn."""
 
-    file: Candidate | Claimed
-    run: Run | None = None
+    file: Candidate | ClaimedFile
+    run_id: int | None = None
+    behind: int | None = None
 
-    @property
-    def age(self) -> tuple[int, str]:
-        return self.file.signature.mtime_ns, self.file.name
+
+@dataclass(slots=True)
+class LeftBehind:
+    """The claimed files by what has to be done, each list with the oldest first: those whose runs have ended, which only
+    have to be filed; those whose runs go on, before newer files; those that wait for their turn like the files in the
+    feed's folder. ``unsettled``: a file without a run has to be still first; ``more``: not all were looked at."""
+
+    ended: list[tuple[ClaimedFile, Run]] = field(default_factory=list)
+    cut_off: list[tuple[ClaimedFile, int]] = field(default_factory=list)
+    waiting: list[Delivery] = field(default_factory=list)
+    unsettled: bool = False
+    more: bool = False
 
 
 class FeedQueue:
     """What is remembered of a feed from visit to visit, as long as it ``serves`` the feed.
 
     ``due``: the time by the monotonic clock at which another visit may find more, None if time alone brings nothing.
-    ``unexpected``: what the last visit found that is never taken."""
+    ``more``: another visit finds more at once. ``heals``: a run that was cut off has to go on. ``large``: the visit ran
+    nothing, because the next file is larger than it might be. ``unexpected``: what the last visit found that is never
+    taken."""
 
     def __init__(self, ctx: ArrivalContext, feed: Feed) -> None:
         config = feed.config
@@ -47,8 +75,11 @@ class FeedQueue:
         self._inbox = Inbox(feed.folder, config.settle, config.marker, ctx.monotonic)
         self._orphans = Settling(config.settle, ctx.monotonic)
         self._given_up = GivenUp()
-        self._sweep_at = 0.0
+        self._complete: list[Candidate] = []
+        self._scan_at = self._sweep_at = 0.0
+        self._unsettled_since = inf
         self.due: float | None = None
+        self.more = self.heals = self.large = False
         self.unexpected: list[UnexpectedFile] = []
 
     def serves(self, feed: Feed) -> bool:
@@ -56,11 +87,12 @@ class FeedQueue:
         now = (feed.folder, feed.config.settle, feed.config.marker)
         return now == (self._folder, self._settle, self._marker)
 
-    def visit(self, feed: Feed) -> Iterator[Run]:
-        """Continue what a dead process left, then run what is complete; yield each run when its file is filed.
+    def visit(self, feed: Feed, largest: int | None = None) -> Iterator[Run]:
+        """Take one turn: continue what a dead process left, or run one complete file, of at most ``largest`` bytes. Yield each
+        run when it has ended and, but for runs of files that give way, its file is filed.
 
-        Raises Stopped between two files when the service stops, and whatever the folder, the store or a run raises."""
-        self.due = None
+        Raises Stopped when the service stops, and whatever the folder, the store or a run raises."""
+        self.due, self.more, self.large = None, False, False
         make_folders(self._folder)
         with feed_lock(self._ctx.store, feed.name, self._folder) as mine:
             if not mine:
@@ -70,111 +102,244 @@ class FeedQueue:
             if self._is_paused(feed):
                 return
             tidy(self._folder)
+            runner = DeliveryRunner(self._ctx, feed, self._given_up)
             yield from self._fail_lost_runs(feed)
-            yield from self._run_all(feed)
+            left = self._left_behind(feed)
+            yield from self._heal(feed, runner, left, largest)
+            if not (self.more or left.cut_off or self._must_settle(feed, left)):
+                waiting = left.waiting + [Delivery(file) for file in self._look(feed)]
+                yield from self._run_next(feed, runner, waiting, largest)
             if self._ctx.monotonic() >= self._sweep_at and self._ctx.trusts(self._ctx.store.now().instant):
                 sweep(self._ctx.store, feed)
                 self._sweep_at = self._ctx.monotonic() + SWEEP
 
-    def _run_all(self, feed: Feed) -> Iterator[Run]:
+    def finish(self, feed: Feed) -> Iterator[Run]:
+        """Take all claimed files to their ends, but for those that wait for a person; yield each run. Call it under the feed's
+        lock. A file that a process goes on writing to is left after a minute: it is not older than what comes next.
+
+        Raises as ``visit`` does."""
         runner = DeliveryRunner(self._ctx, feed, self._given_up)
-        orphans = self._claims.orphans()
-        try:
-            self._orphans.forget_all_but({claimed.claimed_name for claimed in orphans})
-            ended, cut_off, waiting = self._left_behind(feed, orphans)
-            for claimed, run in ended:
-                self._ctx.check_stop()
-                runner.file(claimed, run)
-            for claimed, run in cut_off:
-                self._ctx.check_stop()
-                if self._is_paused(feed):
+        give_up = self._ctx.monotonic() + LEFT
+        while True:
+            self.more = False
+            yield from self._fail_lost_runs(feed)
+            left = self._left_behind(feed)
+            yield from self._heal(feed, runner, left)
+            if not (self.more or left.cut_off):
+                yield from self._run_next(feed, runner, left.waiting)
+            if not self.more:
+                if not left.unsettled or self._ctx.monotonic() >= give_up:
                     return
-                yield runner.deliver(claimed, run)
-            waiting += map(Delivery, self._complete())
-            for delivery, newer in self._turns(feed, sorted(waiting, key=lambda delivery: delivery.age)):
-                self._ctx.check_stop()
-                if self._is_paused(feed):
-                    return
-                taken = self._claimed(delivery.file)
-                if taken is not None:
-                    yield runner.deliver(taken, delivery.run, newer=newer)
-        finally:
-            for claimed in orphans:
-                claimed.close()
+                self._ctx.sleep(PAUSE)
+            self._ctx.check_stop()
+
+    # -- one turn ---------------------------------------------------------------------------------------------
+
+    def _heal(
+        self, feed: Feed, runner: DeliveryRunner, left: LeftBehind, largest: int | None = None
+    ) -> Iterator[Run]:
+        """File what has ended; continue one run that was cut off."""
+        self.heals = bool(left.cut_off)
+        for file, run in left.ended:
+            self._ctx.check_stop()
+            if (claimed := self._claims.open(file)) is not None:
+                with closing(claimed):
+                    runner.file(claimed, run)
+        self.more = left.more
+        for file, run_id in left.cut_off[:1]:
+            self._ctx.check_stop()
+            ran = yield from self._deliver(feed, runner, Delivery(file, run_id), largest)
+            if ran:
+                self.more, self.heals = True, len(left.cut_off) > 1
+            else:
+                self._look_again(UNDECIDED)
+
+    def _run_next(
+        self, feed: Feed, runner: DeliveryRunner, waiting: list[Delivery], largest: int | None = None
+    ) -> Iterator[Run]:
+        """Run the file whose turn it is. Those that have given way since the last turn are superseded first."""
+        self._ctx.check_stop()
+        if feed.config.policy.mode == "snapshot":
+            gone, waiting = self._judged(feed, waiting)
+            yield from self._superseded(feed, gone)
+            waiting = self._newest(runner, waiting)
+        waiting.sort(key=lambda delivery: delivery.file.age)
+        for number, delivery in enumerate(waiting, start=1):
+            ran = yield from self._deliver(feed, runner, delivery, largest)
+            if ran or self.large:
+                self.more = self.more or (ran and number < len(waiting))
+                return
+
+    def _deliver(
+        self, feed: Feed, runner: DeliveryRunner, delivery: Delivery, largest: int | None
+    ) -> Generator[Run, None, bool]:
+        """Run one file; yield its run, and those of files that give way to it. Return whether it could be run now."""
+        if largest is not None and delivery.file.signature.size > largest:
+            self.large = True
+            return False
+        file = delivery.file
+        if isinstance(file, Candidate):
+            found = self._claim([file])
+            if not found:
+                self._look_again(self._settle)
+                return False
+            [file] = found
+        if delivery.behind is not None and (number := delivery.run_id) is not None:
+            self._ctx.write(lambda tx: runs.wait(tx, [number], None, None))
+        claimed = self._claims.open(file)
+        if claimed is None:
+            return False
+        yield runner.deliver(claimed, delivery.run_id)
+        if feed.config.policy.mode == "snapshot":
+            gone, rest = self._judged(feed, self._left_behind(feed).waiting)
+            yield from self._superseded(feed, gone)
+            self.more = self.more or bool(gone or rest)
+        return True
 
     def _is_paused(self, feed: Feed) -> bool:
-        """Return whether the feed's files are left lying. Asked before each file: a pause waits for no other file."""
+        """Return whether the feed's files are left lying. Asked in each turn: a pause waits for no other file."""
         return feed.name in self._ctx.store.read(feeds.paused)
 
     def _fail_lost_runs(self, feed: Feed) -> Iterator[Run]:
         """End the runs whose claimed file is gone, for they cannot be continued. Yield each."""
         there = self._claims.modes()
         why = "its file was removed from .claimed/ before the run ended"
-        for run in self._ctx.store.read(lambda tx: _lost_runs(tx, feed, there)):
-            failed = ended_without_importer(self._ctx, run, RunState.FAILED, why)
-            self._ctx.ended(failed)
-            yield failed
+        lost = self._ctx.store.read(lambda tx: _lost_runs(tx, feed, there))
+        for run in ended_without_importer(
+            self._ctx, [replace(run, state=RunState.FAILED, reason=why) for run in lost]
+        ):
+            self._ctx.ended(run)
+            yield run
 
-    def _left_behind(
-        self, feed: Feed, orphans: list[Claimed]
-    ) -> tuple[list[tuple[Claimed, Run]], list[tuple[Claimed, Run]], list[Delivery]]:
-        """Return the claimed files by what has to be done, each list with the oldest first: those whose runs have ended,
-        which only have to be filed; those whose runs go on, before newer files; and those that wait for their turn like the
-        files in the feed's folder. A file that has not settled is left for a later visit."""
-        ended, cut_off, waiting = [], [], []
-        names = [claimed.claimed_name for claimed in orphans]
-        found = self._ctx.store.read(lambda tx: [runs.by_claimed(tx, feed.id, name) for name in names])
-        for claimed, run in zip(orphans, found, strict=True):
-            if run is not None and run.state.ended:
-                ended.append((claimed, run))
-            elif not self._has_settled(claimed, run):
+    # -- files that wait ----------------------------------------------------------------------------------------
+
+    def _left_behind(self, feed: Feed) -> LeftBehind:
+        there, left = self._claims.found(), LeftBehind()
+        self._orphans.forget_all_but({file.claimed_name for file in there})
+        unfinished = self._ctx.store.read(lambda tx: runs.unfinished_of(tx, feed.id))
+        known = {run.claimed_name: run for run in unfinished}
+        rest = [file for file in there if file.claimed_name not in known]
+        for file in there:
+            if (run := known.get(file.claimed_name)) is None:
                 continue
-            elif run is not None and (run.state is not RunState.CLAIMED or run.attempt > 1):
-                cut_off.append((claimed, run))
+            if file.claimed_name in self._given_up.changed and not self._has_settled(file):
+                left.unsettled = True
+            elif run.state is not RunState.CLAIMED or run.attempt > 1:
+                left.cut_off.append((file, run.id))
             else:
-                waiting.append(Delivery(claimed, run))
-        return ended, cut_off, waiting
+                left.waiting.append(Delivery(file, run.id, run.waits_for))
+        left.more = len(rest) > FILED
+        names = [file.claimed_name for file in rest[:FILED]]
+        found = self._ctx.store.read(lambda tx: [runs.by_claimed(tx, feed.id, name) for name in names])
+        for file, ended in zip(rest, found, strict=False):
+            if ended is not None:
+                left.ended.append((file, ended))
+            elif self._has_settled(file):
+                left.waiting.append(Delivery(file))
+            else:
+                left.unsettled = True
+        return left
 
-    def _turns(self, feed: Feed, waiting: list[Delivery]) -> list[tuple[Delivery, str | None]]:
-        """Return each delivery with the name of the newer file that takes its place, if there is one.
+    def _judged(self, feed: Feed, waiting: list[Delivery]) -> tuple[list[Delivery], list[Delivery]]:
+        """Return the files that have given way to a newer one, and those that have a turn. Others wait for a person."""
+        verdicts: dict[int | None, bool | None] = {None: False}
+        for delivery in waiting:
+            if (number := delivery.behind) is not None and number not in verdicts:
+                verdicts[number] = self._ctx.store.read(partial(_gives_way, feed=feed, number=number))
+        if None in (verdicts[delivery.behind] for delivery in waiting):
+            self._look_again(UNDECIDED)
+        gone = [delivery for delivery in waiting if verdicts[delivery.behind]]
+        return gone, [delivery for delivery in waiting if verdicts[delivery.behind] is False]
 
-        Of a snapshot feed's whole files only the newest is run. A file of corrected rows neither takes the place of
-        another file nor gives up its own."""
-        if feed.config.policy.mode != "snapshot" or len(waiting) < 2:
-            return [(delivery, None) for delivery in waiting]
-        whole = [delivery for delivery in waiting if not self._is_corrected(delivery.file)]
-        newest = display_name(whole[-1].file.name) if whole else None
-        older = {id(delivery) for delivery in whole[:-1]}
-        return [(delivery, newest if id(delivery) in older else None) for delivery in waiting]
+    def _superseded(self, feed: Feed, gone: list[Delivery]) -> Iterator[Run]:
+        """End the runs of files that gave way. They are filed by later visits. Yield each run."""
+        if not gone:
+            return
+        numbers = [(delivery.run_id, delivery.behind) for delivery in gone]
+        found = self._ctx.store.read(
+            lambda tx: [
+                (runs.get(tx, run_id or 0), runs.get(tx, newer or 0).file) for run_id, newer in numbers
+            ]
+        )
+        why = "a newer file was waiting: {}"
+        done = [replace(run, state=RunState.SUPERSEDED, reason=why.format(newer)) for run, newer in found]
+        self.more = True
+        for run in ended_without_importer(self._ctx, done):
+            log.info(Event.FEED_SUPERSEDED, run=run.id, feed=run.feed, file=run.file, reason=run.reason)
+            self._ctx.ended(run)
+            yield run
 
-    def _is_corrected(self, file: Candidate | Claimed) -> bool:
+    def _newest(self, runner: DeliveryRunner, waiting: list[Delivery]) -> list[Delivery]:
+        """Return the newest whole file and the files of corrected rows, claimed and with their runs. The other whole files wait
+        until the newest has proved usable. A file of corrected rows neither takes the place of another file nor gives up
+        its own."""
+        if len(waiting) < 2:
+            return waiting
+        waiting = self._begun(runner, waiting)
+        whole = [delivery for delivery in waiting if delivery.behind or not self._is_corrected(delivery.file)]
+        if not whole:
+            return waiting
+        newest = whole[-1]
+        older = whole[:-1]
+        reason = f"waits until a newer file has proved usable: {newest.file.name}"
+        numbers = [delivery.run_id for delivery in older if delivery.run_id is not None]
+        self._ctx.write(lambda tx: runs.wait(tx, numbers, newest.run_id, reason))
+        self._ctx.at("begun")
+        return [delivery for delivery in waiting if delivery not in older]
+
+    def _begun(self, runner: DeliveryRunner, waiting: list[Delivery]) -> list[Delivery]:
+        """Claim the files and begin their runs; return them, the oldest first."""
+        waiting = sorted(waiting, key=lambda delivery: delivery.file.age)
+        claimed = self._claim([d.file for d in waiting if isinstance(d.file, Candidate)])
+        self._ctx.at("claimed")
+        there = [d for d in waiting if isinstance(d.file, ClaimedFile)] + [Delivery(file) for file in claimed]
+        there.sort(key=lambda delivery: delivery.file.age)
+        new = [d.file for d in there if d.run_id is None and isinstance(d.file, ClaimedFile)]
+        numbers = iter(runner.begin(new))
+        return [d if d.run_id is not None else replace(d, run_id=next(numbers)) for d in there]
+
+    def _is_corrected(self, file: Candidate | ClaimedFile) -> bool:
         """Return whether the file's beginning has the mark of corrected rows, in UTF-16 or any encoding with ASCII."""
-        head = file.head() if isinstance(file, Claimed) else self._inbox.head(file)
-        return ERRORS.encode() in head.replace(b"\x00", b"")
-
-    def _claimed(self, file: Candidate | Claimed) -> Claimed | None:
-        if isinstance(file, Claimed):
-            return file
-        claimed = self._ctx.retried(lambda: self._claims.claim(file))
+        claimed = self._claims.open(file) if isinstance(file, ClaimedFile) else None
         if claimed is None:
-            self._look_again(self._settle)
-        return claimed
+            return False
+        with closing(claimed):
+            return ERRORS.encode() in claimed.head().replace(b"\x00", b"")
+
+    def _claim(self, candidates: list[Candidate]) -> list[ClaimedFile]:
+        self._complete = [file for file in self._complete if file not in candidates]
+        return self._ctx.retried(lambda: self._claims.claim(candidates)) if candidates else []
 
     # -- complete files -----------------------------------------------------------------------------------------
 
-    def _complete(self) -> tuple[Candidate, ...]:
-        """Look at the folder, and return its complete files."""
-        scan = self._inbox.scan()
-        self.unexpected = [*scan.unexpected, *self._claims.unexpected()]
-        self._look_again(scan.due)
-        return scan.ready
+    def _must_settle(self, feed: Feed, left: LeftBehind) -> bool:
+        """Return whether newer files wait because a claimed one has to settle first: it would be applied over them. After a
+        minute they do not wait any longer, since a file that a process goes on writing to is not older."""
+        now = self._ctx.monotonic()
+        self._unsettled_since = min(self._unsettled_since, now) if left.unsettled else inf
+        waits = left.unsettled and now - self._unsettled_since < LEFT
+        return waits and feed.config.policy.mode == "snapshot"
 
-    def _has_settled(self, claimed: Claimed, run: Run | None) -> bool:
-        """Return whether a claimed file can be run: one without a run, or that changed under its run, must be still."""
-        name = claimed.claimed_name
-        if run is not None and name not in self._given_up.changed:
-            return True
-        wait = self._orphans.too_early(name, claimed.signature) or self._orphans.in_use(name, claimed.fd)
+    def _look(self, feed: Feed) -> list[Candidate]:
+        """Return the complete files of the feed's folder. Those of a delta feed, which can be many, are looked for anew only
+        when all have been run, or after some seconds."""
+        now = self._ctx.monotonic()
+        if feed.config.policy.mode == "snapshot" or not self._complete or now >= self._scan_at:
+            scan = self._inbox.scan()
+            self.unexpected = [*scan.unexpected, *self._claims.unexpected()]
+            self._look_again(scan.due)
+            self._complete, self._scan_at = list(scan.ready), now + SCAN
+        return list(self._complete)
+
+    def _has_settled(self, file: ClaimedFile) -> bool:
+        """Return whether a claimed file that has no run, or that changed under its run, is still."""
+        wait = self._orphans.too_early(file.claimed_name, file.signature)
+        if wait is None:
+            claimed = self._claims.open(file)
+            if claimed is None:
+                return False
+            with closing(claimed):
+                wait = self._orphans.in_use(file.claimed_name, claimed.fd)
         self._look_again(wait.due if wait else None)
         return wait is None
 
@@ -183,6 +348,15 @@ class FeedQueue:
         if seconds is not None:
             due = self._ctx.monotonic() + seconds
             self.due = due if self.due is None else min(self.due, due)
+
+
+def _gives_way(tx: Tx, feed: Feed, number: int) -> bool | None:
+    """Return what ``gives_way`` does. A run that is no longer kept decides nothing."""
+    try:
+        newer = runs.get(tx, number)
+    except NotFound:
+        return False
+    return gives_way(newer, runs.later(tx, feed.id, number))
 
 
 def _lost_runs(tx: Tx, feed: Feed, there: Collection[str]) -> list[Run]:

@@ -85,6 +85,10 @@ class Candidate:
     name: str
     signature: folders.Signature
 
+    @property
+    def age(self) -> tuple[int, str]:
+        return self.signature.mtime_ns, self.name
+
 
 @dataclass(frozen=True, slots=True)
 class UnexpectedFile:
@@ -125,21 +129,9 @@ class Inbox:
             found = [self._look_at(folder, name) for name in sorted(names - {folders.DONE, folders.FAILED})]
         self._settling.forget_all_but(names)
         ready = [file for file in found if isinstance(file, Candidate)]
-        ready.sort(key=lambda file: (file.signature.mtime_ns, file.name))
+        ready.sort(key=lambda file: file.age)
         waiting = tuple(file for file in found if isinstance(file, Waiting))
         return Scan(tuple(ready), waiting, tuple(file for file in found if isinstance(file, UnexpectedFile)))
-
-    def head(self, candidate: Candidate) -> bytes:
-        """Return the beginning of the file, nothing if it cannot be read."""
-        try:
-            with folders.open_folder(self.folder) as folder:
-                fd = folders.open_regular(candidate.name, folder)
-            if fd is None:
-                return b""
-            with open(fd, "rb", buffering=0) as file:
-                return file.read(HEAD)
-        except OSError:
-            return b""
 
     def _look_at(self, folder: int, name: str) -> Candidate | Waiting | UnexpectedFile | None:
         if files.never_taken(name):
@@ -167,7 +159,7 @@ class Inbox:
             return early
         try:
             fd = folders.open_regular(name, folder)
-        except OSError as error:
+        except (PermissionError, BlockingIOError) as error:
             return UnexpectedFile(files.display_name(name), folders.unopened(error))
         if fd is None:
             return Waiting("it is gone", 0.0)

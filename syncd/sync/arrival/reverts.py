@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from syncd.domain import Policy, Run, RunState
@@ -88,11 +89,25 @@ def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterat
         run, deaths = ctx.write(lambda tx, number=number: runs.resume(tx, number))  # type: ignore[misc]
         if deaths >= DEATHS:
             why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
-            run = ended_without_importer(ctx, run, RunState.FAILED, why)
+            [run] = ended_without_importer(ctx, [replace(run, state=RunState.FAILED, reason=why)])
         else:
             run = _carried_out(ctx, run)
         ctx.ended(run)
         yield run
+
+
+def continue_other_reverts(ctx: ArrivalContext, visited: Collection[str]) -> list[Run]:
+    """Take the reverts to their ends that were cut off and belong to feeds that are not visited: these are degraded, or no
+    longer configured. A fault of the store leaves them for the next time."""
+    ended: list[Run] = []
+    with suppress(StoreError, OSError):
+        cut_off = {(run.feed, run.employer_id) for run in ctx.store.read(runs.unfinished) if run.reverts}
+        for name, employer_id in sorted(cut_off):
+            if name not in visited:
+                with locks.feed_lock(ctx.store, name) as mine:
+                    if mine:
+                        ended += continue_reverts(ctx, name, employer_id)
+    return ended
 
 
 def _carried_out(ctx: ArrivalContext, run: Run) -> Run:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import threading
+from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,7 +13,7 @@ from pathlib import Path
 import structlog
 
 from syncd.domain import Run, RunKind
-from syncd.errors import Conflict, FeedError, StoreClosed, SyncdError, UnusableFolder
+from syncd.errors import Conflict, FeedError, StoreClosed, StoreError, SyncdError, UnusableFolder
 from syncd.logs import Event
 from syncd.store import runs
 from syncd.sync.arrival.claims import copy_in
@@ -20,42 +23,67 @@ from syncd.sync.arrival.feed_folder import make_folders
 from syncd.sync.arrival.feed_lock import PAUSE, awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
-from syncd.sync.arrival.reverts import check_not_paused, continue_reverts
+from syncd.sync.arrival.reverts import check_not_paused, continue_other_reverts, continue_reverts
 from syncd.sync.arrival.unexpected import UnexpectedFilesLog
-from syncd.sync.run import Feed, Progress, Stopped, kept_file
+from syncd.sync.folders import OPEN_FILES
+from syncd.sync.run import Feed, Progress, Stopped, kept_file, scratch_fault
 
 log = structlog.get_logger("syncd.sync")
 
-#: Errors that a partner can cause: they concern one feed, not the service.
-_OF_ONE_FEED = (UnusableFolder, FeedError, FileNotFoundError)
 #: Seconds: the longest pause of a feed whose turns fail.
 LONGEST_PAUSE = 60.0
 
 
 class FeedTurns:
     """The turns of one feed. After a turn that failed there is a pause, and the reason is in ``waiting``; ``degraded``
-    says that only this feed is concerned."""
+    says that only this feed is concerned.
+
+    ``wanted``: it needs a turn; ``running``: it has one; ``large``: its next file is not for a thread that is kept for small
+    files; ``last``: the number of its last turn among those of all feeds."""
 
     def __init__(self, ctx: ArrivalContext, feed: Feed) -> None:
         self.queue = FeedQueue(ctx, feed)
         self.waiting: str | None = None
         self.degraded = False
+        self.feed = feed
+        self.last = 0
+        self.wanted = self.running = self.large = False
         self._monotonic = ctx.monotonic
         self._failures = 0
         self._paused_until: float | None = None
+
+    def is_for(self, largest: int | None) -> bool:
+        """Return whether a thread that runs files of up to ``largest`` bytes may give it a turn."""
+        return not (self.running or (self.large and largest is not None))
+
+    def is_ready(self, now: float, largest: int | None) -> bool:
+        """Return whether a turn may find something, for a thread that runs files of up to ``largest`` bytes."""
+        if not self.is_for(largest):
+            return False
+        if self._paused_until is not None:
+            return now >= self._paused_until
+        return self.wanted or (self.due is not None and now >= self.due)
+
+    def begin(self, number: int) -> None:
+        """Note that turn ``number`` of all begins."""
+        self.last, self.running, self.wanted, self.large = number, True, False, False
+
+    def end(self) -> None:
+        """Note that the turn has ended."""
+        self.running, self.large = False, self.queue.large
+        self.wanted = self.wanted or self.queue.more or self.queue.large
 
     @property
     def due(self) -> float | None:
         """When the next turn may find more, by the monotonic clock; None if time alone brings nothing."""
         return self.queue.due if self._paused_until is None else self._paused_until
 
-    def take(self, feed: Feed) -> Iterator[Run]:
-        """Visit the feed; yield each run that ended. Raises Stopped and StoreClosed; all other errors end in a pause."""
-        if self._paused_until is not None and self._monotonic() < self._paused_until:
-            return
+    def take(self, feed: Feed, largest: int | None = None) -> Iterator[Run]:
+        """Visit the feed; yield each run that ended. Raises Stopped and StoreClosed; all other errors end in a pause.
+        ``largest`` as in ``FeedQueue.visit``."""
         self._paused_until = None
         try:
-            yield from self.queue.visit(feed)
+            yield from self.queue.visit(feed, largest)
         except (Stopped, StoreClosed):
             raise
         except Exception as error:
@@ -70,7 +98,7 @@ class FeedTurns:
         seconds = min(2.0 ** (self._failures - 1), LONGEST_PAUSE)
         self._paused_until = self._monotonic() + seconds
         self.waiting = _in_words(error, feed.folder)
-        self.degraded = isinstance(error, _OF_ONE_FEED)
+        self.degraded = _is_of_one_feed(error, feed.folder)
         if can_pass(error) or self.degraded or isinstance(error, OSError):
             log.warning(Event.FEED_WAITING, feed=feed.name, reason=self.waiting, seconds=seconds)
         else:
@@ -78,7 +106,8 @@ class FeedTurns:
 
 
 class Worker:
-    """Takes files from the folders of all feeds and runs them, in one thread.
+    """Takes files from the folders of all feeds and runs them. Several threads may call ``work``; a feed has one turn at a
+    time.
 
     ``unusable``: the names of feeds whose files are left alone. ``drop``: the drop folder, whose unexpected files are
     reported."""
@@ -96,62 +125,99 @@ class Worker:
         self._feeds, self._unusable = dict(feeds), unusable
         self._turns: dict[str, FeedTurns] = {}
         self._unexpected = UnexpectedFilesLog(ctx.monotonic)
+        self._choosing = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._started = self._has_news = False
 
     @property
     def waiting(self) -> str | None:
         """What keeps feeds from being worked on, in one line, without ``degraded``; None if nothing does."""
-        turns = self._turns.items()
+        turns = list(self._turns.items())
         return "; ".join(f"{name}: {t.waiting}" for name, t in turns if t.waiting and not t.degraded) or None
 
     @property
     def degraded(self) -> dict[str, str]:
         """Feed → what keeps its files, and no others, from being worked on."""
-        return {
-            name: turns.waiting for name, turns in self._turns.items() if turns.waiting and turns.degraded
-        }
+        turns = list(self._turns.items())
+        return {name: t.waiting for name, t in turns if t.waiting and t.degraded}
 
     @property
     def due(self) -> float | None:
-        """Seconds until another tick may find more (a file that settles, a fault that may have passed); None if it need
+        """Seconds until another turn may find more (a file that settles, a fault that may have passed); None if it need
         not come before the next rescan."""
-        dues = [turns.due for turns in self._turns.values() if turns.due is not None]
+        return self.due_for(None)
+
+    def due_for(self, largest: int | None) -> float | None:
+        """Return ``due`` for a thread that runs files of up to ``largest`` bytes."""
+        idle = [turns for turns in list(self._turns.values()) if turns.is_for(largest)]
+        dues = [turns.due for turns in idle if turns.due is not None]
         return max(0.0, min(dues) - self._ctx.monotonic()) if dues else None
 
     def change_feeds(self, feeds: Mapping[str, Feed], unusable: Collection[str] = ()) -> None:
-        """Use these feeds from the next tick on. Not while a tick runs."""
-        self._feeds, self._unusable = dict(feeds), unusable
+        """Use these feeds from the next turns on. A run that goes on ends as it began."""
+        with self._choosing:
+            self._feeds, self._unusable = dict(feeds), unusable
+            self._has_news = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Give each feed a turn: something may have happened in its folder. Feeds whose runs were cut off come first, then the
+        others by their last turns."""
+        with self._choosing:
+            self._turns = {name: self._turns_of(feed) for name, feed in self._feeds.items()}
+            for turns in self._turns.values():
+                turns.wanted, turns.large = True, False
+            self._has_news = True
+
+    def work(self, largest: int | None = None) -> list[Run] | None:
+        """Give one feed its turn and return the runs that ended; None if no feed needs one now. ``largest``: files with more
+        bytes are left to other threads.
+
+        Raises no error that a feed causes. When the service stops, a turn ends early; the next start continues its run."""
+        turns = self._next(largest)
+        if turns is None:
+            return self._after_all_turns()
+        ended: list[Run] = []
+        try:
+            with suppress(Stopped, StoreClosed):
+                self._ctx.check_stop()
+                for run in turns.take(self._feeds.get(turns.feed.name, turns.feed), largest):
+                    ended.append(run)  # noqa: PERF402 - what ended counts, also if a later run raises
+        finally:
+            with self._choosing:
+                turns.end()
+        return ended
 
     def tick(self) -> list[Run]:
-        """Visit each feed once and run all that is complete. Return the runs that ended, in order.
-
-        Raises no error that a feed causes. When the service stops, the tick ends early; the next start continues the run.
-        """
-        self._turns = {name: self._turns_of(feed) for name, feed in self._feeds.items()}
+        """Give feeds their turns until nothing is left to be done now. Return the runs that ended, in order."""
+        self.wake()
         ended: list[Run] = []
-        with suppress(Stopped, StoreClosed):
-            for name, feed in self._feeds.items():
-                self._ctx.check_stop()
-                for run in self._turns[name].take(feed):
-                    ended.append(run)  # noqa: PERF402 - what ended counts, also if a later run raises
-        self._report_unexpected()
+        while not self._ctx.stop() and (some := self.work()) is not None:
+            ended += some
         return ended
 
     def import_file(self, feed: Feed, path: Path, progress: Progress | None = None) -> Run:
-        """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays.
+        """Run a copy of ``path`` now, as if it were a complete file in the feed's folder. The file itself stays. What an
+        earlier process left claimed when it died is finished first.
 
         Waits while another process runs the feed. Raises FeedPaused, OSError, FeedError (not a regular file, or it
-        changes), and what the folder, the store or the run raises. The daemon's next tick continues a run that breaks off."""
+        changes), and what the folder, the store or a run raises. The daemon's next tick continues a run that breaks off."""
         copying = (lambda done, size: progress("copying", done, size)) if progress else None
         with self._alone_with(feed):
-            claimed = copy_in(feed.folder, path, copying)
-            return DeliveryRunner(self._ctx, feed, GivenUp()).deliver(claimed)
+            queue = FeedQueue(self._ctx, feed)
+            deque(queue.finish(feed), maxlen=0)
+            run = DeliveryRunner(self._ctx, feed, GivenUp()).deliver(copy_in(feed.folder, path, copying))
+            deque(queue.finish(feed), maxlen=0)
+            return run
 
     def run_again(self, feed: Feed, number: int) -> Run:
-        """Run a copy of the kept file of the run ``number`` of this feed once more.
+        """Run a copy of the kept file of the run ``number`` of this feed once more. What an earlier process left claimed is
+        finished first.
 
         Waits while another process runs the feed. Raises NotFound (the run, its file), Conflict (the run has not ended, or
         is a revert), and what ``import_file`` raises."""
         with self._alone_with(feed):
+            deque(FeedQueue(self._ctx, feed).finish(feed), maxlen=0)
             run = self._ctx.store.read(lambda tx: runs.get(tx, number))
             if run.kind is not RunKind.FILE or not run.state.ended:
                 what = "a revert, which has no file" if run.kind is RunKind.REVERT else run.state
@@ -176,6 +242,44 @@ class Worker:
         self._ctx.check_stop("stopped while another process was running the feed")
         self._ctx.sleep(PAUSE)
 
+    # -- turns ------------------------------------------------------------------------------------------------
+
+    def _next(self, largest: int | None) -> FeedTurns | None:
+        """Return the feed whose turn it is, None if no feed needs one."""
+        now = self._ctx.monotonic()
+        with self._choosing:
+            if not self._started:
+                self._started = self._begin_with_the_cut_off()
+            ready = [turns for turns in self._turns.values() if turns.is_ready(now, largest)]
+            if ready:
+                turns = min(ready, key=lambda turns: (not turns.queue.heals, turns.last))
+                turns.begin(next(self._numbers))
+                return turns
+        return None
+
+    def _after_all_turns(self) -> list[Run] | None:
+        """Once all feeds had their turns: report what is unexpected, and take reverts of other feeds to their ends. Return the
+        runs that ended; None if none did."""
+        with self._choosing:
+            if not self._has_news:
+                return None
+            self._has_news = False
+            self._report_unexpected()
+            feeds = self._feeds
+        with suppress(Stopped, StoreClosed):
+            return continue_other_reverts(self._ctx, feeds) or None
+        return None
+
+    def _begin_with_the_cut_off(self) -> bool:
+        """Mark the feeds whose runs a dead process left. Return False if the store cannot say now."""
+        try:
+            found = {run.feed for run in self._ctx.store.read(runs.unfinished)}
+        except (StoreError, OSError):
+            return False
+        for name, turns in self._turns.items():
+            turns.queue.heals = name in found
+        return True
+
     def _turns_of(self, feed: Feed) -> FeedTurns:
         turns = self._turns.get(feed.name)
         return turns if turns is not None and turns.queue.serves(feed) else FeedTurns(self._ctx, feed)
@@ -196,10 +300,21 @@ class Worker:
         self._unexpected.report(found)
 
 
+def _is_of_one_feed(error: Exception, folder: Path) -> bool:
+    """Return whether a partner can cause the error: it concerns one feed, not the service. Files of the feed in ``folder`` have
+    relative names, or lead through a descriptor."""
+    if isinstance(error, PermissionError | BlockingIOError):
+        name = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else Path()
+        return not name.is_absolute() or any(name.is_relative_to(place) for place in (folder, OPEN_FILES))
+    return isinstance(error, UnusableFolder | FeedError | FileNotFoundError)
+
+
 def _in_words(error: Exception, folder: Path) -> str:
     """Return what an operator can act on, with the name of the error's class only if the error is unexpected. Errors of
     the system name files relative to the feed's ``folder``."""
     if isinstance(error, OSError):
         name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
         return f"{folder / name}: {error.strerror or error}"
+    if (fault := scratch_fault(error)) is not None:
+        return fault
     return str(error) if isinstance(error, SyncdError) else f"{type(error).__name__}: {error}"

@@ -44,6 +44,10 @@ class ShownPlan:
     missing: Sequence[int] = ()
     expired: Sequence[int] = ()
 
+    @property
+    def would_archive(self) -> bool:
+        return bool(self.missing or self.expired)
+
     @classmethod
     def from_bytes(cls, payload: bytes) -> ShownPlan:
         return cls(**json.loads(payload))

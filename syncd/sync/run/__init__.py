@@ -8,8 +8,8 @@ The way of a file through a run (docs/reconciliation.md "What a run does"):
                   and that nothing has changed since is *known*. Any other is mapped and checked
                   (``syncd.sync.validation``) and put into the scratch file of the run (``stage``); a rejected one also
                   into the file of rejected records (``rejects``).
-3. ``planner``    Each row, and each job that the file does not name, is decided against the store as it is
-                  (``deciding``). The result is a plan: counts, a tally for the guard, a digest.
+3. ``planner``    Each row, and (``missing``) each job that the file does not name, is decided against the store as it is
+                  (``deciding``). The result is a ``plan``: counts, a tally for the guard, a digest.
 4. guard          ``syncd.domain`` decides on the tally whether a person has to be asked first.
 5. ``applier``    Rows, then missing jobs, are written in batches. Each batch is decided again in its transaction.
 6. ``ending``     State, counts, rejected rows, warnings and, for a held run, the plan that a person sees (``syncd.sync.report``)
@@ -24,7 +24,7 @@ from syncd.sync.run.checking import Checker, CheckResult
 from syncd.sync.run.context import FILE_CHANGED, Feed, Progress, RunContext, SourceFile, Stopped
 from syncd.sync.run.ending import reconciled
 from syncd.sync.run.importer import Importer, Planned
-from syncd.sync.run.planner import PlannedChange
+from syncd.sync.run.plan import PlannedChange
 from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.reverting import (
     NothingToRevert,
@@ -35,6 +35,7 @@ from syncd.sync.run.reverting import (
     plan_revert,
     unfinished_reverts,
 )
+from syncd.sync.run.stage import scratch_fault
 
 __all__ = [
     "FILE_CHANGED",
@@ -57,5 +58,6 @@ __all__ = [
     "kept_file",
     "plan_revert",
     "reconciled",
+    "scratch_fault",
     "unfinished_reverts",
 ]

@@ -21,7 +21,6 @@ from syncd.domain import (
     Actor,
     ActorKind,
     Change,
-    Hold,
     Job,
     JobInput,
     NewJob,
@@ -35,7 +34,7 @@ from syncd.domain import (
 )
 from syncd.errors import Problem, StoreError
 from syncd.logs import Event
-from syncd.store import Tx, feed_jobs, job_writer, jobs, places, runs
+from syncd.store import StaleDecision, Tx, feed_jobs, job_writer, jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun, Stopped
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up, problems_of, written
 from syncd.sync.run.stage import Stage, StagedRow
@@ -80,21 +79,14 @@ class _Owned(NamedTuple):
 
 class Applier:
     """Applies one stage. ``total``: the records of the file, for the progress. ``actions``: the number of applied rows by
-    action."""
+    action. ``failures`` and ``why``: the number of writes that failed for a reason that waiting does not mend, and the
+    reason of the first."""
 
     def __init__(self, this: FileRun, stage: Stage, part: RowSelection, total: int) -> None:
         self._this, self._stage, self._part, self._total = this, stage, part, total
         self._actor = Actor(ActorKind.OPERATOR) if this.approved else Actor(ActorKind.RUN, this.run.id)
         self.actions: Counter[str] = Counter()
-        self._failures, self._why = 0, ""
-
-    def hold(self) -> Hold | None:
-        """Return why the run has to wait: writes failed, and not because the store could not serve."""
-        if not self._failures:
-            return None
-        what = "1 write" if self._failures == 1 else f"{self._failures} writes"
-        reason = f"{what} failed, and waiting does not mend it ({self._why}); the others went in"
-        return Hold(False, "write_failed", reason)
+        self.failures, self.why = 0, ""
 
     def rows(self) -> None:
         """Apply all valid rows, in order. Raises Stopped between two batches, and StoreError."""
@@ -115,19 +107,25 @@ class Applier:
     def missing(self, total: int) -> int:
         """Archive the planned missing jobs, each decided again, and return how many were archived. ``total``: the
         number of missing jobs, for the progress."""
-        this, archived = self._this, 0
+        archived = 0
         for batch in self._stage.leaving.missing(AMONG_OTHERS):
-            ids = [job for job in batch if job not in self._stage.named]
-            write = partial(_archive, feed=this.feed, ids=ids, actor=self._actor, run_id=this.run.id)
-            try:
-                archived += this.store.write(write)
-            except (StoreError, OSError, Stopped):
-                raise
-            except Exception as error:
-                log.exception(Event.ARCHIVE_FAILED, run=this.run.id)
-                self._failed(error)
-            this.after_batch("archiving", archived, total, archived)
+            archived += self._archive([job for job in batch if job not in self._stage.named])
+            self._this.after_batch("archiving", archived, total, archived)
         return archived
+
+    def _archive(self, ids: list[int]) -> int:
+        this = self._this
+        write = partial(_archive, feed=this.feed, ids=ids, actor=self._actor, run_id=this.run.id)
+        try:
+            return this.store.write(write)
+        except Exception as error:
+            if _passes(error):
+                raise
+            if len(ids) > 1:  # find the job whose write fails; the others go
+                return sum(self._archive([job]) for job in ids)
+            log.exception(Event.ARCHIVE_FAILED, run=this.run.id, job=ids[0])
+            self._failed(error)
+            return 0
 
     def _begin(self, rows: list[_Row]) -> Future[_Written]:
         return self._this.store.begin_write(lambda tx: self._apply(tx, rows))
@@ -135,9 +133,9 @@ class Applier:
     def _end(self, rows: list[_Row], writing: Future[_Written]) -> None:
         try:
             done = writing.result()
-        except (StoreError, OSError, Stopped):
-            raise
         except Exception as error:
+            if _passes(error):
+                raise
             if len(rows) > 1:  # find the row that fails; the others go in
                 for row in rows:
                     self._end([row], self._begin([row]))
@@ -147,11 +145,11 @@ class Applier:
             self._failed(error)
             problem = Problem("", "write_failed", f"the row could not be written: {type(error).__name__}")
             done = _Written(Counter({RowAction.REJECTED: 1}), [(failed.number, (problem,))])
-        self._take(done)
+        self._take(done)  # an error of the scratch file is not one of the row
 
     def _failed(self, error: Exception) -> None:
-        self._failures += 1
-        self._why = self._why or str(error) or type(error).__name__
+        self.failures += 1
+        self.why = self.why or str(error) or type(error).__name__
 
     def _take(self, done: _Written) -> None:
         self.actions.update(done.actions)
@@ -220,6 +218,12 @@ class Applier:
                 others.append(written(feed, row, sent, cast("Job", job), tx.now))
         feed_jobs.own_new(tx, feed.id, new)
         feed_jobs.own(tx, feed.id, others, run_id=run.id)
+
+
+def _passes(error: Exception) -> bool:
+    """Return whether waiting may mend what made a write fail. A transaction decides on what it sees: if its decision is
+    stale all the same, the store refuses to write it."""
+    return isinstance(error, (StoreError, OSError, Stopped)) and not isinstance(error, StaleDecision)
 
 
 def _archive(tx: Tx, *, feed: Feed, ids: Sequence[int], actor: Actor, run_id: int) -> int:

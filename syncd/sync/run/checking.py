@@ -21,6 +21,7 @@ from syncd.domain import (
     Reject,
     RejectedRow,
     RowAction,
+    RowDecision,
     decide_row,
 )
 from syncd.errors import Problem
@@ -29,7 +30,7 @@ from syncd.feeds.mapping import UnknownCounter
 from syncd.feeds.readers import Format, open_reader
 from syncd.sync.report import Kinds
 from syncd.sync.run.deciding import problems_of
-from syncd.sync.validation import CheckedRow, check_record
+from syncd.sync.validation import CheckedRow, check_record, remaining_problems
 
 #: The most references (to find repetitions) that are counted.
 MOST_REFERENCES = 1_000_000
@@ -95,20 +96,29 @@ class Checker:
 
     def _problems(self, row: CheckedRow, result: CheckResult) -> tuple[Problem, ...]:
         if row.sent is None or row.reference is None:
-            return row.problems
-        action, problems = self._decide(None, row.sent)
-        if problems and (job := self.current(row.reference)) is not None:
-            action, problems = self._decide(job, row.sent)
+            return row.problems if row.rest is None else (*row.problems, *self._remaining(row, row.rest))
+        decided = self._decide(None, row.sent)
+        if isinstance(decided.decision, Reject) and (job := self.current(row.reference)) is not None:
+            decided = self._decide(job, row.sent)
+        action = decided.action
+        problems = problems_of(decided.decision) if isinstance(decided.decision, Reject) else ()
         if not problems:
             result.good += action is not RowAction.EXPIRED
             result.expired += action is RowAction.EXPIRED
         return problems
 
-    def _decide(self, job: Job | None, sent: JobInput) -> tuple[RowAction, tuple[Problem, ...]]:
+    def _remaining(self, row: CheckedRow, rest: JobInput) -> tuple[Problem, ...]:
+        """Return what the job would lack beside the problems of the row."""
+        more = remaining_problems(row.problems, self._decide(None, rest))
+        if more and row.reference is not None and (job := self.current(row.reference)) is not None:
+            more = remaining_problems(row.problems, self._decide(job, rest))
+        return more
+
+    def _decide(self, job: Job | None, sent: JobInput) -> RowDecision:
         fields = dict(sent.fields)
         if job is not None:
             fields.pop("locations", None)  # they are not located here, and cannot be what is wrong
-        decided = decide_row(
+        return decide_row(
             job,
             JobInput(fields, sent.id),
             self.now,
@@ -117,8 +127,6 @@ class Checker:
             ownership=_NO_OWNER,
             policy=self.config.policy,
         )
-        decision = decided.decision
-        return decided.action, problems_of(decision) if isinstance(decision, Reject) else ()
 
 
 def _count_repetition(reference: str, seen: set[int], result: CheckResult) -> None:

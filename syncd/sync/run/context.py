@@ -16,7 +16,17 @@ from typing import IO
 
 import structlog
 
-from syncd.domain import Catalogue, Employer, FeedLimits, FeedWarning, HoldScope, Run, RunProgress, RunState
+from syncd.domain import (
+    Catalogue,
+    Employer,
+    FeedLimits,
+    FeedWarning,
+    HoldScope,
+    Run,
+    RunProgress,
+    RunState,
+    UnknownValues,
+)
 from syncd.errors import FeedError, SyncdError
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
@@ -249,6 +259,11 @@ class FileRun:
         """Whether the run reports what it finds in the file. It does not where its rows were applied before it was
         approved: then what was found at that time is its report."""
         return not self.approved or self.run.holds is HoldScope.ALL
+
+    def unknown(self) -> UnknownValues:
+        """Return the values that no catalogue and no lookup has."""
+        config = self.feed.config
+        return self.warnings.unknown.listed(config.mapping, config.own_lookups, self.ctx.catalogue)
 
     @property
     def store(self) -> Store:

@@ -14,7 +14,7 @@ from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, results, runs
 from syncd.sync.report import ShownPlan, particulars
 from syncd.sync.run.context import FILE_CHANGED, FileRun
-from syncd.sync.run.planner import Plan
+from syncd.sync.run.plan import Plan
 from syncd.sync.run.reading import Summary
 from syncd.sync.run.stage import Stage
 
@@ -59,14 +59,19 @@ def end_applied(this: FileRun, run: Run, stage: Stage, plan: Plan, shown: ShownP
     def also(tx: Tx) -> None:
         feed_jobs.missed(tx, feed.id, plan.waiting)
         feed_jobs.confirm(tx, feed.id, plan.back)
-        if shown is not None:
+        if shown is not None and shown.would_archive:
             feeds.set_settings_digest(tx, feed.id, shown.settings)
-        elif feeds.settings_digest(tx, feed.id) is None:
-            feeds.set_settings_digest(tx, feed.id, feed.config.settings_digest)
+        _remember_settings(tx, this)
         if whole:
             feeds.settle(tx, feed.id)
 
     return _end(this, replace(run, state=state, holds=None, reason=reason), also, stage, plan.summary)
+
+
+def _remember_settings(tx: Tx, this: FileRun) -> None:
+    """Keep the settings of the feed's first run whose rows went in: later ones are compared with them."""
+    if feeds.settings_digest(tx, this.feed.id) is None:
+        feeds.set_settings_digest(tx, this.feed.id, this.feed.config.settings_digest)
 
 
 def end_held(
@@ -74,8 +79,8 @@ def end_held(
 ) -> Run:
     """End a run that waits for a person. ``moved``: what has changed since the run was shown before."""
     tally = plan.tally
-    counts = plan.counts if hold.all else run.counts
-    run = held(replace(run, state=RunState.HELD, counts=replace(counts, missing=tally.missing)), hold)
+    counts = plan.outcome(hold) if hold.all else replace(run.counts, missing=tally.missing)
+    run = held(replace(run, state=RunState.HELD, counts=counts), hold)
     if moved is not None:
         leaving = tally.missing + tally.expired_archives
         reason = f"{moved} since this was shown, {leaving} would be archived now; {hold.reason}"
@@ -83,7 +88,9 @@ def end_held(
     payload = shown_plan(this, stage, plan, hold.reason).to_bytes()
 
     def also(tx: Tx) -> None:
-        feed_jobs.confirm(tx, this.feed.id, [] if hold.all else plan.back)
+        if not hold.all:
+            feed_jobs.confirm(tx, this.feed.id, plan.back)
+            _remember_settings(tx, this)
         results.set_plan(tx, run.id, payload)
 
     return _end(this, run, also, stage, plan.summary)
@@ -154,9 +161,7 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
 
 
 def _store_unknown(tx: Tx, this: FileRun) -> None:
-    config = this.feed.config
-    unknown = this.warnings.unknown.listed(config.mapping, config.own_lookups, this.ctx.catalogue)
-    results.set_unknown(tx, this.run.id, unknown)
+    results.set_unknown(tx, this.run.id, this.unknown())
 
 
 def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:

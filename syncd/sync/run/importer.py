@@ -6,11 +6,23 @@ afterwards, is decided in ``syncd.sync.arrival``."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
-from syncd.domain import FeedWarning, Hold, HoldScope, RejectedRow, Run, RunKind, RunState, guard
+from syncd.domain import (
+    FeedWarning,
+    Hold,
+    HoldScope,
+    RejectedRow,
+    Run,
+    RunKind,
+    RunState,
+    UnknownValues,
+    guard,
+    write_failed,
+)
 from syncd.errors import FeedError
-from syncd.store import Tx, feeds, history, runs
+from syncd.store import Tx, feeds, history, jobs, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
@@ -24,7 +36,8 @@ from syncd.sync.run.ending import (
     held,
     shown_plan,
 )
-from syncd.sync.run.planner import Plan, PlannedChange, make_plan
+from syncd.sync.run.plan import BATCH, Plan, PlannedChange
+from syncd.sync.run.planner import make_plan
 from syncd.sync.run.reading import read_file, write_late_rejects
 from syncd.sync.run.rejects import RejectsWriter
 from syncd.sync.run.stage import Stage
@@ -39,11 +52,12 @@ class Planned:
     changes: list[PlannedChange] = field(default_factory=list)
     rejected: list[RejectedRow] = field(default_factory=list)
     warnings: list[FeedWarning] = field(default_factory=list)
+    unknown: UnknownValues = field(default_factory=lambda: UnknownValues({}, ""))
     unchanged: bool = False
 
 
 class Importer:
-    """Runs files. One importer serves any number of runs, one after the other in one thread."""
+    """Runs files. One importer serves any number of runs, in any number of threads, each run in one."""
 
     def __init__(self, ctx: RunContext) -> None:
         self._ctx = ctx
@@ -65,9 +79,11 @@ class Importer:
                 plan = make_plan(this, stage, summary, run.sha256)
                 hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
                 write_late_rejects(this, stage)
+                _check_bytes(this, run)
                 run = replace(run, withheld=summary.withheld, filtered_by=dict(summary.filtered))
                 return _carry_out(this, run, stage, plan, hold)
         except FeedError as error:
+            source.check_unchanged()
             return end_failed(this, run, error)
 
     def approve(self, run_id: int, feed: Feed | None) -> Run:
@@ -84,6 +100,7 @@ class Importer:
                 raise source.changed()
             summary = read_file(this, run, stage)
             plan = make_plan(this, stage, summary, run.sha256)
+            _check_bytes(this, run)
             return _carry_out_approved(this, run, stage, plan, shown)
 
     def reject(self, run_id: int) -> Run:
@@ -107,13 +124,13 @@ class Importer:
             plan = make_plan(this, stage, summary, run.sha256, changes.append)
             hold = guard(plan.tally, feed.config.policy, archives=summary.archives)
             run = replace(
-                run, counts=plan.counts, withheld=summary.withheld, filtered_by=dict(summary.filtered)
+                run, counts=plan.outcome(hold), withheld=summary.withheld, filtered_by=dict(summary.filtered)
             )
             run = held(run, hold)
             rejected = [
                 row for batch in stage.rows.rejected(REJECTED_BATCH, summary.member_of) for row in batch
             ]
-            return Planned(run, changes, rejected, this.warnings.all())
+            return Planned(run, changes, rejected, this.warnings.all(), this.unknown())
 
 
 # -- steps -------------------------------------------------------------------------------------------------
@@ -121,10 +138,21 @@ class Importer:
 
 def _identified(this: FileRun) -> Run:
     """Return the run with the digest and the size of its file."""
+    return replace(this.run, sha256=_digest(this), size=this.source.size)
+
+
+def _digest(this: FileRun) -> str:
     source = this.source
     with this.measured("hash"):
-        digest = sha256(source, lambda done: this.after_batch("hashing", done, source.size))
-    return replace(this.run, sha256=digest.hex(), size=source.size)
+        return sha256(source, lambda done: this.after_batch("hashing", done, source.size)).hex()
+
+
+def _check_bytes(this: FileRun, run: Run) -> None:
+    """Raise FeedError ``file_changed`` if what was read are not the bytes with the run's digest. Times do not always show it:
+    a writer can put back that of the change, and a memory map changes a file without any."""
+    this.source.check_unchanged()
+    if _digest(this) != run.sha256:
+        raise this.source.changed()
 
 
 def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
@@ -137,9 +165,16 @@ def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
         and last.sha256 == run.sha256
         and not last.counts.expired  # a job with the reference of such a row may exist by now
         and not feed.employer_wide  # new jobs of others would be missing
+        and not _may_have_been_delta(tx, feed)
         and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)
         and not sum(1 for _ in history.of_run(tx, run.id))  # an earlier attempt that was cut off
     )
+
+
+def _may_have_been_delta(tx: Tx, feed: Feed) -> bool:
+    """Return whether what the last file lacked may be missing only now."""
+    config = feed.config
+    return config.policy.mode == "snapshot" and feeds.settings_changed(tx, feed.id, config.settings_digest)
 
 
 def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | None) -> Run:
@@ -149,10 +184,10 @@ def _carry_out(this: FileRun, run: Run, stage: Stage, plan: Plan, hold: Hold | N
     run = replace(run, counts=plan.certain)
     applier = Applier(this, stage, RowSelection.NO_ARCHIVES if hold else RowSelection.ALL, plan.summary.read)
     run = _apply_rows(this, run, stage, applier)
-    hold = hold or applier.hold()
-    if hold is None:
+    if hold is None and not applier.failures:
         run = _archive_missing(this, run, plan, applier)
-        hold = applier.hold()
+    if applier.failures:
+        hold = _write_failed(this, stage, plan, applier, hold)
     if hold is None:
         return end_applied(this, run, stage, plan)
     return end_held(this, run, stage, plan, hold)
@@ -172,10 +207,20 @@ def _carry_out_approved(this: FileRun, run: Run, stage: Stage, plan: Plan, shown
     )
     run = _apply_rows(this, run, stage, applier)
     run = _archive_missing(this, run, plan, applier)
-    failed = applier.hold()
-    if failed is None:
+    if not applier.failures:
         return end_applied(this, run, stage, plan, shown)
-    return end_held(this, run, stage, plan, failed)
+    return end_held(this, run, stage, plan, _write_failed(this, stage, plan, applier))
+
+
+def _write_failed(
+    this: FileRun, stage: Stage, plan: Plan, applier: Applier, hold: Hold | None = None
+) -> Hold:
+    """Return the hold of a run of which writes failed. ``hold``: what holds it already. What was archived is no longer
+    shown as what would be."""
+    for batch in stage.leaving.batches(BATCH):
+        now = this.store.read(partial(jobs.by_ids, job_ids=[job for job, _ in batch]))
+        stage.leaving.drop(job for job, version in batch if job not in now or now[job].version != version)
+    return write_failed(applier.failures, applier.why, len(stage.leaving), plan.tally, hold)
 
 
 def _apply_rows(this: FileRun, run: Run, stage: Stage, applier: Applier) -> Run:

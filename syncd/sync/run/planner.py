@@ -5,12 +5,8 @@ since."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
@@ -28,53 +24,18 @@ from syncd.domain import (
     RunCounts,
     Status,
     Update,
-    fold,
+    likeness,
 )
-from syncd.store import Tx, feed_jobs, feeds, jobs, places, runs
+from syncd.store import Tx, feeds, places, runs
 from syncd.sync.run.context import FileRun
 from syncd.sync.run.deciding import Found, decide, look_up, problems_of, sent_digests
+from syncd.sync.run.missing import name_rejected, owned_active, plan_missing
+from syncd.sync.run.plan import BATCH, OnChange, Plan, PlannedChange, PlanProgress
 from syncd.sync.run.reading import Summary
 from syncd.sync.run.stage import Stage, StagedRow
-from syncd.sync.validation import PackedRow, RowKind, pack_problems
+from syncd.sync.validation import PackedRow, pack_problems
 
-#: Rows in one look-up: API writes get their turn between two of them.
-BATCH = 500
-_PAGE = 5000
 _RECENT = timedelta(hours=24)
-_TAG = re.compile(r"<[^>]*>")
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedChange:
-    """One line of a dry run. ``fields``: wire name → (before, after) of what an update changes. ``job_id`` is None
-    for a new job; ``title`` is the job's afterwards. ``archives``: why the job would be archived, ``missing`` from
-    the file or by its own ``row``; None: it would not."""
-
-    action: str
-    reference_id: str | None
-    job_id: int | None
-    fields: dict[str, tuple[object, object]]
-    title: str
-    archives: str | None = None
-
-
-OnChange = Callable[[PlannedChange], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """``summary``: of the file. ``tally``: what the guard decides on. ``counts``: of all that is planned; ``certain``: of
-    what is known before a row is applied. ``digest``: of the sequence of (action, job, version), which is what a person
-    approves. ``waiting``: jobs that the file does not name but that stay for now (``grace``); ``back``: jobs that it names
-    again. The jobs that would be archived are in the stage."""
-
-    summary: Summary
-    tally: PlanCounts
-    counts: RunCounts
-    certain: RunCounts
-    digest: str
-    waiting: Sequence[int]
-    back: Sequence[int]
 
 
 def make_plan(
@@ -84,10 +45,15 @@ def make_plan(
     with this.measured("plan"):
         filtered = sum(summary.filtered.values())
         tally = PlanCounts(summary.read - filtered, filtered, summary.rejected, summary.assumed)
-        progress = _Progress(this, stage, summary, on_change, tally)
+        progress = PlanProgress(this, stage, summary, on_change, tally)
         _RowPlanner(progress).plan()
-        _name_rejected(progress)
-        _plan_missing(progress)
+        name_rejected(progress)
+        plan_missing(progress)
+        actions, archiving = progress.actions, progress.archiving
+        tally.created = actions[RowAction.CREATED]
+        tally.changed = (
+            actions[RowAction.UPDATED] + actions[RowAction.REACTIVATED] - archiving[RowAction.UPDATED]
+        )
         tally = this.store.read(partial(_with_history, this=this, tally=tally, sha256=sha256))
         _warn_of_repeats(this, stage, summary)
         found = RunCounts(
@@ -98,21 +64,21 @@ def make_plan(
             missing=progress.lacking,
             warnings=this.warnings.total,
         )
-        counts = found.plus(progress.actions)
+        counts = found.plus(actions)
         certain = replace(found, rejected=counts.rejected)
         digest = progress.digest.hexdigest()
-        return Plan(summary, tally, counts, certain, digest, progress.waiting, progress.back)
+        return Plan(summary, tally, counts, certain, archiving, digest, progress.waiting, progress.back)
 
 
 def _with_history(tx: Tx, *, this: FileRun, tally: PlanCounts, sha256: str | None) -> PlanCounts:
     """Return the tally with what earlier runs of the feed add to it."""
     feed = this.feed
-    before, repeats = feeds.settings_digest(tx, feed.id), this.run.repeats
+    repeats = this.run.repeats
     behind = repeats is not None and runs.is_behind(tx, feed.id, repeats)
     return replace(
         tally,
         recent_archives=feeds.recent_archives(tx, feed.id, tx.now.instant - _RECENT),
-        feed_changed=before not in (None, feed.config.settings_digest),
+        feed_changed=feeds.settings_changed(tx, feed.id, feed.config.settings_digest),
         older_bytes=behind or runs.applied_before(tx, feed.id, sha256 or ""),
     )
 
@@ -133,36 +99,6 @@ def _warn_of_repeats(this: FileRun, stage: Stage, summary: Summary) -> None:
 
 
 @dataclass(slots=True)
-class _Progress:
-    """What is planned, and what the plan has so far. ``lacking``: the number of jobs that the file does not name; for
-    ``waiting`` and ``back`` see Plan."""
-
-    this: FileRun
-    stage: Stage
-    summary: Summary
-    on_change: OnChange | None
-    tally: PlanCounts
-    actions: Counter[str] = field(default_factory=Counter)
-    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
-    waiting: array[int] = field(default_factory=lambda: array("q"))
-    back: array[int] = field(default_factory=lambda: array("q"))
-    lacking: int = 0
-
-    def note(self, *what: object) -> None:
-        self.digest.update(repr(what).encode())
-
-    def compare(self, old: Job, new: Job) -> None:
-        """Count a job that was active before the run and is named by it."""
-        tally = self.tally
-        tally.named_active += 1
-        tally.retitled += old.title != new.title
-        if old.description:
-            tally.described += 1
-            if old.description != new.description:
-                tally.shrunk += 2 * text_length(new.description) < text_length(old.description)
-
-
-@dataclass(slots=True)
 class _Group:
     """All rows of one reference, one after the other: the job as the store has it, and as the rows so far leave
     it."""
@@ -177,11 +113,11 @@ class _Group:
 class _RowPlanner:
     """Plans the valid rows in order."""
 
-    def __init__(self, progress: _Progress) -> None:
+    def __init__(self, progress: PlanProgress) -> None:
         self._progress, self._this, self._stage = progress, progress.this, progress.stage
         self._group: _Group | None = None
         # Whether a job could turn out missing, and a new one could be that job under another referenceId.
-        self._may_miss = progress.summary.archives and bool(_owned(progress.this, 0, limit=1))
+        self._may_miss = progress.summary.archives and bool(owned_active(progress.this, 0, limit=1))
 
     def plan(self) -> None:
         tally = self._progress.tally
@@ -241,6 +177,7 @@ class _RowPlanner:
             return
         if decided.archives and group.job is not None:
             tally.expired_archives += 1
+            self._progress.archiving[decided.action] += 1
             self._stage.leaving.add([(group.job.id, group.job.version)], expired=True)
         if self._progress.on_change is not None and isinstance(decision, Create | Update):
             self._progress.on_change(_planned(decided, group.job, decision))
@@ -262,87 +199,11 @@ class _RowPlanner:
             return
         if group.original is None:
             if self._may_miss:
-                self._stage.new.add(_likeness(group.job))
+                self._stage.new.add(likeness(group.job))
             return
         self._stage.named.add([group.original.id])
         if group.original.status is Status.ACTIVE:
             self._progress.compare(group.original, group.job)
-
-
-def _name_rejected(progress: _Progress) -> None:
-    """A rejected row names its job too; a ragged one only where the feed owns the job."""
-    this, rows, tally = progress.this, progress.stage.rows, progress.tally
-    tally.without_reference += sum(rows.count(kind, None) for kind in (RowKind.REJECTED, RowKind.RAGGED))
-
-    def found(references: list[str]) -> Found:
-        return this.store.read(lambda tx: look_up(tx, this.feed, references))
-
-    for references in rows.references(RowKind.REJECTED, BATCH):
-        _name(progress, found(references).jobs.values())
-    for references in rows.references(RowKind.RAGGED, BATCH):
-        known = found(references)
-        own = {ref: job for ref, job in known.jobs.items() if known.owner(job).owner == this.feed.id}
-        _name(progress, own.values())
-        foreign = (reference for reference in references if reference not in own)
-        tally.without_reference += sum(rows.count(RowKind.RAGGED, reference) for reference in foreign)
-
-
-def _name(progress: _Progress, found: Iterable[Job]) -> None:
-    named = progress.stage.named
-    for job in found:
-        if job.status is Status.ACTIVE and job.id not in named:
-            progress.compare(job, job)
-        named.add([job.id])
-
-
-def _plan_missing(progress: _Progress) -> None:
-    """Count the feed's active jobs and, if the run may archive, find those that the file does not name."""
-    this, tally, grace = progress.this, progress.tally, progress.this.feed.config.policy.grace
-    after = 0
-    while page := _owned(this, after):
-        first, after = page[0][0], page[-1][0]
-        tally.active += len(page)
-        if progress.summary.archives:
-            named = progress.stage.named.between(first, after)
-            progress.back.extend(job for job, misses in page if misses and job in named)
-            lacking = [(job, misses) for job, misses in page if job not in named]
-            progress.lacking += len(lacking)
-            progress.waiting.extend(job for job, misses in lacking if misses + 1 < grace)
-            missing = [job for job, misses in lacking if misses + 1 >= grace]
-            for start in range(0, len(missing), BATCH):
-                _plan_archives(progress, missing[start : start + BATCH])
-        this.after_batch("planning", tally.active, tally.active)
-
-
-def _plan_archives(progress: _Progress, ids: list[int]) -> None:
-    found = progress.this.store.read(lambda tx: jobs.by_ids(tx, ids))
-    for job in sorted(found.values(), key=lambda job: job.id):
-        progress.tally.missing += 1
-        progress.tally.rekeyed += progress.stage.new.take(_likeness(job))
-        progress.note("archive", job.id, job.version)
-        if progress.on_change is not None:
-            fields: dict[str, tuple[object, object]] = {"status": (Status.ACTIVE, Status.ARCHIVED)}
-            change = PlannedChange("archived", job.reference_id, job.id, fields, job.title, "missing")
-            progress.on_change(change)
-    progress.stage.leaving.add((job.id, job.version) for job in found.values())
-
-
-def _owned(this: FileRun, after: int, limit: int = _PAGE) -> list[tuple[int, int]]:
-    """Return (id, snapshots missed) of the feed's active jobs with ids above ``after``."""
-    feed = this.feed
-    return this.store.read(
-        lambda tx: feed_jobs.owned_active(tx, feed.id, after, limit, employer_wide=feed.employer_wide)
-    )
-
-
-def _likeness(job: Job) -> str:
-    """Return a text that two jobs share which have the same title at the same places."""
-    return "\n".join([fold(job.title), *sorted(fold(place.description) for place in job.locations)])
-
-
-def text_length(description: str | None) -> int:
-    """Return the number of characters of a description without its tags."""
-    return len(_TAG.sub("", description)) if description else 0
 
 
 def _planned(decided: RowDecision, before: Job | None, decision: Create | Update) -> PlannedChange:

@@ -7,19 +7,23 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
-from syncd.domain import Run, RunState
+from syncd.domain import RowDecision, Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.readers import FeedReader, Known, Record, open_reader
-from syncd.store import Store, feed_jobs
+from syncd.store import Store, Tx, feed_jobs, places
 from syncd.sync.run.context import Feed, FileRun
+from syncd.sync.run.deciding import NO_OWNER, decide, look_up
 from syncd.sync.run.stage import Stage
 from syncd.sync.validation import (
     NotOneRecord,
+    PackedRow,
     RowKind,
     RowValidator,
     ValidatedRow,
     ValidationPool,
     ValidationTask,
+    pack_problems,
+    remaining_problems,
     unpack_problems,
 )
 
@@ -194,6 +198,8 @@ class _Reading:
         if row.left_out is not None:
             self._filtered[row.left_out] += 1
             return
+        if row.rest is not None:
+            row = self._judged_whole(row, row.rest)
         warnings = self._this.warnings
         warnings.unknown.add(row.unknown)
         for code, detail in row.warnings:
@@ -206,6 +212,20 @@ class _Reading:
         self._rejected += 1
         if self._this.rejects is not None:
             self._this.rejects.add(record, unpack_problems(row.body))
+
+    def _judged_whole(self, row: ValidatedRow, rest: bytes) -> ValidatedRow:
+        """Add what the job would lack beside the problems of the row: its job, if there is one, may have it."""
+        feed, reference, sent = self._this.feed, row.reference, PackedRow(rest).sent
+
+        def decided(tx: Tx) -> RowDecision:
+            found = look_up(tx, feed, [reference]) if reference is not None else None
+            job = found.jobs.get(reference) if found is not None and reference is not None else None
+            owner = found.owner(job) if found is not None else NO_OWNER
+            return decide(feed, places.locate(tx, feed.employer.id, sent), job, owner, tx.now)
+
+        problems = unpack_problems(row.body)
+        more = remaining_problems(problems, self._this.store.read(decided))
+        return row._replace(body=pack_problems((*problems, *more)), rest=None)
 
     def _absences(self) -> tuple[bool, str | None]:
         """Return whether jobs that the file does not name are missing, and if not, why, for a snapshot."""

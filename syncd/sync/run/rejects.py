@@ -41,6 +41,10 @@ def reasons(problems: Sequence[Problem]) -> str:
     return _UNPRINTABLE.sub(" ", words)
 
 
+#: Longer rows are written a part of a cell at a time.
+_LONG = 1 << 18
+
+
 class RejectsWriter:
     """Writes ``STEM.csv``, ``.xml``, ``.json`` or ``.jsonl``; makes no file while nothing is rejected.
 
@@ -120,13 +124,23 @@ class _Csv:
 
     def __init__(self, file: TextIO, header: list[str], delimiter: str) -> None:
         self._old = next((i for i, name in enumerate(header) if name.strip().casefold() == ERRORS), None)
+        self._file, self._delimiter = file, delimiter
         self._write: Callable[[list[str]], object] = csv.writer(file, delimiter=delimiter).writerow
         self._write([ERRORS, *self._kept(header)])
 
     def record(self, record: Record, why: str) -> None:
         raw = _raw(record)
         cells = [str(cell) for cell in raw] if isinstance(raw, list) else [_text(raw)]
-        self._write([why, *self._kept(cells)])
+        row = [why, *self._kept(cells)]
+        if sum(map(len, row)) <= _LONG:
+            self._write(row)
+            return
+        for i, cell in enumerate(row):  # csv.writer takes ten times the memory of a long cell
+            self._file.write(f'{self._delimiter if i else ""}"')
+            for at in range(0, len(cell), _LONG):
+                self._file.write(cell[at : at + _LONG].replace('"', '""'))
+            self._file.write('"')
+        self._file.write("\r\n")
 
     def end(self) -> None:
         pass

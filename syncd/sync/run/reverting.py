@@ -1,8 +1,8 @@
 """Reverts a run: puts back, field by field, what it changed and nobody changed since (docs/reconciliation.md "Reverting a
 run").
 
-A revert is a run of its own. Every batch is decided inside its transaction, from the history of its jobs, and without what
-this revert has already done. So one that was cut off can be carried out again with the same result."""
+A revert is a run of its own. Every batch is decided inside its transaction, from the history of its jobs: what this revert
+put back before is as it should be by now. So one that was cut off can be carried out again with the same result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, feeds, history, job_writer, jobs, results, runs
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
-from syncd.sync.run.planner import OnChange, PlannedChange, changed_fields, text_length
+from syncd.sync.run.plan import OnChange, PlannedChange, text_length
+from syncd.sync.run.planner import changed_fields
 
 log = structlog.get_logger("syncd.sync")
 
@@ -234,7 +235,7 @@ def _decide(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
     past = history.since(tx, ids, reverted.first) if reverted.first else {}
     owners = feed_jobs.former_owners(tx, reverted.run.id, ids)
     for job_id in ids:
-        entries = [entry for entry in past.get(job_id, ()) if not reverted.by or entry.run_id != reverted.by]
+        entries = past.get(job_id, [])
         job = found.get(job_id)
         if job is None:
             reference = entries[-1].reference_id if entries else None
@@ -345,7 +346,6 @@ def _end(store: Store, run: Run, reverted: _Reverted, warnings: Warnings, refuse
         ended = replace(
             run,
             state=state,
-            reason=f"reverts run {reverted.run.id}",
             counts=_whole(counts, len(reverted.ids), warnings.total),
             ended_at=tx.now.instant,
         )

@@ -6,7 +6,14 @@ beside ``syncd.sync.run`` and not within it because a worker process imports it 
 
 from syncd.sync.validation.packing import PackedRow, pack_problems, unpack_problems
 from syncd.sync.validation.pool import ValidationPool
-from syncd.sync.validation.rows import CheckedRow, RowKind, RowValidator, ValidatedRow, check_record
+from syncd.sync.validation.rows import (
+    CheckedRow,
+    RowKind,
+    RowValidator,
+    ValidatedRow,
+    check_record,
+    remaining_problems,
+)
 from syncd.sync.validation.worker_process import NotOneRecord, ValidationTask
 
 __all__ = [
@@ -20,5 +27,6 @@ __all__ = [
     "ValidationTask",
     "check_record",
     "pack_problems",
+    "remaining_problems",
     "unpack_problems",
 ]

@@ -14,13 +14,17 @@ from syncd.domain import (
     JobInput,
     Moment,
     NewJob,
+    Outline,
     Ownership,
     Place,
     Policy,
+    Reject,
+    RowDecision,
     check_body,
     check_reference,
     decide_row,
     flat,
+    outline,
     row_due,
 )
 from syncd.errors import Invalid, Problem
@@ -45,7 +49,7 @@ class CheckedRow(NamedTuple):
     """A record after mapping and the rules for a body: ``sent`` or ``problems``, and its id where it can be
     read. ``warnings``: (code, detail). ``unknown``: (field, value) of values that no catalogue and no lookup
     has, and of texts that cannot be places. ``left_out``: the rule by which the feed leaves the record out; it
-    has nothing else then."""
+    has nothing else then. ``rest``: what a row with problems sends besides: the job may lack more."""
 
     reference: str | None
     sent: JobInput | None
@@ -53,13 +57,16 @@ class CheckedRow(NamedTuple):
     warnings: tuple[tuple[str, str], ...]
     unknown: tuple[tuple[str, str], ...] = ()
     left_out: str | None = None
+    rest: JobInput | None = None
 
 
 class ValidatedRow(NamedTuple):
     """A checked row in values that any process can send. ``body``: the packed row, or the packed problems.
     ``day``: the day (proleptic ordinal) for which the job that the row creates was decided; 0: it was not
     decided, or the row creates no job. ``warnings``, ``unknown`` and ``left_out``: see CheckedRow. ``assumed``:
-    nothing in the record places any of its places in Canada."""
+    nothing in the record places any of its places in Canada. ``outline``: what can be read of a rejected row
+    without a readable id, or with one that may be in the wrong column; else None. ``rest``: packed, what a rejected row
+    sends besides, if a new job would lack more than its problems say: ``remaining_problems`` then have to be added."""
 
     kind: RowKind
     reference: str | None
@@ -69,6 +76,8 @@ class ValidatedRow(NamedTuple):
     unknown: tuple[tuple[str, str], ...] = ()
     left_out: str | None = None
     assumed: bool = False
+    outline: Outline | None = None
+    rest: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +102,24 @@ class RowValidator:
             ragged.append(record.problem is not None)
         checked = [_checked(row, self.catalogue) for row in mapped]
         creations = [self._creation(row.sent, now) if row.sent is not None else None for row in checked]
-        return [_validated(*row, now) for row in zip(checked, creations, ragged, strict=True)]
+        return [
+            _valid(row.sent, row, creation, now)
+            if row.sent is not None
+            else self._rejected(row, body, is_ragged, now)
+            for row, creation, body, is_ragged in zip(checked, creations, mapped, ragged, strict=True)
+        ]
+
+    def _rejected(self, row: CheckedRow, mapped: MappedRow, ragged: bool, now: Moment) -> ValidatedRow:
+        if row.left_out is not None:
+            return ValidatedRow(RowKind.FILTERED, None, b"", 0, (), (), row.left_out)
+        kind = RowKind.RAGGED if ragged else RowKind.REJECTED
+        read = rest = None
+        if ragged or row.reference is None:
+            read = outline(mapped.fragment if ragged else mapped.body, self.catalogue)
+        if row.rest is not None and remaining_problems(row.problems, self._decide_new(row.rest, now)):
+            rest = pack(row.rest, None)
+        body = pack_problems(row.problems)
+        return ValidatedRow(kind, row.reference, body, 0, row.warnings, row.unknown, outline=read, rest=rest)
 
     def _creation(self, sent: JobInput, now: Moment) -> Creation | None:
         """Return the job that the row creates if no job has its referenceId. Return None where this is decided
@@ -101,7 +127,14 @@ class RowValidator:
         places = sent.fields.get("locations")
         if sent.id is not None or self.policy.on_api_edit == "keep" or not _unlocated(places):
             return None
-        decision = decide_row(
+        decision = self._decide_new(sent, now).decision
+        if not isinstance(decision, Create):
+            return None
+        return Creation(NewJob(flat(decision.job), places), row_due(sent, decision.job, self.policy, now))
+
+    def _decide_new(self, sent: JobInput, now: Moment) -> RowDecision:
+        """Decide the row as if no job had its referenceId."""
+        return decide_row(
             None,
             sent,
             now,
@@ -109,26 +142,17 @@ class RowValidator:
             feed_id=self.feed_id,
             ownership=_NO_OWNER,
             policy=self.policy,
-        ).decision
-        if not isinstance(decision, Create):
-            return None
-        return Creation(NewJob(flat(decision.job), places), row_due(sent, decision.job, self.policy, now))
+        )
 
 
 def _unlocated(places: object) -> TypeGuard[tuple[Place, ...]]:
     return isinstance(places, tuple) and all(isinstance(place, Place) for place in places)
 
 
-def _validated(row: CheckedRow, creation: Creation | None, ragged: bool, now: Moment) -> ValidatedRow:
-    if row.left_out is not None:
-        return ValidatedRow(RowKind.FILTERED, None, b"", 0, (), (), row.left_out)
-    if row.sent is None or row.reference is None:
-        kind = RowKind.RAGGED if ragged else RowKind.REJECTED
-        body = pack_problems(row.problems)
-        return ValidatedRow(kind, row.reference, body, 0, row.warnings, row.unknown)
+def _valid(sent: JobInput, row: CheckedRow, creation: Creation | None, now: Moment) -> ValidatedRow:
     day = now.today.toordinal() if creation is not None else 0
-    body = pack(row.sent, creation)
-    assumed = bool(row.warnings) and _only_assumed(row.sent, row.warnings)
+    body = pack(sent, creation)
+    assumed = bool(row.warnings) and _only_assumed(sent, row.warnings)
     return ValidatedRow(RowKind.VALID, row.reference, body, day, row.warnings, row.unknown, assumed=assumed)
 
 
@@ -150,14 +174,33 @@ def _checked(mapped: MappedRow, catalogue: Catalogue) -> CheckedRow:
     if mapped.body is None:
         reference = _readable(mapped.reference_id)
         return CheckedRow(reference, None, problems or (_NOT_AN_OBJECT,), mapped.warnings, mapped.unknown)
+    sent = None
     try:
         sent = check_body(mapped.body, catalogue, reference_required=True)
     except Invalid as invalid:
         problems = _joined(problems, invalid.problems)
-    if problems:
+    if problems or sent is None:
         unknown = mapped.unknown + unknown_places(problems)
-        return CheckedRow(_readable(mapped.reference_id), None, problems, mapped.warnings, unknown)
+        rest = _rest(mapped.body, problems, catalogue)
+        return CheckedRow(_readable(mapped.reference_id), None, problems, mapped.warnings, unknown, rest=rest)
     return CheckedRow(sent.reference_id, sent, (), mapped.warnings, mapped.unknown)
+
+
+def _rest(body: dict[str, object], problems: tuple[Problem, ...], catalogue: Catalogue) -> JobInput | None:
+    """Return what the members without a problem send."""
+    faulty = set(map(_field, problems))
+    try:
+        return check_body({name: value for name, value in body.items() if name not in faulty}, catalogue)
+    except Invalid:  # more problems than are listed
+        return None
+
+
+def remaining_problems(problems: tuple[Problem, ...], decided: RowDecision) -> tuple[Problem, ...]:
+    """Return what else is wrong with a row that has ``problems``; ``decided`` is the decision on the rest of it."""
+    if not isinstance(decided.decision, Reject):
+        return ()
+    reported = set(map(_field, problems))
+    return tuple(problem for problem in decided.decision.problems if _field(problem) not in reported)
 
 
 def _readable(reference: str | None) -> str | None:

@@ -87,9 +87,16 @@ def claims_of(inbox: Inbox, marker: str | None = None) -> Claims:
 
 
 def claim(inbox: Inbox, clock: MonotonicClock) -> Claimed:
-    claimed = claims_of(inbox).claim(scan_after(inbox, clock, 60).ready[0])
+    [file] = claims_of(inbox).claim(scan_after(inbox, clock, 60).ready)
+    claimed = claims_of(inbox).open(file)
     assert claimed is not None
     return claimed
+
+
+def orphans(inbox: Inbox, marker: str | None = None) -> list[Claimed]:
+    """Open and return the claimed files."""
+    claims = claims_of(inbox, marker)
+    return [claimed for file in claims.found() if (claimed := claims.open(file)) is not None]
 
 
 # -- what is never taken --------------------------------------------------------------------------
@@ -307,7 +314,7 @@ def test_the_claim_removes_the_marker_so_that_the_next_file_needs_its_own(
     inbox = make_inbox(marker=".done")
     drop(inbox)
     drop(inbox, "jobs.xml.done", b"")
-    assert claims_of(inbox, ".done").claim(inbox.scan().ready[0]) is not None
+    assert len(claims_of(inbox, ".done").claim(inbox.scan().ready)) == 1
     drop(inbox, content=b"<half")
     assert ready_names(inbox.scan()) == []
 
@@ -319,7 +326,7 @@ def test_a_marker_that_a_dead_process_left_is_removed_with_its_claimed_file(
     drop(inbox, "jobs.xml.done", b"")
     path = drop(inbox)
     path.rename(inbox.folder / ".claimed" / "0123abcd-jobs.xml")
-    assert len(claims_of(inbox, ".done").orphans()) == 1
+    assert len(orphans(inbox, ".done")) == 1
     drop(inbox, content=b"<half")
     assert ready_names(inbox.scan()) == []
 
@@ -347,14 +354,14 @@ def test_a_claim_moves_the_file_and_keeps_it_open(inbox: Inbox, clock: Monotonic
     )
     assert not (inbox.folder / "jobs.xml").exists()
     claimed.close()
-    assert [orphan.name for orphan in claims_of(inbox).orphans()] == ["jobs.xml"]
+    assert [orphan.name for orphan in orphans(inbox)] == ["jobs.xml"]
 
 
 def test_a_file_can_be_claimed_only_once(inbox: Inbox, clock: MonotonicClock) -> None:
     drop(inbox)
     candidate = scan_after(inbox, clock).ready[0]
-    assert claims_of(inbox).claim(candidate) is not None
-    assert claims_of(inbox).claim(candidate) is None
+    assert len(claims_of(inbox).claim([candidate])) == 1
+    assert claims_of(inbox).claim([candidate]) == []
 
 
 def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(
@@ -363,8 +370,8 @@ def test_a_file_that_replaced_another_after_the_scan_has_to_settle_first(
     path = drop(inbox)
     candidate = scan_after(inbox, clock).ready[0]
     drop(inbox, ".new", b"<half").rename(path)
-    assert claims_of(inbox).claim(candidate) is None
-    [orphan] = claims_of(inbox).orphans()
+    assert claims_of(inbox).claim([candidate]) == []
+    [orphan] = orphans(inbox)
     assert orphan.path.read_bytes() == b"<half"
     settling = Settling(2.0, clock)
     assert settling.too_early(orphan.claimed_name, orphan.signature) is not None
@@ -384,7 +391,7 @@ def test_a_claimed_file_stays_the_same_when_its_name_becomes_a_link(
     place.symlink_to(tmp_path / "secret")
     assert claimed.path.read_bytes() == b"mine"
     claimed.close()
-    assert claims_of(inbox).orphans() == []
+    assert orphans(inbox) == []
 
 
 def test_a_copy_of_an_imported_file_has_its_bytes_and_its_time(inbox: Inbox, tmp_path: Path) -> None:
@@ -425,7 +432,7 @@ def test_a_file_whose_name_is_not_utf_8_is_claimed_and_filed(inbox: Inbox, clock
     claimed = claim(inbox, clock)
     assert claimed.name == "caf%E9 %41\n.xml"
     claimed.close()
-    [orphan] = claims_of(inbox).orphans()
+    [orphan] = orphans(inbox)
     filed = file_away(inbox, orphan, 7)
     assert os.fsencode(filed.name) == b"7-caf%E9 %41\n.xml"
     assert filed.read_bytes() == b"x"
@@ -474,7 +481,7 @@ def test_a_file_is_filed_under_the_number_of_its_run(
     filed = file_away(inbox, claim(inbox, clock), 42, failed=failed)
     assert filed == inbox.folder / folder / "42-jobs.xml"
     assert filed.read_bytes() == b"<jobs/>"
-    assert claims_of(inbox).orphans() == []
+    assert orphans(inbox) == []
 
 
 def test_filing_does_not_overwrite_anything(inbox: Inbox, clock: MonotonicClock) -> None:
@@ -496,7 +503,7 @@ def test_a_file_has_one_name_after_a_crash_during_the_filing(inbox: Inbox, clock
     with pytest.raises(KeyboardInterrupt):
         file_away(inbox, claimed, 42, reports={".report.json": b"1"}, placed=die)
     claimed.close()
-    [orphan] = claims_of(inbox).orphans()
+    [orphan] = orphans(inbox)
     file_away(inbox, orphan, 42, reports={".report.json": b"2"})
     assert names(inbox.folder / "done") == [
         "42-jobs.xml",

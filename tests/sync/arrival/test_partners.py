@@ -382,8 +382,10 @@ def test_a_marker_that_becomes_a_folder_during_the_claim_does_not_stop_the_feed(
     take = claims_module.take
 
     def exchange(*arguments: Any) -> Claimed | None:
-        (feed.folder / "jobs.json.done").unlink(missing_ok=True)
-        (feed.folder / "jobs.json.done").mkdir(exist_ok=True)
+        marker = feed.folder / "jobs.json.done"
+        if marker.is_file():
+            marker.unlink()
+            marker.mkdir()
         return take(*arguments)
 
     monkeypatch.setattr(claims_module, "take", exchange)

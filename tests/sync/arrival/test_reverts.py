@@ -150,3 +150,14 @@ def test_an_import_into_a_paused_feed_is_refused(arrival: Arrival) -> None:
     with pytest.raises(FeedPaused, match=r"feed acme is paused \(no more\); `syncd feed resume acme` first"):
         arrival.worker.import_file(feed, path)
     assert len(arrival.runs()) == 2
+
+
+def test_a_revert_of_a_feed_that_is_no_longer_configured_is_continued(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_runs(arrival)
+    run = cut_off(arrival, 2, monkeypatch)
+    arrival.feeds.clear()
+    arrival.restart()
+    assert [ended.id for ended in arrival.worker.tick()] == [run.id]
+    assert titles(arrival) == {"Cook"}

@@ -176,7 +176,7 @@ def test_a_held_run_lists_the_jobs_that_would_be_archived(board: Board, feed: Fe
     board.deliver(
         feed, [*stay, board.row("a", title="Chef"), board.row("b", title="<i>Baker</i>"), board.row("c")]
     )
-    run = board.deliver(feed, [*stay, board.row("c", closeDate="2026-11-01"), board.row(None)])
+    run = board.deliver(feed, [*stay, board.row("c", closeDate="2026-11-01"), *[board.row(None)] * 4])
     ids = {reference: board.job(reference).id for reference in "abc"}
     data = report(board.store, run.id)
     assert data["wouldArchive"] == {

@@ -103,6 +103,20 @@ def test_a_file_with_fewer_records_than_it_declares_only_adds_and_updates(board:
     assert board.active() == references(2, 4)
 
 
+@pytest.mark.parametrize(
+    "name", ["expectedJobCount", "jobCount", "totalJobs", "totalFound", "totalResults", "total"]
+)
+def test_the_number_of_records_that_a_file_declares_has_several_names(board: Board, name: str) -> None:
+    rows = board.rows(2, 4)
+    for number, content in enumerate((as_xml(rows, f"<{name}>4</{name}>"), {name: 4, "jobs": rows})):
+        feed = board.feed('[read]\nrecords = "jobs"' if number else "", f"feed{number}")
+        run = board.deliver(feed, content)
+        assert run.withheld == "the file says that it has 4 records, but 3 were found"
+        board.delete("r2")
+        board.delete("r3")
+        board.delete("r4")
+
+
 def test_a_file_whose_archiving_is_withheld_is_still_held_for_too_many_rejected_rows(board: Board) -> None:
     feed = board.feed('[read]\nrecords = "jobs"')
     bad = board.rows(1, 6, title="")
@@ -128,20 +142,104 @@ def test_a_delta_file_and_a_file_of_corrected_rows_archive_nothing(board: Board)
 
 
 @pytest.mark.parametrize("reference", [None, "", "   ", "x" * 51, 5.5, ["r1"]])
-def test_a_row_without_a_readable_reference_holds_the_archiving(board: Board, reference: Any) -> None:
+def test_more_rows_without_a_readable_reference_than_are_tolerated_hold_the_archiving(
+    board: Board, reference: Any
+) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 40))
+    unnamed = [board.row(None, referenceId=reference, title=f"Baker {n}") for n in range(4)]
+    run = board.deliver(feed, [*board.rows(1, 38, confidential=True), *unnamed])
+    assert outcome(run) == ("held", "archive")
+    assert reason_of(run) == (
+        "4 of 42 rows have no readable referenceId (9.5 %, the limit is 1 % and at least 4); "
+        "2 of 40 active jobs would be archived (5 %)"
+    )
+    assert (run.counts.updated, run.counts.rejected, run.counts.missing, run.counts.archived) == (38, 4, 2, 0)
+    assert board.active() == references(1, 40)
+
+
+@pytest.mark.parametrize(("number", "unnamed", "held"), [(20, 3, False), (396, 4, False), (395, 4, True)])
+def test_some_rows_without_a_reference_are_tolerated(
+    board: Board, number: int, unnamed: int, held: bool
+) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, number + 1))
+    run = board.deliver(
+        feed, [*board.rows(1, number), *(board.row(None, title=f"Baker {n}") for n in range(unnamed))]
+    )
+    assert outcome(run) == (("held", "archive") if held else ("partial", None))
+    assert (run.counts.missing, run.counts.archived) == (1, 0 if held else 1)
+    assert board.active() == references(1, number + 1 if held else number)
+
+
+def test_a_feed_sets_how_many_rows_without_a_reference_it_tolerates(board: Board) -> None:
+    feed = board.feed("max_unnamed = { percent = 0, rows = 1 }")
+    board.deliver(feed, board.rows(1, 20))
+    run = board.deliver(feed, [*board.rows(1, 19), board.row(None, title="Baker")])
+    assert outcome(run) == ("held", "archive")
+    assert reason_of(run).startswith("1 of 20 rows have no readable referenceId (5 %, the limit is 0 %")
+
+
+def test_a_missing_job_that_is_like_a_row_without_a_reference_counts_as_named(board: Board) -> None:
+    feed = board.feed()
+    page = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://jobs.example.com/18"}
+    gone = [
+        board.row("r18", **page),
+        board.row("r19", title="Préposé à l'entretien", locations=[{"description": "Sainte-Foy, QC"}]),
+        board.row("r20", title="Préposé à l'entretien"),
+    ]
+    board.deliver(feed, [*board.rows(1, 17), *gone])
+    unnamed = [
+        board.row(None, title="Renamed", locations=[{"description": "Calgary, AB"}], **page),
+        board.row(None, title="PREPOSE A L'ENTRETIEN", locations=[{"description": "Ste Foy, Quebec"}]),
+        board.row(None, title="", positionType={"id": 99}),
+    ]
+    run = board.deliver(feed, [*board.rows(1, 17), *unnamed])
+    assert outcome(run) == ("partial", None)
+    assert (run.counts.rejected, run.counts.missing, run.counts.archived) == (3, 1, 1)
+    assert board.active() == references(1, 19)
+    warnings = [(w.code, w.record, w.reference_id) for w in board.warnings(run)]
+    assert warnings == [("named_by_likeness", 18, "r18"), ("named_by_likeness", 19, "r19")]
+    # a job that is spared waits no longer in grace, and is archived as usual when nothing is like it
+    assert outcome(board.deliver(feed, board.rows(1, 17, confidential=True))) == ("succeeded", None)
+    assert board.active() == references(1, 17)
+
+
+def test_above_the_limit_no_job_counts_as_named_for_a_row_that_is_like_it(board: Board) -> None:
     feed = board.feed()
     board.deliver(feed, board.rows(1, 20))
-    run = board.deliver(feed, [*board.rows(1, 19, confidential=True), board.row(None, referenceId=reference)])
+    run = board.deliver(
+        feed, [*board.rows(1, 16), *(board.row(None, title=f"Cook r{n}") for n in range(17, 21))]
+    )
     assert outcome(run) == ("held", "archive")
-    assert reason_of(run) == "1 row has no readable referenceId; 1 of 20 active jobs would be archived (5 %)"
-    assert (run.counts.updated, run.counts.rejected, run.counts.missing, run.counts.archived) == (19, 1, 1, 0)
+    assert "4 of 20 active jobs would be archived" in reason_of(run)
+
+
+def test_a_page_that_several_jobs_have_says_nothing_about_a_row_without_a_reference(board: Board) -> None:
+    feed = board.feed()
+    page = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://example.com/careers"}
+    board.deliver(feed, board.rows(1, 20, **page))
+    run = board.deliver(feed, [*board.rows(1, 19, **page), board.row(None, title="Baker", **page)])
+    assert outcome(run) == ("partial", None)
+    assert board.active() == references(1, 19)
+
+
+def test_a_job_that_is_like_a_row_without_a_reference_waits_no_longer_in_grace(board: Board) -> None:
+    feed = board.feed("grace = 2")
+    board.deliver(feed, board.rows(1, 20))
+    board.deliver(feed, board.rows(1, 19))
+    board.deliver(feed, [*board.rows(1, 19), board.row(None, title="Cook r20")])
+    board.deliver(feed, board.rows(1, 19, confidential=True))
     assert board.active() == references(1, 20)
+    board.deliver(feed, board.rows(1, 19, autoRefresh=True))
+    assert board.active() == references(1, 19)
 
 
 def test_a_row_without_a_reference_does_not_hold_a_run_without_missing_jobs(board: Board) -> None:
     feed = board.feed()
     board.deliver(feed, board.rows(1, 9))
-    assert outcome(board.deliver(feed, [*board.rows(1, 9), board.row(None)])) == ("partial", None)
+    unnamed = [board.row(None, title=f"Baker {n}") for n in range(4)]
+    assert outcome(board.deliver(feed, [*board.rows(1, 9), *unnamed])) == ("partial", None)
 
 
 def test_a_ragged_row_names_a_job_only_if_the_feed_owns_that_job(board: Board) -> None:
@@ -152,23 +250,27 @@ def test_a_ragged_row_names_a_job_only_if_the_feed_owns_that_job(board: Board) -
     own = [*table[:-2], table[-1].rstrip("\n") + ",more,than,columns\n"]
     run = board.deliver(feed, "".join(own).encode())
     assert (outcome(run), board.active()) == (("partial", None), references(1, 18) | {"r20"})
-    # a ragged row whose first cell is not the id of a job: it may be the row of any job
-    unknown = [*table[:-3], "Cook at large" + table[-1][3:].rstrip("\n") + ",more\n"]
+    # a ragged row whose first cell is not the id of a job may be the row of any job: that of r18, which is like it
+    unknown = [*table[:-3], "Cook at large" + table[-3][3:].rstrip("\n") + ",more\n"]
     run = board.deliver(feed, "".join(unknown).encode())
+    assert (outcome(run), board.active()) == (("partial", None), references(1, 18))
+    strict = board.feed("max_unnamed = { percent = 0, rows = 1 }")
+    board.deliver(strict, "".join(table[:-2]).encode())
+    run = board.deliver(strict, "".join(unknown[:-1]).encode() + b"Cook,1\n")
     assert outcome(run) == ("held", "archive")
-    assert "1 row has no readable referenceId" in reason_of(run)
-    assert board.active() == references(1, 18) | {"r20"}
+    assert "1 of 18 rows have no readable referenceId" in reason_of(run)
+    assert board.active() == references(1, 18)
 
 
 def test_a_ragged_row_with_the_id_of_a_job_of_the_api_does_not_name_a_job(board: Board) -> None:
-    feed = board.feed()
+    feed = board.feed("max_unnamed = { percent = 0, rows = 1 }")
     board.put(board.row("theirs", status="active"))
     table = as_csv(board.rows(1, 20)).splitlines(keepends=True)
     board.deliver(feed, "".join(table).encode())
     ragged = [*table[:-1], "theirs" + table[-1][3:].rstrip("\n") + ",more\n"]
     run = board.deliver(feed, "".join(ragged).encode())
     assert outcome(run) == ("held", "archive")
-    assert reason_of(run) == "1 row has no readable referenceId; 1 of 20 active jobs would be archived (5 %)"
+    assert "1 of 20 rows have no readable referenceId" in reason_of(run)
 
 
 # -- the feed's own settings changed -------------------------------------------------------------------------
@@ -198,6 +300,32 @@ def test_changed_settings_hold_each_run_that_would_archive_until_one_is_approved
     assert (outcome(first), outcome(second)) == (("held", "archive"), ("held", "archive"))
     back = board.feed()
     assert outcome(board.deliver(back, board.rows(1, 18, confidential=True))) == ("succeeded", None)
+
+
+def test_only_the_approval_of_a_run_that_would_archive_ends_the_wait_after_changed_settings(
+    board: Board,
+) -> None:
+    board.deliver(board.feed(), board.rows(1, 20))
+    changed = board.feed("grace = 1")
+    run = board.deliver(changed, board.rows(1, 20, title="Chef"))
+    assert outcome(run) == ("held", "all")
+    board.importer.approve(run.id, changed)
+    run = board.deliver(changed, board.rows(1, 19, title="Chef"))
+    assert outcome(run) == ("held", "archive")
+    assert reason_of(run).startswith("the feed's settings have changed")
+
+
+def test_settings_are_compared_with_those_of_a_first_run_whose_rows_went_in_although_it_was_held(
+    board: Board,
+) -> None:
+    board.put(board.row("theirs", status="active"))
+    toml = 'owns = "employer"'
+    first = board.deliver(board.feed(toml), board.rows(1, 20))
+    assert outcome(first) == ("held", "archive")  # the one active job would go
+    board.importer.reject(first.id)
+    run = board.deliver(board.feed(f"{toml}\ngrace = 1"), board.rows(1, 20))
+    assert outcome(run) == ("held", "archive")
+    assert reason_of(run).startswith("the feed's settings have changed; 1 of 21 active jobs")
 
 
 # -- share and count of what would be archived ---------------------------------------------------------------
@@ -257,6 +385,25 @@ def test_archived_jobs_count_for_twenty_four_hours(board: Board, seconds: int, h
     if held:
         expected = "6 of 20 active jobs would be archived, with the 5 archived in the last 24 hours"
         assert expected in reason_of(run)
+
+
+def test_jobs_that_the_dates_of_their_rows_archived_count_for_twenty_four_hours(board: Board) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 20))
+    late = board.rows(16, 20, closeDate="2026-11-15")
+    assert outcome(board.deliver(feed, [*board.rows(1, 15), *late])) == ("succeeded", None)
+    run = board.deliver(feed, board.rows(1, 14))
+    assert outcome(run) == ("held", "archive")
+    assert "6 of 20 active jobs would be archived, with the 5 archived" in reason_of(run)
+
+
+def test_a_small_feed_is_not_emptied_by_small_steps(board: Board) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 6))
+    assert outcome(board.deliver(feed, board.rows(1, 2))) == ("succeeded", None)  # 4 of 6
+    assert outcome(board.deliver(feed, board.rows(1, 1))) == ("held", "archive")  # 5 of 6
+    assert outcome(board.deliver(feed, [board.row("n")])) == ("held", "archive")
+    assert board.active() == {"r1", "r2", "n"}
 
 
 def test_jobs_that_are_active_again_or_archived_with_approval_do_not_count(board: Board) -> None:
@@ -422,6 +569,31 @@ def test_a_file_that_gives_the_jobs_other_ids_holds_everything(
         assert len(board.active()) == kept + renamed + 3
 
 
+def test_jobs_with_other_ids_and_other_titles_are_recognised_by_their_pages(board: Board) -> None:
+    def rows(prefix: str, title: str) -> list[Row]:
+        pages = (f"https://jobs.example.com/{n}" for n in range(1, 9))
+        return [
+            board.row(
+                f"{prefix}{n}", title=f"{title} {n}", applicantRoutingType={"id": 2}, applicationUrl=page
+            )
+            for n, page in enumerate(pages)
+        ]
+
+    feed = board.feed()
+    board.deliver(feed, rows("r", "Cook"))
+    run = board.deliver(feed, rows("x", "Chef"))
+    assert outcome(run) == ("held", "all")
+    assert "8 of these are new again under another referenceId" in reason_of(run)
+
+
+def test_a_page_that_all_jobs_have_says_nothing_about_changed_ids(board: Board) -> None:
+    page = {"applicantRoutingType": {"id": 2}, "applicationUrl": "https://example.com/careers"}
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 12, **page))
+    run = board.deliver(feed, [*board.rows(1, 5, **page), *board.rows(20, 26, **page)])
+    assert outcome(run) == ("held", "archive")
+
+
 def test_titles_are_compared_without_case_and_accents(board: Board) -> None:
     feed = board.feed()
     board.deliver(feed, board.rows(1, 8, title="Préposé à l'entretien"))
@@ -500,12 +672,25 @@ def test_the_bytes_of_an_older_applied_file_hold_everything(board: Board) -> Non
     assert board.deliver(feed, second).state == "unchanged"  # the newest file again is not a step back
     run = board.deliver(feed, first)
     assert outcome(run) == ("held", "all")
-    assert "a step back in time" in reason_of(run)
+    assert reason_of(run).endswith("a step back in time; nothing is applied: 9 jobs would be changed")
     assert board.job("r1").confidential
     board.importer.approve(run.id, feed)
     assert not board.job("r1").confidential
     assert board.deliver(feed, first).state == "unchanged"
     assert outcome(board.deliver(feed, second)) == ("held", "all")  # now the second file is the older one
+
+
+def test_an_empty_delta_file_that_comes_again_is_not_a_step_back(board: Board) -> None:
+    feed = board.feed('mode = "delta"')
+    for content in ([], board.rows(1, 2), []):
+        assert outcome(board.deliver(feed, content)) == ("succeeded", None)
+
+
+def test_an_empty_file_that_comes_again_waits_while_there_are_jobs(board: Board) -> None:
+    feed = board.feed()
+    for content in ([], board.rows(1, 2)):
+        assert outcome(board.deliver(feed, content)) == ("succeeded", None)
+    assert outcome(board.deliver(feed, []))[0] == "held"
 
 
 def test_the_bytes_of_an_older_file_that_was_not_applied_are_not_a_step_back(board: Board) -> None:
@@ -539,3 +724,13 @@ def test_a_hold_on_everything_gives_all_its_reasons_and_no_reason_of_the_archivi
     assert "archived" not in reason_of(run)
     assert json.loads(json.dumps(reason_of(run))) == reason_of(run)
     assert "\n" not in reason_of(run)
+
+
+def test_the_bytes_of_the_last_delta_file_are_read_when_the_feed_has_become_a_snapshot(board: Board) -> None:
+    delta = board.feed('mode = "delta"')
+    board.deliver(delta, board.rows(1, 20))
+    board.deliver(delta, board.rows(1, 19))
+    assert board.deliver(delta, board.rows(1, 19)).state == "unchanged"
+    run = board.deliver(board.feed('mode = "snapshot"'), board.rows(1, 19))
+    assert outcome(run) == ("held", "archive")
+    assert reason_of(run).startswith("the feed's settings have changed; 1 of 20 active jobs")

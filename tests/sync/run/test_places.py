@@ -159,7 +159,7 @@ def test_a_country_that_is_not_canada_is_refused_and_says_what_leaves_such_rows_
     assert b"[rows] only" not in pages[".report.html"]
 
 
-def WHOLE_test_a_place_that_is_wrong_does_not_hide_what_else_is_wrong_with_the_row(board: Board) -> None:
+def test_a_place_that_is_wrong_does_not_hide_what_else_is_wrong_with_the_row(board: Board) -> None:
     wrong = row("r1", "255 Greenwich Street", email="") | {"title": ""}
     (rejected,) = board.rejected(board.deliver(board.feed(FIELDS), [wrong]))
     assert {pointer for pointer, _ in codes(rejected)} >= {

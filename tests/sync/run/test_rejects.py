@@ -11,7 +11,7 @@ from syncd.errors import Problem
 from syncd.feeds.readers import ReadSpec, Record, open_reader
 from syncd.sync.run import RejectsWriter
 from syncd.sync.run.rejects import reasons
-from tests.sync.board import not_none
+from tests.sync.board import Board, not_none
 
 #: The detail of the second one has a line break and a character that is not printable.
 PROBLEMS = (
@@ -64,6 +64,25 @@ def items_of(path: Path, spec: ReadSpec) -> list[Any]:
 def test_all_problems_are_written_in_one_line() -> None:
     assert reasons(PROBLEMS) == REASONS
     assert reasons([Problem("", "ragged_row", "2 cells")]) == "ragged_row: 2 cells"
+
+
+def test_all_that_is_wrong_with_a_new_row_is_reported_at_once(board: Board) -> None:
+    row = board.row("r1", title="x" * 300, positionType={"id": 999})
+    del row["applicantRoutingType"], row["categories"]
+    (rejected,) = board.rejected(board.deliver(board.feed(), [row]))
+    found = [(problem.pointer, problem.code) for problem in rejected.errors]
+    assert found[:2] == [("/title", "too_long"), ("/positionType/id", "unknown_value")]
+    assert set(found[2:]) == {("/categories", "required"), ("/applicantRoutingType", "required")}
+
+
+def test_what_the_job_of_a_wrong_row_has_already_is_not_reported(board: Board) -> None:
+    board.deliver(board.feed(), [board.row("r1")])
+    wrong: dict[str, Any] = {"referenceId": "r1", "title": ""}
+    (rejected,) = board.rejected(board.deliver(board.feed(), [wrong, board.row("r2")]))
+    assert [problem.pointer for problem in rejected.errors] == ["/title"]
+    wrong |= {"applicantRoutingType": None}
+    (rejected,) = board.rejected(board.deliver(board.feed(), [wrong, board.row("r2")]))
+    assert [problem.pointer for problem in rejected.errors] == ["/title", "/applicantRoutingType"]
 
 
 def test_no_file_is_written_without_rejected_records(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ removes it, lookups are joined entry by entry. A feed's own file overrides a pre
 from __future__ import annotations
 
 import tomllib
-from functools import cache
+from functools import cache, reduce
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["load_preset", "overridden", "preset_names"]
+__all__ = ["load_preset", "overridden", "preset_layers", "preset_names"]
 
 
 @cache
@@ -27,15 +27,17 @@ def load_preset(name: str) -> dict[str, Any]:
     such preset."""
     if name not in preset_names():
         raise KeyError(name)
-    return _load(name)
+    return reduce(overridden, (tables for _, tables in preset_layers(name)))
 
 
-def _load(name: str) -> dict[str, Any]:
+def preset_layers(name: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return what a preset is made of, what it extends first: (``preset NAME`` or ``family NAME``, its own tables)."""
     home = files("syncd.feeds.mapping.presets")
     path = home / f"{name}.toml" if name in preset_names() else home / "families" / f"{name}.toml"
     own = tomllib.loads(path.read_text(encoding="utf-8"))
     parent = own.pop("extends", None)
-    return overridden(_load(parent), own) if parent else own
+    kind = "preset" if name in preset_names() else "family"
+    return [*(preset_layers(parent) if parent else ()), (f"{kind} {name}", own)]
 
 
 def overridden(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import ijson
 
 from syncd.domain import FeedLimits
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import EACH, asked_path, member_path
+from syncd.feeds.readers.records import EACH, TOTALS, asked_path, member_path
 
 #: Members whose array holds the records, the likeliest first.
 ARRAYS = ("jobs", "items", "data", "results", "content", "offers", "@graph")
@@ -23,9 +23,7 @@ _STEP = 1 << 14
 #: Objects are looked for down to this depth, and this many are kept apart.
 _DEEPEST, _MOST = 64, 2000
 _OPENING = re.compile(rb"[\[{]")
-_TOTALS = frozenset(
-    {"expectedjobcount", "total", "totalfound", "totalcount", "totalresults", "meta.total", "paging.total"}
-)
+_TOTALS = TOTALS | {"meta.total", "paging.total"}
 #: This many other arrays are named where the records are not found.
 _SHOWN = 5
 

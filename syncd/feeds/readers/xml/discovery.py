@@ -11,7 +11,7 @@ from typing import cast
 from lxml import etree
 
 from syncd.errors import FeedError
-from syncd.feeds.readers.records import asked_path, element_path
+from syncd.feeds.readers.records import TOTALS, asked_path, element_path
 from syncd.feeds.readers.xml.entities import EntityTranslator, UnknownEntity
 from syncd.feeds.readers.xml.tree import (
     Event,
@@ -54,7 +54,6 @@ _KNOWN = (
     "positionopening",
 )
 _PATHS = [tuple(path.split("/")) for path in _KNOWN]
-_TOTALS = frozenset({"expectedjobcount", "jobcount", "totaljobs", "total", "totalcount", "totalresults"})
 
 
 def is_known(path: tuple[str, ...]) -> bool:
@@ -147,7 +146,7 @@ class _Search:
     def _note_total(self, name: str, value: str | None) -> None:
         text = (value or "").strip()
         if (
-            name.rpartition("}")[2].casefold() in _TOTALS
+            name.rpartition("}")[2].casefold() in TOTALS
             and text.isascii()
             and text.isdigit()
             and len(text) < 10

@@ -5,6 +5,6 @@ A run must not keep a file in memory. So its records, and the jobs that they nam
 they are opened: a run that is killed leaves nothing behind. One thread uses a stage."""
 
 from syncd.sync.run.stage.rows import StagedRow
-from syncd.sync.run.stage.stage import Stage
+from syncd.sync.run.stage.stage import Stage, scratch_fault
 
-__all__ = ["Stage", "StagedRow"]
+__all__ = ["Stage", "StagedRow", "scratch_fault"]

@@ -3,6 +3,7 @@ again."""
 
 from __future__ import annotations
 
+import marshal
 import os
 import sqlite3
 import tempfile
@@ -11,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from syncd.domain import RejectedRow
+from syncd.domain import Outline, RejectedRow
 from syncd.errors import Problem
 from syncd.feeds.readers import Record
 from syncd.sync.validation import RowKind, ValidatedRow, unpack_problems
@@ -22,6 +23,7 @@ _TABLES = """
 CREATE TABLE known (number INTEGER PRIMARY KEY, job INTEGER, reference TEXT, digest BLOB);
 CREATE TABLE row (number INTEGER PRIMARY KEY, place INTEGER, line INTEGER, kind INTEGER, late INTEGER, day INTEGER,
     reference TEXT, digest BLOB, at INTEGER, size INTEGER);
+CREATE TABLE outline (number INTEGER PRIMARY KEY, reference TEXT, outline BLOB);
 """
 #: Records that are inserted at once.
 _BUFFER = 1000
@@ -87,6 +89,9 @@ class Records:
         self._rows.append(
             (number, number, record.line, kind, 0, day, reference, record.digest, at, len(body))
         )
+        if row.outline is not None:
+            outline = marshal.dumps(row.outline)
+            self._db.execute("INSERT INTO outline VALUES (?,?,?)", (number, reference, outline))
         if len(self._rows) >= _BUFFER:
             self._flush()
 
@@ -103,6 +108,7 @@ class Records:
         self._bodies.clear()
         self._db.execute("DELETE FROM known")
         self._db.execute("DELETE FROM row")
+        self._db.execute("DELETE FROM outline")
 
     def seal(self) -> None:
         """End the reading. All rows of one referenceId then come together, at the place of the first of them.
@@ -231,6 +237,14 @@ class Rows:
         query = "SELECT count(*) FROM row WHERE kind = ? AND reference IS ?"
         (number,) = self._db.execute(query, (kind, reference)).fetchone()
         return int(number)
+
+    def outlines(self, size: int) -> Iterator[list[tuple[int, str | None, Outline]]]:
+        """Yield (number, reference, outline) of the rows that have an outline, in file order, ``size`` at a time."""
+        query = "SELECT number, reference, outline FROM outline WHERE number > ? ORDER BY number LIMIT ?"
+        after = 0
+        while found := self._db.execute(query, (after, size)).fetchall():
+            yield [(number, reference, marshal.loads(data)) for number, reference, data in found]  # noqa: S302 - our own scratch file
+            after, *_ = found[-1]
 
     def repeats(self) -> Iterator[tuple[str, int, int, bool]]:
         """Yield (reference, number before, number, byte-identical) for each record whose reference an earlier

@@ -7,8 +7,10 @@ import hashlib
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
+from syncd.domain import Likeness
 from syncd.sync.run.stage.rows import Bodies, Records, Rereading, Rows
 
 _SETTINGS = """
@@ -20,21 +22,45 @@ PRAGMA cache_size = -8192;
 """
 
 
+#: Results of SQLite about a scratch file that may pass.
+_PASSING = frozenset(
+    {
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_NOMEM,
+    }
+)
+
+
+def scratch_fault(error: BaseException) -> str | None:
+    """Return why the scratch file of a run cannot be used now, if ``error`` says so and waiting may help: its disk is full,
+    read-only or reports errors, or files or memory are short."""
+    passes = isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING
+    return f"the scratch file of the run: {error}" if passes else None
+
+
 class Stage:
     """``records``: what is read; ``rows``: what was made of it; ``rereading``: which records a second reading has to find.
     ``named``, ``leaving`` and ``new``: jobs that the file names, that would be archived, and that would be created.
+    ``unnamed``: rows that name no job.
 
     ``folder`` is where the scratch files are made (default: the system's temporary folder). A context manager."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        with tempfile.NamedTemporaryFile(prefix="syncd-stage-", dir=folder) as file:
+        with tempfile.NamedTemporaryFile(prefix="syncd-stage-", dir=folder) as file, ExitStack() as on_error:
             self._db = sqlite3.connect(file.name, isolation_level=None)
+            on_error.callback(self._db.close)
             self._db.executescript(_SETTINGS)
-        self._bodies = Bodies(folder)
-        self.records, self.rows = Records(self._db, self._bodies), Rows(self._db, self._bodies)
-        self.rereading = Rereading(self._db)
-        self.named, self.leaving, self.new = NamedJobs(self._db), LeavingJobs(self._db), NewJobs(self._db)
-        self._db.execute("BEGIN")
+            self._bodies = Bodies(folder)
+            on_error.callback(self._bodies.close)
+            self.records, self.rows = Records(self._db, self._bodies), Rows(self._db, self._bodies)
+            self.rereading = Rereading(self._db)
+            self.named, self.leaving = NamedJobs(self._db), LeavingJobs(self._db)
+            self.new, self.unnamed = NewJobs(self._db), UnnamedRows(self._db)
+            self._db.execute("BEGIN")
+            on_error.pop_all()
 
     def __enter__(self) -> Stage:
         return self
@@ -94,6 +120,21 @@ class LeavingJobs:
             yield batch
             after = batch[-1]
 
+    def batches(self, size: int) -> Iterator[list[tuple[int, int]]]:
+        """Yield (id, version) of all jobs in order, ``size`` at a time. They may be dropped meanwhile."""
+        query = "SELECT job, version FROM leaving WHERE job > ? ORDER BY job LIMIT ?"
+        after = 0
+        while batch := self._db.execute(query, (after, size)).fetchall():
+            yield batch
+            after, _ = batch[-1]
+
+    def drop(self, jobs: Iterable[int]) -> None:
+        self._db.executemany("DELETE FROM leaving WHERE job = ?", ((job,) for job in jobs))
+
+    def __len__(self) -> int:
+        (number,) = self._db.execute("SELECT count(*) FROM leaving").fetchone()
+        return int(number)
+
     def ids(self, *, expired: bool) -> list[int]:
         """Return the ids of all missing, or of all expired jobs, in order."""
         query = "SELECT job FROM leaving WHERE expired = ? ORDER BY job"
@@ -107,20 +148,58 @@ class LeavingJobs:
         return digest.hexdigest()
 
 
+#: Take a job by its URL, and by its text.
+_TAKE = [
+    f"UPDATE new SET taken = 1 WHERE id = (SELECT id FROM new WHERE {column} = ? AND NOT taken LIMIT 1)"  # noqa: S608
+    for column in ("url", "text")
+]
+
+
 class NewJobs:
-    """The jobs that the run would create, counted by their likeness: a text that two jobs share which look the
-    same to a reader."""
+    """The likenesses of the jobs that the run would create."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db, self._indexed = db, False
+        db.execute("CREATE TABLE new (id INTEGER PRIMARY KEY, url TEXT, text TEXT, taken INTEGER)")
+
+    def add(self, likeness: Likeness) -> None:
+        self._db.execute("INSERT INTO new (url, text, taken) VALUES (?, ?, 0)", likeness)
+
+    def take(self, likeness: Likeness) -> bool:
+        """Take one job of that likeness out of account. Return whether there was one. All jobs have been added before."""
+        if not self._indexed:
+            self._index()
+        return any(
+            self._db.execute(take, (value,)).rowcount > 0 for take, value in zip(_TAKE, likeness, strict=True)
+        )
+
+    def _index(self) -> None:
+        """A URL that several jobs have says nothing: it is forgotten."""
+        self._db.execute("CREATE INDEX new_url ON new (url) WHERE NOT taken")
+        self._db.execute("CREATE INDEX new_text ON new (text) WHERE NOT taken")
+        self._db.execute(
+            "UPDATE new SET url = NULL WHERE url IN (SELECT url FROM new GROUP BY url HAVING count(*) > 1)"
+        )
+        self._indexed = True
+
+
+class UnnamedRows:
+    """The likenesses of the rows without a readable referenceId."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        db.execute("CREATE TABLE new (likeness TEXT PRIMARY KEY, jobs INTEGER) WITHOUT ROWID")
+        db.execute("CREATE TABLE unnamed (likeness TEXT PRIMARY KEY, number INTEGER) WITHOUT ROWID")
 
-    def add(self, likeness: str) -> None:
-        self._db.execute(
-            "INSERT INTO new VALUES (?, 1) ON CONFLICT DO UPDATE SET jobs = jobs + 1", (likeness,)
-        )
+    def add(self, number: int, likeness: Likeness) -> None:
+        """Add the row of the record with this number."""
+        values = [(value, number) for value in likeness if value is not None]
+        self._db.executemany("INSERT OR IGNORE INTO unnamed VALUES (?,?)", values)
 
-    def take(self, likeness: str) -> bool:
-        """Remove one job of that likeness. Return whether there was one."""
-        query = "UPDATE new SET jobs = jobs - 1 WHERE likeness = ? AND jobs > 0"
-        return self._db.execute(query, (likeness,)).rowcount > 0
+    def __bool__(self) -> bool:
+        return self._db.execute("SELECT 1 FROM unnamed LIMIT 1").fetchone() is not None
+
+    def like(self, likeness: Likeness) -> int | None:
+        """Return the number of the first record whose row is like that job, or None."""
+        query = "SELECT min(number) FROM unnamed WHERE likeness IN (?, ?)"
+        (number,) = self._db.execute(query, likeness).fetchone()
+        return None if number is None else int(number)

@@ -1,4 +1,4 @@
-"""How far a run is that goes on."""
+"""Which run a file waits for before it has its turn."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,8 +10,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column("run", sa.Column("progress", sa.Text()))
+    op.add_column("run", sa.Column("waits_for", sa.Integer()))
 
 
 def downgrade() -> None:
-    op.drop_column("run", "progress")
+    op.drop_column("run", "waits_for")

@@ -1,0 +1,197 @@
+"""Which of several files of a feed is run, and which gives way (docs/reconciliation.md "When a file is taken")."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from syncd.domain import RunState
+from tests.sync.arrival.arrivals import Arrival, Died, FaultyImporter, claims, names
+
+PAGE = b"<!doctype html><html><body>Please log in</body></html>"
+
+
+def ended(arrival: Arrival) -> dict[str, str]:
+    """Return the state of each file's run."""
+    return {run.file: run.state.value for run in arrival.runs()}
+
+
+def test_a_good_file_is_run_if_the_newer_one_cannot_be_used(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("older")], "1.json", 10)
+    arrival.drop(feed, [arrival.row("good")], "2.json", 20)
+    arrival.drop(feed, PAGE, "3.json", 30)
+    arrival.run_files()
+    assert ended(arrival) == {"1.json": "superseded", "2.json": "succeeded", "3.json": "failed"}
+    assert arrival.board.statuses() == {"good": "active"}
+    assert claims(feed) == []
+    assert {"1-1.json", "2-2.json"} <= set(names(feed.folder / "done"))
+
+
+def test_a_file_that_gives_way_is_superseded_after_the_newer_one_has_ended(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")], "old.json", 10)
+    arrival.drop(feed, [arrival.row("b")], "new.json", 20)
+    assert [run.file for run in arrival.run_files()] == ["new.json", "old.json"]
+    assert arrival.runs()[0].reason == "a newer file was waiting: new.json"
+    assert [run.attempt for run in arrival.runs()] == [1, 1]
+
+
+def _held_with_an_older_file_waiting(arrival: Arrival, content: object) -> None:
+    """Let ``new.json`` be held with nothing applied, and ``old.json`` wait for the decision."""
+    feed = arrival.feed()
+    arrival.drop(feed, arrival.board.rows(1, 6), "first.json", 5)
+    arrival.run_files()
+    arrival.drop(feed, [*arrival.board.rows(1, 6), arrival.row("old")], "old.json", 10)
+    arrival.drop(feed, content, "new.json", 20)
+    arrival.run_files()
+    assert ended(arrival) == {"first.json": "succeeded", "old.json": "claimed", "new.json": "held"}
+
+
+ALL_WRONG = [Arrival.row(f"r{n}", title=None) for n in range(1, 7)]
+
+
+@pytest.mark.parametrize("content", [ALL_WRONG, []], ids=["held: all", "no records"])
+@pytest.mark.parametrize("restarts", [False, True])
+def test_an_older_file_waits_for_the_decision_on_a_newer_one_of_which_nothing_was_applied(
+    arrival: Arrival, content: object, restarts: bool
+) -> None:
+    _held_with_an_older_file_waiting(arrival, content)
+    for _ in range(3):
+        if restarts:
+            arrival.restart()
+        arrival.run_files()
+    assert ended(arrival)["old.json"] == "claimed"
+    assert "new.json" in (arrival.runs()[1].reason or "")
+    arrival.board.importer.reject(arrival.runs()[2].id)
+    if restarts:
+        arrival.restart()
+    arrival.run_files()
+    assert ended(arrival) == {"first.json": "succeeded", "old.json": "succeeded", "new.json": "rejected"}
+    assert "old" in arrival.board.statuses()
+    assert (arrival.runs()[1].attempt, arrival.runs()[1].reason) == (1, None)
+
+
+def test_an_older_file_gives_way_when_the_newer_one_is_approved(arrival: Arrival) -> None:
+    _held_with_an_older_file_waiting(arrival, [])
+    assert arrival.board.importer.approve(3, arrival.feeds["acme"]).state is RunState.SUCCEEDED
+    arrival.run_files()
+    assert ended(arrival)["old.json"] == "superseded"
+    assert set(arrival.board.statuses().values()) == {"archived"}
+
+
+def test_a_file_whose_rows_went_in_is_usable_though_its_archiving_is_held(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, arrival.board.rows(1, 6), "first.json", 5)
+    arrival.run_files()
+    arrival.drop(feed, arrival.board.rows(1, 6), "old.json", 10)
+    arrival.drop(feed, [arrival.row("r1", title="Baker")], "new.json", 20)
+    arrival.run_files()
+    assert ended(arrival) == {"first.json": "succeeded", "old.json": "superseded", "new.json": "held"}
+
+
+@pytest.mark.parametrize(
+    ("later", "old", "new"),
+    [
+        (PAGE, "claimed", "held"),
+        ([Arrival.row(f"r{n}", title="Baker") for n in range(3, 7)], "superseded", "superseded"),
+        (ALL_WRONG, "claimed", "superseded"),
+    ],
+    ids=["failed", "usable", "held"],
+)
+def test_a_later_file_decides_on_the_held_one_and_the_one_that_waits(
+    arrival: Arrival, later: object, old: str, new: str
+) -> None:
+    _held_with_an_older_file_waiting(arrival, [])
+    arrival.drop(arrival.feeds["acme"], later, "later.json", 30)
+    arrival.run_files()
+    assert (ended(arrival)["old.json"], ended(arrival)["new.json"]) == (old, new)
+
+
+def test_a_file_with_an_earlier_time_that_comes_while_a_run_is_held_is_run(arrival: Arrival) -> None:
+    _held_with_an_older_file_waiting(arrival, [])
+    arrival.drop(arrival.feeds["acme"], arrival.board.rows(2, 7), "again.json", 1)
+    arrival.run_files()
+    assert ended(arrival)["again.json"] == "succeeded"
+    assert ended(arrival)["old.json"] == "superseded"
+
+
+@pytest.mark.parametrize("step", ["claimed", "begun", "run", "reported", "filed"])
+@pytest.mark.parametrize(("newer", "state"), [(PAGE, "succeeded"), ([Arrival.row("b")], "superseded")])
+def test_the_order_is_kept_across_a_death_at_any_step(
+    arrival: Arrival, step: str, newer: object, state: str
+) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")], "old.json", 10)
+    arrival.drop(feed, newer, "new.json", 20)
+    arrival.restart_dying(step)
+    with pytest.raises(Died):
+        arrival.run_files()
+    arrival.restart()
+    arrival.run_files()
+    assert ended(arrival)["old.json"] == state
+    assert list(arrival.board.statuses()) == ["a" if state == "succeeded" else "b"]
+    assert claims(feed) == []
+
+
+def test_the_next_newest_is_run_after_a_restart(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    for number in range(1, 5):
+        content = [arrival.row(str(number))] if number < 3 else PAGE
+        arrival.drop(feed, content, f"{number}.json", number)
+    stops: Callable[[], bool] = lambda: any(run.state is RunState.FAILED for run in arrival.runs())  # noqa: E731
+    arrival.restart(stop=stops)
+    arrival.run_files()
+    assert [run.file for run in arrival.runs() if run.state.ended] == ["4.json"]
+    arrival.restart()
+    arrival.run_files()
+    assert list(ended(arrival).values()) == ["superseded", "succeeded", "failed", "failed"]
+
+
+def test_many_waiting_files_need_no_more_open_files(arrival: Arrival) -> None:
+    import resource
+
+    feed = arrival.feed()
+    for number in range(300):
+        arrival.drop(feed, [arrival.row(str(number))], f"{number}.json", number)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, limits[1]))
+    try:
+        arrival.run_files()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert list(arrival.board.statuses()) == ["299"]
+    assert claims(feed) == []
+
+
+# -- imports ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["claimed", "begun", "run"])
+def test_an_import_first_finishes_what_a_dead_import_left(arrival: Arrival, step: str) -> None:
+    feed = arrival.feed()
+    for name in ("old", "new"):
+        (arrival.board.folder / f"{name}.json").write_text(json.dumps([arrival.row("a", title=name)]))
+    arrival.restart_dying(step)
+    with pytest.raises(Died):
+        arrival.worker.import_file(feed, arrival.board.folder / "old.json")
+    arrival.restart()
+    run = arrival.worker.import_file(feed, arrival.board.folder / "new.json")
+    assert (run.id, run.state) == (2, RunState.SUCCEEDED)
+    arrival.restart()
+    assert arrival.run_files() == []
+    assert arrival.board.job("a").title == "new"
+    assert (ended(arrival)["new.json"], claims(feed)) == ("succeeded", [])
+
+
+def test_an_import_does_not_run_before_what_is_left_can_be_finished(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    for name in ("old", "new"):
+        (arrival.board.folder / f"{name}.json").write_text(json.dumps([arrival.row("a", title=name)]))
+    arrival.restart(FaultyImporter(arrival.board.importer, RuntimeError("a bug"), RuntimeError("a bug")))
+    for name in ("old", "new"):
+        with pytest.raises(RuntimeError):
+            arrival.worker.import_file(feed, arrival.board.folder / f"{name}.json")
+    assert [run.file for run in arrival.runs()] == ["old.json"]

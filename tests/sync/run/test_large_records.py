@@ -1,0 +1,58 @@
+"""A record that is far too large is one rejected row, and takes little memory; what cannot be held fails the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MB = 1_000_000
+MOST = 200  # MiB
+SHAPES = {
+    "csv": 'referenceId,title,description\na,x,"{text}"\nb,y,z\n',
+    "json": '[{{"referenceId":"a","title":"x","description":"{text}"}},{{"referenceId":"b"}}]',
+    "xml": "<jobs><job><referenceId>a</referenceId><description>{text}</description></job>"
+    "<job><referenceId>b</referenceId></job></jobs>",
+}
+
+
+def import_in_a_process(folder: Path, name: str, size: int) -> tuple[dict[str, Any], int]:
+    """Import a file whose first record has a field of about this many bytes, with the command in a process of its own. Return
+    the run, and the most memory of that process in MiB."""
+    (folder / "config" / "feeds.d").mkdir(parents=True)
+    (folder / "config" / "syncd.toml").write_text('[log]\nlevel = "error"\n')
+    (folder / "config" / "feeds.d" / "f.toml").write_text('employer = "A"\n')
+    file = folder / f"jobs.{name}"
+    file.write_text(SHAPES[name].format(text="word " * (size // 5)))
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("COVERAGE_")}
+    environ["SYNCD_CONFIG"] = str(folder / "config" / "syncd.toml")
+    syncd = [sys.executable, "-m", "syncd"]
+    subprocess.run([*syncd, "employer", "add", "A"], env=environ, check=True, capture_output=True)
+    command = [*syncd, "import", str(file), "--feed", "f", "--json"]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        printed = process.stdout.read()
+        _, _, used = os.wait4(process.pid, 0)
+        process.returncode = 0
+    return json.loads(printed), used.ru_maxrss // 1024
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_field_of_10_mb_is_one_rejected_row_in_less_than_200_mb_of_memory(
+    tmp_path: Path, name: str
+) -> None:
+    run, used = import_in_a_process(tmp_path, name, 10 * MB - 1000)
+    assert (run["state"], run["counts"]["read"], run["counts"]["rejected"]) == ("partial", 2, 2)
+    assert used < MOST
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_record_that_is_longer_than_any_reader_holds_fails_the_file(tmp_path: Path, name: str) -> None:
+    run, _ = import_in_a_process(tmp_path, name, 34 << 20)
+    assert run["state"] == "failed"
+    assert run["reason"].startswith("limit_exceeded")
