@@ -36,6 +36,7 @@ class Event(StrEnum):
 
     FEED_CLAIMED = "feed.claimed"
     FEED_RECONCILED = "feed.reconciled"
+    FEED_PROGRESS = "feed.progress"
     FEED_HELD = "feed.held"
     FEED_FAILED = "feed.failed"
     FEED_SUPERSEDED = "feed.superseded"

@@ -150,6 +150,7 @@ def _print(draft: Draft, target: Path, file: Path, result: CheckResult | str, *,
         print(
             f"of {result.read:,} records {result.good:,} would go in, {result.rejected:,} would be rejected{expired}"
         )
-        for kind in result.by_frequency()[:5]:
-            print(f"  {kind.rows:,} × {clean(kind.field)} {kind.code}: {clean(kind.detail)[:120]}")
+        for kind in result.kinds.by_frequency()[:5]:
+            causes = clean("; ".join(kind.described(2)))
+            print(f"  {kind.rows:,} × {clean(kind.pointer)} {kind.code}: {causes}")
     print(f"next: read the file, then syncd feed check {name} {file}")

@@ -7,6 +7,7 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +15,14 @@ import msgspec
 
 from syncd.cli.imports import FileUnusable
 from syncd.cli.output import DONE, FAILED, bold, cell, clean, print_json, print_list, print_result, remark
-from syncd.cli.report_text import print_filtered, print_kinds, print_unknown, rejected_text, state_of
+from syncd.cli.report_text import (
+    print_cut,
+    print_filtered,
+    print_kinds,
+    print_unknown,
+    rejected_text,
+    state_of,
+)
 from syncd.cli.store_access import opened_store, quiet_settings, store_if_any
 from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
@@ -22,8 +30,11 @@ from syncd.errors import Conflict, FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedFile, mapping_in_force, mapping_toml
 from syncd.service import configured_feeds, stores
 from syncd.store import Store, Tx, employers, feeds, jobs, runs
-from syncd.sync.report import rejected_json, run_json, unknown_json
+from syncd.sync.report import Kind, rejected_json, run_json, unknown_json
 from syncd.sync.run import Checker, CheckResult
+
+#: Rejected rows that the text of a check has, and texts or values of a kind that its JSON has.
+SHOWN, CAUSES = 20, 100
 
 
 def list_feeds(config: Path | None, as_json: bool) -> None:
@@ -32,7 +43,7 @@ def list_feeds(config: Path | None, as_json: bool) -> None:
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
         paused = store.read(feeds.paused) if store is not None else {}
         found = [_feed_json(store, file, settings, paused) for file in files]
-    headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run")
+    headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run", "last success")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
     print_list(as_json, found, headings, [_row(feed) for feed in found], empty)
     for feed in found:
@@ -45,7 +56,11 @@ def _feed_json(
 ) -> dict[str, Any]:
     """Return a configured feed. ``reason``: why its state is not ``ok``, None if it is."""
     config = file.config
-    last = store.read(lambda tx: runs.list(tx, file.name, 1)) if store is not None else []
+    last, success = (
+        store.read(lambda tx: (runs.list(tx, file.name, 1), runs.last_success(tx, file.name)))
+        if store is not None
+        else ([], None)
+    )
     state, reason = _state(store, file, paused)
     return {
         "name": file.name,
@@ -54,6 +69,7 @@ def _feed_json(
         "mode": config.policy.mode if config is not None else None,
         "folder": str(settings.drop.folder / file.name),
         "lastRun": run_json(last[0]) if last else None,
+        "lastSuccess": run_json(success)["endedAt"] if success is not None else None,
         "state": state,
         "reason": reason,
     }
@@ -111,7 +127,8 @@ def _paused(tx: Tx, name: str, why: str) -> None:
 def _row(feed: dict[str, Any]) -> tuple[object, ...]:
     last, mapping = feed["lastRun"], feed["mode"] and (feed["preset"] or "own")
     run = f"{last['id']}: {state_of(last['state'], last['holds'])}" if last is not None else None
-    return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run
+    success = cell(datetime.fromisoformat(feed["lastSuccess"])) if feed["lastSuccess"] is not None else None
+    return feed["name"], feed["state"], feed["employer"], mapping, feed["mode"], feed["folder"], run, success
 
 
 def show_feed(config: Path | None, as_json: bool, name: str) -> None:
@@ -183,15 +200,14 @@ def _print_text(
     print_filtered(result.filtered)
     if result.withheld:
         print(f"nothing would be archived: {clean(result.withheld)}")
-    print_kinds("rejected, by kind", [(k.rows, k.field, k.code, k.detail) for k in result.by_frequency()])
-    print_kinds(
-        "warnings", [(n, code, "", result.examples[code]) for code, n in result.warnings.most_common()]
-    )
-    if result.rejected:
-        print(bold(f"rejected rows: {result.rejected}"))
-    for line in scratch:
-        print("  " + rejected_text(json.loads(line), codes=True))
+    print_kinds("rejected, by kind", result.kinds.by_frequency())
+    print_kinds("warnings, by kind", result.warnings.by_frequency())
     print_unknown(unknown.toml)
+    if result.rejected:
+        print(bold(f"rejected rows: {result.rejected:,}"))
+    for line in islice(scratch, SHOWN):
+        print("  " + rejected_text(json.loads(line), codes=True))
+    print_cut(SHOWN, result.rejected)
 
 
 def _counts(result: CheckResult) -> str:
@@ -201,6 +217,14 @@ def _counts(result: CheckResult) -> str:
     parts += [f"{result.filtered.total()} left out"] if result.filtered else []
     parts += [f"{result.repeated} repeat a referenceId (the last counts)"] if result.repeated else []
     return f"{result.read} records: {', '.join(parts)}"
+
+
+def _causes(kind: Kind) -> list[dict[str, Any]]:
+    """Return the distinct texts and values of a kind, the most frequent first."""
+    return [
+        {"detail": detail, "value": value, "rows": rows}
+        for (detail, value), rows in kind.causes.most_common(CAUSES)
+    ]
 
 
 def _print_json(
@@ -219,16 +243,23 @@ def _print_json(
             "expired": result.expired,
             "filtered": result.filtered.total(),
             "repeated": result.repeated,
-            "warnings": result.warnings.total(),
+            "warnings": result.warnings.total,
         },
         "withheld": result.withheld,
         "kinds": [
-            {"pointer": k.field, "code": k.code, "rows": k.rows, "detail": k.detail, "firstRecord": k.record}
-            for k in result.by_frequency()
+            {
+                "pointer": kind.pointer,
+                "code": kind.code,
+                "rows": kind.rows,
+                "detail": kind.detail,
+                "firstRecord": kind.record,
+                "causes": _causes(kind),
+            }
+            for kind in result.kinds.by_frequency()
         ],
         "warnings": [
-            {"code": code, "count": n, "example": result.examples[code]}
-            for code, n in result.warnings.most_common()
+            {"code": kind.code, "count": kind.rows, "example": kind.detail, "causes": _causes(kind)}
+            for kind in result.warnings.by_frequency()
         ],
         **unknown_json(unknown),
     }

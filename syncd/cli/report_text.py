@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from syncd.cli.output import bold, clean, quoted
-from syncd.domain import Location, Run, RunCounts, RunState, Salary
+from syncd.domain import Location, Run, RunCounts, RunProgress, RunState, Salary
+from syncd.sync.report import Kind
 
+#: Kinds of errors or warnings in a table, and texts or values of each.
+KINDS, CAUSES = 50, 5
 #: Columns of a table that goes to a file or a pipe.
 WIDTH = 160
 #: Characters of a value of a field.
@@ -31,6 +34,22 @@ def state_of(state: str, holds: str | None) -> str:
     return f"{state}: {holds}" if holds and state == RunState.HELD else state
 
 
+def rows_of(run: Run) -> str:
+    """Return the counts of a run that has ended, or how far one is that goes on."""
+    if run.state.ended or run.progress is None:
+        return counts_of(run.counts)
+    return progress_of(run.progress)
+
+
+def progress_of(progress: RunProgress) -> str:
+    """Return ``reading: 12,000 records, 37 % of the file``."""
+    of = "of the file" if progress.phase in ("hashing", "reading") else "of its rows"
+    if progress.phase == "archiving":
+        of = "of the missing jobs"
+    records = f"{progress.records:,} records, " if progress.records and progress.phase != "archiving" else ""
+    return f"{progress.phase}: {records}{progress.share:.0%} {of}".replace("%", " %")
+
+
 def counts_of(counts: RunCounts) -> str:
     """Return the counts that are not zero in words."""
     names = (
@@ -50,8 +69,8 @@ def counts_of(counts: RunCounts) -> str:
     return f"{counts.read} read" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> None:
-    """Print a table of ``kinds``: number, field, code and an example of each, the most frequent first."""
+def print_kinds(heading: str, kinds: Sequence[Kind]) -> None:
+    """Print a table of ``kinds``: number of rows, field, code, and the texts and values of each."""
     if not kinds:
         return
     from rich.console import Console
@@ -64,14 +83,23 @@ def print_kinds(heading: str, kinds: Sequence[tuple[int, str, str, str]]) -> Non
     table.add_column(overflow="fold")
     table.add_column(overflow="fold", no_wrap=True)
     table.add_column(overflow="fold")
-    for count, field, code, detail in kinds:
-        cells = (f"  {count:,} ×", field, code, _cut(detail))
-        table.add_row(*(Text(clean(cell)) for cell in cells))
+    for kind in kinds[:KINDS]:
+        for number, cause in enumerate(kind.described(CAUSES)):
+            cells = ("", "", "", cause) if number else (f"  {kind.rows:,} ×", kind.pointer, kind.code, cause)
+            table.add_row(*(Text(clean(cell)) for cell in cells))
     width = None if sys.stdout.isatty() else WIDTH
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(table)
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    if len(kinds) > KINDS:
+        print(f"  … and {len(kinds) - KINDS:,} more kinds: --json has them")
+
+
+def print_cut(shown: int, total: int, where: str = "--json has them") -> None:
+    """Say how many of a list were not printed, and where they are."""
+    if total > shown:
+        print(f"  … and {total - shown:,} more: {where}")
 
 
 def print_filtered(by_rule: Mapping[str, int]) -> None:
@@ -110,10 +138,6 @@ def _reason(error: dict[str, Any], codes: bool) -> str:
     code = f" {error['code']}" if codes else ""
     value = "" if error["value"] is None else f" [{quoted(error['value'])}]"
     return f"{error['pointer'] or '/'}{code}: {error['detail']}{value}"
-
-
-def _cut(text: str, most: int = 200) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def fields_json(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.output import bold, cell, clean, print_json, print_list, remark
+from syncd.cli.output import bold, cell, clean, print_list, remark
 from syncd.cli.report_text import (
-    counts_of,
     fields_json,
+    print_cut,
     print_filtered,
     print_kinds,
     print_unknown,
     rejected_text,
+    rows_of,
     shown,
     state_of,
     subject_of,
@@ -23,23 +25,30 @@ from syncd.cli.report_text import (
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Catalogue, Run, RunState
+from syncd.errors import Problem
+from syncd.service import configured_feeds, stores
 from syncd.store import Tx, history, runs
-from syncd.sync.report import field_of, report, run_json
+from syncd.sync.report import Kinds, run_json, whole_report, write_json
 
 #: Rejected rows, warnings and changes that the text has; ``--json`` has them all.
 SHOWN = 20
 
 
 def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) -> None:
-    with opened_store(load_settings(config)) as store:
+    settings = load_settings(config)
+    with opened_store(settings) as store:
         found = store.read(lambda tx: runs.list(tx, feed, limit))
+        if feed is not None and not found:
+            configured_feeds.choose(
+                configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)), feed
+            )
     rows = [
         (
             run.id,
             run.feed,
             subject_of(run),
             state_of(run.state, run.holds),
-            counts_of(run.counts),
+            rows_of(run),
             run.claimed_at,
         )
         for run in found
@@ -57,30 +66,65 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
     """Print the run, or with ``changes`` a page of its changes alone. Raises NotFound."""
     settings = load_settings(config)
     with opened_store(settings) as store:
-        run = store.read(lambda tx: runs.get(tx, number))
-        if changes and not as_json:
+        if as_json:
+            catalogue = stores.catalogue_of(store, settings)
+            store.read(lambda tx: _print_json(tx, number, page, catalogue))
+            return
+        listed = store.read(lambda tx: _Listed(tx, number))
+        if changes:
             _print_changes(
                 *store.read(lambda tx: history.page_of_run(tx, number, page=page, page_size=PAGE)), page
             )
             return
-        found = report(store, number, would_archive=None if as_json else SHOWN)
-        if as_json:
-            from syncd.service import stores
-
-            catalogue = stores.catalogue_of(store, settings)
-            print_json(found | store.read(lambda tx: _changes_json(tx, number, page, catalogue)))
-            return
+    run, found = listed.run, listed.report
     print(bold(f"run {run.id}: {clean(run.feed)}, {subject_of(run)}"))
     for name, value in _facts(run):
         print(f"  {name:9} {value}")
     print_filtered(run.filtered_by)
     if going := found["wouldArchive"]:
-        _section("would be archived", going["jobs"], _going, total=going["total"])
-    print_kinds("rejected, by kind", _kinds(found["rejectedRows"]))
-    _section("rejected rows", found["rejectedRows"], partial(rejected_text, codes=False))
+        _section("would be archived", going["jobs"], _going, going["total"])
+    print_kinds("rejected, by kind", listed.errors.by_frequency())
+    print_kinds("warnings, by kind", listed.noticed.by_frequency())
     print_unknown(found["lookupToml"])
-    _section("warnings", found["warnings"], warning_text)
-    _section("changes", found["changes"], _change, more=f"syncd runs show {number} --changes has them")
+    _section("rejected rows", listed.rejected, partial(rejected_text, codes=False), listed.rejected_total)
+    _section("warnings", listed.warnings, warning_text, listed.warnings_total)
+    _section(
+        "changes",
+        listed.changes,
+        _change,
+        listed.changes_total,
+        f"syncd runs show {run.id} --changes has them",
+    )
+
+
+class _Listed:
+    """What the text shows of a run: the first entries of each list, and how many there are. ``errors`` and ``noticed``: all
+    rejected rows and warnings by kind."""
+
+    def __init__(self, tx: Tx, number: int) -> None:
+        self.run = runs.get(tx, number)
+        self.report = whole_report(tx, number, most=SHOWN, would_archive=SHOWN)
+        self.errors, self.noticed = Kinds(), Kinds()
+        self.rejected: list[dict[str, Any]] = []
+        self.warnings: list[dict[str, Any]] = []
+        self.changes, self.changes_total = (
+            list(self.report["changes"]),
+            sum(history.actions_of_run(tx, number).values()),
+        )
+        self.rejected_total = self.warnings_total = 0
+        for row in self.report["rejectedRows"]:
+            self.errors.add_errors(row["record"], [Problem(**error) for error in row["errors"]])
+            self.rejected += [row] if self.rejected_total < SHOWN else []
+            self.rejected_total += 1
+        for warning in self.report["warnings"]:
+            self.noticed.add_warning(warning["code"], warning["detail"], warning["record"])
+            self.warnings += [warning] if self.warnings_total < SHOWN else []
+            self.warnings_total += 1
+
+
+def _print_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> None:
+    found = whole_report(tx, number, most=0) | _changes_json(tx, number, page, catalogue)
+    write_json(found, lambda part: sys.stdout.write(part.decode()))
 
 
 def _changes_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> dict[str, Any]:
@@ -120,7 +164,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("state", state_of(run.state, run.holds)),
         ("reason", clean(run.reason or run.withheld or "")),
         ("employer", clean(run.employer)),
-        ("rows", counts_of(run.counts)),
+        ("rows", rows_of(run)),
         (
             "file",
             f"{run.size:,} bytes, SHA-256 {run.sha256 or 'not computed'}" if run.reverts is None else "",
@@ -128,6 +172,7 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("repeats", f"run {run.repeats}" if run.repeats is not None else ""),
         ("taken", cell(run.claimed_at)),
         ("ended", cell(run.ended_at) + (f", attempt {run.attempt}" if run.attempt > 1 else "")),
+        ("seconds", ", ".join(f"{name} {seconds:.2f}" for name, seconds in run.phases.items())),
     ]
     if run.state is RunState.HELD:
         facts.append(("next", f"syncd runs approve {run.id}, or: syncd runs reject {run.id}"))
@@ -137,36 +182,22 @@ def _facts(run: Run) -> list[tuple[str, str]]:
 def _section(
     heading: str,
     things: list[dict[str, Any]],
-    line: Any,
-    *,
-    total: int | None = None,
+    line: Callable[[dict[str, Any]], str],
+    total: int,
     more: str = "--json has them",
 ) -> None:
     if not things:
         return
-    total = len(things) if total is None else total
-    print(bold(f"{heading}: {total}"))
-    for thing in things[:SHOWN]:
+    print(bold(f"{heading}: {total:,}"))
+    for thing in things:
         print("  " + clean(line(thing)))
-    if total > SHOWN:
-        print(f"  … and {total - SHOWN} more: {more}")
+    print_cut(len(things), total, more)
 
 
 def _going(job: dict[str, Any]) -> str:
     title = job["title"] if job["title"] is not None else "deleted meanwhile"
     why = ", by its own row" if job["why"] == "row" else ""
     return f"- {job['referenceId'] or 'no referenceId'} (job {job['jobId']}): {title}{why}"
-
-
-def _kinds(rows: list[dict[str, Any]]) -> list[tuple[int, str, str, str]]:
-    """Return the number of rows for each field and code of an error, with the first detail; the most frequent first."""
-    examples: dict[tuple[str, str], str] = {}
-    counts: Counter[tuple[str, str]] = Counter()
-    for row in rows:
-        kinds = {(field_of(error["pointer"]), error["code"]): error["detail"] for error in row["errors"]}
-        counts.update(kinds.keys())
-        examples = kinds | examples
-    return [(count, *kind, examples[kind]) for kind, count in counts.most_common()]
 
 
 def _change(change: dict[str, Any]) -> str:

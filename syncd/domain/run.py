@@ -65,10 +65,9 @@ class RunCounts:
 
     @property
     def went_in(self) -> int:
-        """The rows that did not have to be rejected."""
-        return (
-            self.created + self.updated + self.reactivated + self.unchanged + self.suppressed + self.expired
-        )
+        """The rows that were neither rejected nor left out by the feed's file."""
+        acted = self.created + self.updated + self.reactivated + self.unchanged
+        return acted + self.suppressed + self.expired
 
     def plus(self, more: Mapping[str, int]) -> RunCounts:
         """Return these counts with ``more`` (name → number) added."""
@@ -82,6 +81,16 @@ class UnknownValues:
 
     found: dict[str, list[tuple[str, int]]]
     toml: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """How far a run is that goes on: the records or jobs that are done in ``phase``, and its share (0 to 1) of the bytes
+    (hashing, reading) or of the records and jobs (applying, archiving)."""
+
+    phase: str
+    records: int
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +119,14 @@ class Run:
     reverts: int | None = None
     repeats: int | None = None
     filtered_by: dict[str, int] = field(default_factory=dict)
+    progress: RunProgress | None = None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the file was taken: at least one of its rows went in, or it had none. A file with the bytes of the last
+        one is taken, too."""
+        taken = self.state in (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)
+        return self.kind is RunKind.FILE and taken and (not self.counts.read or self.counts.went_in > 0)
 
     @property
     def proved_usable(self) -> bool | None:

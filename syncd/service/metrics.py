@@ -13,15 +13,13 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from syncd.domain import Run, RunKind, RunState
+from syncd.domain import Run
 from syncd.service.refresher import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, runs
 from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed
 from syncd.web import RequestTimes
 
-#: States of a run whose file was taken; a file with the same bytes as the last one is one of them.
-_SUCCESS = (RunState.SUCCEEDED, RunState.PARTIAL, RunState.UNCHANGED)
 #: Members of a run's counts that are not actions.
 _NO_ACTION = ("read", "missing", "warnings")
 
@@ -86,7 +84,7 @@ class _Gauges(Collector):
 
     def collect(self) -> Iterator[Metric]:
         feeds, degraded = self._feeds(), self._degraded()
-        yield from self._store.read(lambda tx: [_jobs(tx), _successes(tx, feeds)])
+        yield from self._store.read(lambda tx: [_jobs(tx), _successes(tx, feeds), _progress(tx)])
         paused = self._store.read(stored_feeds.paused)
         for name, about, those in (
             ("degraded", "1 while the feed's file or folder cannot be used, else 0.", degraded),
@@ -106,14 +104,23 @@ def _jobs(tx: Tx) -> Metric:
     return found
 
 
+def _progress(tx: Tx) -> Metric:
+    found = GaugeMetricFamily(
+        "syncd_run_progress_ratio", "How far a run is that goes on, in its present phase.", labels=("feed",)
+    )
+    for feed, run in {run.feed: run for run in runs.unfinished(tx)}.items():
+        found.add_metric((feed,), run.progress.share if run.progress is not None else 0.0)
+    return found
+
+
 def _successes(tx: Tx, feeds: Mapping[str, Feed]) -> Metric:
     found = GaugeMetricFamily(
         "syncd_feed_last_success_timestamp",
         "When the feed's last file was taken, in seconds since 1970.",
         labels=("feed",),
     )
-    for name, feed in feeds.items():
-        run = runs.last(tx, feed.id, _SUCCESS, [RunKind.FILE])
+    for name in feeds:
+        run = runs.last_success(tx, name)
         if run is not None and run.ended_at is not None:
             found.add_metric((name,), run.ended_at.timestamp())
     return found

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy import bindparam
 from sqlmodel import col, select
 
-from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunState
+from syncd.domain import HoldScope, Run, RunCounts, RunKind, RunProgress, RunState
 from syncd.errors import NotFound
-from syncd.store.columns import Columns, kept, kept_row, micros, optional_instant
+from syncd.store.columns import Columns, kept, kept_row, micros, optional, optional_instant
 from syncd.store.statements import Statement, among, creating, deleting, matching, updating
 from syncd.store.tables import EmployerRow, FeedRow, RunRow
 from syncd.store.transactions import Tx, existing
@@ -23,6 +23,7 @@ _STOPPED = "stopped"
 _QUEUED = "queued"
 
 _counts = msgspec.json.Decoder(RunCounts).decode
+_progress = optional(msgspec.json.Decoder(RunProgress).decode)
 _phases = msgspec.json.Decoder(dict[str, float]).decode
 _filtered_by = msgspec.json.Decoder(dict[str, int]).decode
 
@@ -38,6 +39,7 @@ _RUN = Columns(
     ended_at=optional_instant,
     counts=_counts,
     phases=_phases,
+    progress=_progress,
     filtered_by=_filtered_by,
 )
 
@@ -84,6 +86,10 @@ _LAST_FILE = Statement(
 _LIST = Statement(_SELECT.order_by(_newest).limit(bindparam("limit")), _RUN.make)
 _LIST_FEED = Statement(
     _SELECT.where(col(FeedRow.name) == bindparam("feed")).order_by(_newest).limit(bindparam("limit")),
+    _RUN.make,
+)
+_SUCCESSES = Statement(
+    _SELECT.where(col(FeedRow.name) == bindparam("feed"), among(RunRow.state, "states")).order_by(_newest),
     _RUN.make,
 )
 _IN_STATES = Statement(_SELECT.where(among(RunRow.state, "states")).order_by(col(RunRow.id)), _RUN.make)
@@ -134,6 +140,7 @@ _SAVE = updating(
     RunRow.size,
     where=[RunRow.id],
 )
+_PROGRESS = updating(RunRow.progress, where=[RunRow.id])
 _WAIT = updating(RunRow.waits_for, RunRow.reason, where=[RunRow.id])
 _CHECKPOINT = updating(RunRow.checkpoint, where=[RunRow.id])
 _DEATHS = Statement(
@@ -228,6 +235,12 @@ def last_file(tx: Tx, feed: str) -> Run | None:
     return tx.one(_LAST_FILE, feed=feed)
 
 
+def last_success(tx: Tx, feed: str) -> Run | None:
+    """Return the newest run of the feed with that name whose file was taken."""
+    states = [RunState.SUCCEEDED.value, RunState.PARTIAL.value, RunState.UNCHANGED.value]
+    return next((run for run in tx.each(_SUCCESSES, feed=feed, states=states) if run.is_success), None)
+
+
 def list(tx: Tx, feed: str | None = None, limit: int = 50) -> Sequence[Run]:
     """Return the newest runs first, of the feed with that name or of all."""
     return tx.all(_LIST, limit=limit) if feed is None else tx.all(_LIST_FEED, feed=feed, limit=limit)
@@ -284,6 +297,11 @@ def set_checkpoint(tx: Tx, run_id: int, place: str) -> None:
     tx.run(_CHECKPOINT, id=run_id, checkpoint=place)
 
 
+def set_progress(tx: Tx, run_id: int, progress: RunProgress | None) -> None:
+    """Note how far the run is, for people who look at it."""
+    tx.run(_PROGRESS, id=run_id, progress=kept(progress))
+
+
 def stopped(tx: Tx, run_id: int) -> None:
     """Note that the attempt ends because the daemon stops or an error was caught: it did not die."""
     set_checkpoint(tx, run_id, _STOPPED)
@@ -299,6 +317,7 @@ def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
         deaths = 0
     else:
         died_at, deaths = place, deaths + 1 if place == before else 1
+    set_progress(tx, run_id, None)
     state, attempt = RunState.CLAIMED.value, attempt + (place != _QUEUED)
     tx.run(_RESUME, id=run_id, state=state, attempt=attempt, checkpoint=None, died_at=died_at, deaths=deaths)
     return get(tx, run_id), deaths

@@ -266,6 +266,7 @@ class RunRow(Table, table=True):
     died_at: str | None = None
     deaths: int = 0
     waits_for: int | None = None
+    progress: str | None = Field(default=None, sa_type=Text)
     reverts: int | None = None
     repeats: int | None = None
 

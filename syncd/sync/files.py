@@ -13,17 +13,21 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import IO
 
 from syncd.sync.folders import REPORT_MODE, mode_of
 
+#: Writes the content of a file to it.
+Content = Callable[[IO[bytes]], object]
 #: Bytes that are left of a file's name once it is claimed or filed.
 KEPT_BYTES = 180
 
 _UNFINISHED = (".tmp", ".part", ".partial", ".filepart", ".crdownload", ".swp", "~")
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _CLAIM = re.compile(r"([0-9a-f]{8})-(.+)", re.DOTALL)
+_REJECTED = re.compile(r"\.rejected\.(?:csv|xml|jsonl?)")
 _FILED = re.compile(r"(\d+)(?:\.\d+)?-.")
 
 
@@ -63,6 +67,12 @@ def is_filed_as(name: str, run_id: int, file: str) -> bool:
     """Return whether ``name`` is one that the file of a run may have got; ``file`` is the file's displayed name."""
     number, _, rest = name.partition("-")
     return number.partition(".")[0] == str(run_id) and rest == short_name(file)
+
+
+def rejected_beside(stem: str, names: Iterable[str]) -> str | None:
+    """Return what the name of the file of rejected records adds to ``stem``; None if none of ``names`` is that file's."""
+    added = (name.removeprefix(stem) for name in names if name.startswith(stem))
+    return next((suffix for suffix in added if _REJECTED.fullmatch(suffix)), None)
 
 
 def parse_filed(name: str) -> int | None:
@@ -131,17 +141,17 @@ _NOREPLACE = 1
 _renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
-def write_draft(private: int, content: bytes) -> str:
-    """Write a new file of a random name into a private folder, durably; return the name. Raises OSError, and leaves
-    nothing then."""
+def write_draft(private: int, content: Content) -> str:
+    """Write a new file of a random name into a private folder, durably; return the name. Raises OSError and what ``content``
+    raises, and leaves nothing then."""
     name = f"{DRAFT}{secrets.token_hex(8)}"
     fd = os.open(name, _NEW_FILE, REPORT_MODE, dir_fd=private)
     try:
         with open(fd, "wb") as file:
-            file.write(content)
+            content(file)
             file.flush()
             os.fsync(file.fileno())
-    except OSError:
+    except Exception:
         discard(private, name)
         raise
     return name
@@ -175,7 +185,7 @@ def is_own_file(folder: int, name: str) -> bool:
     return False
 
 
-def replace_own_file(private: int, content: bytes, folder: int, name: str) -> None:
+def replace_own_file(private: int, content: Content, folder: int, name: str) -> None:
     """Replace an earlier file of syncd's own; anything else under that name stays. Raises OSError."""
     if not is_own_file(folder, name):
         return

@@ -32,9 +32,7 @@ DECIDED = {"superseded": 11, "rejected": 12, "approved": 13}
 
 
 def report_of(data: bytes) -> Any:
-    report = json.loads(data)
-    report["phases"] = dict.fromkeys(report["phases"], 0)
-    return masked(report)
+    return masked(json.loads(data))
 
 
 def slug(name: str) -> str:

@@ -2,15 +2,17 @@
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from syncd.domain import Run, RunCounts, RunKind, RunState
+from syncd.domain import Run, RunCounts, RunKind, RunProgress, RunState
 from syncd.service.metrics import Metrics
 from syncd.service.refresher import RefreshResult
-from syncd.store import employers
+from syncd.store import employers, feeds, runs
 from syncd.web import RequestTimes
 from syncd.web.monitoring import BOUNDS
 
@@ -44,6 +46,38 @@ def a_run(state=RunState.SUCCEEDED, feed="acme", **counts):
     return replace(run, counts=RunCounts(**counts), phases={"read": 0.5, "apply": 2.0})
 
 
+def begun(tx, employer):
+    feed = feeds.feed_id(tx, "acme", employer.id)
+    return runs.begin(tx, feed, employer.id, "jobs.csv", 100, None)
+
+
+def test_the_last_success_of_a_feed_is_not_a_run_of_which_no_row_went_in(store, times):
+    employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
+    feed: Any = None  # only its name is used
+    metrics = Metrics(store, lambda: {"acme": feed}, times)
+    ends = [datetime(2026, 11, day, tzinfo=UTC) for day in (1, 2)]
+    for end, counts in zip(
+        ends, (RunCounts(read=2, created=1, rejected=1), RunCounts(read=2, rejected=2)), strict=True
+    ):
+        run = store.write(lambda tx: begun(tx, employer))
+        store.write(
+            lambda tx, run=run, end=end, counts=counts: runs.save(
+                tx, replace(run, state=RunState.PARTIAL, ended_at=end, counts=counts)
+            )
+        )
+    assert shown(metrics)["syncd_feed_last_success_timestamp", ("feed", "acme")] == ends[0].timestamp()
+
+
+def test_a_run_that_goes_on_shows_how_far_it_is(store, metrics):
+    employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
+    run = store.write(lambda tx: begun(tx, employer))
+    assert shown(metrics)["syncd_run_progress_ratio", ("feed", "acme")] == 0
+    store.write(lambda tx: runs.set_progress(tx, run.id, RunProgress("reading", 2000, 0.25)))
+    assert shown(metrics)["syncd_run_progress_ratio", ("feed", "acme")] == 0.25
+    store.write(lambda tx: runs.save(tx, replace(run, state=RunState.FAILED)))
+    assert ("syncd_run_progress_ratio", ("feed", "acme")) not in shown(metrics)
+
+
 def test_a_feed_that_is_degraded_is_shown(metrics):
     assert shown(metrics)["syncd_feed_degraded", ("feed", "broken")] == 1
 
@@ -68,6 +102,7 @@ def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):
         "rejected": 2,
         "suppressed": 0,
         "expired": 0,
+        "filtered": 0,
         "archived": 3,
     }
     assert found["syncd_run_seconds_sum", ("feed", "acme"), ("phase", "apply")] == 4.0
@@ -124,6 +159,7 @@ def test_the_process_has_metrics_too_and_counters_have_no_second_series(metrics)
 def test_every_metric_is_documented_with_its_labels(store, metrics, times):
     employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
     store.write(lambda tx: tx.execute("INSERT INTO job_total VALUES (?, 'active', 1)", (employer.id,)))
+    store.write(lambda tx: begun(tx, employer))
     metrics.ran(a_run(created=1))
     times.note("GET", "/", 200, 0.1)
     written = {

@@ -277,3 +277,17 @@ def test_a_reply_is_kept_for_its_key_and_time(store: Store, employer: Employer, 
     assert store.read(lambda tx: replies.find(tx, key.id, "once", later)) is None
     assert store.write(lambda tx: replies.prune(tx, clock())) == 0
     assert store.write(lambda tx: replies.prune(tx, later)) == 1
+
+
+def test_a_run_of_which_no_row_went_in_is_not_the_last_success(store: Store, begin: Begin, end: End) -> None:
+    assert store.read(lambda tx: runs.last_success(tx, "acme")) is None
+    taken = end(begin(), RunState.PARTIAL, counts=RunCounts(read=9, created=1, rejected=8))
+    end(begin(), RunState.PARTIAL, counts=RunCounts(read=9, rejected=9))
+    end(begin(), RunState.FAILED)
+    assert store.read(lambda tx: runs.last_success(tx, "acme")) == taken
+    same = end(begin(), RunState.UNCHANGED)
+    assert store.read(lambda tx: runs.last_success(tx, "acme")) == same
+    empty = end(begin(), RunState.SUCCEEDED)
+    end(begin(kind=RunKind.REVERT), RunState.SUCCEEDED, counts=RunCounts(read=1, updated=1))
+    assert store.read(lambda tx: runs.last_success(tx, "acme")) == empty
+    assert store.read(lambda tx: runs.last_success(tx, "other")) is None

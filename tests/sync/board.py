@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from syncd.domain import (
 )
 from syncd.feeds.configuration import FeedDefaults, parse_feed
 from syncd.store import Store, employers, feeds, jobs, results, runs, upsert
-from syncd.sync.files import filed_name
+from syncd.sync.files import Content, filed_name
 from syncd.sync.run import Feed, Importer, Progress, RejectsWriter, RunContext, SourceFile
 from tests.clock import Clock
 
@@ -156,6 +157,13 @@ class Board:
 def not_none(value: T | None) -> T:
     assert value is not None
     return value
+
+
+def content(write: Content) -> bytes:
+    """Return what ``write`` writes."""
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue()
 
 
 def on_phase(phase: str, act: Callable[[], object], *, nth: int = 1) -> Progress:

@@ -84,9 +84,9 @@ def test_a_draft_that_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
     folder = os.open(tmp_path, os.O_RDONLY)
     try:
         with largest_file(1000), pytest.raises(OSError, match="too large"):
-            files.write_draft(folder, b"x" * 1001)
+            files.write_draft(folder, lambda file: file.write(b"x" * 1001))
         assert os.listdir(tmp_path) == []
-        name = files.write_draft(folder, b"x" * 1001)
+        name = files.write_draft(folder, lambda file: file.write(b"x" * 1001))
         assert os.listdir(tmp_path) == [name]
     finally:
         os.close(folder)

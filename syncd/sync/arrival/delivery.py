@@ -5,8 +5,9 @@ store how far the delivery came (``feed_queue``)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -21,6 +22,7 @@ from syncd.sync import folders
 from syncd.sync.arrival.claims import Claimed, ClaimedFile
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.filing import file_away
+from syncd.sync.files import filed_name, rejected_beside
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.run import FILE_CHANGED, Feed, RejectsWriter, SourceFile, Stopped, reconciled
 
@@ -84,7 +86,7 @@ class DeliveryRunner:
         place = self._feed.folder / (folders.FAILED if run.state is RunState.FAILED else folders.DONE)
 
         def attempt() -> None:
-            reports = written_reports(self._ctx.store, run.id)
+            reports = written_reports(self._ctx.store, run.id, self._rejected_file(claimed, run, place.name))
             file_away(claimed, run.id, place, reports, lambda: self._ctx.at("reported"))
 
         try:
@@ -94,6 +96,17 @@ class DeliveryRunner:
                 raise
             log.warning(Event.FEED_FILE_LOST, run=run.id, feed=run.feed, file=run.file)
         self._ctx.at("filed")
+
+    def _rejected_file(self, claimed: Claimed, run: Run, sub: str) -> str | None:
+        """Return the name that the file of rejected records gets, or got from an attempt that died; None without one."""
+        stem = filed_name(run.id, claimed.name)
+        suffix = rejected_beside(
+            claimed.scratch.name.removesuffix(".rejected"), os.listdir(claimed.folder_fd)
+        )
+        if suffix is None:
+            with suppress(FileNotFoundError), folders.open_subfolder(self._feed.folder, sub) as folder:
+                suffix = rejected_beside(stem, os.listdir(folder))
+        return stem + suffix if suffix is not None else None
 
     # -- the run ----------------------------------------------------------------------------------------------
 

@@ -24,12 +24,12 @@ def file_away(
     claimed: Claimed,
     run_id: int,
     place: Path,
-    reports: Mapping[str, bytes],
+    reports: Mapping[str, files.Content],
     placed: Callable[[], None] = lambda: None,
 ) -> Path:
     """Move the file into ``place`` (``done/`` or ``failed/``) as RUN-NAME, durably, and give up the claim; return its path.
 
-    First ``reports`` (what their names add to the file's → content) and the file of rejected records are placed, and
+    First ``reports`` (what their names add to the file's → what writes them) and the file of rejected records are placed, and
     ``placed`` is called: a file that has moved has its reports. Nothing that lies there is replaced; the file gets a
     name with a number then. Raises FileNotFoundError if the claimed file is gone, OSError, and UnusableFolder with the
     folder that is at fault."""
@@ -72,7 +72,7 @@ class _Attempt:
         self._claims, self._token = claimed.folder_fd, claimed.claimed_name[:8]
         self._parts: list[_Part] = []
 
-    def place(self, reports: Mapping[str, bytes], placed: Callable[[], None]) -> str:
+    def place(self, reports: Mapping[str, files.Content], placed: Callable[[], None]) -> str:
         """Move all of it to the first of the names 42-jobs.xml, 42.2-jobs.xml, … that is free; return that name."""
         first = max((copy for _name, copy in self._notes()), default=None)
         if first is not None:  # an earlier attempt died
@@ -106,7 +106,7 @@ class _Attempt:
     def _stem(self, copy: int) -> str:
         return files.filed_name(self._run_id, self._claimed.name, copy)
 
-    def _gather(self, reports: Mapping[str, bytes]) -> None:
+    def _gather(self, reports: Mapping[str, files.Content]) -> None:
         """Add the rejected records, which lie beside the claimed file, and ``reports`` as drafts."""
         rejected = f"{self._claimed.scratch.name}."
         for name in os.listdir(self._claims):
@@ -119,7 +119,7 @@ class _Attempt:
         self._parts.append(_Part(self._claims, name, suffix))
         files.inherit_group(self._claims, name, self._target)
 
-    def _take_over(self, stem: str, reports: Mapping[str, bytes]) -> None:
+    def _take_over(self, stem: str, reports: Mapping[str, files.Content]) -> None:
         """Take what an attempt that died placed beside ``stem``: remove its reports, since there are new ones, and place
         its rejected records again."""
         for name in os.listdir(self._target):

@@ -1,6 +1,15 @@
 """Reports of runs as data. The files that are made of them are in ``syncd.sync.report.files``."""
 
-from syncd.sync.report.reports import FORMAT, ShownPlan, report
+from syncd.sync.report.kinds import Kind, Kinds
+from syncd.sync.report.reports import (
+    FORMAT,
+    ShownPlan,
+    for_partner,
+    partner_report,
+    report,
+    whole_report,
+    write_json,
+)
 from syncd.sync.report.run_json import (
     change_json,
     field_of,
@@ -15,15 +24,21 @@ from syncd.sync.report.run_json import (
 
 __all__ = [
     "FORMAT",
+    "Kind",
+    "Kinds",
     "ShownPlan",
     "change_json",
     "field_of",
     "filtered_json",
+    "for_partner",
     "particulars",
+    "partner_report",
     "rejected_json",
     "report",
     "run_json",
     "unknown_json",
     "warning_json",
+    "whole_report",
     "would_archive_json",
+    "write_json",
 ]

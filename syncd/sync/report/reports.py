@@ -1,15 +1,20 @@
 """The report of a run as data, ``syncd.report/1`` (docs/operations.md "JSON output"), and the plan that a held run shows.
 
-A report lists at most ``MOST`` rejected rows, warnings, changes and jobs that would be archived, each, so that a bad file
-of a million rows needs neither much memory nor a patient browser. The counts and ``wouldArchive.total`` have them all."""
+``whole_report`` has all that is known of a run, for the operator. ``partner_report`` lies beside the file: what happened to
+each row, without what concerns only the operator. Both have every rejected row and every warning, as iterators:
+``write_json`` writes them one by one, so that a bad file of a million rows needs little memory. Changes and jobs that would
+be archived are the first ``MOST``; ``changesTotal`` and ``wouldArchive.total`` say how many there are."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
 from typing import Any
+
+import msgspec
 
 from syncd.domain import Run, RunState
 from syncd.store import Store, Tx, history, jobs, results, runs
@@ -59,20 +64,40 @@ class ShownPlan:
 
 
 FORMAT = "syncd.report/1"
-#: The most entries of each list.
+#: The most changes, and jobs that would be archived.
 MOST = 10_000
 _BATCH = 500
+#: Members that are for the operator.
+_OPERATORS = ("attempt", "phases", "lookupToml")
+#: What a message says of the settings that concern it: in parentheses, or in a clause of its own.
+_SETTING = re.compile(
+    r" \([^()]*\[(?:limits|read|rows|fields|lookup)\b[^()]*\)"
+    r"|; [^;]*\[(?:limits|read|rows|fields|lookup)\b[^;]*"
+)
+#: How the reason of a run begins whose file is at fault: with the code of a FeedError.
+_FAULT_OF_FILE = re.compile(r"[a-z]+(?:_[a-z]+)+: ")
+_encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
 
 
-def report(
-    store: Store, run_id: int, most: int = MOST, *, would_archive: int | None = MOST
+def report(store: Store, run_id: int, most: int = MOST, *, would_archive: int = MOST) -> dict[str, Any]:
+    """Return all that is known of a run: at most ``most`` entries of each list, and ``would_archive`` of the jobs that wait
+    to be archived. Raises NotFound."""
+
+    def listed(tx: Tx) -> dict[str, Any]:
+        found = whole_report(tx, run_id, most=most, would_archive=would_archive)
+        return {
+            name: list(islice(value, most)) if isinstance(value, Iterator) else value
+            for name, value in found.items()
+        }
+
+    return store.read(listed)
+
+
+def whole_report(
+    tx: Tx, run_id: int, *, most: int | None = None, would_archive: int | None = None
 ) -> dict[str, Any]:
-    """Return all that is known of a run: at most ``most`` entries of each list, and ``would_archive`` (None: all) of the
-    jobs that wait to be archived. Raises NotFound."""
-    return store.read(lambda tx: _report(tx, run_id, most, would_archive))
-
-
-def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[str, Any]:
+    """Return all that is known of a run. Its rejected rows, warnings and changes are iterators, to be read to the end within
+    the transaction. ``most`` changes and ``would_archive`` jobs are listed (None: all). Raises NotFound."""
     run = runs.get(tx, run_id)
     return {
         "format": FORMAT,
@@ -80,14 +105,53 @@ def _report(tx: Tx, run_id: int, most: int, would_archive: int | None) -> dict[s
         "phases": {name: round(seconds, 3) for name, seconds in run.phases.items()},
         **filtered_json(run),
         "wouldArchive": _would_archive(tx, run, would_archive),
-        "rejectedRows": [rejected_json(row) for row in islice(results.rejected_rows(tx, run_id), most)],
+        "rejectedRows": map(rejected_json, results.rejected_rows(tx, run_id)),
         **unknown_json(results.unknown(tx, run_id)),
-        "warnings": [warning_json(warning) for warning in islice(results.warnings(tx, run_id), most)],
-        "changes": [
+        "warnings": map(warning_json, results.warnings(tx, run_id)),
+        "changes": (
             change_json(c.action, c.reference_id, c.job_id, c.before or ())
             for c in islice(history.of_run(tx, run_id), most)
-        ],
+        ),
     }
+
+
+def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, Any]:
+    """Return what the partner may know of a run, as ``whole_report`` does. ``rejected_file``: the name of the file of
+    rejected records beside the report. Raises NotFound."""
+    run = runs.get(tx, run_id)
+    found = whole_report(tx, run_id, most=MOST, would_archive=MOST)
+    for name in _OPERATORS:
+        del found[name]
+    # the reason of any other state has the limits of the feed
+    of_file = run.state is RunState.FAILED and _FAULT_OF_FILE.match(run.reason or "")
+    return found | {
+        "reason": for_partner(run.reason or "") if of_file else None,
+        "withheld": for_partner(run.withheld) if run.withheld else None,
+        "rejectedFile": rejected_file,
+        "changesTotal": sum(history.actions_of_run(tx, run_id).values()),
+    }
+
+
+def for_partner(message: str) -> str:
+    """Return a message without what it says of settings, which only the operator can change."""
+    return _SETTING.sub("", message)
+
+
+def write_json(report: dict[str, Any], write: Callable[[bytes], object], *, lines: bool = False) -> None:
+    """Write a report as one line of JSON, the entries of an iterator one by one. ``lines``: write each member and each
+    entry on a line of its own."""
+    new_line, deeper, colon = (b"\n ", b"\n  ", b": ") if lines else (b"", b"", b":")
+    for number, (name, value) in enumerate(report.items()):
+        write((b"," if number else b"{") + new_line + _encode(name) + colon)
+        if isinstance(value, Iterator):
+            before = b"["
+            for entry in value:
+                write(before + deeper + _encode(entry))
+                before = b","
+            write(b"[]" if before == b"[" else new_line + b"]")
+        else:
+            write(_encode(value))
+    write(b"\n}\n" if lines else b"}\n")
 
 
 def _would_archive(tx: Tx, run: Run, most: int | None) -> dict[str, Any] | None:

@@ -24,6 +24,7 @@ def run_json(run: Run) -> dict[str, Any]:
         "claimedAt": _instant(run.claimed_at),
         "endedAt": _instant(run.ended_at),
         "counts": asdict(run.counts),
+        **({"progress": asdict(run.progress)} if run.progress and not run.state.ended else {}),
         **{name: number for name, number in links.items() if number is not None},
     }
 

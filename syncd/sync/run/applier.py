@@ -102,7 +102,7 @@ class Applier:
             self._end(batch, writing)
             size = AMONG_OTHERS if store.writes - writes > 1 else ALONE
             done += len(batch)
-            self._this.ctx.after_batch("applying", done, self._total)
+            self._this.after_batch("applying", done, self._total, done)
 
     def missing(self, total: int) -> int:
         """Archive the planned missing jobs, each decided again, and return how many were archived. ``total``: the
@@ -110,7 +110,7 @@ class Applier:
         archived = 0
         for batch in self._stage.leaving.missing(AMONG_OTHERS):
             archived += self._archive([job for job in batch if job not in self._stage.named])
-            self._this.ctx.after_batch("archiving", archived, total)
+            self._this.after_batch("archiving", archived, total, archived)
         return archived
 
     def _archive(self, ids: list[int]) -> int:

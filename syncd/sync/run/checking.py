@@ -28,26 +28,13 @@ from syncd.errors import Problem
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
 from syncd.feeds.readers import Format, open_reader
-from syncd.sync.report import field_of
+from syncd.sync.report import Kinds
 from syncd.sync.run.deciding import problems_of
 from syncd.sync.validation import CheckedRow, check_record, remaining_problems
 
-#: The most kinds of problems, and the most references (to find repetitions), that are counted.
-MOST_KINDS, MOST_REFERENCES = 1_000, 1_000_000
+#: The most references (to find repetitions) that are counted.
+MOST_REFERENCES = 1_000_000
 _NO_OWNER = Ownership()
-
-
-@dataclass(slots=True)
-class ProblemKind:
-    """The problems of one field and code: the number of rows that have one, and the first of them. ``field`` is the
-    pointer without positions (``/locations/description``)."""
-
-    field: str
-    code: str
-    rows: int
-    detail: str
-    value: object
-    record: int
 
 
 @dataclass(slots=True)
@@ -63,14 +50,10 @@ class CheckResult:
     rejected: int = 0
     repeated: int = 0
     filtered: Counter[str] = field(default_factory=Counter)
-    kinds: dict[tuple[str, str], ProblemKind] = field(default_factory=dict)
-    warnings: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, str] = field(default_factory=dict)
+    kinds: Kinds = field(default_factory=Kinds)
+    warnings: Kinds = field(default_factory=Kinds)
     unknown: UnknownCounter = field(default_factory=UnknownCounter)
     withheld: str | None = None
-
-    def by_frequency(self) -> list[ProblemKind]:
-        return sorted(self.kinds.values(), key=lambda kind: -kind.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +82,17 @@ class Checker:
                 continue
             result.unknown.add(row.unknown)
             for code, detail in row.warnings:
-                result.warnings[code] += 1
-                result.examples.setdefault(code, detail)
+                result.warnings.add_warning(code, detail, record.number)
             if row.reference is not None:
                 _count_repetition(row.reference, seen, result)
             if problems := self._problems(row, result):
                 result.rejected += 1
-                _count_kinds(record.number, problems, result)
+                result.kinds.add_errors(record.number, problems)
                 member = reader.member_of(record.number)
                 yield RejectedRow(record.number, record.line, row.reference, problems, member)
         result.withheld = reader.withheld
         if reader.encoding_guessed is not None:
-            result.warnings["encoding_guessed"] += 1
-            result.examples["encoding_guessed"] = reader.encoding_guessed
+            result.warnings.add_warning("encoding_guessed", reader.encoding_guessed)
 
     def _problems(self, row: CheckedRow, result: CheckResult) -> tuple[Problem, ...]:
         if row.sent is None or row.reference is None:
@@ -154,13 +135,3 @@ def _count_repetition(reference: str, seen: set[int], result: CheckResult) -> No
         result.repeated += 1
     elif len(seen) < MOST_REFERENCES:
         seen.add(mark)
-
-
-def _count_kinds(record: int, problems: tuple[Problem, ...], result: CheckResult) -> None:
-    for problem in {(field_of(p.pointer), p.code): p for p in reversed(problems)}.values():
-        key = (field_of(problem.pointer), problem.code)
-        kind = result.kinds.get(key)
-        if kind is not None:
-            kind.rows += 1
-        elif len(result.kinds) < MOST_KINDS:
-            result.kinds[key] = ProblemKind(*key, 1, problem.detail, problem.value, record)

@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import tempfile
 import time
-from collections import Counter, defaultdict
+import weakref
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
+from typing import IO
 
-from syncd.domain import Catalogue, Employer, FeedLimits, FeedWarning, HoldScope, Run, RunState, UnknownValues
+import structlog
+
+from syncd.domain import (
+    Catalogue,
+    Employer,
+    FeedLimits,
+    FeedWarning,
+    HoldScope,
+    Run,
+    RunProgress,
+    RunState,
+    UnknownValues,
+)
 from syncd.errors import FeedError, SyncdError
 from syncd.feeds.configuration import FeedConfig
 from syncd.feeds.mapping import UnknownCounter
+from syncd.logs import Event
 from syncd.store import Store, runs
 from syncd.sync.run.rejects import RejectsWriter
 
+log = structlog.get_logger("syncd.sync")
 #: progress(phase, done, total): bytes in the phases ``hashing`` and ``reading``, then rows or jobs.
 Progress = Callable[[str, int, int], None]
-#: The most warnings of one code that are kept one by one; the others are reported as a number.
-EACH = 1000
-#: The most different codes: a mapping that makes codes from values must not fill the memory.
-CODES = 100
+#: The most warnings that are kept in memory, and that are stored in one write.
+KEPT = 5000
 #: The code of the error for a file that is written to while it is read.
 FILE_CHANGED = "file_changed"
+
+#: Seconds between two notes of how far a run is: in the store, and in the log.
+NOTED, LOGGED = 1.0, 30.0
 
 _BLOCK = 1 << 20
 
@@ -108,11 +127,14 @@ def sha256(source: SourceFile, on_block: Callable[[int], None]) -> bytes:
 
 
 class Warnings:
-    """``total`` counts every warning. ``unknown``: values that no catalogue and no lookup has."""
+    """The warnings of one run, in the order in which they come. More than ``KEPT`` go to a scratch file in ``folder``, so
+    that memory does not grow with their number. ``total`` counts every warning. ``unknown``: values that no catalogue and
+    no lookup has."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
         self._kept: list[FeedWarning] = []
-        self._seen: Counter[str] = Counter()
+        self._file: IO[bytes] | None = None
         self.total = 0
         self.unknown = UnknownCounter()
 
@@ -124,40 +146,51 @@ class Warnings:
         reference: str | None = None,
         member: str | None = None,
     ) -> None:
-        if code not in self._seen and len(self._seen) >= CODES:
-            code = "other"
         self.total += 1
-        self._seen[code] += 1
-        if self._seen[code] <= EACH:
-            self._kept.append(FeedWarning(code, detail, record, reference, member))
+        self._keep(FeedWarning(code, detail, record, reference, member))
 
     def add_many(self, code: str, detail: str, number: int) -> None:
         """Add one warning about the whole file that counts for ``number`` of its records."""
-        self._kept.append(FeedWarning(code, detail))
+        self._keep(FeedWarning(code, detail))
         self.total += number
 
     def clear(self) -> None:
         """Forget all warnings: the file is read again from its start."""
         self._kept.clear()
-        self._seen.clear()
+        if self._file is not None:
+            self._file.seek(0)
+            self._file.truncate()
         self.unknown = UnknownCounter()
         self.total = 0
 
+    def batches(self) -> Iterator[list[FeedWarning]]:
+        """Yield all warnings, ``KEPT`` at a time. Nothing may be added meanwhile."""
+        if self._file is not None:
+            self._file.seek(0)
+            for line in self._file:
+                yield [FeedWarning(*values) for values in json.loads(line)]
+        if self._kept:
+            yield self._kept
+
     def all(self) -> list[FeedWarning]:
-        """Return the kept warnings, and one line for each code that has more."""
-        more = [
-            FeedWarning(code, f"{seen - EACH} more of {code}, {seen} in all")
-            for code, seen in sorted(self._seen.items())
-            if seen > EACH
-        ]
-        return [*self._kept, *more]
+        return [warning for batch in self.batches() for warning in batch]
+
+    def _keep(self, warning: FeedWarning) -> None:
+        self._kept.append(warning)
+        if len(self._kept) < KEPT:
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="syncd-warnings-", dir=self._folder)  # noqa: SIM115
+            weakref.finalize(self, self._file.close)
+        self._file.write(json.dumps([astuple(warning) for warning in self._kept]).encode() + b"\n")
+        self._kept.clear()
 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
     """What all runs of one importer share. ``stop`` is asked between two batches. ``scratch``: a folder with space for the
     largest file (None: the system's own for temporary files). ``processes``: the most worker processes that validate a
-    large file (the setting ``sync.helpers``)."""
+    large file (the setting ``sync.helpers``). ``monotonic`` is in seconds."""
 
     store: Store
     catalogue: Catalogue
@@ -166,6 +199,7 @@ class RunContext:
     progress: Progress | None = None
     scratch: Path | None = None
     processes: int = 0
+    monotonic: Callable[[], float] = time.monotonic
 
     def after_batch(self, phase: str, done: int, total: int) -> None:
         """Report how far the run is. Raises Stopped when the run must not go on."""
@@ -173,6 +207,30 @@ class RunContext:
             self.progress(phase, done, total)
         if self.stop():
             raise Stopped(f"stopped while {phase}")
+
+
+class ProgressNotes:
+    """Notes how far a run is: in the store once a second, in the log every 30 s. A shorter run leaves no note."""
+
+    def __init__(self, ctx: RunContext, run: Run, *, stored: bool) -> None:
+        self._ctx, self._run, self._stored = ctx, run, stored
+        self._noted = self._logged = ctx.monotonic()
+
+    def note(self, progress: RunProgress) -> None:
+        now = self._ctx.monotonic()
+        if not self._stored or now - self._noted < NOTED:
+            return
+        self._noted = now
+        self._ctx.store.write(lambda tx: runs.set_progress(tx, self._run.id, progress))
+        if now - self._logged >= LOGGED:
+            self._logged = now
+            log.info(
+                Event.FEED_PROGRESS,
+                run=self._run.id,
+                feed=self._run.feed,
+                file=self._run.file,
+                **asdict(progress),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +246,13 @@ class FileRun:
     rejects: RejectsWriter | None = None
     stored: bool = True
     approved: bool = False
-    warnings: Warnings = field(default_factory=Warnings)
+    warnings: Warnings = field(init=False)
+    notes: ProgressNotes = field(init=False)
     phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "warnings", Warnings(self.ctx.scratch))
+        object.__setattr__(self, "notes", ProgressNotes(self.ctx, self.run, stored=self.stored))
 
     @property
     def reports_rows(self) -> bool:
@@ -213,6 +276,12 @@ class FileRun:
             yield
         finally:
             self.phases[phase] += time.perf_counter() - start
+
+    def after_batch(self, phase: str, done: int, total: int, records: int = 0) -> None:
+        """Report how far the run is: bytes (with the number of records) or records. Raises Stopped when the run must not go
+        on."""
+        self.notes.note(RunProgress(phase, records, round(done / total, 3) if total else 1.0))
+        self.ctx.after_batch(phase, done, total)
 
     def enter(self, run: Run, state: RunState) -> None:
         """Store that the run is in ``state``, where the state shows how far a run is."""

@@ -122,19 +122,22 @@ def _end(
     stage: Stage | None = None,
     summary: Summary | None = None,
 ) -> Run:
-    """Store the rejected rows, which can be many, then all of the outcome in one transaction, and log it."""
+    """Store the rejected rows and the warnings, which can be many, then all of the outcome in one transaction, and log it."""
     store = this.store
     if this.rejects is not None:
         this.rejects.close()
     if this.reports_rows:
+        store.write(lambda tx: results.clear(tx, run.id))
         _store_rejected(this, stage, summary)
+        for warnings in this.warnings.batches():
+            store.write(partial(results.add_warnings, run_id=run.id, warnings=warnings))
     phases = {name: round(seconds, 6) for name, seconds in this.phases.items()}
     run = replace(run, ended_at=store.now().instant, phases=phases)
 
     def end(tx: Tx) -> list[Run]:
         also(tx)
         if this.reports_rows:
-            _store_warnings(tx, this)
+            _store_unknown(tx, this)
         if run.state is not RunState.HELD:
             results.set_plan(tx, run.id, None)
         runs.save(tx, run)
@@ -149,7 +152,6 @@ def _end(
 
 def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None) -> None:
     run, store = this.run, this.store
-    store.write(lambda tx: results.clear(tx, run.id))
     if stage is None or summary is None:
         return
     for rows in stage.rows.rejected(REJECTED_BATCH, summary.member_of):
@@ -158,8 +160,7 @@ def _store_rejected(this: FileRun, stage: Stage | None, summary: Summary | None)
             _log_rejected(run, row)
 
 
-def _store_warnings(tx: Tx, this: FileRun) -> None:
-    results.add_warnings(tx, this.run.id, this.warnings.all())
+def _store_unknown(tx: Tx, this: FileRun) -> None:
     results.set_unknown(tx, this.run.id, this.unknown())
 
 

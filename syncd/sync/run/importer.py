@@ -144,7 +144,7 @@ def _identified(this: FileRun) -> Run:
 def _digest(this: FileRun) -> str:
     source = this.source
     with this.measured("hash"):
-        return sha256(source, lambda done: this.ctx.after_batch("hashing", done, source.size)).hex()
+        return sha256(source, lambda done: this.after_batch("hashing", done, source.size)).hex()
 
 
 def _check_bytes(this: FileRun, run: Run) -> None:

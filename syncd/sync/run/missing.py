@@ -102,7 +102,7 @@ def plan_missing(progress: PlanProgress) -> None:
             missing = [job for job, misses in lacking if misses + 1 >= grace]
             for start in range(0, len(missing), BATCH):
                 _plan_archives(progress, missing[start : start + BATCH])
-        this.ctx.after_batch("planning", tally.active, tally.active)
+        this.after_batch("planning", tally.active, tally.active)
 
 
 def _plan_archives(progress: PlanProgress, ids: list[int]) -> None:

@@ -135,7 +135,7 @@ class _RowPlanner:
                 else:
                     self._row(self._enter(row, found), row, sent, now)
             done += len(batch)
-            self._this.ctx.after_batch("planning", done, self._progress.summary.read)
+            self._this.after_batch("planning", done, self._progress.summary.read, done)
         self._leave()
 
     def _look_up(

@@ -161,7 +161,7 @@ class _Reading:
     def _after_batch(self, number: int) -> None:
         self._this.mark(f"read {number}")
         self._now = self._this.store.now()
-        self._this.ctx.after_batch("reading", self._reader.bytes_read, self._this.source.size)
+        self._this.after_batch("reading", self._reader.bytes_read, self._this.source.size, number)
 
     # -- known records -------------------------------------------------------------------------------------
 

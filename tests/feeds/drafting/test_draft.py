@@ -121,7 +121,7 @@ def test_french_columns_are_found_and_the_file_shows_the_order_of_dates(tmp_path
     assert (draft.survey.encoding, draft.survey.delimiter) == ("cp1252", ";")
     assert "dmy" in str(written(draft)["fields"]["closeDate"])
     found = findings(draft, tmp_path / "feed")
-    assert (found.good, found.kinds) == (2, {})
+    assert (found.good, found.kinds.by_frequency()) == (2, [])
 
 
 def test_a_column_with_a_dot_in_its_name_is_named_as_it_is_written(tmp_path: Path) -> None:
@@ -178,7 +178,10 @@ def test_addresses_without_a_scheme_are_where_one_applies(tmp_path: Path) -> Non
     assert draft.survey.path == "jobs.*"
     assert written(draft)["fields"]["applicationUrl"] == "url"
     found = findings(draft, tmp_path / "feed")
-    assert (found.good, found.warnings["url_scheme_added"]) == (3, 2)
+    assert (found.good, [(kind.code, kind.rows) for kind in found.warnings.by_frequency()]) == (
+        3,
+        [("url_scheme_added", 2)],
+    )
 
 
 def test_a_path_in_place_of_an_address_is_reported_with_what_to_write(tmp_path: Path) -> None:
@@ -398,7 +401,8 @@ def test_the_sheet_that_looks_most_like_jobs_is_chosen_and_named(tmp_path):
     assert feed_file["fields"]["referenceId"] == "Posting #"
     assert feed_file["fields"]["salary"] == {"text": {"template": "{Hourly Rate} per hour"}}
     found = findings(draft, tmp_path / "nh.xlsx")
-    assert (found.good, found.rejected, dict(found.warnings)) == (4, 0, {"place_assumed": 4})
+    assert (found.good, found.rejected) == (4, 0)
+    assert [(kind.code, kind.rows) for kind in found.warnings.by_frequency()] == [("place_assumed", 4)]
     alone = draft_of(
         tmp_path, spreadsheets.book({"Postings": sheets["Postings"], "Read me": sheets["Read me"]})
     )

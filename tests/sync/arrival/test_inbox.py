@@ -7,7 +7,9 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -72,7 +74,12 @@ def file_away(
     placed: Callable[[], None] = lambda: None,
 ) -> Path:
     place = inbox.folder / ("failed" if failed else "done")
-    return filing.file_away(claimed, run, place, reports or {}, placed)
+    written = {suffix: partial(_write, content) for suffix, content in (reports or {}).items()}
+    return filing.file_away(claimed, run, place, written, placed)
+
+
+def _write(content: bytes, file: IO[bytes]) -> None:
+    file.write(content)
 
 
 def claims_of(inbox: Inbox, marker: str | None = None) -> Claims:

@@ -17,6 +17,7 @@ from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
 from syncd.sync.arrival import ArrivalContext, Worker, delivery
 from syncd.sync.arrival.feed_lock import feed_lock
+from syncd.sync.report import report as report_of
 from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
 from tests.clock import ZONE
 from tests.sync.arrival.arrivals import (
@@ -101,7 +102,7 @@ applicationEmail = { value = "hr@acme.example" }
 """
 
 
-def test_both_reports_have_the_unknown_values_as_lines_for_a_lookup(arrival: Arrival) -> None:
+def test_the_partner_sees_unknown_values_and_the_operator_lines_for_a_lookup(arrival: Arrival) -> None:
     config = "max_rejected = { percent = 100, rows = 5 }\n" + CATEGORIES
     feed = arrival.feed(config)
     many = [f"{n},Cook,Sector <{n}>" for n in range(300)]
@@ -116,21 +117,23 @@ def test_both_reports_have_the_unknown_values_as_lines_for_a_lookup(arrival: Arr
         {"value": "Sector <0>", "rows": 1},
     ]
     assert len(report["unknownValues"]["categories"]) == 200
-    lines = report["lookupToml"].splitlines()
+    assert "lookupToml" not in report
+    page = (done / "1-jobs.csv.report.html").read_text()
+    assert "Sector &lt;0&gt;" in page
+    assert "lookup" not in page
+    lines = report_of(arrival.board.store, run.id)["lookupToml"].splitlines()
     assert lines[:2] == [
         "# these go into [lookup.sector], which the file has",
         '"Retial" = ""  # 2 rows; Retail?',
     ]
     assert lines[-1] == "# … and 101 more values"
-    page = (done / "1-jobs.csv.report.html").read_text()
-    assert "&#34;Sector &lt;0&gt;&#34; = &#34;&#34;  # 1 row" in page
 
     arrival.feed(config + lines[1].replace('""', '"Retail"') + "\n")
     arrival.drop(feed, "\n".join(rows[:4]).encode(), "jobs.csv")
     [run] = arrival.run_files()
     report = json.loads((done / "2-jobs.csv.report.json").read_text())
-    assert (run.counts.rejected, report["unknownValues"], report["lookupToml"]) == (0, {}, "")
-    assert "Unknown values" not in (done / "2-jobs.csv.report.html").read_text()
+    assert (run.counts.rejected, report["unknownValues"]) == (0, {})
+    assert "not known here" not in (done / "2-jobs.csv.report.html").read_text()
 
 
 def test_a_file_whose_name_is_not_utf_8_is_run(arrival: Arrival) -> None:

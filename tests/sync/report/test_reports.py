@@ -2,20 +2,22 @@
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
 import pytest
 
-from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunState
+from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import NotFound, Problem
-from syncd.store import results, runs
-from syncd.sync.report import report
+from syncd.store import Tx, results, runs
+from syncd.sync.report import partner_report, report
 from syncd.sync.report.files import refresh_reports, written_reports
 from syncd.sync.report.files.html import LISTED, render_html
 from syncd.sync.run import Feed
-from tests.sync.board import Board, not_none
+from syncd.sync.run.context import KEPT, Warnings
+from tests.sync.board import Board, content, not_none
 
 KEYS = (
     *("format", "id", "feed", "employer", "kind", "state", "holds", "withheld", "reason", "attempt", "file", "size"),
@@ -49,8 +51,22 @@ def feed(board: Board) -> Feed:
     return board.feed("max_rejected = { percent = 100, rows = 5 }")
 
 
+def partners(board: Board, run: Run, rejected_file: str | None = None) -> dict[str, Any]:
+    """Return the partner's report, its iterators as lists."""
+
+    def listed(tx: Tx) -> dict[str, Any]:
+        found = partner_report(tx, run.id, rejected_file)
+        return {name: list(value) if isinstance(value, Iterator) else value for name, value in found.items()}
+
+    return board.store.read(listed)
+
+
 def page(board: Board, run: Run) -> Page:
-    return Page(render_html(report(board.store, run.id)))
+    return Page(render_html(partners(board, run)))
+
+
+def words_of(html: str) -> str:
+    return " ".join(Page(html.partition("</style>")[2]).words.split())
 
 
 def test_a_report_has_exactly_the_documented_keys(board: Board, feed: Feed) -> None:
@@ -83,12 +99,10 @@ def test_an_unknown_run_has_no_report(board: Board) -> None:
         report(board.store, 9)
 
 
-def test_lists_are_limited_and_the_page_says_how_many_there_are(board: Board, feed: Feed) -> None:
+def test_the_lists_of_a_report_can_be_limited(board: Board, feed: Feed) -> None:
     run = board.deliver(feed, [board.row(str(n), title=None if n % 2 else "Cook") for n in range(40)])
     data = report(board.store, run.id, most=7)
     assert (len(data["rejectedRows"]), len(data["changes"]), data["counts"]["rejected"]) == (7, 7, 20)
-    words = Page(render_html(data)).words
-    assert "The first 7 of 20 are listed" in " ".join(words.split())
 
 
 def test_long_values_are_shortened(board: Board, feed: Feed) -> None:
@@ -111,8 +125,7 @@ def test_the_page_shows_the_problems_grouped_and_escaped(board: Board, feed: Fee
         lambda tx: results.add_warnings(tx, run.id, [FeedWarning(hostile, hostile, 4, hostile)])
     )
     html = render_html(
-        report(board.store, run.id)
-        | {"reason": hostile, "file": hostile, "feed": hostile, "employer": hostile}
+        partners(board, run) | {"reason": hostile, "file": hostile, "feed": hostile, "employer": hostile}
     )
     assert "<script" not in html
     assert "<img" not in html
@@ -127,7 +140,7 @@ def test_the_page_shows_the_problems_grouped_and_escaped(board: Board, feed: Fee
 
 def test_the_page_loads_nothing_from_another_place(board: Board, feed: Feed) -> None:
     run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
-    html = render_html(report(board.store, run.id))
+    html = render_html(partners(board, run))
     assert not {"script", "link", "img", "iframe"} & set(Page(html).tags)
     assert not re.search(r"https?://|url\(|@import|src=", html)
     assert 'name="viewport"' in html
@@ -142,17 +155,20 @@ def test_every_state_has_a_page(board: Board, feed: Feed, state: RunState, holds
     run = replace(run, state=state, holds=holds)
     board.store.write(lambda tx: runs.save(tx, run))
     shown = page(board, run)
-    assert shown.words.count("syncd runs approve") == (state is RunState.HELD)
+    assert "syncd" not in shown.words
 
 
-def test_the_page_of_a_held_run_has_the_reason_and_the_commands(board: Board, feed: Feed) -> None:
-    board.deliver(feed, [board.row("a")])
-    run = board.deliver(feed, [])
+def test_the_page_of_a_held_run_says_that_somebody_looks_at_it_and_nothing_for_the_operator(
+    board: Board, feed: Feed
+) -> None:
+    board.deliver(feed, [board.row("a"), board.row("b")])
+    run = board.deliver(feed, [board.row("b")] + [board.row(None)] * 4)
     assert run.state is RunState.HELD
-    words = page(board, run).words
-    assert not_none(run.reason) in words
-    assert f"syncd runs approve {run.id}" in words
-    assert f"syncd runs reject {run.id}" in words
+    words = words_of(render_html(partners(board, run)))
+    assert "is being looked at" in words
+    assert not_none(run.reason) not in words
+    for word in ("syncd", "limit", "%", "seconds", "approve"):
+        assert word not in words
 
 
 def test_a_held_run_lists_the_jobs_that_would_be_archived(board: Board, feed: Feed) -> None:
@@ -172,13 +188,13 @@ def test_a_held_run_lists_the_jobs_that_would_be_archived(board: Board, feed: Fe
         ],
     }
     shown = page(board, run)
-    assert "Jobs that would be archived" in shown.words
-    assert "these 3 jobs leave the board" in shown.words
+    assert "Jobs that may leave the board" in shown.words
+    assert "These 3 jobs leave the board" in shown.words
     assert "<i>Baker</i>" in shown.words
     assert "i" not in shown.tags
     assert shown.words.count("not in the file") == 2
     assert shown.words.count("by the date of its own row") == 1
-    assert "more:" not in shown.words
+    assert "The first" not in shown.words
     assert "stays" not in shown.words
 
 
@@ -190,7 +206,6 @@ def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_
     run = board.deliver(feed, [])
     data = report(board.store, run.id)
     assert data["wouldArchive"]["total"] == len(data["wouldArchive"]["jobs"]) == number
-    assert report(board.store, run.id, would_archive=None)["wouldArchive"] == data["wouldArchive"]
     few = report(board.store, run.id, would_archive=3)["wouldArchive"]
     assert (few["total"], [job["referenceId"] for job in few["jobs"]]) == (
         number,
@@ -199,8 +214,8 @@ def test_the_list_of_jobs_to_archive_is_complete_in_the_data_and_limited_on_the_
     words = " ".join(page(board, run).words.split())
     assert f"r{LISTED - 1:04}" in words
     assert f"r{LISTED:04}" not in words
-    assert f"… and 2 more: syncd runs show {run.id} --json lists all of them." in words
-    written = json.loads(written_reports(board.store, run.id)[".report.json"])
+    assert f"The first {LISTED} of {number}." in words
+    written = json.loads(content(written_reports(board.store, run.id)[".report.json"]))
     assert len(written["wouldArchive"]["jobs"]) == number
 
 
@@ -211,7 +226,7 @@ def test_only_a_held_run_lists_jobs_to_archive(board: Board, feed: Feed) -> None
     data = report(board.store, run.id)
     assert data["wouldArchive"] is None
     assert [(change["action"], change["referenceId"]) for change in data["changes"]] == [("archived", "a")]
-    assert "Jobs that would be archived" not in page(board, run).words
+    assert "Jobs that may leave the board" not in page(board, run).words
 
 
 def test_the_jobs_to_archive_are_listed_as_they_are_now(board: Board, feed: Feed) -> None:
@@ -236,15 +251,15 @@ def test_a_run_that_holds_everything_lists_jobs_to_archive_too(board: Board, fee
     run = board.deliver(feed, kept)
     assert run.holds is HoldScope.ALL
     assert report(board.store, run.id)["wouldArchive"] == {"total": 0, "jobs": []}
-    assert "Jobs that would be archived" not in page(board, run).words
+    assert "Jobs that may leave the board" not in page(board, run).words
 
 
 def test_a_run_has_two_reports(board: Board, feed: Feed) -> None:
     run = board.deliver(feed, [board.row("a")])
     written = written_reports(board.store, run.id)
     assert list(written) == [".report.json", ".report.html"]
-    assert json.loads(written[".report.json"])["id"] == run.id
-    assert written[".report.html"].startswith(b"<!doctype html>")
+    assert json.loads(content(written[".report.json"]))["id"] == run.id
+    assert content(written[".report.html"]).startswith(b"<!doctype html>")
 
 
 def test_reports_are_rewritten_only_where_they_exist(board: Board, feed: Feed) -> None:
@@ -263,7 +278,7 @@ def test_characters_that_change_the_direction_of_text_are_written_as_codes(board
     run = board.deliver(
         feed, [board.row("a"), board.row("b", closeDate="\u202egnp.exe\u2066 \u05e9\u05dc\u05d5\u05dd")]
     )
-    html = render_html(report(board.store, run.id))
+    html = render_html(partners(board, run))
     assert "\\u202egnp.exe\\u2066 \u05e9\u05dc\u05d5\u05dd" in html
     assert not set(html) & set("\u202e\u2066")
 
@@ -275,17 +290,117 @@ def test_a_name_or_a_value_of_a_megabyte_is_shortened(board: Board, feed: Feed) 
     data = report(board.store, run.id)
     assert data["counts"]["rejected"] == 2
     assert len(json.dumps(data)) < 20_000
-    assert len(render_html(data)) < 40_000
+    assert len(render_html(partners(board, run))) < 40_000
 
 
 def test_a_page_of_ten_thousand_rejected_rows_stays_small_and_says_what_it_omits(
     board: Board, feed: Feed
 ) -> None:
     run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
-    data = report(board.store, run.id)
+    data = partners(board, run)
     [row] = data["rejectedRows"]
     data["rejectedRows"] = [{**row, "record": n} for n in range(10_000)]
     html = render_html(data)
-    assert "The first 1 000 of 10 000; the report in JSON" in " ".join(Page(html).words.split())
+    assert "The first 1,000 of 10,000; the report in JSON" in " ".join(Page(html).words.split())
     assert len(html) < 1_000_000
     assert "<details>" in html  # long lists are closed: the page of a phone shows the kinds of problems first
+
+
+HEADLINES = [
+    ({"read": 3, "created": 3}, None, "All 3 rows went in"),
+    ({"read": 1, "unchanged": 1}, None, "The one row went in"),
+    ({"read": 0}, None, "The file had no rows"),
+    ({"read": 3, "rejected": 3}, None, "None of the 3 rows went in"),
+    ({"read": 1, "rejected": 1}, None, "The one row was not taken"),
+    ({"read": 1200, "created": 1199, "rejected": 1}, None, "1,199 of 1,200 rows went in, 1 was not taken"),
+    ({"read": 9, "updated": 4, "expired": 2, "rejected": 3}, None, "4 of 9 rows went in, 3 were not taken, 2 were left out"),
+    ({"read": 3, "created": 3}, "read leniently ([read] recover = true)", "All 3 rows went in"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("counts", "withheld", "headline"), HEADLINES)
+def test_the_headline_is_true_for_the_counts(
+    board: Board, feed: Feed, counts: dict[str, int], withheld: str | None, headline: str
+) -> None:
+    run = board.begin(feed, board.file([]))
+    state = RunState.PARTIAL if counts.get("rejected") or withheld else RunState.SUCCEEDED
+    run = replace(run, state=state, withheld=withheld, counts=RunCounts(**counts))
+    board.store.write(lambda tx: runs.save(tx, run))
+    html = render_html(partners(board, run))
+    assert f"<h1>{headline}</h1>" in html
+    assert ("it may not be whole: read leniently. The next" in html) == (withheld is not None)
+    assert "recover" not in html
+    if not counts.get("rejected"):
+        assert "You need not do anything" in html
+
+
+def test_the_partner_gets_no_limits_no_settings_and_no_times(board: Board, feed: Feed) -> None:
+    board.deliver(feed, [board.row("a")])
+    run = board.deliver(feed, [])
+    held = partners(board, run)
+    assert (held["state"], held["reason"]) == ("held", None)
+    assert not {"phases", "attempt", "lookupToml"} & set(held)
+    failed = replace(
+        run, state=RunState.FAILED, reason="limit_exceeded: more than 7 rows ([limits] rows); line 9"
+    )
+    board.store.write(lambda tx: runs.save(tx, failed))
+    assert partners(board, run)["reason"] == "limit_exceeded: more than 7 rows; line 9"
+    died = replace(
+        run, state=RunState.FAILED, reason="3 attempts in a row died at the same place; not tried again"
+    )
+    board.store.write(lambda tx: runs.save(tx, died))
+    assert partners(board, run)["reason"] is None
+    assert "The file could not be processed" in words_of(render_html(partners(board, run)))
+
+
+def test_the_report_beside_the_file_has_all_rejected_rows_and_warnings(board: Board, feed: Feed) -> None:
+    number = 10_500
+    run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
+    rows = [
+        RejectedRow(n, n, None, (Problem("/title", "required", "a job needs a title"),))
+        for n in range(3, number)
+    ]
+    board.store.write(lambda tx: results.add_rejected(tx, run.id, rows))
+    warnings = [FeedWarning("place_assumed", f"taken for place {n % 4}", n) for n in range(number)]
+    board.store.write(lambda tx: results.add_warnings(tx, run.id, warnings))
+    written = written_reports(board.store, run.id)
+    data = json.loads(content(written[".report.json"]))
+    assert (len(data["rejectedRows"]), len(data["warnings"])) == (number - 2, number)
+    words = words_of(content(written[".report.html"]).decode())
+    assert f"{number - 2:,} ×title: required" in words
+    assert f"The first 1,000 of {number:,}; the report in JSON beside this one has all." in words
+    assert "2,625 × taken for place 3" in words
+
+
+def test_a_run_keeps_every_warning(board: Board, feed: Feed) -> None:
+    number = 3 * KEPT + 7
+    run = board.deliver(
+        feed, [board.row(str(n), locations=[{"description": "Toronto, ON"}] * 4) for n in range(3)]
+    )
+    warnings = Warnings(board.folder)
+    for n in range(number):
+        warnings.add("odd", f"half a pair \ud800 {n}", n, None, "a.csv")
+    found = [warning for batch in warnings.batches() for warning in batch]
+    assert [warning.record for warning in found] == list(range(number))
+    assert found[-1] == FeedWarning("odd", f"half a pair \ud800 {number - 1}", number - 1, None, "a.csv")
+    warnings.clear()
+    warnings.add("one", "after a second reading")
+    assert [len(batch) for batch in warnings.batches()] == [1]
+    assert run.counts.rejected == 3
+
+
+def test_errors_of_one_kind_are_listed_with_their_values(board: Board) -> None:
+    feed = board.feed("max_rejected = { percent = 100, rows = 9 }")
+    types = ["half day"] * 3 + ["night"] * 2 + ["moon"]
+    rows = [board.row(str(n), closeDate=text) for n, text in enumerate(types)]
+    run = board.deliver(feed, [board.row("good"), *rows])
+    words = words_of(render_html(partners(board, run)))
+    assert '"half day" 3 ×, "night" 2 ×, "moon" 1 ×' in words
+
+
+def test_the_file_of_rejected_records_is_named(board: Board, feed: Feed) -> None:
+    run = board.deliver(feed, [board.row("a"), board.row("b", title=None)])
+    html = render_html(partners(board, run, "1-jobs.json.rejected.json"))
+    assert "1-jobs.json.rejected.json" in html
+    assert "any name" in html
+    assert "beside this page" not in render_html(partners(board, run))

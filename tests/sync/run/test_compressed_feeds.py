@@ -14,9 +14,9 @@ import structlog
 
 from syncd.domain import Run
 from syncd.sync.report import report
-from syncd.sync.report.files.html import render_html
+from syncd.sync.report.files import written_reports
 from syncd.sync.run import RejectsWriter
-from tests.sync.board import Board, Row, not_none
+from tests.sync.board import Board, Row, content, not_none
 
 
 def archive_of(files: dict[str, str]) -> bytes:
@@ -70,10 +70,10 @@ def test_a_rejected_row_of_an_archive_has_the_name_of_its_file(board: Board, tmp
     feed = board.feed("max_rejected = 90")
     rows = [board.row("a"), board.row("b", title=""), board.row("c"), board.row("d", title="")]
     first, second = ("\n".join(map(json.dumps, part)) for part in (rows[:2], rows[2:]))
-    content = archive_of({"east.jsonl": first, "west/\x1b[1m.jsonl": second})
+    packed = archive_of({"east.jsonl": first, "west/\x1b[1m.jsonl": second})
     writer = RejectsWriter(tmp_path / "rejected", feed.config.read)
     with structlog.testing.capture_logs() as logged:
-        run = board.deliver(feed, content, rejects=writer)
+        run = board.deliver(feed, packed, rejects=writer)
     assert [(e["record"], e["line"], e["member"]) for e in logged if e["event"] == "row.rejected"] == [
         (2, 2, "east.jsonl"),
         (4, 2, "west/?[1m.jsonl"),
@@ -84,7 +84,7 @@ def test_a_rejected_row_of_an_archive_has_the_name_of_its_file(board: Board, tmp
     ]
     data = report(board.store, run.id)
     assert [row["member"] for row in data["rejectedRows"]] == ["east.jsonl", "west/?[1m.jsonl"]
-    assert "east.jsonl" in render_html(data)
+    assert "east.jsonl" in content(written_reports(board.store, run.id)[".report.html"]).decode()
     path = not_none(writer.close())
     reasons = [json.loads(line)["syncd_errors"] for line in path.read_text().splitlines()]
     assert [reason.partition(": /title")[0] for reason in reasons] == ["east.jsonl", "west/?[1m.jsonl"]
@@ -122,15 +122,15 @@ def test_a_warning_of_an_archive_has_the_name_of_its_file(board: Board) -> None:
         ("duplicate_reference", 4, "west/<b>.json"),
     ]
     assert "records 1 (in east.json) and 4 have" in data["warnings"][-1]["detail"]
-    page = render_html(data)
+    page = content(written_reports(board.store, run.id)[".report.html"]).decode()
     assert page.count("west/&lt;b&gt;.json") >= 3
     assert "west/<b>.json" not in page
 
 
 def test_a_warning_of_a_single_file_has_no_name_of_a_file(board: Board) -> None:
     data = json.dumps([{"id": "a", "title": "Cook", "text": "<h2>Cook</h2>"}])
-    for content in (data.encode(), zipped_alone(data.encode())):
-        run = board.deliver(board.feed(MAPPING), content)
+    for file in (data.encode(), zipped_alone(data.encode())):
+        run = board.deliver(board.feed(MAPPING), file)
         assert {warning["member"] for warning in report(board.store, run.id)["warnings"]} <= {None}
 
 

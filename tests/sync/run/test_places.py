@@ -11,7 +11,7 @@ from syncd.domain import RejectedRow, Run
 from syncd.errors import ConfigError
 from syncd.sync.report import report
 from syncd.sync.report.files import written_reports
-from tests.sync.board import Board, not_none
+from tests.sync.board import Board, content, not_none
 
 FIELDS = """
 [fields]
@@ -153,7 +153,7 @@ def test_a_country_that_is_not_canada_is_refused_and_says_what_leaves_such_rows_
     detail = rejected.errors[0].detail
     assert "the service takes Canadian places only" in detail
     assert "[rows] only" in detail
-    pages = written_reports(board.store, run.id)
+    pages = {suffix: content(write) for suffix, write in written_reports(board.store, run.id).items()}
     assert b"[rows] only" in pages[".report.json"]
     assert b"takes Canadian places only" in pages[".report.html"]
     assert b"[rows] only" not in pages[".report.html"]

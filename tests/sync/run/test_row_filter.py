@@ -10,7 +10,7 @@ from syncd.domain import Run
 from syncd.errors import ConfigError
 from syncd.sync.report import report
 from syncd.sync.report.files import written_reports
-from tests.sync.board import Board, counted_rows, not_none
+from tests.sync.board import Board, content, counted_rows, not_none
 from tests.sync.native_files import as_csv, as_xml
 
 MAPPED = """
@@ -84,7 +84,7 @@ def test_left_out_rows_are_counted_by_rule_in_the_report_and_on_the_page(board: 
     rules = [("skip status = closed | x", 1), ("only country = CA", 3)]
     assert filtered(board, run) == rules
     assert board.rejected(run) == []
-    page = written_reports(board.store, run.id)[".report.html"].decode()
+    page = content(written_reports(board.store, run.id)[".report.html"]).decode()
     for rule, _ in rules:
         assert rule in page
 

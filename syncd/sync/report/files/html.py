@@ -1,21 +1,27 @@
-"""A report as a page: no script, nothing loaded from another address, every value of the file escaped.
+"""The partner's report as a page: no script, nothing loaded from another address, every value of the file escaped.
 
-The page shows the data of ``reports.report``; ``templates/report.html.j2`` has its words and style."""
+The page shows the data of ``reports.partner_report``. ``words`` says what happened and what to do next,
+``templates/report.html.j2`` has the style and all other words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from syncd.feeds.mapping import ROWS_HINT
+from syncd.errors import Problem
+from syncd.sync.report.files import words
+from syncd.sync.report.kinds import Kind, Kinds
+from syncd.sync.report.reports import for_partner
 
-#: The most rows of one kind on the page; the JSON report has more.
+#: The most rows of one kind on the page; the JSON report has all.
 PER_KIND = 1000
+#: The most rows of all kinds of one list.
+PER_LIST = 10_000
 #: Characters that change the direction of writing, that are invisible, or that control a terminal.
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\ufffe\uffff]"
@@ -39,67 +45,63 @@ _ENV = Environment(
     lstrip_blocks=True,
 )
 
-#: State → (tone, headline). The tone is a class of the style sheet.
-_STATES = {
-    "claimed": ("wait", "The file is about to be read"),
-    "reading": ("wait", "The file is being read"),
-    "applying": ("wait", "The rows are being written"),
-    "archiving": ("wait", "Jobs that are no longer in the file are being archived"),
-    "succeeded": ("good", "Every row went in"),
-    "partial": ("warn", "Some rows were rejected; all others went in"),
-    "failed": ("bad", "Nothing of this file could be used"),
-    "unchanged": ("good", "The same file as last time: there was nothing to do"),
-    "superseded": ("calm", "Not run: a newer file took its place"),
-    "rejected": ("calm", "Declined by a person"),
-}
-_HELD = {
-    "archive": ("wait", "The rows went in; archiving waits for your decision"),
-    "all": ("wait", "Nothing was applied: the whole file waits for your decision"),
-}
 #: The most jobs that would be archived on the page.
 LISTED = 500
+#: The most texts or values of one kind in its heading.
+CAUSES = 6
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
 @dataclass(slots=True)
 class Group:
-    """Rows, warnings or changes of one kind. ``example`` is the problem of the first; ``rows`` has the first of
-    ``count``."""
+    """Rows of one kind: the first of them, and how many there are."""
 
     title: str
-    code: str
-    example: str
+    code: str = ""
+    kind: Kind | None = None
     rows: list[dict[str, Any]] = field(default_factory=list)
     count: int = 0
 
-    def add(self, row: dict[str, Any]) -> None:
-        self.count += 1
-        if self.count <= PER_KIND:
-            self.rows.append(row)
+    @property
+    def causes(self) -> list[str]:
+        return self.kind.described(CAUSES) if self.kind is not None else []
+
+
+class _Groups:
+    """Groups by key, in the order of their first rows. All together keep at most ``PER_LIST`` rows."""
+
+    def __init__(self) -> None:
+        self._groups: dict[object, Group] = {}
+        self._kept = 0
+
+    def add(self, key: object, new: Group, row: dict[str, Any]) -> None:
+        """Add a row to the group of ``key``, which is ``new`` if there is none yet."""
+        group = self._groups.setdefault(key, new)
+        group.count += 1
+        if group.count <= PER_KIND and self._kept < PER_LIST:
+            group.rows.append(row)
+            self._kept += 1
+
+    def all(self) -> list[Group]:
+        return list(self._groups.values())
 
 
 def render_html(report: Mapping[str, Any]) -> str:
-    """Return the page for a report (``reports.report``)."""
-    tone, headline = _headline(report)
+    """Return the page for a partner's report (``reports.partner_report``), whose iterators are read to the end."""
+    tone, headline, next_steps = words.of(report)
+    changes = _changes(report["changes"])
     return _ENV.get_template("report.html.j2").render(
         run=report,
         tone=tone,
         headline=headline,
-        errors=_most_frequent_first(_errors(report["rejectedRows"])),
+        next_steps=next_steps,
+        errors=_errors(report["rejectedRows"]),
         going=_going(report["wouldArchive"]),
-        warnings=_most_frequent_first(
-            _grouped(report["warnings"], lambda row: (row["code"], row["code"], row["detail"]))
-        ),
-        changes=_grouped(report["changes"], lambda row: (row["action"], row["action"], "")),
-        counts={name: number for name, number in report["counts"].items() if number or name == "read"},
-        changed=sum(report["counts"][name] for name in ("created", "updated", "reactivated", "archived")),
+        warnings=_warnings(report["warnings"]),
+        changes=changes,
+        listed_changes=sum(group.count for group in changes),
+        counts=words.counts(report),
     )
-
-
-def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
-    if report["state"] == "held":
-        return _HELD[report["holds"] or "all"]
-    return _STATES.get(report["state"], ("calm", str(report["state"])))
 
 
 def _going(would_archive: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -111,29 +113,34 @@ def _going(would_archive: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {"total": total, "jobs": shown, "more": total - len(shown)}
 
 
-def _errors(rows: list[dict[str, Any]]) -> list[Group]:
+def _errors(rows: Iterable[dict[str, Any]]) -> list[Group]:
     """Return the rejected rows by field and code of a problem. A row with several problems is in several groups."""
-    found = ({**row, "error": _for_partner(error)} for row in rows for error in row["errors"])
-    return _grouped(
-        found, lambda row: (_field(row["error"]["pointer"]), row["error"]["code"], row["error"]["detail"])
-    )
-
-
-def _for_partner(error: dict[str, Any]) -> dict[str, Any]:
-    """Return an error without what only the operator can do about it."""
-    return {**error, "detail": error["detail"].removesuffix(ROWS_HINT)}
-
-
-def _grouped(
-    rows: Iterable[dict[str, Any]], kind: Callable[[dict[str, Any]], tuple[str, str, str]]
-) -> list[Group]:
-    """Return the rows by title and code, which ``kind`` gives with an example. Groups are in the order of their first
-    rows."""
-    groups: dict[tuple[str, str], Group] = {}
+    kinds, page = Kinds(), _Groups()
     for row in rows:
-        title, code, example = kind(row)
-        groups.setdefault((title, code), Group(title, code, example)).add(row)
-    return list(groups.values())
+        problems = [Problem(**{**error, "detail": for_partner(error["detail"])}) for error in row["errors"]]
+        found: dict[int, tuple[Kind, list[Problem]]] = {}
+        for kind, problem in kinds.add_errors(row["record"], problems):
+            found.setdefault(id(kind), (kind, []))[1].append(problem)
+        for key, (kind, own) in found.items():
+            page.add(key, Group(_field(kind.pointer), kind.code, kind), {**row, "problems": own})
+    return _most_frequent_first(page.all())
+
+
+def _warnings(rows: Iterable[dict[str, Any]]) -> list[Group]:
+    kinds, page = Kinds(), _Groups()
+    for row in rows:
+        shown = {**row, "detail": for_partner(row["detail"])}
+        kind = kinds.add_warning(row["code"], shown["detail"], row["record"])
+        page.add(id(kind), Group(kind.code, kind.code, kind), shown)
+    return _most_frequent_first(page.all())
+
+
+def _changes(rows: Iterable[dict[str, Any]]) -> list[Group]:
+    """Return the changes by action."""
+    page = _Groups()
+    for row in rows:
+        page.add(row["action"], Group(words.ACTIONS.get(row["action"], row["action"])), row)
+    return page.all()
 
 
 def _most_frequent_first(groups: list[Group]) -> list[Group]:
@@ -141,13 +148,13 @@ def _most_frequent_first(groups: list[Group]) -> list[Group]:
 
 
 def _field(pointer: str) -> str:
-    """Return the field of a pointer without positions: ``/locations/0/description`` → ``locations › description``."""
+    """Return the field of a pointer without positions: ``/locations/description`` → ``locations › description``."""
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
-    return " › ".join(step for step in steps if not step.isdigit()) or "whole record"
+    return " › ".join(step for step in steps if step) or "whole record"
 
 
 def _thousands(number: int) -> str:
-    return f"{number:,}".replace(",", " ")
+    return f"{number:,}"
 
 
 def _size(number: float) -> str:

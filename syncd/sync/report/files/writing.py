@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 from syncd.errors import UnusableFolder
-from syncd.store import Store, runs
+from syncd.store import Store, Tx, runs
 from syncd.sync import files, folders
 from syncd.sync.report.files.html import render_html
-from syncd.sync.report.reports import report
+from syncd.sync.report.reports import partner_report, write_json
 
 
-def written_reports(store: Store, run_id: int) -> dict[str, bytes]:
-    """Return the content of each report, by what its name adds to the file's name. Raises NotFound."""
-    data = report(store, run_id)
-    text = json.dumps(data, indent=2, ensure_ascii=False, default=str)
-    return {
-        ".report.json": text.encode("utf-8", "replace"),
-        ".report.html": render_html(data).encode("utf-8", "replace"),
-    }
+def written_reports(store: Store, run_id: int, rejected_file: str | None = None) -> dict[str, files.Content]:
+    """Return what writes each report, by what its name adds to the file's name. ``rejected_file``: the name of the file of
+    rejected records beside them, if there is one. Each raises NotFound, StoreError and OSError."""
+
+    def write(how: Callable[[Tx, int, str | None, IO[bytes]], None], file: IO[bytes]) -> None:
+        store.read(lambda tx: how(tx, run_id, rejected_file, file))
+
+    return {".report.json": partial(write, _write_json), ".report.html": partial(write, _write_page)}
+
+
+def _write_json(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
+    write_json(partner_report(tx, run_id, rejected_file), file.write, lines=True)
+
+
+def _write_page(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
+    file.write(render_html(partner_report(tx, run_id, rejected_file)).encode("utf-8", "replace"))
 
 
 def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
@@ -29,7 +39,6 @@ def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
     feed's (DROP/FEED). Reports that are gone or are not syncd's own are left alone, and so are all in a folder that cannot
     be used. Raises NotFound, OSError."""
     file = store.read(lambda tx: runs.get(tx, run_id)).file
-    reports = written_reports(store, run_id)
     for sub in (folders.DONE, folders.FAILED):
         with (
             suppress(FileNotFoundError, UnusableFolder),
@@ -37,7 +46,10 @@ def refresh_reports(store: Store, folder: Path, run_id: int) -> None:
             folders.ensure_subfolder(folder, folders.CLAIMED) as private,
             folders.moving_to(folder / sub),
         ):
-            for name in os.listdir(target):
+            there = os.listdir(target)
+            for name in there:
                 if files.is_filed_as(name, run_id, file):
+                    rejected = files.rejected_beside(name, there)
+                    reports = written_reports(store, run_id, name + rejected if rejected else None)
                     for suffix, content in reports.items():
                         files.replace_own_file(private, content, target, name + suffix)

@@ -1,0 +1,154 @@
+"""What the partner's report says in words: what happened to his rows, and what he can do next.
+
+The words are true for the counts: none, some or all of the rows went in. They name no command and no setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: Action of a change → heading of its list.
+ACTIONS = {
+    "created": "New jobs",
+    "updated": "Changed jobs",
+    "reactivated": "Jobs that are back",
+    "archived": "Jobs that left the board",
+}
+#: Count → what it says. ``missing`` and ``warnings`` are said elsewhere.
+_COUNTS = {
+    "read": "rows read",
+    "created": "new jobs",
+    "updated": "jobs changed",
+    "reactivated": "jobs back",
+    "unchanged": "as before",
+    "rejected": "not taken",
+    "suppressed": "taken down by the board",
+    "expired": "past their close date",
+    "filtered": "not for this board",
+    "archived": "jobs left the board",
+}
+#: Rows that are in: their jobs are as the rows say.
+_IN = ("created", "updated", "reactivated", "unchanged")
+_LEFT_OUT = ("suppressed", "expired", "filtered")
+_NOTHING_TO_DO = "You need not do anything."
+
+
+def of(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    """Return the tone (a class of the style sheet), the headline, and what happens next, a sentence each."""
+    say = _STATES.get(report["state"])
+    return say(report) if say is not None else ("calm", "This file is being worked on", [])
+
+
+def counts(report: Mapping[str, Any]) -> dict[str, int]:
+    """Return what each count means, and the number, of those that are not 0. What a held run would do has not happened."""
+    found = report["counts"]
+    planned = report["state"] in ("held", "rejected", "superseded") and report["holds"] == "all"
+    names = ("read", "rejected", "filtered") if planned else tuple(_COUNTS)
+    whole = report["state"] != "failed"
+    return {_COUNTS[name]: found[name] for name in names if found.get(name) or (whole and name == "read")}
+
+
+def _rows(report: Mapping[str, Any]) -> str:
+    """Return what became of the rows: ``110 of 120 rows went in, 10 were not taken``."""
+    found = report["counts"]
+    read, refused = found["read"], found["rejected"]
+    inside = sum(found.get(name, 0) for name in _IN)
+    left = sum(found.get(name, 0) for name in _LEFT_OUT)
+    if not read:
+        return "The file had no rows"
+    if inside == read:
+        return "The one row went in" if read == 1 else f"All {read:,} rows went in"
+    if refused == read:
+        return "The one row was not taken" if read == 1 else f"None of the {read:,} rows went in"
+    parts = [f"{inside:,} of {_number(read, 'row')} went in"]
+    parts += [f"{refused:,} {'was' if refused == 1 else 'were'} not taken"] if refused else []
+    parts += [f"{left:,} {'was' if left == 1 else 'were'} left out"] if left else []
+    return ", ".join(parts)
+
+
+def _number(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _applied(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    refused, read = report["counts"]["rejected"], report["counts"]["read"]
+    tone = "good" if not refused and report["withheld"] is None else "bad" if refused == read else "warn"
+    return tone, _rows(report), [*_not_archived(report), *(_correct(report) if refused else [_NOTHING_TO_DO])]
+
+
+def _not_archived(report: Mapping[str, Any]) -> list[str]:
+    if report["withheld"] is None:
+        return []
+    stay = "Jobs that are not in this file stay on the board"
+    return [f"{stay}, because it may not be whole: {report['withheld']}. The next whole file decides."]
+
+
+def _correct(report: Mapping[str, Any]) -> list[str]:
+    """Return what to do about rejected rows."""
+    kept = "The jobs of rows that were not taken stay as they were."
+    if report["rejectedFile"] is None:
+        return [kept, "Correct these rows in your system and send the file again."]
+    return [
+        kept,
+        f"The rows that were not taken are in the file {report['rejectedFile']} beside this page, each with what is wrong.",
+        "Correct them there and send that file under any name: it only adds and changes jobs. Or correct them in your"
+        " system; your next file has them then.",
+    ]
+
+
+def _held(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    again = "A corrected file can be sent at any time; it takes the place of this one."
+    refused = report["counts"]["rejected"]
+    if report["holds"] == "archive":
+        stay = "Jobs that this file would take off the board are still there until somebody at the job board has looked."
+        headline = f"{_rows(report)}; the rest of the file is being looked at"
+        if not report["counts"]["read"]:
+            headline = "The file had no rows and is being looked at"
+        return "wait", headline, [stay, *(_correct(report) if refused else []), again]
+    waits = "Nothing of it has gone in yet: somebody at the job board looks at it first. Your jobs stay as they are."
+    steps = _correct(report)[1:] if refused else []
+    return "wait", "Your file is being looked at", [waits, *steps, again]
+
+
+def _failed(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    stay = "Your jobs stay as they were."
+    if report["reason"] is None:
+        return (
+            "bad",
+            "The file could not be processed",
+            [stay, "Send it again, or ask the job board about it."],
+        )
+    return (
+        "bad",
+        "Nothing of this file could be used",
+        [stay, "Correct what is wrong and send the whole file again."],
+    )
+
+
+def _rejected(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    again = "Send a corrected file, or ask the job board about it."
+    if report["holds"] == "archive":
+        stay = "Jobs that it would have taken off the board stay."
+        return "calm", f"{_rows(report)}; the rest of the file was declined", [stay, again]
+    return "calm", "Your file was looked at and declined", ["Nothing of it went in; your jobs stay.", again]
+
+
+def _superseded(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    if report["holds"] == "archive":
+        return "calm", f"{_rows(report)}; a newer file took its place", [_NOTHING_TO_DO]
+    return "calm", "Not used: a newer file took its place", [_NOTHING_TO_DO]
+
+
+def _unchanged(report: Mapping[str, Any]) -> tuple[str, str, list[str]]:
+    return "good", "The same file as last time: there was nothing to do", [_NOTHING_TO_DO]
+
+
+_STATES = {
+    "succeeded": _applied,
+    "partial": _applied,
+    "held": _held,
+    "failed": _failed,
+    "rejected": _rejected,
+    "superseded": _superseded,
+    "unchanged": _unchanged,
+}

@@ -1,0 +1,115 @@
+"""Errors and warnings by kind, with the distinct texts and values of each kind and how many rows have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from syncd.errors import Problem
+from syncd.sync.report.run_json import VALUE, field_of
+
+#: The most kinds, and the most distinct texts and values of all kinds together, that are counted one by one.
+MOST_KINDS, MOST_CAUSES = 1000, 10_000
+#: The kind of all that are too many.
+OTHERS = ("", "other")
+_CUT = 120
+
+
+@dataclass(slots=True)
+class Kind:
+    """The rows that have an error or a warning of one field and code; ``record`` is the first of them. ``pointer`` is
+    without positions (``/locations/description``). ``causes``: (text, value or None) → rows."""
+
+    pointer: str
+    code: str
+    record: int | None
+    rows: int = 0
+    causes: Counter[tuple[str, str | None]] = field(default_factory=Counter)
+    uncounted: int = 0
+
+    @property
+    def detail(self) -> str:
+        """The first text."""
+        return next(iter(self.causes), ("", None))[0]
+
+    def described(self, most: int) -> list[str]:
+        """Return the kind in at most ``most`` + 1 short lines: one text with the values that it is about, or each text with
+        the number of its rows. The most frequent come first; the last line says what was left out."""
+        texts: Counter[str] = Counter()
+        for (text, _), rows in self.causes.items():
+            texts[text] += rows
+        if len(texts) > 1 or self.uncounted:
+            shown = [f"{rows:,} × {_cut(text)}" for text, rows in texts.most_common(most)]
+            rest = self.uncounted + sum(rows for _, rows in texts.most_common()[most:])
+            return [*shown, f"… and {rest:,} × others"] if rest else shown
+        values = [(value, rows) for (_, value), rows in self.causes.most_common() if value is not None]
+        return [_cut(self.detail), *([_values(values, most)] if values else [])]
+
+
+def _values(values: list[tuple[str, int]], most: int) -> str:
+    """Return ``"PT" 12 ×, "GR" 3 ×, … and 4 × others``; one value that all have comes without a number."""
+    if len(values) == 1:
+        return f'"{_cut(values[0][0])}"'
+    shown = [f'"{_cut(value)}" {rows:,} ×' for value, rows in values[:most]]
+    rest = sum(rows for _, rows in values[most:])
+    return ", ".join([*shown, f"… and {rest:,} × others"] if rest else shown)
+
+
+class Kinds:
+    """Counts kinds. The memory that it needs is limited, whatever the rows have."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[str, str], Kind] = {}
+        self._causes = 0
+
+    def add_errors(self, record: int, problems: Iterable[Problem]) -> list[tuple[Kind, Problem]]:
+        """Count a rejected row, once for each kind and once for each distinct cause; return the problems with their kinds."""
+        found = [(self._kind(field_of(p.pointer), p.code, record), p) for p in problems]
+        for kind in {id(kind): kind for kind, _ in found}.values():
+            kind.rows += 1
+            for text, value in {(p.detail, _text(p.value)) for of, p in found if of is kind}:
+                self._count(kind, text, value)
+        return found
+
+    def add_warning(self, code: str, detail: str, record: int | None = None) -> Kind:
+        """Count a warning, and return its kind."""
+        kind = self._kind("", code, record)
+        kind.rows += 1
+        self._count(kind, detail, None)
+        return kind
+
+    def by_frequency(self) -> list[Kind]:
+        """Return the kinds, the one with the most rows first."""
+        return sorted(self._kinds.values(), key=lambda kind: -kind.rows)
+
+    @property
+    def total(self) -> int:
+        """The rows of all kinds together."""
+        return sum(kind.rows for kind in self._kinds.values())
+
+    def _kind(self, where: str, code: str, record: int | None) -> Kind:
+        key = (_cut(where), _cut(code))
+        if key not in self._kinds and len(self._kinds) >= MOST_KINDS:
+            key = OTHERS
+        found = self._kinds.get(key)
+        if found is None:
+            found = self._kinds[key] = Kind(*key, record)
+        return found
+
+    def _count(self, kind: Kind, text: str, value: str | None) -> None:
+        cause = (text[: 2 * VALUE], value)
+        if cause not in kind.causes:
+            if self._causes >= MOST_CAUSES:
+                kind.uncounted += 1
+                return
+            self._causes += 1
+        kind.causes[cause] += 1
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)[:VALUE]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _CUT else text[: _CUT - 1] + "…"
