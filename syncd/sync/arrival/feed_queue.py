@@ -29,6 +29,8 @@ log = structlog.get_logger("syncd.sync")
 #: Seconds until the next visit to a feed that another process runs, between two sweeps of a feed's old files, and between
 #: two scans for the files of a delta feed while some wait.
 ELSEWHERE, SWEEP, SCAN = 1.0, 60.0, 5.0
+#: The least number of seconds until another visit: less could be lost when times are rounded.
+SOON = 0.01
 #: Seconds between two looks whether a person has decided on the run that a file waits for.
 UNDECIDED = 5.0
 #: Seconds that newer files wait for a claimed file to settle, and between two looks of an import at it.
@@ -351,7 +353,7 @@ class FeedQueue:
     def _look_again(self, seconds: float | None) -> None:
         """Be due after this time, if not earlier for another reason."""
         if seconds is not None:
-            due = self._ctx.monotonic() + seconds
+            due = self._ctx.monotonic() + max(seconds, SOON)
             self.due = due if self.due is None else min(self.due, due)
 
 
