@@ -26,7 +26,6 @@ from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Catalogue, Run, RunState
 from syncd.errors import Problem
-from syncd.service import configured_feeds, stores
 from syncd.store import Tx, history, runs
 from syncd.sync.report import Kinds, run_json, whole_report, write_json
 
@@ -39,6 +38,8 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
     with opened_store(settings) as store:
         found = store.read(lambda tx: runs.list(tx, feed, limit))
         if feed is not None and not found:
+            from syncd.service import configured_feeds, stores
+
             configured_feeds.choose(
                 configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)), feed
             )
@@ -67,6 +68,8 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
     settings = load_settings(config)
     with opened_store(settings) as store:
         if as_json:
+            from syncd.service import stores
+
             catalogue = stores.catalogue_of(store, settings)
             store.read(lambda tx: _print_json(tx, number, page, catalogue))
             return
