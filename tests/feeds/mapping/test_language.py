@@ -381,7 +381,9 @@ def test_a_status_is_read_by_its_common_names(given, status):
 def test_a_record_that_cannot_be_read_keeps_its_problem_and_its_id():
     problem = Problem("", "ragged_row", "3 cells instead of 4")
     mapping = Mapping(CATALOGUE, {"referenceId": "id"}, form="csv")
-    assert mapping.row(Record(1, 1, 0, b"", {"id": "7"}, problem)) == MappedRow(None, "7", (problem,))
+    assert mapping.row(Record(1, 1, 0, b"", {"id": "7"}, problem)) == MappedRow(
+        None, "7", (problem,), fragment={"referenceId": "7"}
+    )
     assert mapping.row(Record(1, 1, 0, b"", None, problem)) == MappedRow(None, None, (problem,))
 
 
