@@ -26,10 +26,10 @@ def test_a_run_that_goes_on_shows_its_phase_its_records_and_its_share(board: Boa
     progress = seen[RunState.READING]
     assert (progress["phase"], progress["records"]) == ("reading", 4000)
     assert 0.5 < progress["share"] < 0.8
-    told = [log for log in logs if log["event"] == "feed.progress"]
-    assert (told[0]["run"], told[0]["feed"], told[0]["file"]) == (run.id, "acme", "jobs.json")
+    reported = [log for log in logs if log["event"] == "feed.progress"]
+    assert (reported[0]["run"], reported[0]["feed"], reported[0]["file"]) == (run.id, "acme", "jobs.json")
     notes = next(seconds) // 10 - 2
-    assert len(told) == notes // 3
+    assert len(reported) == notes // 3
     assert "progress" not in run_json(board.saved(run.id))
 
 
