@@ -117,10 +117,15 @@ class PreconditionFailed(SyncdError):
     """The version that the client named in If-Match is not the current one."""
 
 
+#: The codes of a file that cannot be used. They are stable.
+FEED_ERROR_CODES = frozenset(
+    "bad_archive bad_encoding bad_header empty_file file_changed forbidden_dtd limit_exceeded no_records_path not_a_feed"
+    " not_well_formed truncated unknown_entity".split()
+)
+
+
 class FeedError(SyncdError):
-    """A file that cannot be used as a whole. ``code`` is stable (``not_well_formed``, ``truncated``,
-    ``no_records_path``, ``limit_exceeded``, ``empty_file``, ``not_a_feed``, ``bad_encoding``, ``bad_header``,
-    ``unknown_entity``, ``forbidden_dtd``, ``bad_archive``, ``file_changed``); ``line`` and ``column`` count from 1,
+    """A file that cannot be used as a whole. ``code`` is one of ``FEED_ERROR_CODES``; ``line`` and ``column`` count from 1,
     ``offset`` from 0."""
 
     def __init__(

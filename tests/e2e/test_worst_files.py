@@ -99,9 +99,7 @@ def broken(text, encoding="utf-8"):
     return (good + "ééé").encode(encoding) + b"\xe9" + rest.encode(encoding)
 
 
-TOO_LONG = (
-    "a text or a name is longer than an XML parser takes (10,000,000 bytes; no [limits] text allows more)"
-)
+TOO_LONG = "a text or a name is longer than an XML parser takes"  # settings are not the partner's matter
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,7 @@ class Case:
 def worst_files(secret):
     """One for each feed of that name."""
     noise = random.Random(4711).randbytes(5000)
-    longer = "the record is longer than 1048576 bytes ([limits] record)"
+    longer = "the record is longer than 1048576 bytes"
     mostly = "bad_encoding: mostly UTF-8, but the byte 0xE9 is not"
     return {
         "bomb": Case("jobs.xml", bomb, "failed", "forbidden_dtd: a document type with declarations is not accepted; line 1"),
@@ -133,8 +131,8 @@ def worst_files(secret):
         "long-csv": Case("jobs.csv", lambda f: as_csv(jobs(f, description=LONG)), "partial", longer),
         "long-xml": Case("jobs.xml", lambda f: as_xml(jobs(f, description=LONG)), "failed",
                          f"limit_exceeded: {TOO_LONG}; line 4"),
-        "long-json": Case("jobs.json", lambda f: as_json(jobs(f, description=LONG)), "held", longer),
-        "long-lines": Case("jobs.jsonl", lambda f: as_lines(jobs(f, description=LONG)), "held", longer),
+        "long-json": Case("jobs.json", lambda f: as_json(jobs(f, description=LONG)), "partial", longer),
+        "long-lines": Case("jobs.jsonl", lambda f: as_lines(jobs(f, description=LONG)), "partial", longer),
         "byte-csv": Case("jobs.csv", lambda f: broken(as_csv(jobs(f, title="BROKEN"))), "failed", mostly),
         "byte-xml": Case("jobs.xml", lambda f: broken(as_xml(jobs(f, title="BROKEN"))), "failed", mostly),
         "byte-json": Case("jobs.json", lambda f: broken(as_json(jobs(f, title="BROKEN"))), "failed", mostly),
@@ -226,8 +224,9 @@ def test_each_bad_file_fails_with_a_reason_and_the_next_good_one_is_run(installa
 
     drop(1, {feed: ("one.csv", as_csv(jobs(feed))) for feed in worst})
     drop(2, {feed: (case.name, case.content(feed)) for feed, case in worst.items()})
-    assert total(daemon, key) == JOBS * len(worst)
-    assert total(daemon, key, "archived") == 0
+    unnamed = 2  # the referenceId of a JSON record that is too long is not read: within max_unnamed its job is archived
+    assert total(daemon, key) == JOBS * len(worst) - unnamed
+    assert total(daemon, key, "archived") == unnamed
     drop(3, {feed: ("three.csv", as_csv([*jobs(feed), job(f"{feed}-7")])) for feed in worst})
     assert total(daemon, key) == (JOBS + 1) * len(worst)
 
@@ -322,8 +321,8 @@ def test_odd_names_things_that_are_not_files_slow_writers_and_500_files_at_once(
     until(lambda: len(ended(daemon, "many")) == 500, "500 runs")
     until(lambda: at_rest(many), "the last file's place")
     assert {run["state"] for run in ended(daemon, "many")} <= {"superseded", "succeeded"}
-    assert ended(daemon, "many")[-1]["state"] == "succeeded"
-    assert ended(daemon, "many")[-1]["file"] == "499.csv"
+    applied = [run["file"] for run in ended(daemon, "many") if run["state"] == "succeeded"]
+    assert applied[-1] == "499.csv", "the newest file goes first; those that it supersedes end after it"
     assert sorted(path.name.partition("-")[2] for path in deliveries(many)) == sorted(
         f"{n}.csv" for n in range(500)
     )
@@ -409,15 +408,15 @@ def test_a_file_or_a_folder_that_the_daemon_may_not_use_is_named_and_used_once_i
         assert waiting["reason"].startswith(str(other))
         assert waiting["reason"].endswith("Permission denied")
         status, state = daemon.request("GET", "/readyz")
-        assert (status, state["ready"]) == (503, False)
-        assert state["sync"] == f"other: {waiting['reason']}"
+        assert (status, state["ready"]) == (200, True), "the fault of one feed stops no other"
+        assert state["feeds"] == f"other: {waiting['reason']}"
         place(folder, "more.csv", as_csv([*jobs("acme"), job("acme-7")]))
         until(lambda: len(ended(daemon, "acme")) == 2, "the run of another feed")
     finally:
         other.chmod(0o755)
         (other / "done").chmod(0o755)
     until(lambda: ended(daemon, "other"), "the run once the folder can be written to")
-    until(lambda: daemon.request("GET", "/readyz")[0] == 200, "readiness")
+    until(lambda: daemon.request("GET", "/readyz")[1]["feeds"] == "ok", "that no feed is degraded")
     assert [event["feed"] for event in daemon.events("feed.resumed")] == ["other"]
 
 

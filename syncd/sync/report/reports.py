@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from syncd.domain import Run, RunState
+from syncd.errors import FEED_ERROR_CODES
 from syncd.store import Store, Tx, history, jobs, results, runs
 from syncd.sync.report.run_json import (
     change_json,
@@ -74,8 +75,6 @@ _SETTING = re.compile(
     r" \([^()]*\[(?:limits|read|rows|fields|lookup)\b[^()]*\)"
     r"|; [^;]*\[(?:limits|read|rows|fields|lookup)\b[^;]*"
 )
-#: How the reason of a run begins whose file is at fault: with the code of a FeedError.
-_FAULT_OF_FILE = re.compile(r"[a-z]+(?:_[a-z]+)+: ")
 _encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
 
 
@@ -123,7 +122,7 @@ def partner_report(tx: Tx, run_id: int, rejected_file: str | None) -> dict[str, 
     for name in _OPERATORS:
         del found[name]
     # the reason of any other state has the limits of the feed
-    of_file = run.state is RunState.FAILED and _FAULT_OF_FILE.match(run.reason or "")
+    of_file = run.state is RunState.FAILED and (run.reason or "").partition(":")[0] in FEED_ERROR_CODES
     return found | {
         "reason": for_partner(run.reason or "") if of_file else None,
         "withheld": for_partner(run.withheld) if run.withheld else None,

@@ -6,6 +6,7 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -419,9 +420,14 @@ def test_tidy_removes_only_what_dead_processes_left(inbox: Inbox, clock: Monoton
     claims = inbox.folder / ".claimed"
     for name in (".copy-00000000", ".00000000.rejected.csv.part", claimed.scratch.name + ".csv"):
         (claims / name).write_bytes(b"x")
+    for name, age in ((".draft-0123456789abcdef", 59), (".draft-fedcba9876543210", 61)):
+        (claims / name).write_bytes(b"x")
+        written = time.time() - age
+        os.utime(claims / name, (written, written))
     tidy(inbox.folder)
     left = {p.name for p in claims.iterdir()}
-    assert left == {claimed.claimed_name, claimed.scratch.name + ".csv"}
+    fresh = ".draft-0123456789abcdef"  # a process may be writing it
+    assert left == {claimed.claimed_name, claimed.scratch.name + ".csv", fresh}
 
 
 # -- names ------------------------------------------------------------------------------------------

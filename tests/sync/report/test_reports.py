@@ -1,16 +1,19 @@
 """Reports: the data and the page (docs/operations.md "JSON output"; docs/reconciliation.md "After a run")."""
 
+import ast
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import syncd
 from syncd.domain import FeedWarning, HoldScope, RejectedRow, Run, RunCounts, RunState
-from syncd.errors import NotFound, Problem
+from syncd.errors import FEED_ERROR_CODES, NotFound, Problem
 from syncd.store import Tx, results, runs
 from syncd.sync.report import partner_report, report
 from syncd.sync.report.files import refresh_reports, written_reports
@@ -85,6 +88,28 @@ def test_a_report_has_exactly_the_documented_keys(board: Board, feed: Feed) -> N
     assert (first["record"], first["referenceId"]) == (2, "b")
     assert list(first["errors"][0]) == ["pointer", "code", "detail", "value"]
     assert data["changes"] == [{"action": "created", "referenceId": "a", "jobId": 1, "fields": []}]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [(b'referenceId,title\n1,"Cook', "truncated"), (b"<html></html>", "not_a_feed")]
+)
+def test_the_partner_reads_why_a_file_cannot_be_used(
+    board: Board, feed: Feed, content: bytes, code: str
+) -> None:
+    run = board.deliver(feed, content)
+    reason = partners(board, run)["reason"]
+    assert reason == run.reason
+    assert reason.startswith(f"{code}: ")
+
+
+def test_the_codes_of_unusable_files_are_those_that_the_source_raises() -> None:
+    found = set()
+    for path in Path(syncd.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "FeedError":
+                found |= {part.value for part in node.args[:1] if isinstance(part, ast.Constant)}
+    assert found <= FEED_ERROR_CODES
+    assert found | {"file_changed"} == FEED_ERROR_CODES
 
 
 def test_a_change_has_the_names_of_its_fields(board: Board, feed: Feed) -> None:
