@@ -40,9 +40,7 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
         if feed is not None and not found:
             from syncd.service import configured_feeds, stores
 
-            configured_feeds.choose(
-                configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)), feed
-            )
+            configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), feed)
     rows = [
         (
             run.id,
@@ -73,12 +71,10 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
             catalogue = stores.catalogue_of(store, settings)
             store.read(lambda tx: _print_json(tx, number, page, catalogue))
             return
-        listed = store.read(lambda tx: _Listed(tx, number))
         if changes:
-            _print_changes(
-                *store.read(lambda tx: history.page_of_run(tx, number, page=page, page_size=PAGE)), page
-            )
+            _print_changes(*store.read(lambda tx: _page_of_changes(tx, number, page)), page)
             return
+        listed = store.read(lambda tx: _Listed(tx, number))
     run, found = listed.run, listed.report
     print(bold(f"run {run.id}: {clean(run.feed)}, {subject_of(run)}"))
     for name, value in _facts(run):
@@ -147,6 +143,11 @@ def _changes_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> dict[
     ]
     paging = {"total": total, "page": page, "pages": -(-total // PAGE), "pageSize": PAGE}
     return {"changes": listed, "changesPaging": paging}
+
+
+def _page_of_changes(tx: Tx, number: int, page: int) -> tuple[int, list[history.RunChange]]:
+    runs.get(tx, number)
+    return history.page_of_run(tx, number, page=page, page_size=PAGE)
 
 
 def _print_changes(total: int, changes: list[history.RunChange], page: int) -> None:
