@@ -119,9 +119,9 @@ def _add_routes(app: web.Application, base_path: str) -> None:
     add_not_found(app, f"{base_path}/openapi.json")
 
 
-def add_open(app: web.Application, handlers: Mapping[str, Handler]) -> None:
+def add_open(app: web.Application, handlers: Mapping[str, Handler], method: str = "GET") -> None:
     """Serve ``handlers`` by path, beside the API. They need no key and are not logged."""
     for path, handler in handlers.items():
-        add_endpoint(app, path, {"GET": handler})
+        add_endpoint(app, path, {method: handler})
         app[CONTEXT].open_paths.add(path)
         app[CONTEXT].log.quiet_paths.add(path)

@@ -33,10 +33,11 @@ from syncd.sync.report import Kinds, run_json, whole_report, write_json
 SHOWN = 20
 
 
-def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) -> None:
+def list_runs(config: Path | None, as_json: bool, feed: str | None, state: str | None, limit: int) -> None:
     settings = load_settings(config)
+    wanted = RunState(state) if state is not None else None
     with opened_store(settings) as store:
-        found = store.read(lambda tx: runs.list(tx, feed, limit))
+        found = store.read(lambda tx: runs.list(tx, feed, limit, wanted))
         if feed is not None and not found:
             from syncd.service import configured_feeds, stores
 
@@ -53,7 +54,7 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
         for run in found
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")
-    empty = "no runs yet; drop a file into a feed's folder"
+    empty = f"no run is {state}" if state else "no runs yet; drop a file into a feed's folder"
     print_list(as_json, [run_json(run) for run in found], headings, rows, empty)
 
 
