@@ -39,7 +39,9 @@ class Delivery:
 @dataclass
 class SeenRun:
     """A run as it was seen last. ``age``: the time and name of its file. ``since``: the number of looks when the file was
-    delivered (None: by a command), ``claimed``: when it was claimed. ``ends``, ``deaths``: those of the processes by then."""
+    delivered (None: by a command), ``claimed``: when it was claimed. ``ends``, ``deaths``: those of the processes by then.
+    ``usable``: it took the place of older held runs; ``proved``: something of its file was applied;
+    ``ended``: the number of its last outcome among those of all runs."""
 
     run: Run
     content: Content | None
@@ -50,6 +52,8 @@ class SeenRun:
     ends: int
     deaths: int
     usable: bool = False
+    proved: bool = False
+    ended: int = 0
 
     @property
     def law(self) -> Reconciliation:
@@ -77,7 +81,7 @@ class Ledger:
         self._shown: dict[int, set[str]] = {}
         self._reconciled: Counter[int] = Counter()
         self._looking = False
-        self._looks = 0
+        self._looks = self._outcomes = 0
         self.runs: dict[int, SeenRun] = {}
         self.ends = self.deaths = 0
 
@@ -179,9 +183,12 @@ class Ledger:
 
     def _ended(self, seen: SeenRun) -> None:
         run, content = seen.run, seen.content
+        self._outcomes += 1
+        seen.ended = self._outcomes
         died = self._check_outcome(seen)
         if run.state in _USABLE and (run.state is not RunState.PARTIAL or run.proved_usable):
             seen.usable = True
+        seen.proved = seen.proved or bool(run.proved_usable)
         if run.id in self.model.going_on:
             waits = run.holds is HoldScope.ARCHIVE
             agrees = None if died else agreement(run.state, archive_waits=waits)
@@ -227,6 +234,21 @@ class Ledger:
         return not unfinished and not any(
             self._waiting(name) or self._claimed(name) for name in self._engine.configs
         )
+
+    def undecided(self) -> list[str]:
+        """Return the feeds whose unfinished runs all wait for a person: the newer file is held, and nothing of it was
+        applied."""
+        unfinished: dict[str, list[bool]] = {}
+        for seen in self.runs.values():
+            if not seen.run.state.ended:
+                unfinished.setdefault(seen.run.feed, []).append(self._waits_for_decision(seen.run))
+        return [feed for feed, waits in unfinished.items() if all(waits)]
+
+    def _waits_for_decision(self, run: Run) -> bool:
+        feed = next(number for number, name in self._names.items() if name == run.feed)
+        found = self._inspector.read(lambda tx: runs.unfinished_of(tx, feed))
+        awaited = next((self.runs.get(o.waits_for or 0) for o in found if o.id == run.id), None)
+        return awaited is not None and awaited.run.state is RunState.HELD and not awaited.proved
 
     def _waiting(self, feed: str) -> list[str]:
         """Return the names of the files that lie in the feed's folder."""
@@ -317,7 +339,7 @@ class Ledger:
                 later = [
                     n
                     for n, other in self.runs.items()
-                    if n > number and other.run.feed == seen.run.feed and other.usable
+                    if other.ended > seen.ended and other.run.feed == seen.run.feed and other.usable
                 ]
                 assert not later, f"run {number} of {seen.run.feed} is held, though run {later} came later"
 
@@ -326,7 +348,7 @@ class Ledger:
         for seen in self.runs.values():
             if seen.run.state is RunState.SUPERSEDED and not seen.usable:
                 newer = [s for s in self.runs.values() if s.run.feed == seen.run.feed and s.age > seen.age]
-                found = any(other.usable or "superseding" in NOT_YET for other in newer)
+                found = any(other.proved or "superseding" in NOT_YET for other in newer)
                 assert found, (
                     f"run {seen.run.id} of {seen.run.feed} was superseded by no newer file that could be used"
                 )
