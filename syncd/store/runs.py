@@ -61,7 +61,7 @@ _SELECT = (
     .join(EmployerRow, col(EmployerRow.id) == RunRow.employer_id)
 )
 _newest = col(RunRow.id).desc()
-#: Runs of files whose rows went in, at least in part.
+#: Runs of files that may have been applied: ``Run.proved_usable`` decides.
 _applied = sa.and_(
     col(RunRow.kind) == RunKind.FILE.value,
     sa.or_(
@@ -104,10 +104,11 @@ _LATER = Statement(
     _RUN.make,
 )
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
-_applied_files = select(col(RunRow.sha256)).where(*_of_feed, col(RunRow.sha256).is_not(None), _applied)
-_LAST_APPLIED = Statement(_applied_files.order_by(_newest).limit(1))
-_LAST_APPLIED_RUN = Statement(select(RunRow.id).where(*_of_feed, _applied).order_by(_newest).limit(1))
-_APPLIED = Statement(_applied_files.where(*matching(RunRow.sha256)).limit(1))
+_APPLIED = Statement(_SELECT.where(*_of_feed, _applied).order_by(_newest), _RUN.make)
+_APPLIED_FILE = Statement(
+    _SELECT.where(*_of_feed, *matching(RunRow.sha256), _applied).order_by(_newest), _RUN.make
+)
+_FEEDS = Statement(select(FeedRow.id))
 _ADD = creating(
     RunRow.feed_id,
     RunRow.employer_id,
@@ -161,9 +162,7 @@ _OLD = Statement(
     .where(
         col(RunRow.ended_at) < bindparam("before"),
         col(RunRow.state) != RunState.HELD.value,
-        col(RunRow.id).not_in(
-            sa.select(sa.func.max(col(RunRow.id))).where(_applied).group_by(col(RunRow.feed_id))
-        ),
+        sa.not_(among(RunRow.id, "needed")),
     )
     .order_by(col(RunRow.id))
     .limit(bindparam("limit"))
@@ -277,16 +276,21 @@ def claimed_name(tx: Tx, run_id: int) -> str | None:
 
 def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
     """Return whether these bytes are those of an older applied file of the feed, and not of the newest one."""
-    newest = tx.scalar(_LAST_APPLIED, feed_id=feed_id)
-    if newest is None or newest == sha256:
+    newest = _newest_applied(tx, feed_id)
+    if newest is None or newest.sha256 == sha256:
         return False
-    return tx.one(_APPLIED, feed_id=feed_id, sha256=sha256) is not None
+    return any(run.proved_usable for run in tx.all(_APPLIED_FILE, feed_id=feed_id, sha256=sha256))
 
 
 def is_behind(tx: Tx, feed_id: int, run_id: int) -> bool:
     """Return whether a later file of the feed than that of the run ``run_id`` was applied, with other bytes."""
-    newest = tx.scalar(_LAST_APPLIED_RUN, feed_id=feed_id)
-    return newest is not None and newest > run_id and get(tx, newest).sha256 != get(tx, run_id).sha256
+    newest = _newest_applied(tx, feed_id)
+    return newest is not None and newest.id > run_id and newest.sha256 != get(tx, run_id).sha256
+
+
+def _newest_applied(tx: Tx, feed_id: int) -> Run | None:
+    """Return the newest run of a file of the feed that was applied, at least in part."""
+    return next((run for run in tx.each(_APPLIED, feed_id=feed_id) if run.proved_usable), None)
 
 
 # -- crashes -------------------------------------------------------------------------------------------------
@@ -329,6 +333,8 @@ def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
 def prune(tx: Tx, before: datetime, limit: int = 500) -> int:
     """Remove at most ``limit`` runs that ended before ``before``, oldest first; return how many went. Held ones
     stay, and of each feed the newest that was applied, with which the next file is compared."""
-    gone = tx.all(_OLD, before=micros(before), limit=limit)
+    applied = [_newest_applied(tx, feed_id) for feed_id in tx.scalars(_FEEDS)]
+    needed = [run.id for run in applied if run is not None]
+    gone = tx.all(_OLD, before=micros(before), limit=limit, needed=needed)
     tx.many(_DELETE, gone)
     return len(gone)
