@@ -81,6 +81,8 @@ class Ledger:
         self._shown: dict[int, set[str]] = {}
         self._reconciled: Counter[int] = Counter()
         self._looking = False
+        #: The runs whose files need not be kept any more, by what the clock said at any time.
+        self._old: set[int] = set()
         self._looks = self._outcomes = 0
         self.runs: dict[int, SeenRun] = {}
         self.ends = self.deaths = 0
@@ -154,6 +156,7 @@ class Ledger:
                     before, seen.run = seen.run, run
                     if before.state is not run.state and run.state.ended:
                         self._ended(seen)
+            self._old.update(number for number, seen in self.runs.items() if self._is_old(seen.run))
             self.model.settle()
         finally:
             self._looking = False
@@ -314,7 +317,7 @@ class Ledger:
                 filed[seen.run.id] = folder / name
         mine = [seen for seen in self.runs.values() if seen.run.feed == feed]
         for seen in mine:
-            if seen.run.id not in filed and self._is_old(seen.run):
+            if seen.run.id not in filed and seen.run.id in self._old:
                 self._deliveries.get(seen.inode, Delivery(feed)).gone = True
                 continue
             assert seen.run.id in filed, f"the file of run {seen.run.id} of {feed} is nowhere: {seen.run}"
@@ -344,10 +347,11 @@ class Ledger:
                 assert not later, f"run {number} of {seen.run.feed} is held, though run {later} came later"
 
     def _check_superseded(self) -> None:
-        """A file that was never run gave its place to a newer one that could be used."""
+        """A file that was never run gave its place to a newer or later one of which something was applied."""
         for seen in self.runs.values():
             if seen.run.state is RunState.SUPERSEDED and not seen.usable:
-                newer = [s for s in self.runs.values() if s.run.feed == seen.run.feed and s.age > seen.age]
+                others = [s for s in self.runs.values() if s.run.feed == seen.run.feed and s is not seen]
+                newer = [s for s in others if s.age > seen.age or s.claimed > seen.claimed]
                 found = any(other.proved or "superseding" in NOT_YET for other in newer)
                 assert found, (
                     f"run {seen.run.id} of {seen.run.feed} was superseded by no newer file that could be used"

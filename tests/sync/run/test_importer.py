@@ -115,6 +115,18 @@ def test_an_auto_refresh_is_not_a_touch(board: Board) -> None:
     assert board.deliver(feed, rows).state == "unchanged"
 
 
+def test_the_same_bytes_with_two_rows_of_a_job_are_read_again(board: Board) -> None:
+    feed, other = board.feed(), board.row("r2")
+    board.deliver(feed, [board.row("r1"), other])
+    board.deliver(feed, [other])
+    rows = [other, board.row("r1", status="archived"), board.row("r1")]
+    assert nonzero_counts(board.deliver(feed, rows))["reactivated"] == 1
+    assert board.statuses() == {"r1": "active", "r2": "active"}
+    run = board.deliver(feed, rows)  # archived by an order now, and not as missing
+    assert nonzero_counts(run) == {"read": 3, "updated": 1, "suppressed": 1, "unchanged": 1, "warnings": 1}
+    assert board.statuses() == {"r1": "archived", "r2": "active"}
+
+
 def test_a_known_record_is_neither_mapped_nor_written(board: Board) -> None:
     feed = board.feed()
     board.deliver(feed, [board.row("a"), board.row("b")])
