@@ -97,10 +97,8 @@ _CLAIMED = Statement(
     _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), _RUN.make
 )
 _OPEN = Statement(_OPEN_RUN.select().where(*_of_feed, among(RunRow.state, "states")), _OPEN_RUN.make)
-_LATER = Statement(
-    _SELECT.where(*_of_feed, col(RunRow.id) > bindparam("after"), *matching(RunRow.kind)).order_by(
-        col(RunRow.id)
-    ),
+_HELD = Statement(
+    _SELECT.where(col(FeedRow.name) == bindparam("feed"), *matching(RunRow.state)).order_by(col(RunRow.id)),
     _RUN.make,
 )
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
@@ -143,6 +141,7 @@ _SAVE = updating(
 )
 _PROGRESS = updating(RunRow.progress, where=[RunRow.id])
 _WAIT = updating(RunRow.waits_for, RunRow.reason, where=[RunRow.id])
+_REPLACE_AWAITED = updating(RunRow.waits_for, where=[], was=[RunRow.waits_for])
 _CHECKPOINT = updating(RunRow.checkpoint, where=[RunRow.id])
 _DEATHS = Statement(
     select(RunRow.attempt, col(RunRow.checkpoint), col(RunRow.died_at), RunRow.deaths).where(
@@ -255,14 +254,19 @@ def unfinished_of(tx: Tx, feed_id: int) -> Sequence[OpenRun]:
     return tx.all(_OPEN, feed_id=feed_id, states=[state.value for state in RunState if not state.ended])
 
 
-def later(tx: Tx, feed_id: int, after: int) -> Sequence[Run]:
-    """Return the runs of the feed's files with higher numbers than ``after``, in order."""
-    return tx.all(_LATER, feed_id=feed_id, after=after, kind=RunKind.FILE.value)
+def held(tx: Tx, feed: str) -> Sequence[Run]:
+    """Return the held runs of the feed with that name, the oldest first."""
+    return tx.all(_HELD, feed=feed, state=RunState.HELD.value)
 
 
 def wait(tx: Tx, waiting: Collection[int], waits_for: int | None, reason: str | None) -> None:
     """Have the runs ``waiting`` wait for the run ``waits_for`` (None: for none any longer)."""
     tx.many(_WAIT, [(waits_for, kept(reason), run_id) for run_id in waiting])
+
+
+def replace_awaited(tx: Tx, awaited: int, by: int) -> None:
+    """Have the runs that wait for the run ``awaited`` wait for the run ``by``, which took its place."""
+    tx.run(_REPLACE_AWAITED, was_waits_for=awaited, waits_for=by)
 
 
 def by_claimed(tx: Tx, feed_id: int, claimed_name: str) -> Run | None:
@@ -334,7 +338,7 @@ def prune(tx: Tx, before: datetime, limit: int = 500) -> int:
     """Remove at most ``limit`` runs that ended before ``before``, oldest first; return how many went. Held ones
     stay, and of each feed the newest that was applied, with which the next file is compared."""
     applied = [_newest_applied(tx, feed_id) for feed_id in tx.scalars(_FEEDS)]
-    needed = [run.id for run in applied if run is not None]
+    needed = [0, *(run.id for run in applied if run is not None)]  # 0: a list in SQL is never empty
     gone = tx.all(_OLD, before=micros(before), limit=limit, needed=needed)
     tx.many(_DELETE, gone)
     return len(gone)

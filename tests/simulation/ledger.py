@@ -56,6 +56,12 @@ class SeenRun:
     ended: int = 0
 
     @property
+    def is_whole(self) -> bool:
+        """Whether the run had a file that carries the whole feed, and read it."""
+        whole = self.content is not None and self.content.whole
+        return whole and self.run.feed != "delta" and self.run.state is not RunState.UNCHANGED
+
+    @property
     def law(self) -> Reconciliation:
         content, run = self.content, self.run
         rows = content.rows if content is not None and content.usable else ()
@@ -336,13 +342,15 @@ class Ledger:
         assert len(found) <= len(self._imports), f"{feed} has {len(found)} files that nobody sent"
 
     def _check_held(self) -> None:
-        """A held run waits only as long as no later file of its feed could be used."""
+        """A held run waits only as long as no later file of its feed took its place: if nothing of it was applied, only a file
+        that carries the whole feed does."""
         for number, seen in self.runs.items():
             if seen.run.state is RunState.HELD:
                 later = [
                     n
                     for n, other in self.runs.items()
                     if other.ended > seen.ended and other.run.feed == seen.run.feed and other.usable
+                    if seen.proved or other.is_whole
                 ]
                 assert not later, f"run {number} of {seen.run.feed} is held, though run {later} came later"
 
