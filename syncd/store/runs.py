@@ -106,6 +106,9 @@ _APPLIED = Statement(_SELECT.where(*_of_feed, _applied).order_by(_newest), _RUN.
 _APPLIED_FILE = Statement(
     _SELECT.where(*_of_feed, *matching(RunRow.sha256), _applied).order_by(_newest), _RUN.make
 )
+_LATEST_TIMES = Statement(
+    select(sa.func.max(col(RunRow.claimed_at)), sa.func.max(col(RunRow.ended_at))).where(*_of_feed)
+)
 _FEEDS = Statement(select(FeedRow.id))
 _ADD = creating(
     RunRow.feed_id,
@@ -284,6 +287,13 @@ def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
     if newest is None or newest.sha256 == sha256:
         return False
     return any(run.proved_usable for run in tx.all(_APPLIED_FILE, feed_id=feed_id, sha256=sha256))
+
+
+def clock_went_back(tx: Tx, feed_id: int) -> bool:
+    """Return whether a run of the feed began or ended later than now: what it decided by the date may be decided otherwise
+    now."""
+    latest = tx.one(_LATEST_TIMES, feed_id=feed_id) or ()
+    return any(time is not None and time > micros(tx.now.instant) for time in latest)
 
 
 def is_behind(tx: Tx, feed_id: int, run_id: int) -> bool:

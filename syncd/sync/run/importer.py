@@ -165,6 +165,7 @@ def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
         and last.sha256 == run.sha256
         and not last.counts.expired  # a job with the reference of such a row may exist by now
         and not _has_duplicates(tx, last)  # the first of two rows would meet the job as the last one left it
+        and not runs.clock_went_back(tx, feed.id)
         and not feed.employer_wide  # new jobs of others would be missing
         and not _may_have_been_delta(tx, feed)
         and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)

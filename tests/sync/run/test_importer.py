@@ -463,6 +463,21 @@ def test_an_unchanged_row_renews_a_close_date_that_nobody_chose(board: Board) ->
     assert board.deliver(feed, rows).state == "unchanged"
 
 
+@pytest.mark.parametrize("more", [[], [{"referenceId": "other"}]], ids=["the same file", "another file"])
+def test_after_the_clock_was_set_back_a_date_that_had_passed_counts_again(
+    board: Board, more: list[Any]
+) -> None:
+    feed = board.feed('expired = "ignore"')
+    row = board.row("r1", closeDate=str(board.clock.today + timedelta(days=5)))
+    board.clock.forward(days=20)
+    board.deliver(feed, [row])
+    assert board.job("r1").close_date > board.clock.today
+    board.clock.forward(days=-20)
+    run = board.deliver(feed, [row, *more])
+    assert (run.counts.updated, str(board.job("r1").close_date)) == (1, row["closeDate"])
+    assert board.deliver(feed, [row, *more]).counts.updated == 0
+
+
 def test_a_row_whose_close_date_is_ignored_renews_the_date_of_its_job(board: Board) -> None:
     feed = board.feed('expired = "ignore"')
     rows = [board.row("a", closeDate="2026-01-01")]
