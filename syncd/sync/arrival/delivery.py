@@ -68,7 +68,6 @@ class DeliveryRunner:
         with closing(claimed):
             self._ctx.at("claimed")
             run, deaths = self._resumed(run_id) if run_id is not None else (self._begun(claimed, repeats), 0)
-            self._ctx.at("begun")
             if deaths >= DEATHS:
                 why = f"{deaths} attempts in a row died at the same place; not tried again"
                 run = replace(run, state=RunState.FAILED, reason=why)
@@ -139,13 +138,14 @@ class DeliveryRunner:
 
     def _run(self, claimed: Claimed, run: Run) -> Run:
         store = self._ctx.store
-        held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
-        with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
-            try:
+        try:
+            self._ctx.at("begun")
+            held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
+            with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
                 ended = self._ctx.retried(lambda: self._attempt(claimed, run, rejects))
-            except Exception as error:
-                self._note_end_of_attempt(claimed, run, error)
-                raise
+        except Exception as error:
+            self._note_end_of_attempt(claimed, run, error)
+            raise
         self._given_up.changed.discard(claimed.claimed_name)
         for number in held:
             if store.read(lambda tx, number=number: runs.get(tx, number)).state is not RunState.HELD:  # type: ignore[misc]

@@ -62,6 +62,20 @@ def test_an_error_that_is_caught_is_not_a_death(arrival: Arrival, name: str, res
     assert (arrival.worker.waiting, arrival.worker.degraded) == (None, {})
 
 
+def test_an_error_just_after_a_run_was_begun_is_not_a_death(arrival: Arrival) -> None:
+    arrival.drop(arrival.feed(), [arrival.row("a")])
+
+    def fail(step: str) -> None:
+        if step == "begun" and arrival.monotonic.now < 600:
+            raise error_of("EIO")
+
+    arrival.restart(at=fail)
+    arrival.run_files()
+    for _ in range(8):
+        wait_until_due(arrival)
+    assert [(run.state.value, run.attempt) for run in arrival.runs()] == [("succeeded", 1)]
+
+
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_fault_of_syncd_itself_does_not_make_a_file_a_poison_file(arrival: Arrival, restarts: bool) -> None:
     arrival.drop(arrival.feed(), [arrival.row("a")])
