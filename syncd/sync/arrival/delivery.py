@@ -143,7 +143,7 @@ class DeliveryRunner:
             held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
             with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
                 ended = self._ctx.retried(lambda: self._attempt(claimed, run, rejects))
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             self._note_end_of_attempt(claimed, run, error)
             raise
         self._given_up.changed.discard(claimed.claimed_name)
@@ -157,7 +157,7 @@ class DeliveryRunner:
         run = self._ctx.store.read(lambda tx: runs.get(tx, run.id))
         return self._ctx.importer.run(self._feed, SourceFile.of(claimed.path, claimed.name), run, rejects)
 
-    def _note_end_of_attempt(self, claimed: Claimed, run: Run, error: Exception) -> None:
+    def _note_end_of_attempt(self, claimed: Claimed, run: Run, error: BaseException) -> None:
         """Remember that the attempt was given up and did not die. The store remembers it too, unless it is at fault itself."""
         changed = isinstance(error, FeedError) and error.code == FILE_CHANGED
         if changed:
