@@ -131,7 +131,7 @@ class Ledger:
         assert not began, f"the runs {began} began though their feeds are paused"
 
     def ended_run(self, feed: str, back: int) -> int | None:
-        """Return the number of the feed's run that is so many runs before the last one that has ended."""
+        """Return the number of the feed's run that ended ``back`` runs before the last one, None if there is none."""
         found = [seen.run.id for seen in self.runs.values() if seen.run.feed == feed and seen.run.state.ended]
         return found[-1 - back] if back < len(found) else None
 
