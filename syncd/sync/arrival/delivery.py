@@ -68,7 +68,6 @@ class DeliveryRunner:
         with closing(claimed):
             self._ctx.at("claimed")
             run, deaths = self._resumed(run_id) if run_id is not None else (self._begun(claimed, repeats), 0)
-            self._ctx.at("begun")
             if deaths >= DEATHS:
                 why = f"{deaths} attempts in a row died at the same place; not tried again"
                 run = replace(run, state=RunState.FAILED, reason=why)
@@ -139,13 +138,14 @@ class DeliveryRunner:
 
     def _run(self, claimed: Claimed, run: Run) -> Run:
         store = self._ctx.store
-        held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
-        with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
-            try:
+        try:
+            self._ctx.at("begun")
+            held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
+            with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
                 ended = self._ctx.retried(lambda: self._attempt(claimed, run, rejects))
-            except Exception as error:
-                self._note_end_of_attempt(claimed, run, error)
-                raise
+        except (Exception, KeyboardInterrupt) as error:
+            self._note_end_of_attempt(claimed, run, error)
+            raise
         self._given_up.changed.discard(claimed.claimed_name)
         for number in held:
             if store.read(lambda tx, number=number: runs.get(tx, number)).state is not RunState.HELD:  # type: ignore[misc]
@@ -157,7 +157,7 @@ class DeliveryRunner:
         run = self._ctx.store.read(lambda tx: runs.get(tx, run.id))
         return self._ctx.importer.run(self._feed, SourceFile.of(claimed.path, claimed.name), run, rejects)
 
-    def _note_end_of_attempt(self, claimed: Claimed, run: Run, error: Exception) -> None:
+    def _note_end_of_attempt(self, claimed: Claimed, run: Run, error: BaseException) -> None:
         """Remember that the attempt was given up and did not die. The store remembers it too, unless it is at fault itself."""
         changed = isinstance(error, FeedError) and error.code == FILE_CHANGED
         if changed:

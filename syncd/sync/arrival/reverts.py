@@ -108,10 +108,10 @@ def continue_other_reverts(ctx: ArrivalContext, visited: Collection[str]) -> lis
 
 
 def _carried_out(ctx: ArrivalContext, run: Run) -> Run:
-    """Take the revert to its end. An error that is caught here is not the death of the process."""
+    """Take the revert to its end. An error that is caught here is not the death of the process, and neither is Ctrl-C."""
     try:
         return carry_out_revert(ctx.store, run, lambda *_: ctx.check_stop("stopped while reverting"))
-    except Exception:
+    except (Exception, KeyboardInterrupt):
         with suppress(StoreError):
             ctx.store.write(lambda tx: runs.stopped(tx, run.id))
         raise
