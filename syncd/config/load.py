@@ -214,7 +214,7 @@ def _secret(holder: Any, key: str, base: Path, faults: list[str]) -> str:
     if value:
         faults.append(f"{key} and {key}_file: give only one of them")
         return str(value)
-    path = base / file
+    path: Path = base / file
     try:
         return path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:

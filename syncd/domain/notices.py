@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from syncd.domain.run import Run, RunState
+from syncd.domain.run import HoldScope, Run, RunState
 
 
 class NoticeEvent(StrEnum):
@@ -32,7 +32,7 @@ class NoticeEvent(StrEnum):
         return self.value.partition(".")[2]
 
 
-#: What a feed has that needs somebody, until a file of it is taken; and until it can be used.
+#: What a feed has that needs somebody, until a file of it is taken.
 TROUBLES_OF_FILES = frozenset({NoticeEvent.HELD, NoticeEvent.FAILED, NoticeEvent.POISON, NoticeEvent.OVERDUE})
 
 
@@ -40,7 +40,7 @@ TROUBLES_OF_FILES = frozenset({NoticeEvent.HELD, NoticeEvent.FAILED, NoticeEvent
 class Notice:
     """``key`` names it in every message, and is never used again. ``feed`` is None if it concerns the service, ``run`` if no
     run is the reason; ``state`` is that of the run, else ``overdue``, ``degraded`` or ``usable``. ``counts``: those of the
-    run, else what there is to count. ``over``: of a recovered feed, the event that is over."""
+    run, else what there is to count. ``over``: of a recovered feed, the event that is over; ``holds``: as in Run."""
 
     event: NoticeEvent
     feed: str | None
@@ -48,7 +48,8 @@ class Notice:
     run: int | None = None
     state: str | None = None
     counts: Mapping[str, int] | None = None
-    over: str | None = None
+    over: NoticeEvent | None = None
+    holds: HoldScope | None = None
     id: int = 0
     key: str = ""
     at: datetime | None = None
@@ -62,9 +63,9 @@ def notice_of(run: Run, before: NoticeEvent | None, *, poison: bool = False) -> 
     if run.state is RunState.FAILED:
         return _of(run, NoticeEvent.POISON if poison else NoticeEvent.FAILED, run.reason)
     if run.is_success and before in TROUBLES_OF_FILES:
-        return _of(run, NoticeEvent.RECOVERED, run.reason, over=before.short)
+        return _of(run, NoticeEvent.RECOVERED, run.reason, over=before)
     return None
 
 
-def _of(run: Run, event: NoticeEvent, reason: str | None, over: str | None = None) -> Notice:
-    return Notice(event, run.feed, reason, run.id, run.state.value, asdict(run.counts), over)
+def _of(run: Run, event: NoticeEvent, reason: str | None, over: NoticeEvent | None = None) -> Notice:
+    return Notice(event, run.feed, reason, run.id, run.state.value, asdict(run.counts), over, run.holds)

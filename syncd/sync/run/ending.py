@@ -11,7 +11,7 @@ import structlog
 from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState
 from syncd.errors import FeedError
 from syncd.logs import Event
-from syncd.store import Tx, feed_jobs, feeds, results, runs
+from syncd.store import Tx, feed_jobs, feeds, notices, results, runs
 from syncd.sync.report import ShownPlan, particulars
 from syncd.sync.run.context import FILE_CHANGED, FileRun
 from syncd.sync.run.plan import Plan
@@ -141,6 +141,7 @@ def _end(
         if run.state is not RunState.HELD:
             results.set_plan(tx, run.id, None)
         runs.save(tx, run)
+        notices.note_run(tx, run)
         return [] if run.state is RunState.FAILED else supersede(tx, run.feed, before=run.id)
 
     for superseded in store.write(end):
