@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from syncd.domain import Notice
-from syncd.notify.words import LONGEST_SUBJECT, Words, one_line, words_of
+from syncd.notify.words import LONGEST_NAME, LONGEST_SUBJECT, Words, one_line, words_of
 
 #: The most feeds that a subject names.
 NAMED = 3
@@ -53,7 +53,7 @@ def _message_id(notice: Notice, sender: str, receiver: str) -> str:
 def _subject(notices: Sequence[Notice], first: Words) -> str:
     if len(notices) == 1:
         return f"syncd: {first.title}"
-    names = list(dict.fromkeys(one_line(notice.feed) for notice in notices if notice.feed))
+    names = list(dict.fromkeys(one_line(notice.feed, LONGEST_NAME) for notice in notices if notice.feed))
     more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
     return f"syncd: {len(notices)} notices: {', '.join(names[:NAMED])}{more}"
 

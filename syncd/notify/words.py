@@ -6,12 +6,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from syncd.config import Settings
 from syncd.domain import HoldScope, Notice, NoticeEvent
 
-#: The most characters of a reason, and of a subject.
-LONGEST_REASON, LONGEST_SUBJECT = 2_000, 160
+#: The most characters of a reason, of the name of a feed, and of a subject.
+LONGEST_REASON, LONGEST_NAME, LONGEST_SUBJECT = 2_000, 80, 160
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 
 
@@ -76,7 +77,7 @@ _OVER = {
 
 def words_of(notice: Notice, pages: str) -> Words:
     """Return what the notice says. ``pages``: the address of the operator's pages."""
-    values = {"feed": one_line(notice.feed or ""), "run": notice.run}
+    values = {"feed": one_line(notice.feed or "", LONGEST_NAME), "run": notice.run}
     title = _TITLES[notice.event].format_map(values)
     if notice.event is NoticeEvent.RECOVERED and notice.run is not None:
         title += f" (run {notice.run})"
@@ -88,7 +89,7 @@ def link_of(notice: Notice, pages: str) -> str:
     """Return the address of the page about the notice: of the run, the feed, or all."""
     if notice.run is not None:
         return f"{pages}/runs/{notice.run}"
-    return f"{pages}/feeds/{notice.feed}" if notice.feed is not None else f"{pages}/"
+    return f"{pages}/feeds/{quote(notice.feed, safe='')}" if notice.feed is not None else f"{pages}/"
 
 
 def pages_of(settings: Settings, listening: str = "") -> str:
