@@ -41,7 +41,9 @@ runs = typer.Typer(help="Runs: the result of each file.", rich_markup_mode=None)
 app.add_typer(employers, name="employer")
 app.add_typer(keys, name="key")
 app.add_typer(feeds, name="feed")
+notifications = typer.Typer(**OPTIONS, help="Notifications by e-mail and webhook.")  # type: ignore[arg-type]
 app.add_typer(runs, name="runs")
+app.add_typer(notifications, name="notify")
 
 
 def _version(wanted: bool) -> None:
@@ -118,6 +120,14 @@ def employer_list(config: Config = None, as_json: Json = False) -> None:
     from syncd.cli.accounts import list_employers
 
     list_employers(config, as_json)
+
+
+@notifications.command("test")
+def notify_test(config: Config = None, as_json: Json = False) -> int:
+    """Sends a test message to each receiver that is configured, and says what became of it."""
+    from syncd.cli.notify import try_notifications
+
+    return try_notifications(config, as_json)
 
 
 @keys.command("create")

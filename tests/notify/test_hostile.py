@@ -62,7 +62,9 @@ async def test_hostile_text_is_text_in_e_mail_and_webhook(office, text):
         await office.work(notifier)
     clean = text.encode("utf-8", "replace").decode()
     assert hook.faults == []
-    assert [(body["feed"], body["reason"]) for body in hook.accepted] == [(clean[:255], clean)] * len(FEED_EVENTS)
+    assert [(body["feed"], body["reason"]) for body in hook.accepted] == [(clean[:255], clean)] * len(
+        FEED_EVENTS
+    )
     (mail,) = mailbox.accepted
     assert mailbox.receivers == [["ops@example.ca"]]
     assert {*mail.keys()} - {"X-Peer", "X-MailFrom", "X-RcptTo"} == {
