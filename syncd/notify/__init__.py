@@ -1,4 +1,4 @@
-"""Notifications: the operator is told by e-mail and webhook what needs him (docs/operations.md "Notifications").
+"""Notifications: e-mail and webhooks say what needs the operator (docs/operations.md "Notifications").
 
 1. A **notice** is written to the store in the transaction in which something happens (``syncd.store.notices``).
 2. ``notifier``    Puts new notices into the outbox of each receiver (``syncd.store.outbox``), and writes the digest.

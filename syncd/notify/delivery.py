@@ -93,7 +93,7 @@ class Delivery:
     # -- what is next --------------------------------------------------------------------------------------------
 
     def _pause_left(self, now: datetime) -> bool:
-        """Return whether the receiver is still left alone. A clock that was set back is no reason to wait for longer."""
+        """Return whether the receiver is still left alone. A clock that was set back does not make it longer."""
         longest = timedelta(hours=1)
         assert self._rests_until is not None
         if now < self._rests_until <= now + longest:

@@ -15,8 +15,8 @@ KEPT = timedelta(days=3)
 
 def email_may_go(first: datetime, last_sent: datetime | None, now: datetime, burst: timedelta) -> bool:
     """Return whether an e-mail may be sent ``now``. ``first``: when the oldest of its notices was written; ``last_sent``: when
-    the receiver was last sent one; ``burst``: the time that belongs to one e-mail. A clock that was set back is no reason
-    to wait."""
+    the receiver was last sent one; ``burst``: the time that belongs to one e-mail. A clock that was set
+    back does not delay it."""
     gathered = not first <= now < first + min(GATHERING, burst)
     return gathered and (last_sent is None or not last_sent <= now < last_sent + burst)
 

@@ -60,7 +60,7 @@ _DO = {
         "Ask the partner whether a file was sent.",
         "To see the feed: syncd feed show {feed}",
     ),
-    NoticeEvent.DEGRADED: ("For all faults: syncd check", "After a correction: systemctl reload syncd"),
+    NoticeEvent.DEGRADED: ("For all faults: syncd check", "After a correction: syncd reload"),
     NoticeEvent.POISON: (
         "Look in the journal for what ended the process (memory?).",
         "To try the file without a change: syncd plan FILE --feed {feed}",

@@ -335,9 +335,9 @@ class ReplyRow(Table, table=True):
 
 
 class NoticeRow(Table, table=True):
-    """What the operator is notified of: written in the transaction in which it happens, whoever is notified and
-    whether anybody is. ``key`` names it outside; ``counts`` are JSON; ``over``: of a recovered feed, the event that is over.
-    Outlives the run and the feed."""
+    """What the operator is notified of: written in the transaction in which it happens, whether anybody is notified or not.
+    ``key`` names it outside; ``counts`` are JSON; ``over``: of a recovered feed, the event that is over. Outlives the run
+    and the feed."""
 
     __table_args__ = (Index(None, "feed", "id"), {"sqlite_autoincrement": True})
 

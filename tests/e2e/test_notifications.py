@@ -36,7 +36,7 @@ def drop_text(acme, feed, name, text):
     (folder / f".{name}.tmp").rename(folder / name)
 
 
-def test_each_run_is_told_once_and_in_order_over_faults_and_sigkills(acme, start):
+def test_each_run_is_sent_once_and_in_order_over_faults_and_sigkills(acme, start):
     chance = random.Random(3)
     feeds = ["acme", "beta"]
     acme.feed("beta")
@@ -63,14 +63,14 @@ def test_each_run_is_told_once_and_in_order_over_faults_and_sigkills(acme, start
     first = {each["id"]: each for each in hook.accepted}.values()
     assert sorted(each["run"] for each in first) == runs
     for feed in feeds:
-        told = [each["at"] for each in first if each["feed"] == feed]
-        assert told == sorted(told)
+        times = [each["at"] for each in first if each["feed"] == feed]
+        assert times == sorted(times)
     mails = {mail["Message-ID"]: texts(mail)[0] for mail in mailbox.accepted}
     text = "\n".join(mails.values())
     assert [text.count(f": run {number} failed") for number in runs] == [1] * 12
 
 
-def test_what_a_command_did_is_told_by_the_daemon_and_metrics_count_it(acme, start, tmp_path):
+def test_what_a_command_did_is_sent_by_the_daemon_and_metrics_count_it(acme, start, tmp_path):
     with Hook() as hook:
         acme.settings(settings(hook))
         serving = start()
@@ -95,7 +95,7 @@ def test_what_a_command_did_is_told_by_the_daemon_and_metrics_count_it(acme, sta
     assert "hidden" not in log
 
 
-def test_a_feed_that_cannot_be_used_is_told_once_and_that_it_works_again(acme, start):
+def test_a_feed_that_cannot_be_used_is_reported_once_and_that_it_works_again(acme, start):
     with Hook() as hook:
         acme.settings(settings(hook))
         serving = start()

@@ -120,10 +120,11 @@ NAMES = "subjectAltName=IP:0.0.0.0,IP:127.0.0.1"
 async def wire(talk):
     """The port of a server that calls ``talk(reader, writer)`` for each connection."""
 
-    talks = set()
+    talks: set[asyncio.Task[None]] = set()
 
     async def serve(reader, writer):
-        talks.add(asyncio.current_task())
+        if (task := asyncio.current_task()) is not None:
+            talks.add(task)
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             await talk(reader, writer)
         writer.close()

@@ -32,7 +32,7 @@ async def test_a_burst_becomes_one_e_mail(office, clock):
     assert "run 5 failed" not in texts(mailbox.accepted[1])[0]
 
 
-async def test_a_large_burst_is_told_whole(office):
+async def test_a_large_burst_is_sent_whole(office):
     with Mailbox() as mailbox:
         notifier = office.notifier(office.settings(None, mailbox))
         for number in range(1, 251):

@@ -1,7 +1,7 @@
 """A run that needs somebody leaves a notice, in the transaction in which it ends; a file that is taken says that all is well."""
 
 import pytest
-from sqlmodel import select
+from sqlmodel import col, select
 
 from syncd.domain import NoticeEvent, RunState
 from syncd.store import notices
@@ -10,7 +10,7 @@ from syncd.store.tables import NoticeRow
 from tests.sync.arrival.arrivals import Arrival, Died
 
 _ALL = Statement(
-    select(NoticeRow.event, NoticeRow.feed, NoticeRow.run_id, NoticeRow.reason).order_by(NoticeRow.id)
+    select(NoticeRow.event, NoticeRow.feed, NoticeRow.run_id, NoticeRow.reason).order_by(col(NoticeRow.id))
 )
 
 
