@@ -130,6 +130,11 @@ class Delivery:
         except NotSent as error:
             await self._note_failure(message, error)
             return False
+        except Exception as error:
+            why = f"a fault of syncd: {type(error).__name__}"
+            log.exception(Event.SERVICE_FAULT, part="notify", reason=why)
+            await self._note_failure(message, NotSent(why, refused=True))
+            return False
         self._faults = 0
         await self._certainly(lambda tx: outbox.sent(tx, message))
         self._sending.count(self._way.kind, "sent", len(message))

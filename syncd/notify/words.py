@@ -41,7 +41,7 @@ _NOW = {
     NoticeEvent.FAILED: "Nothing of the file was used. The jobs are as they were, and the file is in failed/.",
     NoticeEvent.OVERDUE: "The jobs are as they were, and live until their close dates.",
     NoticeEvent.DEGRADED: "The jobs are as they were. Files of the feed may be left lying; the other feeds work.",
-    NoticeEvent.POISON: "The file is not tried again; it is in failed/. Other files are run.",
+    NoticeEvent.POISON: "It is not tried again; a file of it is in failed/. Other files are run.",
     NoticeEvent.RECOVERED: "Nothing is left to do.",
     NoticeEvent.DIGEST: "",
     NoticeEvent.TEST: "Notifications get through.",

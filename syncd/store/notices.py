@@ -115,8 +115,13 @@ def note_silence(tx: Tx, feed: str, last: datetime | None, every: timedelta) -> 
     ):
         return
     since = f"the last one came at {last:%Y-%m-%d %H:%M} UTC" if last is not None else "none has come yet"
-    reason = f"a file is expected every {every}; {since}"
+    reason = f"a file is expected every {_in_words(every)}; {since}"
     add(tx, Notice(NoticeEvent.OVERDUE, feed, reason, state="overdue"))
+
+
+def _in_words(span: timedelta) -> str:
+    hours = span.total_seconds() / 3600
+    return f"{hours / 24:g} days" if hours >= 48 else f"{hours:g} hours"
 
 
 def latest(tx: Tx, feed: str, events: Collection[NoticeEvent]) -> Notice | None:

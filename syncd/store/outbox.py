@@ -73,6 +73,7 @@ _NEW = Statement(
 _ADD = creating(OutboxRow.way, OutboxRow.notice_id, OutboxRow.feed, OutboxRow.tries, OutboxRow.due)
 _ASSIGN = updating(OutboxRow.message, where=[OutboxRow.id])
 _FAILED = updating(OutboxRow.tries, OutboxRow.due, OutboxRow.error, where=[OutboxRow.id])
+_DUE = Statement(sa.update(OutboxRow).where(col(OutboxRow.sent_at).is_(None)).values({OutboxRow.due: 0}))
 _SENT = updating(OutboxRow.sent_at, where=[OutboxRow.id])
 _DELETE = deleting(OutboxRow.id)
 _CURSORS = Statement(
@@ -106,7 +107,9 @@ def _cursor(way: str) -> str:
 
 
 def begin(tx: Tx, ways: Collection[str]) -> int:
-    """Have these be the receivers from now on. What waited for others is dropped; return how many notices."""
+    """Have these be the receivers from now on, and everything that waits be tried at once. What waited for others is
+    dropped; return how many notices."""
+    tx.run(_DUE)
     known = {name: value for name, value in tx.all(_CURSORS) if value}
     for way in ways:
         if _cursor(way) not in known:

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from syncd.domain import NoticeEvent
+from syncd.notify import webhook
 from syncd.notify.timing import KEPT, retry_after
 from syncd.store import outbox
 from tests.clock import START
@@ -220,6 +221,40 @@ async def test_an_e_mail_that_is_refused_again_and_again_is_given_up(office, log
     assert [mail["Subject"] for mail in mailbox.accepted] == ["syncd: acme: run 2 failed"]
     dropped = [event["reason"] for event in logged if event["event"] == "notify.dropped"]
     assert dropped == ["refused 8 times: answered 554 looks like spam"]
+
+
+async def test_a_fault_in_one_message_does_not_hold_up_others(office, logged, monkeypatch):
+    with Hook() as hook:
+        notifier = office.notifier(office.settings(hook))
+        whole = webhook.body_of
+
+        def body_of(notice, pages):
+            if notice.run == 1:
+                raise ZeroDivisionError
+            return whole(notice, pages)
+
+        monkeypatch.setattr(webhook, "body_of", body_of)
+        office.write("acme", run=1)
+        office.write("beta", run=2)
+        office.write("acme", run=3)
+        await office.work(notifier, **LONG)
+    assert [each["run"] for each in hook.accepted] == [2, 3]
+    assert [event["reason"] for event in logged if event["event"] == "notify.dropped"] == [
+        "refused 8 times: a fault of syncd: ZeroDivisionError"
+    ]
+
+
+async def test_after_a_restart_what_waits_is_tried_at_once(office):
+    with Hook(answer=lambda number: 401 if number < 3 else 200) as hook:
+        settings = office.settings(hook)
+        office.notifier(settings)
+        notifier = office.notifier(settings)
+        office.write()
+        await office.work(notifier)
+        await office.work(notifier)
+        assert len(hook.tried) == 3
+        await office.work(office.notifier(settings))
+    assert len(hook.accepted) == 1
 
 
 async def test_secrets_are_in_no_event_of_the_log(office, logged):
