@@ -1,7 +1,10 @@
 """Notifications of a real daemon, through receivers that fail and over SIGKILLs; and ``syncd notify test``."""
 
 import random
+import re
 import signal
+import threading
+import time
 
 import pytest
 
@@ -36,6 +39,11 @@ def drop_text(acme, feed, name, text):
     (folder / f".{name}.tmp").rename(folder / name)
 
 
+def mailed(mailbox):
+    """The texts of all e-mails: one that came again, with the same Message-ID, once."""
+    return "\n".join({mail["Message-ID"]: texts(mail)[0] for mail in mailbox.accepted}.values())
+
+
 def test_each_run_is_sent_once_and_in_order_over_faults_and_sigkills(acme, start):
     chance = random.Random(3)
     feeds = ["acme", "beta"]
@@ -55,7 +63,7 @@ def test_each_run_is_sent_once_and_in_order_over_faults_and_sigkills(acme, start
             serving.close()
         serving = start()
         wait_until(lambda: len({each["id"] for each in hook.accepted}) >= 12, "12 webhooks")
-        wait_until(lambda: sum(texts(mail)[0].count(" failed") for mail in mailbox.accepted) >= 12, "e-mails")
+        wait_until(lambda: len(set(re.findall(r": run (\d+) failed", mailed(mailbox)))) >= 12, "e-mails")
         runs = sorted(run["id"] for run in acme.run("runs", "--json").json)
         serving.stop()
     assert len(runs) == 12
@@ -65,8 +73,7 @@ def test_each_run_is_sent_once_and_in_order_over_faults_and_sigkills(acme, start
     for feed in feeds:
         times = [each["at"] for each in first if each["feed"] == feed]
         assert times == sorted(times)
-    mails = {mail["Message-ID"]: texts(mail)[0] for mail in mailbox.accepted}
-    text = "\n".join(mails.values())
+    text = mailed(mailbox)
     assert [text.count(f": run {number} failed") for number in runs] == [1] * 12
 
 
@@ -116,6 +123,29 @@ def test_a_feed_that_cannot_be_used_is_reported_once_and_that_it_works_again(acm
         ("feed.recovered", "beta", "usable"),
     ]
     assert "Nobody Inc." in hook.accepted[0]["reason"]
+
+
+def test_a_receiver_that_hangs_is_in_the_way_of_neither_a_run_nor_the_end(acme, start):
+    let_go = threading.Event()
+    with Hook(answer=lambda number: 200 if let_go.wait(60) else None) as hook:
+        acme.settings(settings(hook))
+        serving = start()
+        drop_text(acme, "acme", "bad.json", "{")
+        wait_until(lambda: hook.tried, "a try")
+        acme.drop("good.csv", [row("r1")])
+        wait_until(lambda: len(serving.events("feed.reconciled")) == 2, "a second run")
+        begin = time.monotonic()
+        assert serving.stop() == 0
+        assert time.monotonic() - begin < 20
+        let_go.set()
+        serving.close()
+        serving = start()
+        wait_until(lambda: len(serving.events("notify.sent")) == 2, "notify.sent")
+        serving.stop()
+    assert [each["event"] for each in hook.accepted if each["event"] == "feed.recovered"] == [
+        "feed.recovered"
+    ]
+    assert len({each["id"] for each in hook.accepted}) == 2
 
 
 def test_notify_test_says_what_became_of_each_message(acme):
