@@ -18,6 +18,8 @@ from syncd.notify.words import LONGEST_NAME, LONGEST_SUBJECT, Words, one_line, w
 
 #: The most feeds that a subject names.
 NAMED = 3
+#: Between two notices of the plain text.
+_RULE = f"\n\n{'-' * 40}\n\n"
 
 _ENV = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -40,7 +42,7 @@ def mail_of(
     mail["Date"] = format_datetime(now)
     mail["Message-ID"] = _message_id(notices[0], sender, receiver)
     mail["Auto-Submitted"] = "auto-generated"
-    mail.set_content("\n\n\n".join(_text(words, at) for words, at in shown), cte="quoted-printable")
+    mail.set_content(_RULE.join(_text(words, at) for words, at in shown), cte="quoted-printable")
     page = _ENV.get_template("mail.html.j2").render(shown=shown, pages=pages)
     mail.add_alternative(page, subtype="html", cte="quoted-printable")
     return mail

@@ -14,6 +14,7 @@ from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import TROUBLES_OF_FILES, HoldScope, Notice, NoticeEvent, Run, RunState, notice_of
+from syncd.store import runs
 from syncd.store.columns import Columns, instant_of, kept, micros, optional
 from syncd.store.statements import Statement, among, creating, deleting
 from syncd.store.tables import FeedRow, NoticeRow, OutboxRow, RunRow
@@ -95,11 +96,12 @@ def add(tx: Tx, notice: Notice) -> Notice:
 
 
 def note_run(tx: Tx, run: Run, *, poison: bool = False) -> None:
-    """Write the notice of a run that ends in this transaction, if somebody needs to know. ``poison``: it failed because its
-    attempts died."""
+    """Write the notice of a run that ends in this transaction, if somebody needs to know. A feed has not recovered while
+    another of its runs waits for a decision. ``poison``: the run failed because its attempts died."""
     before = latest(tx, run.feed, TROUBLES_OF_FILES)
     notice = notice_of(run, before.event if before is not None else None, poison=poison)
-    if notice is not None:
+    waits = notice is not None and notice.event is NoticeEvent.RECOVERED and runs.held(tx, run.feed)
+    if notice is not None and not waits:
         add(tx, notice)
 
 

@@ -67,6 +67,23 @@ def test_an_approved_run_recovers_the_feed(arrival):
     assert noted(arrival.board) == [("feed.held", 2), ("feed.recovered", 2)]
 
 
+def test_a_feed_has_not_recovered_while_a_run_waits(arrival):
+    feed = arrival.feed()
+    arrival.drop(feed, arrival.board.rows(1, 20))
+    arrival.run_files()
+    arrival.drop(feed, arrival.board.rows(1, 10) + arrival.board.rows(11, 20, title=None))
+    arrival.run_files()
+    arrival.drop(feed, [{"syncd_errors": "/title required", **row} for row in arrival.board.rows(1, 2)])
+    arrival.run_files()
+    assert arrival.states()[1] == "held"
+    assert arrival.states()[2] in ("succeeded", "partial", "unchanged")
+    assert noted(arrival.board) == [("feed.held", 2)]
+    arrival.board.importer.reject(2)
+    arrival.drop(feed, arrival.board.rows(1, 21))
+    arrival.run_files()
+    assert noted(arrival.board) == [("feed.held", 2), ("feed.recovered", 4)]
+
+
 @pytest.mark.parametrize("step", ["run", "reported"])
 def test_a_death_after_the_end_of_a_run_leaves_one_notice(arrival, step):
     feed = arrival.feed()
