@@ -27,6 +27,7 @@ class DegradedFeeds:
         self._store, self._wrong, self._waiting, self._known = store, wrong, waiting, known
         self._monotonic = monotonic
         self._since: dict[str, float] = {}
+        self._noted: set[str] | None = None
 
     def tick(self) -> None:
         """Write what has changed. Raises StoreError."""
@@ -35,16 +36,19 @@ class DegradedFeeds:
         self._since = {name: self._since.get(name, now) for name in waiting}
         lasting = {name: why for name, why in waiting.items() if now - self._since[name] >= LASTING}
         degraded = {**lasting, **wrong}
-        noted = self._store.read(notices.open_degraded)
-        usable = {name for name in noted if name in self._known()} - {*wrong, *waiting}
-        if usable or degraded.keys() - noted:
-            self._store.write(lambda tx: _note(tx, degraded, usable))
+        if self._noted is None:
+            self._noted = self._store.read(notices.open_degraded)
+        usable = {name for name in self._noted if name in self._known()} - {*wrong, *waiting}
+        if usable or degraded.keys() - self._noted:
+            self._noted = self._store.write(lambda tx: _note(tx, degraded, usable))
 
 
-def _note(tx: Tx, degraded: Mapping[str, str], usable: Collection[str]) -> None:
+def _note(tx: Tx, degraded: Mapping[str, str], usable: Collection[str]) -> set[str]:
+    """Write the notices; return the feeds that are noted as degraded then."""
     noted = notices.open_degraded(tx)
     for name, why in sorted(degraded.items()):
         if name not in noted:
             notices.add(tx, Notice(NoticeEvent.DEGRADED, name, why, state="degraded"))
     for name in sorted(noted & {*usable}):
         notices.add(tx, Notice(NoticeEvent.RECOVERED, name, None, state="usable", over=NoticeEvent.DEGRADED))
+    return notices.open_degraded(tx)

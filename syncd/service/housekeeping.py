@@ -14,7 +14,7 @@ import structlog
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
-from syncd.store import Store, Tx, feeds, history, notices, replies, runs
+from syncd.store import Store, Tx, feeds, history, notices, outbox, replies, runs
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
@@ -63,6 +63,7 @@ class Housekeeping:
                 self._report_silence(feed, now)
         self._delete(lambda tx: history.prune(tx, now - self._keep, BATCH))
         self._delete(lambda tx: runs.prune(tx, now - self._keep, BATCH))
+        self._delete(lambda tx: outbox.prune(tx, now - outbox.KEPT, BATCH))
         self._delete(lambda tx: notices.prune(tx, now - self._keep, BATCH))
         self._store.write(lambda tx: replies.prune(tx, now - replies.KEPT))
 

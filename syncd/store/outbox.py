@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 from sqlalchemy import bindparam
@@ -22,6 +22,8 @@ from syncd.store.transactions import Tx
 
 #: The most notices that wait for one receiver; of more the oldest are dropped.
 MOST = 10_000
+#: How long is kept what was sent.
+KEPT = timedelta(days=30)
 #: Rows that are read, written or removed at once.
 BATCH = 500
 
@@ -79,6 +81,10 @@ _DELETE = deleting(OutboxRow.id)
 _CURSORS = Statement(
     select(col(FactRow.name), col(FactRow.value)).where(col(FactRow.name).startswith("notify.to "))
 )
+_WAITING_FOR = Statement(select(sa.func.count()).select_from(OutboxRow).where(*_unsent))
+_SENT_BEFORE = Statement(
+    select(col(OutboxRow.id)).where(col(OutboxRow.sent_at) < bindparam("before")).limit(bindparam("limit"))
+)
 _WAITING = Statement(
     select(col(OutboxRow.way), sa.func.count())
     .where(col(OutboxRow.sent_at).is_(None))
@@ -135,7 +141,7 @@ def collect(tx: Tx, way: str, events: Collection[str], feeds: Collection[str]) -
         if notice.feed is None or (notice.event.short in events and (not feeds or notice.feed in feeds)):
             tx.insert(_ADD, way=way, notice_id=notice.id, feed=notice.feed or "", tries=0, due=0)
     facts.put(tx, _cursor(way), str(after))
-    excess = waiting(tx).get(way, 0) - MOST
+    excess = (tx.scalar(_WAITING_FOR, way=way) or 0) - MOST
     return _drop(tx, tx.scalars(_OLDEST, way=way, limit=excess)) if excess > 0 else 0
 
 
@@ -197,6 +203,11 @@ def drop(tx: Tx, message: Sequence[Outgoing]) -> None:
 def drop_older(tx: Tx, way: str, before: datetime) -> int:
     """Give up to send some of the notices from before ``before`` to ``way``; return how many."""
     return _drop(tx, tx.scalars(_TOO_OLD, way=way, before=micros(before)))
+
+
+def prune(tx: Tx, before: datetime, limit: int = 500) -> int:
+    """Forget at most ``limit`` rows of what was sent before ``before``; return how many."""
+    return _drop(tx, tx.scalars(_SENT_BEFORE, before=micros(before), limit=limit))
 
 
 def _drop(tx: Tx, ids: Sequence[int]) -> int:

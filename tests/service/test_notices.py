@@ -8,7 +8,7 @@ from sqlmodel import col, select
 from syncd.notify import DegradedFeeds
 from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import Housekeeping
-from syncd.store import notices
+from syncd.store import notices, outbox
 from syncd.store.statements import Statement
 from syncd.store.tables import NoticeRow
 
@@ -100,6 +100,23 @@ def test_a_feed_that_is_removed_has_not_recovered(store, noted):
     found.wrong, found.known = {}, ["beta"]
     found.look()
     assert noted() == [("feed.degraded", "acme")]
+
+
+def test_what_was_sent_is_forgotten_after_a_month(board, clock):
+    store = board.store
+    store.write(lambda tx: outbox.begin(tx, ["webhook"]))
+    for content in (b"{", b"{"):
+        board.deliver(board.feed(), content)
+    store.write(lambda tx: outbox.collect(tx, "webhook", ["failed"], []))
+    (first,) = store.read(lambda tx: outbox.heads(tx, "webhook"))
+    store.write(lambda tx: outbox.sent(tx, [first]))
+    clock.forward(days=29)
+    housekeeping(board).tick()
+    assert store.read(lambda tx: outbox.last_sent(tx, "webhook")) is not None
+    clock.forward(days=2)
+    housekeeping(board).tick()
+    assert store.read(lambda tx: outbox.last_sent(tx, "webhook")) is None
+    assert store.read(outbox.waiting) == {"webhook": 1}
 
 
 def test_old_notices_are_deleted_but_the_newest_of_each_kind(board, clock, noted):
