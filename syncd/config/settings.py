@@ -25,6 +25,7 @@ from syncd.config.kinds import (
     ZONE,
     Address,
 )
+from syncd.config.notify import Notify
 from syncd.domain import Catalogue, FeedLimits, Policy
 from syncd.values import (
     DURATION,
@@ -120,6 +121,9 @@ class Operator:
     listen: Address | None = setting(
         ADDRESS_OR_NONE, "127.0.0.1:8081", 'health and metrics; "": on the API\'s address'
     )
+    public_url: str = setting(
+        PUBLIC_URL, "", "the outside address when behind a proxy, for links; empty: as listen says"
+    )
     token: str = setting(
         TEXT, "", "the token that /metrics requires; needed unless the address is loopback", secret=True
     )
@@ -214,6 +218,7 @@ class Settings:
     sync: Policy = section(Policy)
     processes: Processes = section(Processes, "sync")
     refresh: Refresh = section(Refresh)
+    notify: Notify = section(Notify)
     log: Log = section(Log)
     limits: FeedLimits = section(FeedLimits)
     catalogue: Catalogue

@@ -17,6 +17,8 @@ __all__ = [
     "jobs",
     "keys",
     "locks",
+    "notices",
+    "outbox",
     "places",
     "replies",
     "results",

@@ -86,7 +86,9 @@ def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterat
         run, deaths = ctx.write(lambda tx, number=number: runs.resume(tx, number))  # type: ignore[misc]
         if deaths >= DEATHS:
             why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
-            [run] = ended_without_importer(ctx, [replace(run, state=RunState.FAILED, reason=why)])
+            [run] = ended_without_importer(
+                ctx, [replace(run, state=RunState.FAILED, reason=why)], poison=True
+            )
         else:
             run = _carried_out(ctx, run)
         ctx.ended(run)
