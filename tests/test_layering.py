@@ -36,6 +36,7 @@ HOMES = {
     "sqlmodel": ("store",),
     "sqlalchemy": ("store",),
     "alembic": ("store",),
+    "psycopg": ("store",),
     "aiohttp": ("api", "console", "service", "web"),
     "watchfiles": ("service",),
     "prometheus_client": ("web", "service"),

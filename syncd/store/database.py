@@ -1,4 +1,4 @@
-"""What the store needs from a database. ``syncd.store.sqlite`` is the one there is."""
+"""What the store needs from a database. ``syncd.store.sqlite`` and ``syncd.store.postgres`` are the two there are."""
 
 from __future__ import annotations
 
@@ -154,6 +154,9 @@ class Database(Protocol):
     def named_lock(self, name: str) -> AbstractContextManager[bool]:
         """Yield whether this process now has the lock ``name``, which one process at a time can have. Raises StoreError,
         OSError."""
+
+    def exists(self) -> bool:
+        """Return whether there is a store, of whatever version. Creates nothing. Raises StoreError."""
 
     def writer(self) -> Session: ...
 

@@ -28,6 +28,7 @@ from syncd.store.transactions import writer as writer_module
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, Importer, RunContext, applier, ending, planner, reading
 from tests.clock import ZONE, Clock
+from tests.stores import store_url
 
 CATALOGUE = Catalogue.default()
 EMPLOYER = "Acme Ltd."
@@ -98,7 +99,7 @@ class Engine:
         self, folder: Path, names: Collection[str], clock: Clock, monotonic: Any, sleep: Any
     ) -> None:
         self.drop, self.scratch = folder / "drop", folder / "scratch"
-        self.url = f"sqlite:///{folder}/store/syncd.db"
+        self.url = store_url(f"{folder}/store/syncd.db")
         self.clock, self.monotonic, self.sleep = clock, monotonic, sleep
         for name in names:
             (self.drop / name).mkdir(parents=True)
@@ -169,7 +170,7 @@ def template(folder: Path) -> Path:
     """Return a folder with the store of a new installation, for copies."""
     place = folder / "template"
     place.mkdir()
-    with Store.open(f"sqlite:///{place}/syncd.db", clock=Clock(), timezone=ZONE) as store:
+    with Store.open(store_url(f"{place}/syncd.db"), clock=Clock(), timezone=ZONE) as store:
         employer = store.write(lambda tx: employers.add(tx, EMPLOYER))
         for name in FEEDS:
             store.write(lambda tx, name=name: feeds.feed_id(tx, name, employer.id))  # type: ignore[misc]

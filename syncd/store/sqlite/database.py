@@ -169,6 +169,9 @@ class SqliteDatabase:
         if self._identity not in (None, (found.st_dev, found.st_ino)):
             raise StoreBusy(f"another file took the place of the store {self.path}; {_PUT_BACK}")
 
+    def exists(self) -> bool:
+        return self.path.exists()
+
     def writer(self) -> SqliteSession:
         self._make_folder()
         _make_private(self.path)
