@@ -151,12 +151,18 @@ class Database(Protocol):
 
     def unlock(self) -> None: ...
 
-    def named_lock(self, name: str) -> AbstractContextManager[bool]:
-        """Yield whether this process now has the lock ``name``, which one process at a time can have. Raises StoreError,
-        OSError."""
+    @property
+    def named_lock(self) -> Callable[[str], AbstractContextManager[bool]]:
+        """Yields whether this process now has the lock with that name, which one process at a time can have. Raises
+        StoreError, OSError."""
 
     def exists(self) -> bool:
         """Return whether there is a store, of whatever version. Creates nothing. Raises StoreError."""
+
+    @property
+    def under_locks(self) -> Callable[[Callable[[Any], T]], Callable[[Any], T]]:
+        """Returns a function that writes as one that first raises StoreBusy if a named lock that the calling thread holds
+        was lost."""
 
     def writer(self) -> Session: ...
 

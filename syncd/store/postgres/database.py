@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -15,7 +15,7 @@ from syncd.store.database import Session
 from syncd.store.postgres.connections import Connection, Connector, Server
 from syncd.store.postgres.dialect import MIGRATION_URL, statements
 from syncd.store.postgres.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
-from syncd.store.postgres.named_locks import named_lock
+from syncd.store.postgres.named_locks import NamedLocks
 from syncd.store.postgres.search import PostgresIndex
 from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession
 
@@ -42,19 +42,19 @@ class PostgresDatabase:
         self.index = PostgresIndex()
         try:
             self._connector = Connector(server.url, prepare=server.prepare)
-            self._locks = Connector(server.lock_url or server.url, prepare=False)
+            locks = Connector(server.lock_url or server.url, prepare=False)
         except psycopg.ProgrammingError:  # its text may have the password
             form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
             raise StoreError(
                 f"the address of the store is not {form}, with special characters as %XX"
             ) from None
 
+        self._locks = NamedLocks(locks.connect)
+        self.named_lock, self.under_locks = self._locks.lock, self._locks.under_locks
+
     def lock(self) -> None: ...
 
     def unlock(self) -> None: ...
-
-    def named_lock(self, name: str) -> AbstractContextManager[bool]:
-        return named_lock(self._locks.connect, name)
 
     def exists(self) -> bool:
         session = self.reader()

@@ -51,6 +51,24 @@ def test_one_process_at_a_time_has_a_named_lock(open_store: OpenStore) -> None:
         assert now
 
 
+def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store: Store, path: Path) -> None:
+    def add(name: str) -> Employer:
+        return store.write(lambda tx: employers.add(tx, name))
+
+    with ThreadPoolExecutor(1) as other, locks.feed_lock(store, "acme") as mine:
+        assert mine
+        add("with the lock")
+        assert rows_in(
+            path, "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory'"
+        )
+        with pytest.raises(StoreBusy, match="the lock 'acme' was lost with its connection"):
+            add("without it")
+        other.submit(add, "of another thread").result()
+    add("afterwards")
+    found = [employer.name for employer in store.read(employers.all)]
+    assert found == ["with the lock", "of another thread", "afterwards"]
+
+
 def test_locks_are_on_the_address_for_locks(open_store: OpenStore) -> None:
     store = open_store(lock_url=server().url("nowhere"))
     with (
