@@ -80,7 +80,8 @@ def _public_url(value: object) -> str:
     return str(value).rstrip("/")
 
 
-def _store_url(value: object) -> str:
+def store_address(value: object) -> str:
+    """Return the address of a store. Raises ValueFault, which does not show the address."""
     head = "sqlite:///"
     if isinstance(value, str) and value.startswith(head) and len(value) > len(head) and "?" not in value:
         return value
@@ -198,7 +199,7 @@ ADDRESS_OR_NONE = SettingKind("address", "HOST:PORT", lambda value: None if valu
 PREFIX = SettingKind("path prefix", "", _prefix)
 #: Scheme and host that clients outside use, or nothing.
 PUBLIC_URL = SettingKind("address", "URL", _public_url)
-STORE_URL = SettingKind("store address", "URL", _store_url)
+STORE_URL = SettingKind("store address", "URL", store_address)
 #: The address of a PostgreSQL database, or nothing.
 LOCK_URL = SettingKind("store address", "URL", _lock_url)
 #: The size of a line of HTTP.

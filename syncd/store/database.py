@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,6 +176,12 @@ class Database(Protocol):
 
     def check(self) -> None:
         """Raise StoreBusy if what is written now would be lost."""
+
+    def last_ids(self, tx: Executes) -> dict[str, int]:
+        """Return by table the last id that the database has given out: it is not given out again."""
+
+    def set_last_ids(self, tx: Executes, ids: Mapping[str, int]) -> None:
+        """Give out higher ids than these from now on, and than those of the rows that are there."""
 
     def checkpoints(self, writer: Session) -> Checkpoints: ...
 

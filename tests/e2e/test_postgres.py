@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import random
+import signal
 import threading
 import time
 
@@ -41,13 +42,14 @@ class Host:
         (self.installation.feeds / "acme.toml").unlink()
         for number in range(FEEDS):
             self.installation.feed(f"feed{number}")
-        self.daemon = None
+        self.daemon: Daemon | None = None
 
     def start(self):
         self.daemon = Daemon(self.installation)
         self.daemon.wait_for("READY=1")
 
     def kill(self):
+        assert self.daemon is not None
         self.daemon.close()
 
 
@@ -159,7 +161,7 @@ def test_killed_and_with_a_server_that_crashes_two_daemons_have_the_result_of_on
         host = chance.choice(hosts)
         host.kill()
         if turn in (2, 5):
-            server().stop(3 if turn == 2 else 2)  # SIGQUIT, SIGINT
+            server().stop(signal.SIGQUIT if turn == 2 else signal.SIGINT)
             server().start()
         host.start()
     for partner in partners:
@@ -188,7 +190,7 @@ def check(store, clients, drop):
         assert client.acknowledged
         for reference, title in client.acknowledged.items():
             assert state[reference].title in client.pending[reference], (reference, title)
-    counted = {}
+    counted: dict[tuple[int, str], int] = {}
     for job in state.values():
         counted[job.employer_id, job.status.value] = counted.get((job.employer_id, job.status.value), 0) + 1
     assert {k: n for k, n in store.read(jobs.totals).items() if n} == counted

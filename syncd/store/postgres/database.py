@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreError
-from syncd.store.database import Session
+from syncd.store.database import Executes, Session
 from syncd.store.postgres.connections import Connection, Connector, Server
 from syncd.store.postgres.dialect import MIGRATION_URL, statements
 from syncd.store.postgres.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
@@ -20,6 +20,12 @@ from syncd.store.postgres.search import PostgresIndex
 from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession
 
 _OLDEST = 15
+#: Table, name and last value of each sequence that gives out ids.
+_SEQUENCES = (
+    "SELECT t.relname, s.oid::regclass::text, pg_sequence_last_value(s.oid)"
+    " FROM pg_class s JOIN pg_depend d ON d.objid = s.oid AND d.deptype = 'a' JOIN pg_class t ON t.oid = d.refobjid"
+    " WHERE s.relkind = 'S' AND t.relnamespace = current_schema()::regnamespace"
+)
 
 
 class PostgresCheckpoints:
@@ -97,6 +103,19 @@ class PostgresDatabase:
             session.close()
 
     def check(self) -> None: ...
+
+    @staticmethod
+    def last_ids(tx: Executes) -> dict[str, int]:
+        rows = tx.execute(_SEQUENCES).fetchall()
+        return {table: last for table, _, last in rows if last is not None}
+
+    @staticmethod
+    def set_last_ids(tx: Executes, ids: Mapping[str, int]) -> None:
+        for table, sequence, _ in tx.execute(_SEQUENCES).fetchall():
+            ((highest,),) = tx.execute(f"SELECT coalesce(max(id), 0) FROM {table}")  # noqa: S608 - of the schema
+            last = max(highest, ids.get(table, 0))
+            if last:
+                tx.execute("SELECT setval($1::text::regclass, $2)", (sequence, last))
 
     def checkpoints(self, writer: Session) -> PostgresCheckpoints:
         return PostgresCheckpoints()
