@@ -37,6 +37,7 @@ HOMES = {
     "sqlmodel": ("store",),
     "sqlalchemy": ("store",),
     "alembic": ("store",),
+    "psycopg": ("store",),
     "aiohttp": ("api", "console", "notify", "service", "web"),
     "aiosmtplib": ("notify",),
     "watchfiles": ("service",),

@@ -237,6 +237,8 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield f'operator.listen: {where} is the API\'s address too; to share it write operator.listen = ""'
     if api.max_head < api.max_line:
         yield "api.max_head: must be at least api.max_line, which is a part of it"
+    if settings.store.lock_url and settings.store.path is not None:
+        yield "store.lock_url: is for a store.url on PostgreSQL"
     if api.rate_limit and api.rate_window < 1:
         yield "api.rate_window: must be at least 1s; Retry-After has whole seconds"
     yield from notify.contradictions(settings.notify)

@@ -14,6 +14,7 @@ from syncd.config.kinds import (
     ADDRESS_OR_NONE,
     IDS,
     LINE_SIZE,
+    LOCK_URL,
     NAMES_BY_ID,
     NETWORKS,
     ORIGINS,
@@ -134,7 +135,18 @@ class Operator:
 class StoreSettings:
     """``path`` is the SQLite file; None: the store is of another kind."""
 
-    url: str = setting(STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH", secret=True)
+    url: str = setting(
+        STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH or postgresql://USER@HOST/DATABASE", secret=True
+    )
+    lock_url: str = setting(
+        LOCK_URL,
+        "",
+        "PostgreSQL: an address for locks that is not that of a pooler; empty: as url",
+        secret=True,
+    )
+    prepare: bool = setting(
+        FLAG, True, "PostgreSQL: prepare statements on the server; false behind a pooler that cannot"
+    )
     keep_history: timedelta = setting(
         positive(DURATION), "400d", "how long runs and past values of jobs are kept"
     )

@@ -8,6 +8,7 @@ __all__ = [
     "StaleDecision",
     "Store",
     "Tx",
+    "copying",
     "employers",
     "facts",
     "feed_jobs",

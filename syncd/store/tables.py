@@ -8,6 +8,7 @@ Where a description of what changed or was sent has no use but to be read back w
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Text, text
 from sqlalchemy.orm import declared_attr
@@ -22,6 +23,11 @@ NAMES = {
     "pk": "pk_%(table_name)s",
 }
 metadata = MetaData(naming_convention=NAMES)
+
+
+def _where(condition: str) -> dict[str, Any]:
+    """Return the arguments that make an index partial on each database."""
+    return {f"{database}_where": text(condition) for database in ("sqlite", "postgresql")}
 
 
 class Table(SQLModel):
@@ -103,10 +109,14 @@ class JobRow(Table, table=True):
     __table_args__ = (
         Index("uq_job_reference", "employer_id", "reference_id", unique=True),
         # serves the list without a status, and answers a search without touching the rows
-        Index("ix_job_list", "employer_id", "published_at", "id", "status", "search"),
+        Index(
+            "ix_job_list", "employer_id", "published_at", "id", "status", "search", info={"only": "sqlite"}
+        ),
+        # the same for PostgreSQL, whose B-trees have no room for long texts
+        Index("ix_job_order", "employer_id", "published_at", "id", "status", info={"only": "postgresql"}),
         Index("ix_job_status", "employer_id", "status", "published_at", "id"),
-        Index("ix_job_refresh", "published_at", sqlite_where=text("auto_refresh AND status = 'active'")),
-        Index("ix_job_close", "close_date", sqlite_where=text("status = 'active'")),
+        Index("ix_job_refresh", "published_at", **_where("auto_refresh AND status = 'active'")),
+        Index("ix_job_close", "close_date", **_where("status = 'active'")),
     )
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
@@ -164,7 +174,7 @@ class HistoryRow(Table, table=True):
 
     __table_args__ = (
         Index(None, "job_id", "id"),
-        Index("ix_history_run", "run_id", sqlite_where=text("run_id IS NOT NULL")),
+        Index("ix_history_run", "run_id", **_where("run_id IS NOT NULL")),
     )
 
     id: int = Field(sa_column=Column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True))

@@ -118,7 +118,7 @@ def test_refreshes_are_added_up(metrics):
 def test_jobs_are_the_stores_by_employer_and_status(store, metrics):
     employer = store.write(lambda tx: employers.add(tx, 'Café "Nord"\\'))
     assert not [key for key in shown(metrics) if key[0] == "syncd_jobs"]
-    store.write(lambda tx: tx.execute("INSERT INTO job_total VALUES (?, 'active', 12)", (employer.id,)))
+    store.write(lambda tx: tx.execute(f"INSERT INTO job_total VALUES ({employer.id}, 'active', 12)"))
     assert shown(metrics)["syncd_jobs", ("employer", 'Café "Nord"\\'), ("status", "active")] == 12
 
 
@@ -165,7 +165,7 @@ def one_notice_waits(tx):
 
 def test_every_metric_is_documented_with_its_labels(store, metrics, times):
     employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
-    store.write(lambda tx: tx.execute("INSERT INTO job_total VALUES (?, 'active', 1)", (employer.id,)))
+    store.write(lambda tx: tx.execute(f"INSERT INTO job_total VALUES ({employer.id}, 'active', 1)"))
     store.write(lambda tx: begun(tx, employer))
     metrics.ran(a_run(created=1))
     store.write(one_notice_waits)
