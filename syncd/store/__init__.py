@@ -13,6 +13,7 @@ __all__ = [
     "feed_jobs",
     "feeds",
     "history",
+    "job_days",
     "job_writer",
     "jobs",
     "keys",

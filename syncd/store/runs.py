@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from itertools import product
 from typing import NamedTuple
 
 import msgspec
@@ -87,6 +88,29 @@ _LIST = Statement(_SELECT.order_by(_newest).limit(bindparam("limit")), _RUN.make
 _LIST_FEED = Statement(
     _SELECT.where(col(FeedRow.name) == bindparam("feed")).order_by(_newest).limit(bindparam("limit")),
     _RUN.make,
+)
+
+
+def _pages() -> dict[tuple[bool, bool], tuple[Statement[tuple[int]], Statement[Run]]]:
+    """Return the statements that count runs and that read a page of them, by whether a feed and a state are given."""
+    found: dict[tuple[bool, bool], tuple[Statement[tuple[int]], Statement[Run]]] = {}
+    for by_feed, by_state in product((False, True), repeat=2):
+        feed_id = select(FeedRow.id).where(col(FeedRow.name) == bindparam("feed"))
+        limits = [col(RunRow.feed_id).in_(feed_id)] if by_feed else []
+        limits += matching(RunRow.state) if by_state else []
+        page = _SELECT.where(*limits).order_by(_newest).limit(bindparam("limit")).offset(bindparam("skip"))
+        counted = sa.select(sa.func.count()).select_from(RunRow).where(*limits)
+        found[by_feed, by_state] = Statement(counted), Statement(page, _RUN.make)
+    return found
+
+
+_PAGES = _pages()
+_STRIP = Statement(
+    sa.select(col(RunRow.id), col(RunRow.state), col(RunRow.kind))
+    .join(FeedRow, col(FeedRow.id) == RunRow.feed_id)
+    .where(col(FeedRow.name) == bindparam("feed"))
+    .order_by(_newest)
+    .limit(bindparam("limit"))
 )
 _SUCCESSES = Statement(
     _SELECT.where(col(FeedRow.name) == bindparam("feed"), among(RunRow.state, "states")).order_by(_newest),
@@ -244,6 +268,27 @@ def last_success(tx: Tx, feed: str) -> Run | None:
 def list(tx: Tx, feed: str | None = None, limit: int = 50) -> Sequence[Run]:
     """Return the newest runs first, of the feed with that name or of all."""
     return tx.all(_LIST, limit=limit) if feed is None else tx.all(_LIST_FEED, feed=feed, limit=limit)
+
+
+def page(
+    tx: Tx, feed: str | None, state: RunState | None, *, page: int, page_size: int
+) -> tuple[int, Sequence[Run]]:
+    """Return how many runs there are of the feed with that name (None: of all) in ``state`` (None: in any), and those of
+    ``page``, from 1, newest first."""
+    count, read = _PAGES[feed is not None, state is not None]
+    given = {"feed": feed} if feed is not None else {}
+    given |= {"state": state.value} if state is not None else {}
+    return tx.scalar(count, **given) or 0, tx.all(read, **given, limit=page_size, skip=(page - 1) * page_size)
+
+
+def strip(tx: Tx, feed: str, limit: int) -> Sequence[tuple[int, str, str]]:
+    """Return (id, state, kind) of the newest runs of the feed with that name, newest first."""
+    return tx.all(_STRIP, feed=feed, limit=limit)
+
+
+def held(tx: Tx) -> Sequence[Run]:
+    """Return the runs that wait for a decision, oldest first."""
+    return tx.all(_IN_STATES, states=[RunState.HELD.value])
 
 
 def unfinished(tx: Tx) -> Sequence[Run]:
