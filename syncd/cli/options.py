@@ -8,6 +8,8 @@ import typer
 
 #: The largest number that a store can hold.
 LARGEST = 2**63 - 1
+#: How a program or a group of commands is set up: without a command it prints its help.
+GROUP = {"no_args_is_help": True, "rich_markup_mode": None}
 
 
 def _settings_file(context: typer.Context, given: Path | None) -> Path | None:
