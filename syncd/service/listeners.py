@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from syncd.config import Address
+from syncd.console import ConsoleContext, add_console
 from syncd.errors import ConfigError
 from syncd.web import (
     ReadinessCheck,
@@ -78,11 +79,15 @@ def _reason(error: OSError) -> str:
     return "cannot listen there: " + (os.strerror(error.errno) if error.errno else str(error))
 
 
-def make_operator_app(readiness: ReadinessCheck, render: RenderMetrics, token: str) -> web.Application:
-    """Return the application with ``/healthz``, ``/readyz`` and ``/metrics``. ``render`` makes the metrics, for which
-    ``token`` is needed if it is not empty. Other requests get the same errors as on the API's address."""
+def make_operator_app(
+    readiness: ReadinessCheck, render: RenderMetrics, token: str, console: ConsoleContext | None = None
+) -> web.Application:
+    """Return the application with ``/healthz``, ``/readyz``, ``/metrics`` and, with ``console``, the pages. ``render`` makes the
+    metrics, for which ``token`` is needed if it is not empty. Other requests get the same errors as on the API's address."""
     app = web.Application(middlewares=[envelope()])
     for path, handler in {**health_of(readiness), **metrics_of(render, token)}.items():
         add_endpoint(app, path, {"GET": handler})
+    if console is not None:
+        add_console(app, console)
     add_not_found(app)
     return app

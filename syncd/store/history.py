@@ -88,6 +88,14 @@ _RUN_PAGE = Statement(
     .offset(bindparam("skip")),
     _ENTRY.make,
 )
+_RUN_PAGE_OF_ACTION = Statement(
+    _ENTRY.select()
+    .where(*matching(HistoryRow.run_id, HistoryRow.action))
+    .order_by(col(HistoryRow.id))
+    .limit(bindparam("limit"))
+    .offset(bindparam("skip")),
+    _ENTRY.make,
+)
 _ENDS = Statement(
     sa.select(sa.func.min(col(HistoryRow.id)), sa.func.max(col(HistoryRow.id))).where(
         *matching(HistoryRow.run_id)
@@ -210,10 +218,16 @@ class RunChange:
     fields: dict[str, tuple[object, object]]
 
 
-def page_of_run(tx: Tx, run_id: int, *, page: int, page_size: int) -> tuple[int, list[RunChange]]:
-    """Return the number of changes that a run made, and those of ``page``, from 1, in order."""
-    total = sum(actions_of_run(tx, run_id).values())
-    found = tx.all(_RUN_PAGE, run_id=run_id, limit=page_size, skip=(page - 1) * page_size)
+def page_of_run(
+    tx: Tx, run_id: int, *, page: int, page_size: int, action: str | None = None
+) -> tuple[int, list[RunChange]]:
+    """Return the number of changes that a run made, and those of ``page``, from 1, in order. ``action``: those of this kind
+    alone."""
+    found_of = actions_of_run(tx, run_id)
+    total = sum(found_of.values()) if action is None else found_of.get(action, 0)
+    part = {"run_id": run_id, "limit": page_size, "skip": (page - 1) * page_size}
+    statement = _RUN_PAGE if action is None else _RUN_PAGE_OF_ACTION
+    found = tx.all(statement, **part, action=action)
     if not found:
         return total, []
     ids = list(dict.fromkeys(entry.job_id for entry in found))

@@ -96,8 +96,8 @@ def _pages() -> dict[tuple[bool, bool], tuple[Statement[tuple[int]], Statement[R
     found: dict[tuple[bool, bool], tuple[Statement[tuple[int]], Statement[Run]]] = {}
     for by_feed, by_state in product((False, True), repeat=2):
         feed_id = select(FeedRow.id).where(col(FeedRow.name) == bindparam("feed"))
-        limits = [col(RunRow.feed_id).in_(feed_id)] if by_feed else []
-        limits += matching(RunRow.state) if by_state else []
+        of_feed = [col(RunRow.feed_id).in_(feed_id)] if by_feed else []
+        limits = [*of_feed, *(matching(RunRow.state) if by_state else [])]
         page = _SELECT.where(*limits).order_by(_newest).limit(bindparam("limit")).offset(bindparam("skip"))
         counted = sa.select(sa.func.count()).select_from(RunRow).where(*limits)
         found[by_feed, by_state] = Statement(counted), Statement(page, _RUN.make)

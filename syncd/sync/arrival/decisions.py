@@ -22,15 +22,21 @@ def decide(
     feed: Feed | None = None,
     *,
     approved: bool,
+    session: int | None = None,
+    agreed: str | None = None,
     wait: Callable[[], None] = lambda: time.sleep(PAUSE),
 ) -> Run:
     """Approve or reject run ``number``, write its reports again and return it. ``drop`` is the drop folder, ``feed`` that of
-    the run, for an approval. Another process that runs the feed ends first, and may change the run; ``wait`` is called
-    meanwhile.
+    the run, for an approval; ``session`` and ``agreed`` as in ``Importer.approve``. Another process that runs the feed ends
+    first, and may change the run; ``wait`` is called meanwhile.
 
     Raises NotFound, NotHeld, what ``Importer.approve`` raises, OSError and StoreError."""
     name = store.read(lambda tx: runs.get(tx, number)).feed
     with awaited(lambda: locks.feed_lock(store, name), wait):
-        run = importer.approve(number, feed) if approved else importer.reject(number)
+        run = (
+            importer.approve(number, feed, session=session, agreed=agreed)
+            if approved
+            else importer.reject(number)
+        )
         refresh_reports(store, drop / name, number)
     return run

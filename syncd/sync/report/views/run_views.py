@@ -29,8 +29,8 @@ CHANGES_PAGE = 1000
 def run_view(
     tx: Tx, number: int, page: int, catalogue: Catalogue, page_size: int = CHANGES_PAGE
 ) -> dict[str, Any]:
-    """Return all that is known of a run, with ``page`` of its changes (from 1, ``page_size`` in each) and their
-    values before and after. Its rejected rows and warnings are iterators, to be read to the end within the transaction. Raises NotFound."""
+    """Return all that is known of a run, with ``page`` of its changes (from 1, ``page_size`` in each) and their values before
+    and after. Its rejected rows and warnings are iterators, to be read to the end within the transaction. Raises NotFound."""
     found = whole_report(tx, number, most=0)
     total, changes = history.page_of_run(tx, number, page=page, page_size=page_size)
     member = members_of(catalogue)
