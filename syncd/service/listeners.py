@@ -15,12 +15,14 @@ from syncd.console import ConsoleContext, add_console
 from syncd.errors import ConfigError
 from syncd.web import (
     ReadinessCheck,
+    Reload,
     RenderMetrics,
     add_endpoint,
     add_not_found,
     envelope,
     health_of,
     metrics_of,
+    reload_of,
     retire,
 )
 
@@ -80,13 +82,21 @@ def _reason(error: OSError) -> str:
 
 
 def make_operator_app(
-    readiness: ReadinessCheck, render: RenderMetrics, token: str, console: ConsoleContext | None = None
+    readiness: ReadinessCheck,
+    render: RenderMetrics,
+    reload: Reload,
+    token: str,
+    console: ConsoleContext | None = None,
 ) -> web.Application:
-    """Return the application with ``/healthz``, ``/readyz``, ``/metrics`` and, with ``console``, the pages. ``render`` makes the
-    metrics, for which ``token`` is needed if it is not empty. Other requests get the same errors as on the API's address."""
+    """Return the application with ``/healthz``, ``/readyz``, ``/metrics``, ``/reload`` and, with ``console``, the pages.
+
+    ``render`` makes the metrics; for these and for ``reload`` the ``token`` is needed if it is not empty. Other requests
+    get the same errors as on the API's address."""
     app = web.Application(middlewares=[envelope()])
     for path, handler in {**health_of(readiness), **metrics_of(render, token)}.items():
         add_endpoint(app, path, {"GET": handler})
+    for path, handler in reload_of(reload, token).items():
+        add_endpoint(app, path, {"POST": handler})
     if console is not None:
         add_console(app, console)
     add_not_found(app)

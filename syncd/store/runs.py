@@ -84,11 +84,6 @@ _LAST_FILE = Statement(
     .limit(1),
     _RUN.make,
 )
-_LIST = Statement(_SELECT.order_by(_newest).limit(bindparam("limit")), _RUN.make)
-_LIST_FEED = Statement(
-    _SELECT.where(col(FeedRow.name) == bindparam("feed")).order_by(_newest).limit(bindparam("limit")),
-    _RUN.make,
-)
 
 
 def _pages() -> dict[tuple[bool, bool], tuple[Statement[tuple[int]], Statement[Run]]]:
@@ -265,9 +260,10 @@ def last_success(tx: Tx, feed: str) -> Run | None:
     return next((run for run in tx.each(_SUCCESSES, feed=feed, states=states) if run.is_success), None)
 
 
-def list(tx: Tx, feed: str | None = None, limit: int = 50) -> Sequence[Run]:
-    """Return the newest runs first, of the feed with that name or of all."""
-    return tx.all(_LIST, limit=limit) if feed is None else tx.all(_LIST_FEED, feed=feed, limit=limit)
+def list(tx: Tx, feed: str | None = None, limit: int = 50, state: RunState | None = None) -> Sequence[Run]:
+    """Return the newest runs first, of the feed with that name or of all, in ``state`` or in any."""
+    _, read = _PAGES[feed is not None, state is not None]
+    return tx.all(read, **_given(feed, state), limit=limit, skip=0)
 
 
 def page(
@@ -276,9 +272,13 @@ def page(
     """Return how many runs there are of the feed with that name (None: of all) in ``state`` (None: in any), and those of
     ``page``, from 1, newest first."""
     count, read = _PAGES[feed is not None, state is not None]
-    given = {"feed": feed} if feed is not None else {}
-    given |= {"state": state.value} if state is not None else {}
+    given = _given(feed, state)
     return tx.scalar(count, **given) or 0, tx.all(read, **given, limit=page_size, skip=(page - 1) * page_size)
+
+
+def _given(feed: str | None, state: RunState | None) -> dict[str, str]:
+    found = {"feed": feed, "state": state.value if state is not None else None}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def strip(tx: Tx, feed: str, limit: int) -> Sequence[tuple[int, str, str]]:

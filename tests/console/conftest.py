@@ -135,7 +135,7 @@ def browse(aiohttp_client: AiohttpClient, world):
             return {"ready": True}
 
         if not servers:
-            app = make_operator_app(readiness, lambda accept: ("text/plain", b""), "", world.context(prefix))
+            app = make_operator_app(readiness, lambda accept: ("", b""), readiness, "", world.context(prefix))
             servers.append((await aiohttp_client(app)).server)
         return Browser(await aiohttp_client(servers[0]))
 

@@ -61,7 +61,7 @@ async def test_a_login_leads_back_to_the_page_that_was_asked_for_and_nowhere_els
         assert answer.headers["Location"] == leads_to
 
 
-async def test_logout_ends_the_session_for_whoever_has_its_cookie(browse, world, guarded):
+async def test_after_a_logout_its_cookie_opens_nothing(browse, world, guarded):
     browser = await browse()
     cookie = (await browser.log_in())[2].cookies["syncd_operator"].value
     page = (await browser.get("/"))[1]
