@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from aiohttp import web
@@ -19,8 +20,6 @@ from syncd.sync.report import ShownPlan, run_json, whole_report
 from syncd.sync.report.views import plan_view, revert_view
 from syncd.sync.run import Feed, Planned, PlannedChange, RevertPlan, kept_file, plan_revert
 
-#: Seconds between two attempts to get the lock of a feed.
-PAUSE = 0.2
 #: Bytes of a file up to which "Run again" reads it first, to show what would change; and changes that are shown.
 READ_FIRST, SHOWN = 16 << 20, 50
 
@@ -173,13 +172,13 @@ def _decide(visit: Visit, number: int, *, approved: bool, agreed: str | None = N
         approved=approved,
         session=session,
         agreed=agreed,
-        wait=lambda: _wait(context),
+        sleep=partial(_sleep, context),
     )
 
 
-def _wait(context: ConsoleContext) -> None:
+def _sleep(context: ConsoleContext, seconds: float) -> None:
     context.arrival.check_stop("stopped while another process was running the feed")
-    context.arrival.sleep(PAUSE)
+    context.arrival.sleep(seconds)
 
 
 def take_back(visit: Visit, number: int, agreed: str | None) -> Run:

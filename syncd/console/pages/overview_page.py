@@ -47,7 +47,7 @@ def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
     found = sorted(_feeds(tx, visit), key=_urgency)
     pages = max(1, -(-len(found) // FEEDS))
     page = min(page, pages)
-    held = [run_json(run) for run in runs.held(tx)]
+    held = [run_json(run) for run in runs.waiting(tx)]
     today = tx.now.today
     return {
         "now": tx.now.instant,
