@@ -18,8 +18,10 @@ import structlog
 
 from syncd.api import add_open, make_app
 from syncd.config import Settings
+from syncd.console import ConsoleContext, add_console
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
+from syncd.feeds.configuration import FeedFile
 from syncd.logs import Event, flush
 from syncd.notify import DegradedFeeds
 from syncd.service import exposure, stores
@@ -164,13 +166,33 @@ class Daemon:
         if operator.listen is None:
             add_open(app, metrics_of(render, operator.token))
             add_open(app, reload_of(self._reload, operator.token), "POST")
+            add_console(app, self._console("/operator"))
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
-            app = make_operator_app(self._readiness, render, self._reload, operator.token)
+            console = self._console("")
+            app = make_operator_app(self._readiness, render, self._reload, operator.token, console)
             runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
             urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
         return urls
+
+    def _console(self, prefix: str) -> ConsoleContext:
+        """Return what the pages need. What the operator starts stops with the service, and is not a sign of life of the
+        threads that take files."""
+        store, settings, stop = self._store, self._settings, self._stopping.is_set
+        importer = make_importer(store, settings, self._catalogue, stop=stop)
+        return ConsoleContext(
+            store=store,
+            settings=settings,
+            catalogue=self._catalogue,
+            files=self._files,
+            feeds=lambda: self._configured.feeds,
+            arrival=ArrivalContext(
+                store, importer, stop=stop, ended=self._metrics.ran, trusts=self._clock.trusts
+            ),
+            importer=importer,
+            prefix=prefix,
+        )
 
     def _start_timers(self) -> None:
         store, settings = self._store, self._settings.refresh
@@ -239,6 +261,14 @@ class Daemon:
             self._sync.change_feeds(found.feeds, found.degraded)
             log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
             return _reloaded(found, [])
+
+    def _files(self) -> dict[str, FeedFile]:
+        """Return the file of each feed; its faults are also those of its folder."""
+        files, waiting = self._configured.files, self._sync.degraded
+        return {
+            name: replace(file, faults=(*file.faults, waiting[name])) if name in waiting else file
+            for name, file in files.items()
+        }
 
     def _degraded(self) -> dict[str, str]:
         """Return the feeds whose file or folder cannot be used, and why."""

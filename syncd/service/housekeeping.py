@@ -14,7 +14,7 @@ import structlog
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
-from syncd.store import Store, Tx, feeds, history, notices, outbox, replies, runs
+from syncd.store import Store, Tx, feeds, history, job_days, notices, outbox, replies, runs
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
@@ -52,7 +52,7 @@ class Housekeeping:
         self._reported: dict[str, datetime] = {}
 
     def tick(self) -> None:
-        """Report silent feeds and delete what is too old. Raises StoreError."""
+        """Report silent feeds, note how many jobs there are today, and delete what is too old. Raises StoreError."""
         self._clock.remember()
         now = self._store.now().instant
         if not self._clock.trusts(now):
@@ -61,6 +61,8 @@ class Housekeeping:
         for feed in self._feeds().values():
             if feed.name not in paused:
                 self._report_silence(feed, now)
+        if not self._store.read(job_days.is_noted):
+            self._store.write(job_days.note)
         self._delete(lambda tx: history.prune(tx, now - self._keep, BATCH))
         self._delete(lambda tx: runs.prune(tx, now - self._keep, BATCH))
         self._delete(lambda tx: outbox.prune(tx, now - outbox.KEPT, BATCH))

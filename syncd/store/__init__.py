@@ -14,6 +14,7 @@ __all__ = [
     "feed_jobs",
     "feeds",
     "history",
+    "job_days",
     "job_writer",
     "jobs",
     "keys",
@@ -24,6 +25,7 @@ __all__ = [
     "replies",
     "results",
     "run_owners",
+    "run_strips",
     "runs",
     "upsert",
 ]

@@ -154,6 +154,14 @@ class JobTotal(Table, table=True):
     n: int
 
 
+class JobDay(Table, table=True):
+    """How many jobs all employers together had in a status at the end of a day; of today: so far."""
+
+    day: str = Field(primary_key=True, max_length=10)
+    status: str = Field(primary_key=True, max_length=10)
+    n: int
+
+
 class JobSearchStale(Table, table=True):
     """Jobs that are not as the search index (``search_index``) has them: at which place it has which text. Written by
     the triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that rebuilds that table has to
@@ -213,7 +221,7 @@ class FeedJob(Table, table=True):
     """What a feed last wrote to a job that it owns; a job has one owner. ``active`` and ``touched`` (changed
     by others since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
 
-    __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id"))
+    __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id", "active"))
 
     job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE")
     feed_id: int = Field(foreign_key="feed.id")

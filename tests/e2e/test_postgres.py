@@ -229,9 +229,9 @@ def test_while_the_server_is_away_a_daemon_answers_503_and_goes_on_afterwards(ho
         for method, path in (("GET", "/jobs"), ("PUT", "/jobs")):
             status, headers, problem = ask(host, method, path, key[1], body if method == "PUT" else None)
             assert (status, problem["code"], headers["Retry-After"]) == (503, "overloaded", "1")
-        status, told = host.daemon.request("GET", "/readyz")
+        status, state = host.daemon.request("GET", "/readyz")
         assert status == 503
-        assert "cannot be reached" in told["store"]
+        assert "cannot be reached" in state["store"]
     finally:
         server().start()
     until(lambda: ask(host, "PUT", "/jobs", key[1], body)[0] == 200)
