@@ -38,17 +38,15 @@ class DegradedFeeds:
         degraded = {**lasting, **wrong}
         if self._noted is None:
             self._noted = self._store.read(notices.open_degraded)
+        new = {name: why for name, why in degraded.items() if name not in self._noted}
         usable = {name for name in self._noted if name in self._known()} - {*wrong, *waiting}
-        if usable or degraded.keys() - self._noted:
-            self._noted = self._store.write(lambda tx: _note(tx, degraded, usable))
+        if new or usable:
+            self._store.write(lambda tx: _note(tx, new, usable))
+            self._noted = (self._noted | new.keys()) - usable
 
 
-def _note(tx: Tx, degraded: Mapping[str, str], usable: Collection[str]) -> set[str]:
-    """Write the notices; return the feeds that are noted as degraded then."""
-    noted = notices.open_degraded(tx)
+def _note(tx: Tx, degraded: Mapping[str, str], usable: Collection[str]) -> None:
     for name, why in sorted(degraded.items()):
-        if name not in noted:
-            notices.add(tx, Notice(NoticeEvent.DEGRADED, name, why, state="degraded"))
-    for name in sorted(noted & {*usable}):
+        notices.add(tx, Notice(NoticeEvent.DEGRADED, name, why, state="degraded"))
+    for name in sorted(usable):
         notices.add(tx, Notice(NoticeEvent.RECOVERED, name, None, state="usable", over=NoticeEvent.DEGRADED))
-    return notices.open_degraded(tx)

@@ -54,7 +54,8 @@ _HEADS = Statement(
     .limit(BATCH),
     _OUTGOING.make,
 )
-_FIRST = Statement(_SELECT.where(*_unsent).order_by(col(OutboxRow.id)).limit(1), _OUTGOING.make)
+_first = select(sa.func.min(col(OutboxRow.id))).where(*_unsent).scalar_subquery()
+_FIRST = Statement(_SELECT.where(col(OutboxRow.id) == _first), _OUTGOING.make)
 _OF_MESSAGE = Statement(
     _SELECT.where(*_unsent, *matching(OutboxRow.message)).order_by(col(OutboxRow.id)), _OUTGOING.make
 )
