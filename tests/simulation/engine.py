@@ -28,6 +28,7 @@ from syncd.store.transactions import writer as writer_module
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, Importer, RunContext, applier, ending, planner, reading
 from tests.clock import ZONE, Clock
+from tests.stores import store_url
 
 CATALOGUE = Catalogue.default()
 #: The employers: that of all feeds but one, and that of the feed ``foreign``, whose jobs have the same references.
@@ -107,7 +108,7 @@ class Engine:
         self, folder: Path, names: Collection[str], clock: Clock, monotonic: Any, sleep: Any
     ) -> None:
         self.drop, self.scratch = folder / "drop", folder / "scratch"
-        self.url = f"sqlite:///{folder}/store/syncd.db"
+        self.url = store_url(f"{folder}/store/syncd.db")
         self.clock, self.monotonic, self.sleep = clock, monotonic, sleep
         for name in names:
             (self.drop / name).mkdir(parents=True)
@@ -185,7 +186,7 @@ def template(folder: Path) -> Path:
     """Return a folder with the store of a new installation, for copies."""
     place = folder / "template"
     place.mkdir()
-    with Store.open(f"sqlite:///{place}/syncd.db", clock=Clock(), timezone=ZONE) as store:
+    with Store.open(store_url(f"{place}/syncd.db"), clock=Clock(), timezone=ZONE) as store:
         for employer in (EMPLOYER, OTHER_EMPLOYER):
             number = store.write(partial(employers.add, name=employer)).id
             for name in [feed for feed in FEEDS if employer_of(feed) == employer]:

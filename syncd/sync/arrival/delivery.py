@@ -17,7 +17,7 @@ import structlog
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
 from syncd.logs import Event
-from syncd.store import Tx, runs
+from syncd.store import Tx, notices, runs
 from syncd.sync import folders
 from syncd.sync.arrival.claims import Claimed, ClaimedFile
 from syncd.sync.arrival.context import ArrivalContext, can_pass
@@ -71,7 +71,7 @@ class DeliveryRunner:
             if deaths >= DEATHS:
                 why = f"{deaths} attempts in a row died at the same place; not tried again"
                 run = replace(run, state=RunState.FAILED, reason=why)
-                [run] = ended_without_importer(self._ctx, [run])
+                [run] = ended_without_importer(self._ctx, [run], poison=True)
             else:
                 run = self._run(claimed, run)
             self._ctx.at("run")
@@ -170,21 +170,22 @@ class DeliveryRunner:
             self._given_up.runs.add(run.id)
 
 
-def ended_without_importer(ctx: ArrivalContext, done: Sequence[Run]) -> list[Run]:
+def ended_without_importer(ctx: ArrivalContext, done: Sequence[Run], *, poison: bool = False) -> list[Run]:
     """Store runs with the state and reason in which they end; return them as they are then. The importer did not take
-    them to their end."""
+    them to their end. ``poison``: their attempts died."""
     now = ctx.store.now().instant
     ended = [replace(run, ended_at=now) for run in done]
     for some in _batches(ended):
-        ctx.write(partial(_save, some=some))
+        ctx.write(partial(_save, some=some, poison=poison))
     for run in ended:
         reconciled(run)
     return ended
 
 
-def _save(tx: Tx, some: Sequence[Run]) -> None:
+def _save(tx: Tx, some: Sequence[Run], poison: bool) -> None:
     for run in some:
         runs.save(tx, run)
+        notices.note_run(tx, run, poison=poison)
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
