@@ -78,6 +78,14 @@ def serve(config: Config = None) -> int:
 
 
 @app.command()
+def reload(config: Config = None, as_json: Json = False) -> int:
+    """Has the daemon read the feed files again. Exit code 1 if a feed is degraded."""
+    from syncd.cli.reload import reload
+
+    return reload(config, as_json)
+
+
+@app.command()
 def check(config: Config = None, as_json: Json = False) -> int:
     """Checks configuration, rights, store and port; lists all that is wrong."""
     from syncd.cli.check import check

@@ -24,6 +24,7 @@ from syncd.logs import Event, flush
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
+from syncd.service.control import ControlSocket, Reloaded, control_path
 from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
@@ -106,6 +107,8 @@ class Daemon:
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
         self._listeners = Listeners()
+        self._control = ControlSocket(control_path(settings), self._reload)
+        self._reloading = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -126,6 +129,7 @@ class Daemon:
         self._watcher.start()
         if not await self._watching():
             return
+        await self._control.open()
         self._start_timers()
         log.info(Event.SERVICE_READY, **addresses, feeds=sorted(self._configured.feeds), drop=str(drop))
         flush()  # a process that waits for the notification may read the addresses there next
@@ -202,7 +206,7 @@ class Daemon:
         report_lack_of_files(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop, number)
-        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload()))
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._on_reload()))
 
     def _on_stop(self, number: int) -> None:
         if self._asked_to_stop.is_set():
@@ -210,19 +214,24 @@ class Daemon:
             os._exit(128 + number)  # at once: what is not committed was never acknowledged
         self._asked_to_stop.set()
 
-    async def _reload(self) -> None:
+    async def _on_reload(self) -> None:
+        await self._reload()
+
+    async def _reload(self) -> Reloaded:
         """Read the files of feeds again. A feed whose file is wrong now goes on as it was configured before."""
-        try:
-            found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
-        except (SyncdError, OSError) as error:
-            faults = list(getattr(error, "faults", ())) or [str(error)]
-            kept = "the feeds as they were"
-            log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
-            self._notifier.status("reload refused: " + faults[0])
-            return
-        self._configured = found = found.after(self._configured)
-        self._sync.change_feeds(found.feeds, found.degraded)
-        log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
+        async with self._reloading:
+            try:
+                found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
+            except (SyncdError, OSError) as error:
+                faults = list(getattr(error, "faults", ())) or [str(error)]
+                kept = "the feeds as they were"
+                log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
+                self._notifier.status("reload refused: " + faults[0])
+                return Reloaded(list(self._configured.feeds), self._configured.degraded, faults)
+            self._configured = found = found.after(self._configured)
+            self._sync.change_feeds(found.feeds, found.degraded)
+            log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
+            return Reloaded(list(found.feeds), found.degraded, [])
 
     def _degraded(self) -> dict[str, str]:
         """Return the feeds whose file or folder cannot be used, and why."""
@@ -237,6 +246,7 @@ class Daemon:
             log.info(Event.SERVICE_STOPPING)
         self._watcher.stop()
         self._sync.stop()
+        await self._control.close()
         await self._listeners.close()
         for task in tuple(self._tasks):
             task.cancel()
