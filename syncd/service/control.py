@@ -22,6 +22,8 @@ log = structlog.get_logger("syncd.service")
 
 #: What a command sends.
 RELOAD = b"reload\n"
+#: The most bytes of a socket's address.
+LONGEST = 107
 #: Seconds in which a command has to say what it wants, and for which it waits for the answer.
 ASK, ANSWER = 5.0, 60.0
 
@@ -56,7 +58,7 @@ class ControlSocket:
             os.fchmod(listening.fileno(), 0o600)
             with _short(self._path) as address:
                 listening.bind(address)
-            self._server = await asyncio.start_unix_server(self._serve, sock=listening)
+                self._server = await asyncio.start_unix_server(self._serve, sock=listening)
         except OSError as error:
             reason = f"{self._path}: {error.strerror}; `syncd reload` finds no daemon, SIGHUP still works"
             log.warning(Event.SERVICE_FAULT, part="control", reason=reason)
@@ -87,6 +89,8 @@ def ask_for_reload(settings: Settings) -> Reloaded:
             asking.sendall(RELOAD)
             answer = b"".join(iter(lambda: asking.recv(65536), b""))
             return msgspec.json.decode(answer, type=Reloaded)
+        except PermissionError as error:
+            raise PermissionError(error.errno, error.strerror, str(path)) from error
         except (FileNotFoundError, ConnectionError, TimeoutError, msgspec.DecodeError) as error:
             raise StoreError(
                 f"no daemon answers at {path}: is `syncd serve` running with these settings?"
@@ -95,7 +99,10 @@ def ask_for_reload(settings: Settings) -> Reloaded:
 
 @contextmanager
 def _short(path: Path) -> Iterator[str]:
-    """Yield an address of ``path`` that is never too long: the address of a socket has at most 107 bytes."""
+    """Yield an address of ``path`` that is not too long: the address of a socket has at most 107 bytes."""
+    if len(os.fsencode(path)) <= LONGEST:
+        yield str(path)
+        return
     folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
     try:
         yield f"/proc/self/fd/{folder}/{path.name}"

@@ -112,3 +112,13 @@ def test_who_asks_for_something_else_gets_nothing(installation, start, said):
     assert ask(control_of(installation), said) == b""
     assert daemon.events("service.reloaded") == []
     assert daemon.request("GET", "/healthz")[0] == 200
+
+
+def test_the_path_of_the_store_may_be_long(installation, start, monkeypatch):
+    folder = installation.base / ("x" * 120)
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("SYNCD_STORE__URL", url := f"sqlite:///{folder}/syncd.db")
+    start({"SYNCD_STORE__URL": url})
+    done = installation.run("reload")
+    assert (done.code, done.out) == (1, "feeds: none\n"), "its employer is not in this store"
+    assert (folder / "syncd.db.control").exists()
