@@ -24,6 +24,19 @@ def employer_add(
     add_employer(config, as_json, name, plan)
 
 
+@employers.command("rename")
+def employer_rename(
+    employer: Annotated[str, typer.Argument(metavar="EMPLOYER", help="Name or id.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new name.", show_default=False)],
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Gives an employer another name. The files of its feeds have to name it, too."""
+    from syncd.cli.accounts import rename_employer
+
+    rename_employer(config, as_json, employer, name)
+
+
 @employers.command("list")
 def employer_list(config: Config = None, as_json: Json = False) -> None:
     """Lists the employers."""

@@ -63,6 +63,17 @@ def demo(
 
 
 @app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Made if it is missing.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Makes a complete installation in a folder: settings, examples of feeds, drop folder."""
+    from syncd.cli.init import init
+
+    init(folder, as_json)
+
+
+@app.command()
 def serve(config: Config = None) -> int:
     """Runs the daemon: API, drop folder and auto-refresh in one process."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a reload that comes before there is anything to reload
@@ -79,7 +90,7 @@ def serve(config: Config = None) -> int:
 
 @app.command()
 def reload(config: Config = None, as_json: Json = False) -> int:
-    """Has the daemon read the feed files again. Exit code 1 if a feed is degraded."""
+    """Has the daemon read the files of feeds again. Exit code 1 if one is wrong; the others are renewed."""
     from syncd.cli.reload import reload
 
     return reload(config, as_json)

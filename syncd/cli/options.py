@@ -34,6 +34,23 @@ Employer = Annotated[str, typer.Option("--employer", metavar="E", help="Name or 
 Status = Annotated[
     Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
 ]
+State = Annotated[
+    Literal[
+        "claimed",
+        "reading",
+        "applying",
+        "archiving",
+        "succeeded",
+        "partial",
+        "held",
+        "failed",
+        "unchanged",
+        "superseded",
+        "rejected",
+    ]
+    | None,
+    typer.Option(help="Only runs in this state."),
+]
 Number = Annotated[
     int, typer.Argument(metavar="N", help="The run's number.", min=1, max=LARGEST, show_default=False)
 ]

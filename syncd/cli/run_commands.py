@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from syncd.cli.options import Config, Json, Number
+from syncd.cli.options import Config, Json, Number, State
 
 runs = typer.Typer(help="Runs: the result of each file.", rich_markup_mode=None)
 
@@ -12,9 +12,11 @@ runs = typer.Typer(help="Runs: the result of each file.", rich_markup_mode=None)
 @runs.callback(invoke_without_command=True)
 def runs_list(
     context: typer.Context,
+    *,
     feed: Annotated[
         str | None, typer.Option("--feed", metavar="NAME", help="Only runs of this feed.")
     ] = None,
+    state: State = None,
     limit: Annotated[
         int, typer.Option(metavar="COUNT", help="The most runs to list.", min=1, max=10_000)
     ] = 20,
@@ -25,7 +27,7 @@ def runs_list(
     if context.invoked_subcommand is None:
         from syncd.cli.runs import list_runs
 
-        list_runs(config, as_json, feed, limit)
+        list_runs(config, as_json, feed, state, limit)
 
 
 @runs.command("show")

@@ -24,7 +24,6 @@ from syncd.logs import Event, flush
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
-from syncd.service.control import ControlSocket, Reloaded, control_path
 from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
@@ -41,7 +40,7 @@ from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync import make_drop_folder
 from syncd.sync.arrival import ArrivalContext, Worker
-from syncd.web import RequestTimes, health_of, make_runner, metrics_of
+from syncd.web import RequestTimes, health_of, make_runner, metrics_of, reload_of
 
 log = structlog.get_logger("syncd.service")
 
@@ -107,9 +106,8 @@ class Daemon:
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
         self._listeners = Listeners()
-        self._control = ControlSocket(control_path(settings), self._reload)
-        self._reloading = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._reloading = asyncio.Lock()
 
     async def run(self) -> None:
         self._handle_signals()
@@ -129,7 +127,6 @@ class Daemon:
         self._watcher.start()
         if not await self._watching():
             return
-        await self._control.open()
         self._start_timers()
         log.info(Event.SERVICE_READY, **addresses, feeds=sorted(self._configured.feeds), drop=str(drop))
         flush()  # a process that waits for the notification may read the addresses there next
@@ -160,10 +157,11 @@ class Daemon:
         add_open(app, health_of(self._readiness))
         if operator.listen is None:
             add_open(app, metrics_of(render, operator.token))
+            add_open(app, reload_of(self._reload, operator.token), "POST")
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
-            app = make_operator_app(self._readiness, render, operator.token)
+            app = make_operator_app(self._readiness, render, self._reload, operator.token)
             runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
             urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
         return urls
@@ -206,7 +204,7 @@ class Daemon:
         report_lack_of_files(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop, number)
-        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._on_reload()))
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload_once()))
 
     def _on_stop(self, number: int) -> None:
         if self._asked_to_stop.is_set():
@@ -214,11 +212,13 @@ class Daemon:
             os._exit(128 + number)  # at once: what is not committed was never acknowledged
         self._asked_to_stop.set()
 
-    async def _on_reload(self) -> None:
+    async def _reload_once(self) -> None:
         await self._reload()
 
-    async def _reload(self) -> Reloaded:
-        """Read the files of feeds again. A feed whose file is wrong now goes on as it was configured before."""
+    async def _reload(self) -> dict[str, Any]:
+        """Read the files of feeds again, one reload after the other. A feed whose file is wrong now goes on as it was configured
+        before. Return the names of the ``feeds``, the ``degraded`` ones with the reasons, and the ``faults`` for which all
+        feeds stay as they were."""
         async with self._reloading:
             try:
                 found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
@@ -227,11 +227,11 @@ class Daemon:
                 kept = "the feeds as they were"
                 log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
                 self._notifier.status("reload refused: " + faults[0])
-                return Reloaded(list(self._configured.feeds), self._configured.degraded, faults)
+                return _reloaded(self._configured, faults)
             self._configured = found = found.after(self._configured)
             self._sync.change_feeds(found.feeds, found.degraded)
             log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
-            return Reloaded(list(found.feeds), found.degraded, [])
+            return _reloaded(found, [])
 
     def _degraded(self) -> dict[str, str]:
         """Return the feeds whose file or folder cannot be used, and why."""
@@ -246,9 +246,12 @@ class Daemon:
             log.info(Event.SERVICE_STOPPING)
         self._watcher.stop()
         self._sync.stop()
-        await self._control.close()
         await self._listeners.close()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.to_thread(self._sync.join, BATCH)
+
+
+def _reloaded(configured: ConfiguredFeeds, faults: list[str]) -> dict[str, Any]:
+    return {"feeds": sorted(configured.feeds), "degraded": configured.degraded, "faults": faults}

@@ -91,7 +91,7 @@ def test_the_image_serves_and_its_health_check_says_so(image):
         )
         added = image.machine.run(*image.inside("syncd", "employer", "add", "Acme Ltd."))
         assert added.stderr == ""
-        assert image.machine.run(*image.inside("syncd", "reload")).stdout == "feeds: none\n"
+        assert image.machine.run(*image.inside("syncd", "reload")).stdout == "0 feeds: none\n"
         found = image.machine.run(
             "curl", "-s", "-H", "Authorization: Bearer secret", "http://127.0.0.1:8081/metrics"
         )

@@ -44,6 +44,7 @@ def test_the_credential_of_the_guide_is_the_operators_token(service):
     status, metrics = service.get(f"{OPERATOR}/metrics", "-H", f"Authorization: Bearer {token}")
     assert status == 200
     assert "syncd_jobs" in metrics
+    service.run("systemctl", "reload", "syncd")  # which asks with the token
     assert service.run("stat", "-c", "%U %a", "/etc/syncd/operator.token").split() == ["root", "600"]
     assert token not in service.run("cat", "/etc/syncd/syncd.toml")
     service.no_drop_in("token")

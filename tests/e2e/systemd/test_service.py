@@ -126,7 +126,7 @@ def test_a_reload_of_wrong_feeds_fails_and_the_daemon_goes_on(service):
     try:
         done = service.machine.run("systemctl", "reload", "syncd", check=False)
         assert done.returncode != 0
-        said = [entry for entry in service.journal(*since) if "birch is degraded" in str(entry["MESSAGE"])]
+        said = [entry for entry in service.journal(*since) if "syncd: birch: " in str(entry["MESSAGE"])]
         assert [entry["PRIORITY"] for entry in said] == ["4"]
         assert (service.pid, service.property_of("ActiveState")) == (before, "active")
         assert "birch" in service.ready()[1]["feeds"]
