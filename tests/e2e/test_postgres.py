@@ -238,6 +238,38 @@ def test_while_the_server_is_away_a_daemon_answers_503_and_goes_on_afterwards(ho
     until(lambda: host.daemon.request("GET", "/readyz")[0] == 200)
 
 
+def test_a_store_is_copied_to_the_server_and_served_from_there(installation, start, database):
+    key = installation.employer_with_key()
+    source = f"sqlite:///{installation.base}/var/syncd.db"
+    copied = installation.cli("store", "copy", source, database, "--json")
+    assert copied.code == 0, copied.err
+    found = copied.json
+    assert {entry["table"]: entry["rows"] for entry in found}["api_key"] == 1
+    again = installation.cli("store", "copy", source, database)
+    assert (again.code, again.err) == (1, "syncd: the target is not empty: it has rows in the table employer\n")
+    installation.settings(f'[store]\nurl = "{database}"\n')
+    os.chmod(installation.config, 0o600)
+    assert start().request("GET", "/api/v1.1/jobs", key)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("sqlite:///", "sqlite:///b"), "FROM: must be sqlite:///PATH"),
+        (("postgresql://u:s3cret@h:x/d", "sqlite:///b"), "FROM: has a port that is not a number"),
+        (("sqlite:////nowhere/a.db", "postgresql://u:s3cret@h"), "TO: must name one database"),
+        (("sqlite:////nowhere/a.db", "postgresql://u:s3cret@127.0.0.1:1/d"), "there is no store to copy"),
+        (("postgresql://u:s3cret@127.0.0.1:1/d", "sqlite:///b"), "the server cannot be reached"),
+    ],
+)
+def test_a_copy_that_cannot_be_made_is_one_line_without_a_password(cli, arguments, words):
+    result = cli("store", "copy", *arguments)
+    assert (result.code, result.out) == (1, "")
+    assert words in result.err
+    assert "s3cret" not in result.err
+    assert result.err.count("\n") == 1
+
+
 def test_check_names_a_fault_of_the_address_without_the_password(installation, database):
     installation.settings(f'[store]\nurl = "{database}"\n')
     os.chmod(installation.config, 0o600)
