@@ -229,9 +229,9 @@ def test_while_the_server_is_away_a_daemon_answers_503_and_goes_on_afterwards(ho
         for method, path in (("GET", "/jobs"), ("PUT", "/jobs")):
             status, headers, problem = ask(host, method, path, key[1], body if method == "PUT" else None)
             assert (status, problem["code"], headers["Retry-After"]) == (503, "overloaded", "1")
-        status, told = host.daemon.request("GET", "/readyz")
+        status, health = host.daemon.request("GET", "/readyz")
         assert status == 503
-        assert "cannot be reached" in told["store"]
+        assert "cannot be reached" in health["store"]
     finally:
         server().start()
     until(lambda: ask(host, "PUT", "/jobs", key[1], body)[0] == 200)
@@ -246,7 +246,10 @@ def test_a_store_is_copied_to_the_server_and_served_from_there(installation, sta
     found = copied.json
     assert {entry["table"]: entry["rows"] for entry in found}["api_key"] == 1
     again = installation.cli("store", "copy", source, database)
-    assert (again.code, again.err) == (1, "syncd: the target is not empty: it has rows in the table employer\n")
+    assert (again.code, again.err) == (
+        1,
+        "syncd: the target is not empty: it has rows in the table employer\n",
+    )
     installation.settings(f'[store]\nurl = "{database}"\n')
     os.chmod(installation.config, 0o600)
     assert start().request("GET", "/api/v1.1/jobs", key)[0] == 200
