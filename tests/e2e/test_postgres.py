@@ -15,6 +15,7 @@ from syncd.store import Store, employers, jobs, keys, runs
 from tests.clock import ZONE
 from tests.e2e.conftest import Daemon, Installation, csv_text, row, wait_until
 from tests.stores import POSTGRES, server
+from tests.test_bench import run as bench
 
 pytestmark = [
     pytest.mark.slow,
@@ -271,6 +272,17 @@ def test_a_copy_that_cannot_be_made_is_one_line_without_a_password(cli, argument
     assert words in result.err
     assert "s3cret" not in result.err
     assert result.err.count("\n") == 1
+
+
+def test_the_benches_measure_the_server_beside_sqlite(database, tmp_path):
+    more = ("--store", database, "--folder", str(tmp_path))
+    found = bench("http", "--jobs", "50", "--seconds", "1", "--rounds", "1", "--no-peer", *more)
+    rows = [line.split("|") for line in found.splitlines() if line.startswith("| ")][1:]
+    assert {row[3].strip() for row in rows} == {"syncd", "syncd, PostgreSQL", "bare aiohttp"}
+    assert {row[9].strip() for row in rows} == {"0"}
+    found = bench("import", "--rows", "300", "--reps", "1", *more)
+    assert "| step | syncd s | PostgreSQL s |" in found
+    assert len([line for line in found.splitlines() if line.startswith("| 2 % changed")]) == 2
 
 
 def test_check_names_a_fault_of_the_address_without_the_password(installation, database):
