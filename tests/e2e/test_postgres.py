@@ -276,7 +276,7 @@ def test_a_copy_that_cannot_be_made_is_one_line_without_a_password(cli, argument
 
 def test_the_benches_measure_the_server_beside_sqlite(database, tmp_path):
     more = ("--store", database, "--folder", str(tmp_path))
-    found = bench("http", "--jobs", "50", "--seconds", "1", "--rounds", "1", "--no-peer", *more)
+    found = bench("http", "--jobs", "100", "--seconds", "1", "--rounds", "1", "--no-peer", *more)
     rows = [line.split("|") for line in found.splitlines() if line.startswith("| ")][1:]
     assert {row[3].strip() for row in rows} == {"syncd", "syncd, PostgreSQL", "bare aiohttp"}
     assert {row[9].strip() for row in rows} == {"0"}
