@@ -53,6 +53,7 @@ def faults(settings: Settings) -> Iterator[str]:
     running, found = _store_and_feeds(settings)
     yield from found
     yield from exposure.faults(settings, _feed_names(settings))
+    yield from _notified_feeds(settings)
     if not running:  # the daemon itself holds its ports
         # nobody owns a store on a server: the address may be that of the daemon on this machine
         passing = () if settings.store.path is not None else (errno.EADDRINUSE,)
@@ -128,6 +129,13 @@ def _feed_names(settings: Settings) -> list[str]:
         return list(configured_feeds.feed_files(settings, settings.catalogue))
     except ConfigError:  # reported already
         return []
+
+
+def _notified_feeds(settings: Settings) -> Iterator[str]:
+    known = _feed_names(settings)
+    for name in settings.notify.feeds:
+        if name not in known:
+            yield f"notify.feeds: there is no feed {name!r}; known: {', '.join(known) or 'none'}"
 
 
 def _open(settings: Settings) -> tuple[bool, Store]:

@@ -2,6 +2,17 @@
 
 from syncd.config.kinds import Address, store_address
 from syncd.config.load import load_settings
+from syncd.config.notify import Notify, QuietHours, SmtpServer
 from syncd.config.settings import SETTINGS, Api, Settings
 
-__all__ = ["SETTINGS", "Address", "Api", "Settings", "load_settings", "store_address"]
+__all__ = [
+    "SETTINGS",
+    "Address",
+    "Api",
+    "Notify",
+    "QuietHours",
+    "Settings",
+    "SmtpServer",
+    "load_settings",
+    "store_address",
+]

@@ -18,6 +18,7 @@ from syncd.values import SIZE, SettingKind, ValueFault, shown, size, text
 _ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"
 )
+_HOST_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _USUAL_PORTS = {"http": "80", "https": "443"}
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9_.-]*)):(?P<port>\d{1,5})\Z")
 
@@ -152,6 +153,10 @@ def _is_origin(text: str) -> bool:
     )
 
 
+def _is_host(text: str) -> bool:
+    return len(text) <= 253 and _HOST_NAME.fullmatch(text) is not None
+
+
 def _names_by_id(value: object) -> dict[int, str]:
     if not isinstance(value, dict):
         raise ValueFault(f'must be like {{ 33 = "Film & Television" }}, not {shown(value)}')
@@ -215,6 +220,14 @@ ORIGINS = SettingKind(
     "",
     _list_of(
         _is_origin, "origins such as https://app.example.ca", "an origin such as https://app.example.ca"
+    ),
+    _comma_separated,
+)
+HOSTS = SettingKind(
+    "list of host names",
+    "",
+    _list_of(
+        _is_host, "host names such as ops.example.ca", "a host name in small letters such as ops.example.ca"
     ),
     _comma_separated,
 )

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from syncd.config.kinds import (
     ADDRESS,
     ADDRESS_OR_NONE,
+    HOSTS,
     IDS,
     LINE_SIZE,
     LOCK_URL,
@@ -26,6 +27,7 @@ from syncd.config.kinds import (
     ZONE,
     Address,
 )
+from syncd.config.notify import Notify
 from syncd.domain import Catalogue, FeedLimits, Policy
 from syncd.values import (
     DURATION,
@@ -116,15 +118,26 @@ class Catalogues:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """``listen`` None: health and metrics are on the API's address. An empty ``token`` is not asked for."""
+    """``listen`` None: pages, health and metrics are on the API's address. An empty ``token`` is not asked for."""
 
     listen: Address | None = setting(
-        ADDRESS_OR_NONE, "127.0.0.1:8081", 'health and metrics; "": on the API\'s address'
+        ADDRESS_OR_NONE,
+        "127.0.0.1:8081",
+        'pages, health and metrics; "": on the API\'s address, pages below /operator/',
+    )
+    public_url: str = setting(
+        PUBLIC_URL, "", "the outside address when behind a proxy, for links; empty: as listen says"
     )
     token: str = setting(
-        TEXT, "", "the token that /metrics requires; needed unless the address is loopback", secret=True
+        TEXT,
+        "",
+        "the token that pages and /metrics require; needed unless the address is loopback",
+        secret=True,
     )
     token_file: Path | None = setting(PATH_OR_NONE, "", "a file that holds the token, instead of token")
+    hosts: tuple[str, ...] = setting(
+        HOSTS, [], "host names under which a browser may reach the pages, beside localhost and IP addresses"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +239,7 @@ class Settings:
     sync: Policy = section(Policy)
     processes: Processes = section(Processes, "sync")
     refresh: Refresh = section(Refresh)
+    notify: Notify = section(Notify)
     log: Log = section(Log)
     limits: FeedLimits = section(FeedLimits)
     catalogue: Catalogue

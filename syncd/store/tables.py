@@ -154,6 +154,14 @@ class JobTotal(Table, table=True):
     n: int
 
 
+class JobDay(Table, table=True):
+    """How many jobs all employers together had in a status at the end of a day; of today: so far."""
+
+    day: str = Field(primary_key=True, max_length=10)
+    status: str = Field(primary_key=True, max_length=10)
+    n: int
+
+
 class JobSearchStale(Table, table=True):
     """Jobs that are not as the search index (``search_index``) has them: at which place it has which text. Written by
     the triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that rebuilds that table has to
@@ -213,7 +221,7 @@ class FeedJob(Table, table=True):
     """What a feed last wrote to a job that it owns; a job has one owner. ``active`` and ``touched`` (changed
     by others since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
 
-    __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id"))
+    __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id", "active"))
 
     job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE")
     feed_id: int = Field(foreign_key="feed.id")
@@ -342,3 +350,44 @@ class ReplyRow(Table, table=True):
     headers: str = Field(sa_type=Text)
     body: bytes = Field(sa_type=LargeBinary)
     at: int = Field(sa_type=BigInteger, index=True)
+
+
+class NoticeRow(Table, table=True):
+    """What the operator is notified of: written in the transaction in which it happens, whether anybody is notified or not.
+    ``key`` names it outside; ``counts`` are JSON; ``over``: of a recovered feed, the event that is over. Outlives the run
+    and the feed."""
+
+    __table_args__ = (Index(None, "feed", "id"), {"sqlite_autoincrement": True})
+
+    id: int = Field(primary_key=True)
+    key: str = Field(max_length=32, unique=True)
+    event: str = Field(max_length=32)
+    feed: str | None = None
+    run_id: int | None = None
+    state: str | None = None
+    reason: str | None = Field(default=None, sa_type=Text)
+    counts: str | None = Field(default=None, sa_type=Text)
+    over: str | None = Field(default=None, max_length=32)
+    holds: str | None = None
+    at: int = Field(sa_type=BigInteger)
+
+
+class OutboxRow(Table, table=True):
+    """A notice that is to go to one receiver (``way``: ``webhook`` or ``email:ADDRESS``). ``message`` has the key of the
+    message that has it, from before the first try to send that; ``due``: not tried again before; ``error``: why the last try
+    failed; ``sent_at`` is None until it is sent."""
+
+    __table_args__ = (
+        Index(None, "way", "sent_at", "feed", "id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: int = Field(primary_key=True)
+    way: str
+    notice_id: int = Field(foreign_key="notice.id", ondelete="CASCADE", index=True)
+    feed: str = ""
+    message: str | None = Field(default=None, max_length=32)
+    tries: int = 0
+    due: int = Field(default=0, sa_type=BigInteger)
+    error: str | None = Field(default=None, sa_type=Text)
+    sent_at: int | None = Field(default=None, sa_type=BigInteger)

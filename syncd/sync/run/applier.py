@@ -84,7 +84,8 @@ class Applier:
 
     def __init__(self, this: FileRun, stage: Stage, part: RowSelection, total: int) -> None:
         self._this, self._stage, self._part, self._total = this, stage, part, total
-        self._actor = Actor(ActorKind.OPERATOR) if this.approved else Actor(ActorKind.RUN, this.run.id)
+        by_run, by_operator = Actor(ActorKind.RUN, this.run.id), Actor(ActorKind.OPERATOR, this.session)
+        self._actor = by_operator if this.approved else by_run
         self.actions: Counter[str] = Counter()
         self.failures, self.why = 0, ""
 
