@@ -53,6 +53,7 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
     return {
         "now": tx.now.instant,
         "run": report,
+        "known_feed": run.feed in visit.context.files(),
         "kinds": _kinds(report["rejectedRows"]).by_frequency()[:KINDS],
         "warnings": _noticed(report["warnings"]).by_frequency()[:KINDS],
         "grouped": GROUPED,
