@@ -1,7 +1,8 @@
 """The service's own settings: declared once, read from file and environment, frozen. Knows nothing of feed files."""
 
+from syncd.config.in_force import SettingInForce, settings_in_force
 from syncd.config.kinds import Address
 from syncd.config.load import load_settings
 from syncd.config.settings import SETTINGS, Api, Settings
 
-__all__ = ["SETTINGS", "Address", "Api", "Settings", "load_settings"]
+__all__ = ["SETTINGS", "Address", "Api", "SettingInForce", "Settings", "load_settings", "settings_in_force"]

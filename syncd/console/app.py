@@ -14,14 +14,34 @@ from syncd.console.actions import Actions
 from syncd.console.context import ConsoleContext
 from syncd.console.faults import Fault
 from syncd.console.gate import Gate, no_session
-from syncd.console.pages import decision_pages, login_page, overview_page, run_page, runs_page
+from syncd.console.pages import (
+    decision_pages,
+    employers_page,
+    jobs_page,
+    keys_page,
+    login_page,
+    overview_page,
+    run_page,
+    runs_page,
+    service_page,
+)
 from syncd.console.sessions import Session, Sessions
 from syncd.console.visit import Console, Visit, encode
 from syncd.web import add_endpoint
 
 PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
 #: A module of ``pages`` has ``ROUTES``: path below the prefix → method → handler.
-PAGES = (overview_page, runs_page, run_page, decision_pages, login_page)
+PAGES = (
+    overview_page,
+    runs_page,
+    run_page,
+    decision_pages,
+    jobs_page,
+    employers_page,
+    keys_page,
+    service_page,
+    login_page,
+)
 #: Pages that need no session.
 OPEN = frozenset({"/login"})
 POLICY = (

@@ -23,5 +23,6 @@ __all__ = [
     "results",
     "run_owners",
     "runs",
+    "schema",
     "upsert",
 ]
