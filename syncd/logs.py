@@ -68,6 +68,7 @@ class Event(StrEnum):
     API_TOUCH_FAILED = "api.touch_failed"
     OPERATOR_LOGIN = "operator.login"
     OPERATOR_ACTED = "operator.acted"
+    OPERATOR_CHANGED = "operator.changed"
     OPERATOR_FAILED = "operator.failed"
     SEARCH_DAMAGED = "search.damaged"
     NOTIFY_SENT = "notify.sent"

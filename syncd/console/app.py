@@ -17,12 +17,16 @@ from syncd.console.gate import Gate, no_session
 from syncd.console.live import OVERVIEW, LiveViews, Look, faults_of, overview_digest, run_digest
 from syncd.console.pages import (
     decision_pages,
+    employers_page,
     feed_page,
+    jobs_page,
+    keys_page,
     live_page,
     login_page,
     overview_page,
     run_page,
     runs_page,
+    service_page,
 )
 from syncd.console.sessions import Session, Sessions
 from syncd.console.visit import Console, Visit, encode
@@ -31,7 +35,19 @@ from syncd.web import add_endpoint
 
 PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
 #: A module of ``pages`` has ``ROUTES``: path below the prefix → method → handler.
-PAGES = (overview_page, feed_page, runs_page, run_page, decision_pages, live_page, login_page)
+PAGES = (
+    overview_page,
+    feed_page,
+    runs_page,
+    run_page,
+    decision_pages,
+    jobs_page,
+    employers_page,
+    keys_page,
+    service_page,
+    live_page,
+    login_page,
+)
 #: Pages that need no session.
 OPEN = frozenset({"/login"})
 POLICY = (

@@ -15,6 +15,9 @@ class Entry(NamedTuple):
 NAVIGATION = (
     Entry("/", "Overview"),
     Entry("/runs", "Runs"),
+    Entry("/jobs", "Jobs"),
+    Entry("/employers", "Employers"),
+    Entry("/service", "Service"),
 )
 
 

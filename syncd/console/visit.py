@@ -93,7 +93,11 @@ class Visit:
 
     def run_number(self) -> int:
         """Return the number of the run in the path. Raises ``not_found``."""
-        sent = self.request.match_info["number"]
+        return self.path_number("run")
+
+    def path_number(self, what: str, name: str = "number") -> int:
+        """Return the number that the path has as ``name``, which is that of a ``what``. Raises ``not_found``."""
+        sent = self.request.match_info[name]
         if not (sent.isascii() and sent.isdecimal() and len(sent) <= 10 and int(sent) <= _LARGEST):
-            raise Refusal("not_found", f"no run {sent[:20]!r}")
+            raise Refusal("not_found", f"no {what} {sent[:20]!r}")
         return int(sent)
