@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -26,12 +26,13 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """What all visits share."""
+    """What all visits share. ``counted``: changes by action of large runs that have ended."""
 
     context: ConsoleContext
     gate: Gate
     actions: Actions
     env: Environment
+    counted: dict[Hashable, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ __all__ = [
     "replies",
     "results",
     "run_owners",
+    "run_strips",
     "runs",
     "schema",
     "upsert",

@@ -11,7 +11,7 @@ from aiohttp import web
 from syncd.console.charts import DAYS
 from syncd.console.formats import plural
 from syncd.console.visit import Visit
-from syncd.store import Tx, job_days, runs
+from syncd.store import Tx, job_days, run_strips, runs
 from syncd.sync.report import run_json
 from syncd.sync.report.views import feeds_view
 
@@ -72,7 +72,7 @@ def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
 
 
 def _line(tx: Tx, feed: dict[str, Any]) -> FeedLine:
-    strip = [(number, state) for number, state, _kind in reversed(runs.strip(tx, feed["name"], STRIP))]
+    strip = list(reversed(run_strips.strip(tx, feed["name"], STRIP)))
     counted: dict[str, int] = {}
     for _number, state in strip:
         counted[state] = counted.get(state, 0) + 1
