@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any
@@ -73,9 +73,10 @@ def _text(setting: Setting, value: object) -> str:
             return str(value)
 
 
-def _with_unit(value: float, units: list[tuple[str, float]]) -> str:
+def _with_unit(value: float, units: Sequence[tuple[str, float]]) -> str:
     """Return ``value`` in the largest of the units in which it is a whole number."""
     for unit, size in units:
-        if value and value % size == 0:
-            return f"{value / size:g}{unit}"
+        count = round(value / size)
+        if count and abs(count * size - value) < 1e-9:
+            return f"{count}{unit}"
     return f"{value:g}"

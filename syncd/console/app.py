@@ -57,7 +57,7 @@ POLICY = (
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",

@@ -98,7 +98,8 @@ def shown(value: Any) -> str:
         case list() | tuple():
             text = ", ".join(shown(item) for item in value) or "none"
         case dict():
-            text = str(value.get("description") or value.get("name") or ", ".join(map(str, value.values())))
+            parts = (f"{name} {shown(part)}" for name, part in value.items() if part not in (None, False))
+            text = str(value.get("description") or value.get("name") or ", ".join(parts))
         case _:
             text = str(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"

@@ -43,7 +43,7 @@ async def test_a_feed_shows_its_runs_in_pages_and_its_jobs(browse, world, writte
     page = (await browser.get("/feeds/acme"))[1]
     numbers = re.findall(r">Run (\d+)<", page[page.index('id="runs"') : page.index('id="rejected"')])
     assert numbers == [str(number) for number in range(27, 2, -1)]
-    assert "<dd>27</dd>" in page
+    assert '<a href="/jobs?employer=Acme%20Ltd.">27</a></dd>' in page
     second = (await browser.get("/feeds/acme?page=2"))[1]
     assert ("Page 2 of 2" in second, ">Run 2<" in second) == (True, True)
     assert 'href="/feeds/acme"' in (await browser.get("/runs/3"))[1]

@@ -227,4 +227,8 @@ def test_values_are_one_line():
     assert lateness("2026-11-16T18:00:00Z", START) == "in 1 hour"
     assert shown([{"description": "Toronto, ON"}, {"id": 1, "name": "Welding"}]) == "Toronto, ON, Welding"
     assert shown(None) == "none"
+    assert (
+        shown({"amount": 23, "max": None, "period": {"id": 5, "name": "Hourly"}})
+        == "amount 23, period Hourly"
+    )
     assert shown("x" * 300).endswith("… (300 characters)")

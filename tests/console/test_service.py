@@ -34,18 +34,18 @@ async def test_what_is_wrong_is_said_with_its_reason(browse, world):
 
 async def test_every_setting_is_shown_with_its_origin_and_no_secret(browse, world, tmp_path):
     file = tmp_path / "config" / "syncd.toml"
-    file.write_text('[drop]\nsettle = "3s"\n[sync.max_archive]\npercent = 12.5\njobs = 7\n')
+    file.write_text('[drop]\nrescan = "200ms"\n[sync.max_archive]\npercent = 12.5\njobs = 7\n')
     environ = {
         "SYNCD_OPERATOR__TOKEN": TOKEN,
         "SYNCD_LIMITS__RECORD": "2MiB",
         "SYNCD_API__RATE_LIMIT": "5",
     }
-    world.settings = replace(load_settings(file, environ), drop=world.settings.drop)
+    world.settings = replace(load_settings(file, environ), base=tmp_path)
     browser = await browse()
     await browser.log_in()
     page = (await browser.get("/service"))[1]
     assert TOKEN not in page
-    assert "sqlite:///" not in page
+    assert "sqlite:////" not in page
     view = (await browser.json("/service"))[1]
     assert TOKEN not in str(view)
     found = {setting["key"]: setting for setting in view["settings"]}
@@ -55,6 +55,7 @@ async def test_every_setting_is_shown_with_its_origin_and_no_secret(browse, worl
     assert shown["sync.max_archive.jobs"] == ("7", str(file))
     assert shown["sync.max_rekeyed"] == ("50", "default")
     assert shown["limits.record"] == ("2MiB", "environment")
+    assert shown["drop.rescan"] == ("200ms", str(file))
     assert shown["refresh.every"] == ("7d", "default")
     assert shown["api.listen"] == ("127.0.0.1:8080", "default")
     assert shown["operator.token"] == (None, "environment")

@@ -8,7 +8,6 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from syncd.console.navigation import NAVIGATION
 from syncd.console.reject_chart import ROWS, rejected_rows
 from syncd.console.visit import Visit
 from syncd.domain import FIELD, Job
@@ -48,7 +47,6 @@ async def show(visit: Visit) -> web.StreamResponse:
         lying_total=count,
         unusable=unusable,
         rows_looked_at=ROWS,
-        has_jobs_page=any(entry.path == "/jobs" for entry in NAVIGATION),
         **found,
     )
 

@@ -35,7 +35,7 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
 
     def found(tx: Tx) -> dict[str, Any]:
         owner, everyone = _owner(tx, wanted, several=not visit.wants_json), employers.all(tx)
-        total, listed = 0, []
+        total, listed = 0, list[jobs.JobView]()
         if owner is not None:
             total, listed = jobs.page(tx, owner.id, q=q, status=status, page=page, page_size=limit)
         return {
