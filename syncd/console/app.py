@@ -21,9 +21,11 @@ from syncd.console.pages import (
     live_page,
     login_page,
     overview_page,
+    preview_page,
     run_page,
     runs_page,
 )
+from syncd.console.previews import Previews
 from syncd.console.sessions import Session, Sessions
 from syncd.console.visit import Console, Visit, encode
 from syncd.store import Tx
@@ -31,9 +33,11 @@ from syncd.web import add_endpoint
 
 PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
 #: A module of ``pages`` has ``ROUTES``: path below the prefix → method → handler.
-PAGES = (overview_page, feed_page, runs_page, run_page, decision_pages, live_page, login_page)
+PAGES = (overview_page, feed_page, runs_page, run_page, decision_pages, live_page, login_page, preview_page)
 #: Pages that need no session.
 OPEN = frozenset({"/login"})
+#: Pages that read and check what is posted to them themselves, because it may be large.
+STREAMED = frozenset({"/preview"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -54,7 +58,8 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     settings = context.settings
     gate = gate or Gate(settings, Sessions(settings.operator.token))
     actions, env = Actions(), rendering.make_environment(settings, context.prefix)
-    console = Console(context, gate, actions, LiveViews(_look(context, actions)), env)
+    previews = Previews(settings.store.path.parent if settings.store.path is not None else None)
+    console = Console(context, gate, actions, LiveViews(_look(context, actions)), previews, env)
     for page in PAGES:
         for path, methods in page.ROUTES.items():
             served = {method: _guarded(console, path, handler) for method, handler in methods.items()}
@@ -66,6 +71,7 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     )
     app.on_shutdown.append(console.live.close)
     app.on_cleanup.append(console.actions.close)
+    app.on_cleanup.append(console.previews.close)
 
 
 def _look(context: ConsoleContext, actions: Actions) -> Look:
@@ -96,7 +102,7 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
             visit = Visit(console, request, gate.visitor(request))
         elif session is None:
             return _login(visit)
-        if request.method == "POST":
+        if request.method == "POST" and path not in STREAMED:
             form = dict(await request.post())
             gate.check_form(visit.session, form.get("csrf"))
             visit = Visit(console, request, visit.session, form)

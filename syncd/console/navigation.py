@@ -15,6 +15,7 @@ class Entry(NamedTuple):
 NAVIGATION = (
     Entry("/", "Overview"),
     Entry("/runs", "Runs"),
+    Entry("/preview", "Preview"),
 )
 
 

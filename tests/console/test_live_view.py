@@ -78,7 +78,12 @@ async def test_a_view_that_comes_back_learns_what_it_missed(browse, world):
 async def test_all_views_share_one_look_at_the_store(browse, world, monkeypatch):
     looks = []
     digest = live.overview_digest
-    monkeypatch.setattr("syncd.console.app.overview_digest", lambda *given: looks.append(1) or digest(*given))
+
+    def counted(*given):
+        looks.append(1)
+        return digest(*given)
+
+    monkeypatch.setattr("syncd.console.app.overview_digest", counted)
     monkeypatch.setattr(live, "SHARED", 50)
     browser = await browse()
     path = live_address((await browser.get("/"))[1])

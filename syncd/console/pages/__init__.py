@@ -1,3 +1,12 @@
 """The pages, one module each: ``ROUTES`` has its addresses, and each handler returns a page or, for a program, JSON."""
 
-__all__ = ["decision_pages", "feed_page", "live_page", "login_page", "overview_page", "run_page", "runs_page"]
+__all__ = [
+    "decision_pages",
+    "feed_page",
+    "live_page",
+    "login_page",
+    "overview_page",
+    "preview_page",
+    "run_page",
+    "runs_page",
+]
