@@ -6,8 +6,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from aiohttp import FormData
+from aiohttp import ClientSession, FormData, web
 
+from syncd.service.listeners import make_operator_app
+from syncd.web import make_runner
 from tests.console.conftest import csrf_of
 
 
@@ -194,3 +196,22 @@ async def test_two_sessions_do_not_see_the_files_of_each_other(browse, world, ho
     page = (await second.get("/preview"))[1]
     assert "jobs.json" not in page
     assert (await second.post("/preview/apply", {"csrf": csrf_of(page)}))[0] == 409
+
+
+async def test_the_server_lets_a_file_be_larger_than_other_bodies(world, home):
+    async def nothing():
+        return {}
+
+    operator = make_operator_app(nothing, lambda accept: ("", b""), nothing, "", world.context())
+    runner = make_runner(operator, world.settings.api)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    address = "http://{}:{}/".format(*runner.addresses[0][:2])
+    rows = world.board.rows(1, 9, description="<p>" + "We cook. " * 60_000 + "</p>")
+    headers = {"Accept": "application/json", "Authorization": "Bearer x"}
+    try:
+        async with ClientSession() as client:
+            answer = await client.post(address + "preview", data=form(None, rows), headers=headers)
+            assert (answer.status, (await answer.json())["counts"]["created"]) == (200, 9)
+    finally:
+        await runner.cleanup()

@@ -56,7 +56,8 @@ async def upload(visit: Visit) -> web.StreamResponse:
         return visit.redirect("/preview")
     previews.end(session)
     if preview.fault is not None:
-        return web.json_response(preview.fault.problem, status=preview.fault.status)
+        problem, kind = preview.fault.problem, "application/problem+json"
+        return web.json_response(problem, status=preview.fault.status, content_type=kind)
     return visit.json(preview.found)
 
 
