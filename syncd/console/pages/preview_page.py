@@ -148,7 +148,7 @@ def _feed(context: ConsoleContext, name: str | None) -> Feed | None:
 
 
 def _look_at(context: ConsoleContext, preview: Preview, feed: Feed | None, shown: int | None) -> None:
-    """Note what the file would do. ``shown``: only so many entries of each list are kept."""
+    """Note what the file would do. ``shown``: the number of entries of each list that are kept, None for all."""
     assert preview.path is not None
     if preview.feed is None:
         preview.found = _draft(context, preview)
