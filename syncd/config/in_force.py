@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any
@@ -73,7 +73,7 @@ def _text(setting: Setting, value: object) -> str:
             return str(value)
 
 
-def _with_unit(value: float, units: list[tuple[str, float]]) -> str:
+def _with_unit(value: float, units: Sequence[tuple[str, float]]) -> str:
     """Return ``value`` in the largest of the units in which it is a whole number."""
     for unit, size in units:
         count = round(value / size)
