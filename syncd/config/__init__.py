@@ -1,8 +1,21 @@
 """The service's own settings: declared once, read from file and environment, frozen. Knows nothing of feed files."""
 
 from syncd.config.in_force import SettingInForce, settings_in_force
-from syncd.config.kinds import Address
+from syncd.config.kinds import Address, store_address
 from syncd.config.load import load_settings
+from syncd.config.notify import Notify, QuietHours, SmtpServer
 from syncd.config.settings import SETTINGS, Api, Settings
 
-__all__ = ["SETTINGS", "Address", "Api", "SettingInForce", "Settings", "load_settings", "settings_in_force"]
+__all__ = [
+    "SETTINGS",
+    "Address",
+    "Api",
+    "Notify",
+    "QuietHours",
+    "SettingInForce",
+    "Settings",
+    "SmtpServer",
+    "load_settings",
+    "settings_in_force",
+    "store_address",
+]

@@ -15,6 +15,7 @@ from syncd.config.kinds import (
     HOSTS,
     IDS,
     LINE_SIZE,
+    LOCK_URL,
     NAMES_BY_ID,
     NETWORKS,
     ORIGINS,
@@ -26,6 +27,7 @@ from syncd.config.kinds import (
     ZONE,
     Address,
 )
+from syncd.config.notify import Notify
 from syncd.domain import Catalogue, FeedLimits, Policy
 from syncd.values import (
     DURATION,
@@ -123,6 +125,9 @@ class Operator:
         "127.0.0.1:8081",
         'pages, health and metrics; "": on the API\'s address, pages below /operator/',
     )
+    public_url: str = setting(
+        PUBLIC_URL, "", "the outside address when behind a proxy, for links; empty: as listen says"
+    )
     token: str = setting(
         TEXT,
         "",
@@ -139,7 +144,18 @@ class Operator:
 class StoreSettings:
     """``path`` is the SQLite file; None: the store is of another kind."""
 
-    url: str = setting(STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH", secret=True)
+    url: str = setting(
+        STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH or postgresql://USER@HOST/DATABASE", secret=True
+    )
+    lock_url: str = setting(
+        LOCK_URL,
+        "",
+        "PostgreSQL: an address for locks that is not that of a pooler; empty: as url",
+        secret=True,
+    )
+    prepare: bool = setting(
+        FLAG, True, "PostgreSQL: prepare statements on the server; false behind a pooler that cannot"
+    )
     keep_history: timedelta = setting(
         positive(DURATION), "400d", "how long runs and past values of jobs are kept"
     )
@@ -223,6 +239,7 @@ class Settings:
     sync: Policy = section(Policy)
     processes: Processes = section(Processes, "sync")
     refresh: Refresh = section(Refresh)
+    notify: Notify = section(Notify)
     log: Log = section(Log)
     limits: FeedLimits = section(FeedLimits)
     catalogue: Catalogue

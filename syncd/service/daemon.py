@@ -23,12 +23,14 @@ from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
 from syncd.feeds.configuration import FeedFile
 from syncd.logs import Event, flush
+from syncd.notify import DegradedFeeds
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
-from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
+from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
+from syncd.service.notifications import Notifications
 from syncd.service.process import (
     allow_connections,
     report_lack_of_files,
@@ -108,6 +110,9 @@ class Daemon:
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
         self._listeners = Listeners()
+        self._notifications = Notifications(
+            store, settings, self._metrics.notified, self._clock.trusts, self._degraded
+        )
         self._tasks: set[asyncio.Task[None]] = set()
         self._reloading = asyncio.Lock()
 
@@ -125,6 +130,7 @@ class Daemon:
         drop = self._settings.drop.folder
         _make_drop_folder(drop)
         addresses = await self._listen()
+        self._notifications.start(addresses.get("operator", addresses["api"]))
         self._sync.start()
         self._watcher.start()
         if not await self._watching():
@@ -206,6 +212,7 @@ class Daemon:
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),
             repeat("house", housekeeping.tick, HOUSEKEEPING),
             repeat("search", indexing.tick, INDEXING),
+            repeat("degraded", self._degraded_feeds().tick, DEGRADED),
             watch_the_loop(self._notifier, self._readiness),
         )
 
@@ -268,6 +275,14 @@ class Daemon:
         """Return the feeds whose file or folder cannot be used, and why."""
         return {**self._sync.degraded, **self._configured.degraded}
 
+    def _degraded_feeds(self) -> DegradedFeeds:
+        return DegradedFeeds(
+            self._store,
+            lambda: self._configured.degraded,
+            lambda: self._sync.degraded,
+            lambda: self._configured.feeds,
+        )
+
     # -- stopping ----------------------------------------------------------------------------------------
 
     async def _stop(self) -> None:
@@ -278,6 +293,7 @@ class Daemon:
         self._watcher.stop()
         self._sync.stop()
         await self._listeners.close()
+        await self._notifications.stop()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

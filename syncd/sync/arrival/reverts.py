@@ -87,7 +87,9 @@ def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterat
         run, deaths = ctx.write(lambda tx, number=number: runs.resume(tx, number))  # type: ignore[misc]
         if deaths >= DEATHS:
             why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
-            [run] = ended_without_importer(ctx, [replace(run, state=RunState.FAILED, reason=why)])
+            [run] = ended_without_importer(
+                ctx, [replace(run, state=RunState.FAILED, reason=why)], poison=True
+            )
         else:
             run = _carried_out(ctx, run)
         ctx.ended(run)
@@ -109,11 +111,14 @@ def continue_other_reverts(ctx: ArrivalContext, visited: Collection[str]) -> lis
 
 
 def _carried_out(ctx: ArrivalContext, run: Run, session: int | None = None) -> Run:
-    """Take the revert to its end. An error that is caught here is not the death of the process."""
+    """Take the revert to its end. An error that is caught here is not the death of the process, and neither is Ctrl-C."""
+
+    def check_stop(*_: object) -> None:
+        ctx.check_stop("stopped while reverting")
+
     try:
-        check_stop = lambda *_: ctx.check_stop("stopped while reverting")  # noqa: E731
         return carry_out_revert(ctx.store, run, check_stop, session=session)
-    except Exception:
+    except (Exception, KeyboardInterrupt):
         with suppress(StoreError):
             ctx.store.write(lambda tx: runs.stopped(tx, run.id))
         raise

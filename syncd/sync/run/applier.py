@@ -150,7 +150,7 @@ class Applier:
 
     def _failed(self, error: Exception) -> None:
         self.failures += 1
-        self.why = self.why or str(error) or type(error).__name__
+        self.why = self.why or str(error).partition("\n")[0] or type(error).__name__
 
     def _take(self, done: _Written) -> None:
         self.actions.update(done.actions)

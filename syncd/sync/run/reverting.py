@@ -40,7 +40,7 @@ from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, feeds, history, job_writer, jobs, results, run_owners, runs
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
-from syncd.sync.run.plan import OnChange, PlannedChange, text_length
+from syncd.sync.run.plan import OnChange, PlannedChange, lost_half
 from syncd.sync.run.planner import changed_fields
 
 log = structlog.get_logger("syncd.sync")
@@ -185,7 +185,7 @@ def _tally(tally: PlanCounts, update: Update) -> None:
     tally.missing += after.status is not Status.ACTIVE
     tally.retitled += before.title != after.title
     if before.description and before.description != after.description:
-        tally.shrunk += 2 * text_length(after.description) < text_length(before.description)
+        tally.shrunk += lost_half(before.description, after.description)
 
 
 def _kind(update: Update) -> str:
