@@ -134,7 +134,7 @@ def test_an_installation_of_0_1_0_goes_on(service, kept):
     text = service.run("cat", "/old/inputs/counter-4.csv").replace("Welder 10", "Welder 10 Nights")
     service.drop("counter-5.csv", text, feed="counter")
     run = service.taken("counter-5.csv", "counter")
-    assert run["counts"]["updated"] == 1
+    assert run["counts"]["updated"] > 0
     listed = json.loads(
         service.run("syncd", "jobs", "--employer", "Maple Kitchens", "-q", "Nights", "--json")
     )
