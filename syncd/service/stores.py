@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from syncd.config import Settings
 from syncd.domain import Catalogue
-from syncd.store import Store, facts
+from syncd.store import Database, Store, database_at, facts
 
 
 def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
@@ -17,6 +17,11 @@ def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
         exclusive=exclusive,
         queue_limit=settings.store.max_waiting,
     )
+
+
+def database_of(settings: Settings) -> Database:
+    """Return the database that the settings name, not opened: for what is done with a store as a whole. Raises StoreError."""
+    return database_at(settings.store.url)
 
 
 def catalogue_of(store: Store | None, settings: Settings, *, remember: bool = False) -> Catalogue:

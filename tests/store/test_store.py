@@ -16,7 +16,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from syncd.errors import StoreBusy, StoreError, StoreInUse, StoreTooNew
-from syncd.store import Store, employers, jobs, schema
+from syncd.store import Store, employers, jobs, schema, utc_now
 from syncd.store.facts import prove_writable
 from syncd.store.sqlite import search_index
 from syncd.store.tables import metadata
@@ -169,7 +169,7 @@ def test_the_file_is_set_up_for_speed_and_safety(store: Store) -> None:
 
 def test_a_backup_is_a_whole_store(store: Store, tmp_path: Path) -> None:
     store.write(lambda tx: employers.add(tx, "Acme"))
-    store.database.backup(tmp_path / "copy.db")
+    store.database.backup(tmp_path / "copy.db", utc_now())
     store.write(lambda tx: employers.add(tx, "Later"))
     with opened(tmp_path / "copy.db") as copy:
         assert [e.name for e in copy.read(employers.all)] == ["Acme"]
