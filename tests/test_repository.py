@@ -10,7 +10,8 @@ import yaml
 import syncd
 
 ROOT = Path(__file__).parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 GATE = (ROOT / ".ci" / "run").read_text()
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
 PAGES = sorted([*(ROOT / ".github").rglob("*.md"), ROOT / "CHANGELOG.md"])
@@ -70,3 +71,11 @@ def test_the_hooks_before_a_commit_download_nothing() -> None:
         command = hook["entry"].split()[0]
         assert command.startswith(".venv/bin/")
         assert command in GATE
+
+
+def test_the_wheel_has_the_files_that_an_installation_begins_with() -> None:
+    included = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    files = [ROOT / "config" / "syncd.toml", *(ROOT / "config").rglob("*.example")]
+    names = [str(file.relative_to(ROOT)) for file in files]
+    wanted = {name: name.replace("config/", "syncd/cli/starter/", 1) for name in names}
+    assert included == wanted

@@ -114,14 +114,15 @@ def _add_routes(app: web.Application, base_path: str) -> None:
         (f"/docs/{name}" for name in documentation.FILES),
         (f"/problems/{code}" for code in documentation.EXPLANATIONS),
     )
-    for path, methods in ROUTES.items():
+    # aiohttp tries those that begin alike in this order, and one job is what most requests are for
+    for path, methods in sorted(ROUTES.items(), key=lambda route: "{id}" not in route[0]):
         add_endpoint(app, base_path + path, methods)
     add_not_found(app, f"{base_path}/openapi.json")
 
 
-def add_open(app: web.Application, handlers: Mapping[str, Handler]) -> None:
+def add_open(app: web.Application, handlers: Mapping[str, Handler], method: str = "GET") -> None:
     """Serve ``handlers`` by path, beside the API. They need no key and are not logged."""
     for path, handler in handlers.items():
-        add_endpoint(app, path, {"GET": handler})
+        add_endpoint(app, path, {method: handler})
         app[CONTEXT].open_paths.add(path)
         app[CONTEXT].log.quiet_paths.add(path)

@@ -113,13 +113,14 @@ def _object(
     known = {field.name: field for field in fields if field.name in names}
     attributes = {**_READ_ONLY, **{name: field.attribute for name, field in known.items()}}
     values, struct = attrgetter(*(attributes[name] for name in names)), msgspec.defstruct("Object", names)
-    renders = [(n, _BY_KIND[f.kind](f, catalogues)) for n, f in known.items() if f.kind in _BY_KIND]
+    place = {name: number for number, name in enumerate(names)}
+    renders = [(place[n], _BY_KIND[f.kind](f, catalogues)) for n, f in known.items() if f.kind in _BY_KIND]
 
     def shape(value: object) -> Any:
-        made = struct(*values(value))
-        for name, render in renders:
-            setattr(made, name, render(getattr(made, name)))
-        return made
+        found = [*values(value)]
+        for at, render in renders:
+            found[at] = render(found[at])
+        return struct(*found)
 
     return shape
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from syncd.cli.output import cell, print_json, print_list, print_result, remark
+from syncd.cli.output import cell, clean, print_json, print_list, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
 from syncd.domain import Employer
@@ -22,6 +22,24 @@ def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> No
         employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
     text = f"employer {employer.id}: {employer.name} ({plan})"
     print_result(as_json, _employer(employer), text)
+
+
+def rename_employer(config: Path | None, as_json: bool, employer: str, name: str) -> None:
+    """Rename the employer, and name the feeds whose files still have the old name. Raises NotFound, Conflict, Invalid."""
+    from syncd.service import configured_feeds, stores
+
+    settings = load_settings(config)
+    with opened_store(settings) as store:
+        old = store.read(lambda tx: employers.find(tx, employer))
+        renamed = store.write(lambda tx: employers.rename(tx, old.id, name))
+        catalogue = stores.catalogue_of(store, settings)
+        files = configured_feeds.feed_files(settings, catalogue).values()
+    text = f"employer {renamed.id}: {renamed.name}, before: {old.name}"
+    print_result(as_json, _employer(renamed), clean(text))
+    stale = [file.name for file in files if file.config is not None and file.config.employer == old.name]
+    if stale and renamed.name != old.name:
+        which = ", ".join(f"{feed}.toml" for feed in stale)
+        remark(f'syncd: write employer = "{clean(renamed.name)}" in {which}, then: syncd reload')
 
 
 def list_employers(config: Path | None, as_json: bool) -> None:

@@ -19,8 +19,7 @@ def open_feed_folder(config: Path | None, as_json: bool, name: str, group: str) 
     """Open the folder of a feed to a group. Raises NotFound (the feed, the group), ConfigError (not root, a group that is not
     the partner's alone), UnusableFolder, OSError."""
     settings = quiet_settings(config)
-    known = configured_feeds.feed_files(settings, stores.catalogue_of(None, settings))
-    configured_feeds.choose(known, name)
+    configured_feeds.feed_file(settings, stores.catalogue_of(None, settings), name)
     found = _group(group)
     if os.geteuid() != 0:
         raise ConfigError(["only root can give a folder to a group: run this command as root"])

@@ -96,7 +96,7 @@ def pause_feed(config: Path | None, as_json: bool, name: str, why: str | None) -
     settings = quiet_settings(config)
     with opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
-        file = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
+        file = configured_feeds.feed_file(settings, catalogue, name)
         if why is None:
             store.write(lambda tx: _resumed(tx, name))
         else:
@@ -135,8 +135,7 @@ def show_feed(config: Path | None, as_json: bool, name: str) -> None:
     """Print the mapping in force. Raises NotFound, ConfigError."""
     settings = quiet_settings(config)
     with store_if_any(settings) as store:
-        files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings))
-        configured_feeds.choose(files, name).usable()
+        configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), name).usable()
     source = (settings.feeds / f"{name}.toml").read_text(encoding="utf-8-sig")
     lines = mapping_in_force(name, tomllib.loads(source))
     if as_json:
@@ -153,7 +152,7 @@ def check_file(config: Path | None, as_json: bool, name: str, file: Path) -> int
     settings = quiet_settings(config)
     with store_if_any(settings) as store:
         catalogue = stores.catalogue_of(store, settings) if store is not None else settings.catalogue
-        found = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name).usable()
+        found = configured_feeds.feed_file(settings, catalogue, name).usable()
         checker = Checker(found, catalogue, settings.limits, _now(store, settings), _current(store, found))
         return report_check(checker, file, as_json)
 

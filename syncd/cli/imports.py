@@ -14,6 +14,7 @@ from syncd.cli.report_text import (
     counts_of,
     fields_json,
     place_of,
+    print_cut,
     print_filtered,
     print_unknown,
     shown,
@@ -49,7 +50,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
     settings = quiet_settings(config)
     with _progress(as_json) as progress, opened_store(settings) as store:
         catalogue = stores.catalogue_of(store, settings)
-        found = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
+        found = configured_feeds.feed_file(settings, catalogue, name)
         feed = configured_feeds.resolve(store, found, settings, dry=True)
         process.tune_garbage_collector()
         try:
@@ -97,7 +98,7 @@ def _run(
     with _progress(as_json) as progress, opened_store(settings) as store:
         name = feed_name(store)
         catalogue = stores.catalogue_of(store, settings, remember=True)
-        chosen = configured_feeds.choose(configured_feeds.feed_files(settings, catalogue), name)
+        chosen = configured_feeds.feed_file(settings, catalogue, name)
         feed = configured_feeds.resolve(store, chosen, settings)
         process.tune_garbage_collector()
         importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
@@ -199,10 +200,10 @@ def print_plan(planned: Planned) -> None:
     for row in planned.rejected[:SHOWN]:
         reasons = "; ".join(f"{p.pointer or '/'}: {p.detail}" for p in row.errors)
         print(clean(f"! {place_of(rejected_json(row))} would be rejected: {reasons}"))
-    _more(len(planned.rejected))
+    print_cut(SHOWN, len(planned.rejected))
     for warning in planned.warnings[:SHOWN]:
         print(clean(f"? {warning_text(warning_json(warning))}"))
-    _more(len(planned.warnings))
+    print_cut(SHOWN, len(planned.warnings))
     print_unknown(planned.unknown.toml)
     print_filtered(planned.run.filtered_by)
     print(bold(counts_of(planned.run.counts)))
@@ -218,12 +219,7 @@ def _print_changes(changes: list[PlannedChange]) -> None:
         for name, (before, after) in change.fields.items():
             if change.action != "archived":
                 print(f"    {name}: {shown(before)} → {shown(after)}")
-    _more(len(changes))
-
-
-def _more(count: int) -> None:
-    if count > SHOWN:
-        print(f"  … and {count - SHOWN} more: --json has them")
+    print_cut(SHOWN, len(changes))
 
 
 def line_of(change: PlannedChange) -> str:

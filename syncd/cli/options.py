@@ -8,6 +8,8 @@ import typer
 
 #: The largest number that a store can hold.
 LARGEST = 2**63 - 1
+#: How a program or a group of commands is set up: without a command it prints its help.
+GROUP = {"no_args_is_help": True, "rich_markup_mode": None}
 
 
 def _settings_file(context: typer.Context, given: Path | None) -> Path | None:
@@ -31,6 +33,23 @@ KeyId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST, show_def
 Employer = Annotated[str, typer.Option("--employer", metavar="E", help="Name or id.")]
 Status = Annotated[
     Literal["active", "archived", "draft"] | None, typer.Option(help="Only jobs of this status.")
+]
+State = Annotated[
+    Literal[
+        "claimed",
+        "reading",
+        "applying",
+        "archiving",
+        "succeeded",
+        "partial",
+        "held",
+        "failed",
+        "unchanged",
+        "superseded",
+        "rejected",
+    ]
+    | None,
+    typer.Option(help="Only runs in this state."),
 ]
 Number = Annotated[
     int, typer.Argument(metavar="N", help="The run's number.", min=1, max=LARGEST, show_default=False)

@@ -33,16 +33,15 @@ from syncd.sync.report import Kinds, run_json, whole_report, write_json
 SHOWN = 20
 
 
-def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) -> None:
+def list_runs(config: Path | None, as_json: bool, feed: str | None, state: str | None, limit: int) -> None:
     settings = load_settings(config)
+    wanted = RunState(state) if state is not None else None
     with opened_store(settings) as store:
-        found = store.read(lambda tx: runs.list(tx, feed, limit))
+        found = store.read(lambda tx: runs.list(tx, feed, limit, wanted))
         if feed is not None and not found:
             from syncd.service import configured_feeds, stores
 
-            configured_feeds.choose(
-                configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)), feed
-            )
+            configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), feed)
     rows = [
         (
             run.id,
@@ -55,7 +54,7 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, limit: int) 
         for run in found
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")
-    empty = "no runs yet; drop a file into a feed's folder"
+    empty = f"no run is {state}" if state else "no runs yet; drop a file into a feed's folder"
     print_list(as_json, [run_json(run) for run in found], headings, rows, empty)
 
 
@@ -73,12 +72,10 @@ def show_run(config: Path | None, as_json: bool, number: int, *, changes: bool, 
             catalogue = stores.catalogue_of(store, settings)
             store.read(lambda tx: _print_json(tx, number, page, catalogue))
             return
-        listed = store.read(lambda tx: _Listed(tx, number))
         if changes:
-            _print_changes(
-                *store.read(lambda tx: history.page_of_run(tx, number, page=page, page_size=PAGE)), page
-            )
+            _print_changes(*store.read(lambda tx: _page_of_changes(tx, number, page)), page)
             return
+        listed = store.read(lambda tx: _Listed(tx, number))
     run, found = listed.run, listed.report
     print(bold(f"run {run.id}: {clean(run.feed)}, {subject_of(run)}"))
     for name, value in _facts(run):
@@ -147,6 +144,11 @@ def _changes_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> dict[
     ]
     paging = {"total": total, "page": page, "pages": -(-total // PAGE), "pageSize": PAGE}
     return {"changes": listed, "changesPaging": paging}
+
+
+def _page_of_changes(tx: Tx, number: int, page: int) -> tuple[int, list[history.RunChange]]:
+    runs.get(tx, number)
+    return history.page_of_run(tx, number, page=page, page_size=PAGE)
 
 
 def _print_changes(total: int, changes: list[history.RunChange], page: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -58,8 +58,9 @@ def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> Config
     return found
 
 
-def choose(files: Mapping[str, FeedFile], name: str) -> FeedFile:
-    """Return the file of one of the configured feeds. Raises NotFound with the nearest name."""
+def feed_file(settings: Settings, catalogue: Catalogue, name: str) -> FeedFile:
+    """Return the file of one feed. Raises NotFound with the nearest name, ConfigError for a folder that cannot be read."""
+    files = feed_files(settings, catalogue)
     if name in files:
         return files[name]
     near = difflib.get_close_matches(name, files, n=1)

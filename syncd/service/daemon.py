@@ -40,7 +40,7 @@ from syncd.service.watcher import Watcher
 from syncd.store import Store
 from syncd.sync import make_drop_folder
 from syncd.sync.arrival import ArrivalContext, Worker
-from syncd.web import RequestTimes, health_of, make_runner, metrics_of
+from syncd.web import RequestTimes, health_of, make_runner, metrics_of, reload_of
 
 log = structlog.get_logger("syncd.service")
 
@@ -107,6 +107,7 @@ class Daemon:
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
         self._listeners = Listeners()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._reloading = asyncio.Lock()
 
     async def run(self) -> None:
         self._handle_signals()
@@ -156,10 +157,11 @@ class Daemon:
         add_open(app, health_of(self._readiness))
         if operator.listen is None:
             add_open(app, metrics_of(render, operator.token))
+            add_open(app, reload_of(self._reload, operator.token), "POST")
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
-            app = make_operator_app(self._readiness, render, operator.token)
+            app = make_operator_app(self._readiness, render, self._reload, operator.token)
             runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
             urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
         return urls
@@ -202,7 +204,7 @@ class Daemon:
         report_lack_of_files(loop)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_stop, number)
-        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload()))
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._spawn(self._reload_once()))
 
     def _on_stop(self, number: int) -> None:
         if self._asked_to_stop.is_set():
@@ -210,19 +212,26 @@ class Daemon:
             os._exit(128 + number)  # at once: what is not committed was never acknowledged
         self._asked_to_stop.set()
 
-    async def _reload(self) -> None:
-        """Read the files of feeds again. A feed whose file is wrong now goes on as it was configured before."""
-        try:
-            found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
-        except (SyncdError, OSError) as error:
-            faults = list(getattr(error, "faults", ())) or [str(error)]
-            kept = "the feeds as they were"
-            log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
-            self._notifier.status("reload refused: " + faults[0])
-            return
-        self._configured = found = found.after(self._configured)
-        self._sync.change_feeds(found.feeds, found.degraded)
-        log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
+    async def _reload_once(self) -> None:
+        await self._reload()
+
+    async def _reload(self) -> dict[str, Any]:
+        """Read the files of feeds again, one reload after the other. A feed whose file is wrong now goes on as it was configured
+        before. Return the names of the ``feeds``, the ``degraded`` ones with the reasons, and the ``faults`` for which all
+        feeds stay as they were."""
+        async with self._reloading:
+            try:
+                found = await asyncio.to_thread(load_feeds, self._store, self._settings, self._catalogue)
+            except (SyncdError, OSError) as error:
+                faults = list(getattr(error, "faults", ())) or [str(error)]
+                kept = "the feeds as they were"
+                log.error(Event.SERVICE_RELOADED, kept=kept, faults=faults)  # noqa: TRY400 - the faults say it all
+                self._notifier.status("reload refused: " + faults[0])
+                return _reloaded(self._configured, faults)
+            self._configured = found = found.after(self._configured)
+            self._sync.change_feeds(found.feeds, found.degraded)
+            log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
+            return _reloaded(found, [])
 
     def _degraded(self) -> dict[str, str]:
         """Return the feeds whose file or folder cannot be used, and why."""
@@ -242,3 +251,7 @@ class Daemon:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.to_thread(self._sync.join, BATCH)
+
+
+def _reloaded(configured: ConfiguredFeeds, faults: list[str]) -> dict[str, Any]:
+    return {"feeds": sorted(configured.feeds), "degraded": configured.degraded, "faults": faults}

@@ -14,12 +14,14 @@ from syncd.config import Address
 from syncd.errors import ConfigError
 from syncd.web import (
     ReadinessCheck,
+    Reload,
     RenderMetrics,
     add_endpoint,
     add_not_found,
     envelope,
     health_of,
     metrics_of,
+    reload_of,
     retire,
 )
 
@@ -78,11 +80,16 @@ def _reason(error: OSError) -> str:
     return "cannot listen there: " + (os.strerror(error.errno) if error.errno else str(error))
 
 
-def make_operator_app(readiness: ReadinessCheck, render: RenderMetrics, token: str) -> web.Application:
-    """Return the application with ``/healthz``, ``/readyz`` and ``/metrics``. ``render`` makes the metrics, for which
-    ``token`` is needed if it is not empty. Other requests get the same errors as on the API's address."""
+def make_operator_app(
+    readiness: ReadinessCheck, render: RenderMetrics, reload: Reload, token: str
+) -> web.Application:
+    """Return the application with ``/healthz``, ``/readyz``, ``/metrics`` and ``/reload``. ``render`` makes the metrics; for
+    these and for ``reload`` the ``token`` is needed if it is not empty. Other requests get the same errors as on the API's
+    address."""
     app = web.Application(middlewares=[envelope()])
     for path, handler in {**health_of(readiness), **metrics_of(render, token)}.items():
         add_endpoint(app, path, {"GET": handler})
+    for path, handler in reload_of(reload, token).items():
+        add_endpoint(app, path, {"POST": handler})
     add_not_found(app)
     return app

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from msgspec.structs import replace
 from sqlmodel import col
 
 from syncd.domain import Employer
 from syncd.errors import Conflict, Invalid, NotFound, Problem
 from syncd.store.columns import Columns
-from syncd.store.statements import Statement, creating, matching
+from syncd.store.statements import Statement, creating, matching, updating
 from syncd.store.tables import EmployerRow
 from syncd.store.transactions import Tx, existing
 
@@ -20,11 +21,27 @@ _GET = Statement(_EMPLOYER.select().where(*matching(EmployerRow.id)), _EMPLOYER.
 _NAMED = Statement(_EMPLOYER.select().where(*matching(EmployerRow.name)), _EMPLOYER.make)
 _ALL = Statement(_EMPLOYER.select().order_by(col(EmployerRow.id)), _EMPLOYER.make)
 _ADD = creating(EmployerRow.name, EmployerRow.unlimited)
+_RENAME = updating(EmployerRow.name, where=[EmployerRow.id])
 
 
 def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
     """Add an employer. Raises Conflict if the name exists, Invalid if it is empty or longer than 128
     characters."""
+    name = _free_name(tx, name)
+    return Employer(tx.insert(_ADD, name=name, unlimited=unlimited), name, unlimited)
+
+
+def rename(tx: Tx, employer_id: int, name: str) -> Employer:
+    """Give an employer another name. Raises NotFound, and what ``add`` raises."""
+    employer = get(tx, employer_id)
+    name = _free_name(tx, name, but=employer_id)
+    tx.run(_RENAME, id=employer_id, name=name)
+    return replace(employer, name=name)
+
+
+def _free_name(tx: Tx, name: str, but: int = 0) -> str:
+    """Return the name without surrounding and repeated white space. Raises as ``add`` does. The employer ``but`` may have
+    it."""
     name = " ".join(name.split())
     if not name:
         raise Invalid([Problem("/name", "required", "an employer needs a name")])
@@ -33,9 +50,9 @@ def add(tx: Tx, name: str, unlimited: bool = True) -> Employer:
             [Problem("/name", "too_long", f"{len(name)} characters; at most {MAX_NAME} are allowed")]
         )
     taken = tx.one(_NAMED, name=name)
-    if taken:
+    if taken and taken.id != but:
         raise Conflict(f"employer {taken.id} already has the name {name!r}")
-    return Employer(tx.insert(_ADD, name=name, unlimited=unlimited), name, unlimited)
+    return name
 
 
 def get(tx: Tx, employer_id: int) -> Employer:

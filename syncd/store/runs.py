@@ -83,11 +83,17 @@ _LAST_FILE = Statement(
     .limit(1),
     _RUN.make,
 )
-_LIST = Statement(_SELECT.order_by(_newest).limit(bindparam("limit")), _RUN.make)
-_LIST_FEED = Statement(
-    _SELECT.where(col(FeedRow.name) == bindparam("feed")).order_by(_newest).limit(bindparam("limit")),
-    _RUN.make,
-)
+_OF_FEED, _IN_STATE = col(FeedRow.name) == bindparam("feed"), col(RunRow.state) == bindparam("state")
+#: By what a list is limited to.
+_LISTS = {
+    given: Statement(_SELECT.where(*limits).order_by(_newest).limit(bindparam("limit")), _RUN.make)
+    for given, limits in {
+        (False, False): [],
+        (True, False): [_OF_FEED],
+        (False, True): [_IN_STATE],
+        (True, True): [_OF_FEED, _IN_STATE],
+    }.items()
+}
 _SUCCESSES = Statement(
     _SELECT.where(col(FeedRow.name) == bindparam("feed"), among(RunRow.state, "states")).order_by(_newest),
     _RUN.make,
@@ -241,9 +247,11 @@ def last_success(tx: Tx, feed: str) -> Run | None:
     return next((run for run in tx.each(_SUCCESSES, feed=feed, states=states) if run.is_success), None)
 
 
-def list(tx: Tx, feed: str | None = None, limit: int = 50) -> Sequence[Run]:
-    """Return the newest runs first, of the feed with that name or of all."""
-    return tx.all(_LIST, limit=limit) if feed is None else tx.all(_LIST_FEED, feed=feed, limit=limit)
+def list(tx: Tx, feed: str | None = None, limit: int = 50, state: RunState | None = None) -> Sequence[Run]:
+    """Return the newest runs first, of the feed with that name or of all, in ``state`` or in any."""
+    given = {"feed": feed, "state": state and state.value}
+    values = {name: value for name, value in given.items() if value is not None}
+    return tx.all(_LISTS[feed is not None, state is not None], limit=limit, **values)
 
 
 def unfinished(tx: Tx) -> Sequence[Run]:

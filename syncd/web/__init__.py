@@ -16,7 +16,15 @@ from syncd.web.envelope import (
     envelope,
 )
 from syncd.web.limits import ServerLimits
-from syncd.web.monitoring import ReadinessCheck, RenderMetrics, RequestTimes, health_of, metrics_of
+from syncd.web.monitoring import (
+    ReadinessCheck,
+    Reload,
+    RenderMetrics,
+    RequestTimes,
+    health_of,
+    metrics_of,
+    reload_of,
+)
 from syncd.web.negotiation import JSON, Compressor, prefers
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
@@ -36,6 +44,7 @@ __all__ = [
     "KeyLimit",
     "ReadinessCheck",
     "Refusal",
+    "Reload",
     "RenderMetrics",
     "RequestLog",
     "RequestTimes",
@@ -52,6 +61,7 @@ __all__ = [
     "prefers",
     "problems",
     "read_object",
+    "reload_of",
     "retire",
     "tag_of",
 ]

@@ -1,5 +1,5 @@
-"""``/healthz`` (the process answers), ``/readyz`` (the service can serve) and ``/metrics`` (for Prometheus), on the API's
-address or the operator's, and how long requests take, for the metrics. They need no API key."""
+"""``/healthz`` (the process answers), ``/readyz`` (the service can serve), ``/metrics`` (for Prometheus) and ``/reload``, on the
+API's address or the operator's, and how long requests take, for the metrics. They need no API key."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from syncd.web.problems import Refusal
 ReadinessCheck = Callable[[], Awaitable[dict[str, Any]]]
 #: Accept header → (content type, body).
 RenderMetrics = Callable[[str], tuple[str, bytes]]
+#: Reads the files of feeds again and returns what came of it.
+Reload = Callable[[], Awaitable[Mapping[str, Any]]]
 
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="operator"'}
 #: Upper bounds in seconds; one more bucket has no upper bound.
@@ -60,14 +62,31 @@ def metrics_of(render: RenderMetrics, token: str) -> Mapping[str, Handler]:
     one_call = asyncio.Lock()
 
     async def metrics(request: web.Request) -> web.StreamResponse:
-        if token and not _has_token(request, token):
-            detail = "send the operator's token: Authorization: Bearer TOKEN"
-            raise Refusal("unauthenticated", detail, headers=_CHALLENGE)
+        _check_token(request, token)
         async with one_call:
             kind, body = await asyncio.to_thread(render, request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": kind})
 
     return {"/metrics": metrics}
+
+
+def reload_of(reload: Reload, token: str) -> Mapping[str, Handler]:
+    """Return the handler of a POST to ``/reload`` by its path. It answers with what ``reload`` returns, and needs ``token``, if
+    that is not empty. Pages of other origins cannot use it: a browser names their origin."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        _check_token(request, token)
+        if "Origin" in request.headers:
+            raise Refusal("invalid_parameter", "a page of another origin cannot reload the service")
+        return _json(200, await reload())
+
+    return {"/reload": answer}
+
+
+def _check_token(request: web.Request, token: str) -> None:
+    if token and not _has_token(request, token):
+        detail = "send the operator's token: Authorization: Bearer TOKEN"
+        raise Refusal("unauthenticated", detail, headers=_CHALLENGE)
 
 
 def _has_token(request: web.Request, token: str) -> bool:

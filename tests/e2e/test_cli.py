@@ -6,10 +6,16 @@ import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from typing import get_args
 
 import pytest
 
+import syncd
 from syncd.cli.app import app
+from syncd.cli.options import State
+from syncd.domain import RunState
+from tests.e2e.conftest import row
 
 
 @pytest.fixture
@@ -111,6 +117,65 @@ def test_the_key_alone_is_on_standard_output(acme):
     assert created.out.strip() not in acme.run("key", "list").out
     assert acme.run("key", "revoke", "2").out == "key 2 of Acme Ltd. is revoked\n"
     assert "revoked" in acme.run("key", "list").out
+
+
+def test_init_makes_an_installation_that_is_ready(cli, tmp_path, monkeypatch):
+    home = tmp_path / "my place"
+    found = cli("init", str(home))
+    assert (found.code, found.err) == (0, "")
+    assert f"export SYNCD_CONFIG='{home}/config/syncd.toml'" in found.out
+    shipped = Path(syncd.__file__).parents[1] / "config"
+    names = [path.relative_to(shipped) for path in shipped.rglob("*") if path.is_file()]
+    assert len(names) > 2
+    assert all((home / "config" / name).read_bytes() == (shipped / name).read_bytes() for name in names)
+    config = ("--config", str(home / "config" / "syncd.toml"))
+    assert cli(*config, "employer", "add", "Acme Ltd.").code == 0
+    sample = shipped.parent / "feeds" / "samples" / "northern.csv"
+    assert cli(*config, "feed", "new", "acme", "--from", str(sample)).code == 0
+    assert (home / "feeds" / "drop").is_dir()
+    assert "all good" in cli(*config, "check").out
+
+    again = cli("init", str(home))
+    assert (again.code, again.err) == (1, f"syncd: {home}/config/syncd.toml exists; nothing was written\n")
+    (tmp_path / "file").touch()
+    assert cli("init", str(tmp_path / "file")).code == 1
+    monkeypatch.chdir(tmp_path)
+    assert cli("init", "here", "--json").json == {
+        "config": f"{tmp_path}/here/config/syncd.toml",
+        "feeds": f"{tmp_path}/here/config/feeds.d",
+        "drop": f"{tmp_path}/here/feeds/drop",
+    }
+
+
+def test_an_employer_gets_another_name_and_the_feeds_that_have_the_old_one_are_named(acme):
+    acme.feed("second")
+    acme.feed("other", 'employer = "1"\n')
+    acme.run("employer", "add", "Zeta")
+    assert "employer 2 already has the name 'Zeta'" in acme.run("employer", "rename", "1", "Zeta").err
+    assert "an employer needs a name" in acme.run("employer", "rename", "1", " ").err
+    assert "no employer 'Acme'" in acme.run("employer", "rename", "Acme", "Y").err
+    found = acme.run("employer", "rename", "Acme Ltd.", " Acme   Inc. ")
+    assert (found.code, found.out) == (0, "employer 1: Acme Inc., before: Acme Ltd.\n")
+    assert found.err == 'syncd: write employer = "Acme Inc." in acme.toml, second.toml, then: syncd reload\n'
+    again = acme.run("employer", "rename", "1", "Acme Inc.", "--json")
+    assert (again.json, again.err) == ({"id": 1, "name": "Acme Inc.", "plan": "unlimited"}, "")
+
+
+def test_runs_are_listed_by_state(acme):
+    good, bad = acme.base / "good.csv", acme.base / "bad.csv"
+    good.write_text(acme.csv_text([row("A-1")]))
+    bad.write_bytes(b"%PDF")
+    assert [acme.run("import", str(file), "--feed", "acme").code for file in (good, bad)] == [0, 1]
+    assert [run["state"] for run in acme.run("runs", "--json").json] == ["failed", "succeeded"]
+    assert [run["file"] for run in acme.run("runs", "--state", "failed", "--json").json] == ["bad.csv"]
+    both = acme.run("runs", "--state", "succeeded", "--feed", "acme", "--json").json
+    assert [run["file"] for run in both] == ["good.csv"]
+    assert "no run is held" in acme.run("runs", "--state", "held").err
+    assert acme.run("runs", "--state", "green").code == 2
+
+
+def test_every_state_of_a_run_can_be_asked_for():
+    assert set(get_args(get_args(get_args(State)[0])[0])) == {state.value for state in RunState}
 
 
 def test_employers_are_listed_with_their_plan(acme):

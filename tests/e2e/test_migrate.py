@@ -111,6 +111,7 @@ ARGUMENTS = {
     "backup": "{base}/copy.db",
     "migrate": "",
     "employer add": "B",
+    "employer rename": "1 B",
     "employer list": "",
     "key create": "1",
     "key rotate": "1",
@@ -133,7 +134,7 @@ ARGUMENTS = {
     "export": "--employer 1 --format json -o {base}/out.json",
 }
 #: Commands that need no store, or that replace it.
-OTHERS = {"demo", "feed folder", "feed show", "restore"}
+OTHERS = {"demo", "feed folder", "feed show", "init", "reload", "restore"}
 
 
 def commands() -> Iterator[str]:

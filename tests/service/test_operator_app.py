@@ -24,7 +24,11 @@ async def operator(aiohttp_client: AiohttpClient, state: dict[str, object]):
     def render(accept):
         return "text/plain", f"for {accept}".encode()
 
-    return await aiohttp_client(make_operator_app(readiness, render, "hush-hush"))
+    async def reload():
+        state["reloaded"] = True
+        return {"feeds": ["acme"], "degraded": {}, "faults": []}
+
+    return await aiohttp_client(make_operator_app(readiness, render, reload, "hush-hush"))
 
 
 async def test_the_state_of_health_decides_the_status(operator, state):
@@ -82,3 +86,13 @@ async def test_metrics_have_the_requested_form(operator, scheme):
     answer = await operator.get("/metrics", headers=headers)
     assert (answer.status, await answer.text(), answer.content_type) == (200, "for text/x", "text/plain")
     assert (await operator.post("/metrics", headers=headers)).status == 405
+
+
+async def test_a_reload_needs_the_token_and_comes_from_no_page(operator, state):
+    token = {"Authorization": "Bearer hush-hush"}
+    assert (await operator.post("/reload")).status == 401
+    assert (await operator.get("/reload", headers=token)).status == 405
+    assert (await operator.post("/reload", headers={**token, "Origin": "https://evil.example"})).status == 400
+    assert "reloaded" not in state
+    answer = await operator.post("/reload", headers=token)
+    assert (answer.status, (await answer.json())["feeds"], state["reloaded"]) == (200, ["acme"], True)

@@ -1,0 +1,52 @@
+"""``syncd init``: a complete installation in a folder."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import syncd
+from syncd.cli.output import clean, print_result
+from syncd.config import load_settings
+from syncd.errors import Conflict
+from syncd.sync import make_drop_folder
+
+_PACKAGE = Path(syncd.__file__).parent
+#: Where the files are that an installation begins with: in an installed package, and in a checkout.
+_STARTERS = (_PACKAGE / "cli" / "starter", _PACKAGE.parent / "config")
+
+
+def init(folder: Path, as_json: bool) -> None:
+    """Make settings, examples of feed files and the drop folder in ``folder``, and print what comes next. Raises Conflict if a
+    file of an installation is there already, OSError."""
+    base = folder.absolute()
+    files = {base / "config" / name: content for name, content in _starters()}
+    there = [path for path in files if path.exists()]
+    if there:
+        raise Conflict(f"{there[0]} exists; nothing was written")
+    (base / "config" / "feeds.d").mkdir(parents=True, exist_ok=True)
+    for path, content in files.items():
+        with path.open("xb") as file:
+            file.write(content)
+    config = base / "config" / "syncd.toml"
+    settings = load_settings(config, {})
+    make_drop_folder(settings.drop.folder)
+    found = {"config": str(config), "feeds": str(settings.feeds), "drop": str(settings.drop.folder)}
+    print_result(as_json, found, _next_steps(config, settings.feeds))
+
+
+def _starters() -> Iterator[tuple[str, bytes]]:
+    """Yield the name below ``config/`` and the content of each file."""
+    source = next(place for place in _STARTERS if (place / "syncd.toml").is_file())
+    for path in (source / "syncd.toml", *sorted((source / "feeds.d").glob("*.example"))):
+        yield str(path.relative_to(source)), path.read_bytes()
+
+
+def _next_steps(config: Path, feeds: Path) -> str:
+    where = shlex.quote(clean(str(config)))
+    return f"""{clean(str(config))} has all settings with their defaults. Next:
+  export SYNCD_CONFIG={where}
+  syncd employer add "Acme Ltd."
+  syncd feed new acme --from FILE    # or copy an example in {clean(str(feeds))}
+  syncd serve"""

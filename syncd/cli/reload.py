@@ -1,0 +1,62 @@
+"""``syncd reload``."""
+
+from __future__ import annotations
+
+import json
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+from syncd.cli.output import DONE, FAILED, clean, print_result, remark
+from syncd.config import Address, Settings, load_settings
+from syncd.errors import SyncdError
+
+#: Seconds: a reload reads every feed's file and waits for the store.
+TIMEOUT = 60.0
+#: What to connect to where the daemon listens on every interface.
+_LOOPBACK = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - nothing listens here
+
+
+class ReloadFailed(SyncdError):
+    """The daemon cannot be asked, or does not answer as it should."""
+
+
+def reload(config: Path | None, as_json: bool) -> int:
+    """Have the daemon reload and print what came of it. Raises ReloadFailed, ConfigError."""
+    found = _ask(load_settings(config))
+    degraded, faults = found["degraded"], found["faults"]
+    done = (
+        "nothing was reloaded"
+        if faults
+        else f"{len(found['feeds'])} feeds: {', '.join(found['feeds']) or 'none'}"
+    )
+    print_result(as_json, found, clean(done))
+    if not as_json:
+        for fault in (*faults, *(f"{name}: {reason}" for name, reason in degraded.items())):
+            remark(f"syncd: {clean(fault)}")
+    return FAILED if faults or degraded else DONE
+
+
+def _ask(settings: Settings) -> dict[str, Any]:
+    address = settings.operator.listen or settings.api.listen
+    token = settings.operator.token
+    connection = HTTPConnection(_LOOPBACK.get(address.host, address.host), address.port, timeout=TIMEOUT)
+    try:
+        connection.request("POST", "/reload", headers={"Authorization": f"Bearer {token}"} if token else {})
+        answer = connection.getresponse()
+        return _answer(answer.status, answer.read(), address)
+    except (OSError, HTTPException) as error:
+        raise ReloadFailed(f"no daemon answers at {address} ({error}); is it running?") from error
+    finally:
+        connection.close()
+
+
+def _answer(status: int, body: bytes, address: Address) -> dict[str, Any]:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        found = None
+    if status == 200 and isinstance(found, dict) and found.keys() >= {"feeds", "degraded", "faults"}:
+        return found
+    detail = found.get("detail", "") if isinstance(found, dict) else "it is not syncd"
+    raise ReloadFailed(f"{address} answers {status}: {detail}")

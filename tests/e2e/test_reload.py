@@ -1,0 +1,59 @@
+"""``syncd reload``: the daemon reads the files of feeds again, and the command says what came of it."""
+
+import socket
+
+import pytest
+
+
+@pytest.fixture
+def reload(installation, monkeypatch):
+    """``reload(daemon)``: the result of the command, which finds the daemon by its settings."""
+
+    def run(daemon, *options, which="operator"):
+        monkeypatch.setenv(f"SYNCD_{which.upper()}__LISTEN", daemon.address(which))
+        return installation.run("reload", *options)
+
+    return run
+
+
+def test_good_feeds_are_renewed_and_a_bad_one_is_named(installation, start, reload):
+    installation.employer_with_key()
+    daemon = start()
+    assert reload(daemon).code == 0
+    installation.feed("second")
+    installation.feed("broken", 'employer = "Acme Ltd."\nmodus = "delta"\n')
+    found = reload(daemon)
+    assert (found.code, found.out) == (1, "2 feeds: acme, second\n")
+    assert found.err.startswith("syncd: broken: ")
+    assert "did you mean mode?" in found.err
+    found = reload(daemon, "--json").json
+    assert (found["feeds"], list(found["degraded"]), found["faults"]) == (["acme", "second"], ["broken"], [])
+    installation.feeds.rename(installation.base / "gone")
+    installation.feeds.write_text("a file, not a folder")
+    found = reload(daemon)
+    assert (found.code, found.out) == (1, "nothing was reloaded\n")
+    assert "feeds.d" in found.err
+    assert daemon.request("GET", "/readyz")[0] == 200
+
+
+def test_on_the_address_of_the_api_it_needs_the_operators_token(installation, start, reload, monkeypatch):
+    text = installation.config.read_text().replace('[operator]\nlisten = "127.0.0.1:0"', "[operator]")
+    installation.config.write_text(text.replace("[operator]", '[operator]\nlisten = ""\ntoken = "hush-hush"'))
+    installation.employer_with_key()
+    daemon = start()
+    assert daemon.request("POST", "/reload")[0] == 401
+    assert reload(daemon, which="api").code == 0
+    monkeypatch.setenv("SYNCD_OPERATOR__TOKEN", "wrong")
+    found = reload(daemon, which="api")
+    assert (found.code, "401" in found.err, "wrong" in found.err) == (1, True, False)
+
+
+def test_without_a_daemon_it_says_where_it_asked(installation, monkeypatch):
+    installation.employer_with_key()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        monkeypatch.setenv("SYNCD_OPERATOR__LISTEN", address)
+        found = installation.run("reload")
+    assert found.code == 1
+    assert found.err.startswith(f"syncd: no daemon answers at {address} (")
