@@ -39,6 +39,8 @@ HOMES = {
     "aiohttp": ("api", "console", "service", "web"),
     "watchfiles": ("service",),
     "prometheus_client": ("web", "service"),
+    "sentry_sdk": ("service",),
+    "opentelemetry": ("service",),
     "typer": ("cli",),
     "lxml": ("feeds",),
     "ijson": ("feeds",),

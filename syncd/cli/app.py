@@ -80,12 +80,13 @@ def serve(config: Config = None) -> int:
     from syncd import logs
     from syncd.cli.store_access import become_owner
     from syncd.config import load_settings
-    from syncd.service import daemon
+    from syncd.service import daemon, observability
 
     settings = load_settings(config)
     become_owner(settings)
-    logs.set_up(settings.log.format, settings.log.level)
-    return daemon.serve(settings)
+    with observability.observing(settings) as observers:
+        logs.set_up(settings.log.format, settings.log.level, observers=observers)
+        return daemon.serve(settings)
 
 
 @app.command()
