@@ -27,6 +27,8 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 _encode_utf8 = msgspec.json.Encoder(enc_hook=str).encode
 #: Methods of a logger whose level has another name.
 _LEVELS = {"exception": "error", "warn": "warning"}
+#: Level → how a line of the journal begins for it to have that priority; a line without this mark has that of "info".
+_MARKS = {"debug": "<7>", "warning": "<4>", "error": "<3>", "critical": "<2>"}
 bind_context = structlog.contextvars.bound_contextvars
 
 
@@ -120,6 +122,17 @@ def frequent(event: Event) -> Callable[..., None]:
     return write
 
 
+def journal_mark(level: str, stream: TextIO) -> str:
+    """Return what a line of this level begins with, so that the journal takes the level as its priority; "" where ``stream`` does
+    not lead to the journal of systemd (JOURNAL_STREAM has its device and inode)."""
+    descriptor = _descriptor(stream)
+    journal = os.environ.get("JOURNAL_STREAM", "")
+    if not journal or descriptor is None:
+        return ""
+    found = os.fstat(descriptor)
+    return _MARKS.get(level, "") if journal == f"{found.st_dev}:{found.st_ino}" else ""
+
+
 def flush() -> None:
     """Write the lines that wait for the end of a turn. Needed before the process ends without Python's own exit."""
     lines = structlog.get_config()["logger_factory"]()
@@ -209,7 +222,12 @@ def _processors(form: str, stream: TextIO) -> list[Processor]:
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.dev.ConsoleRenderer(colors=stream.isatty()),
         ]
-    return [_json_line]
+    return [_json_line, _marked] if journal_mark("error", stream) else [_json_line]
+
+
+def _marked(_logger: WrappedLogger, method: str, line: Any) -> str:
+    """Return a line with its priority for the journal. (Lines that ``frequent`` writes have the level info, without a mark.)"""
+    return _MARKS.get(_LEVELS.get(method, method), "") + str(line)
 
 
 def _observing(observers: Sequence[Observer]) -> list[Processor]:

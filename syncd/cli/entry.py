@@ -60,8 +60,13 @@ def run(arguments: list[str]) -> int:
 
 
 def _complain(text: str, code: int) -> int:
+    mark = ""
+    if "JOURNAL_STREAM" in os.environ:
+        from syncd.logs import journal_mark
+
+        mark = journal_mark("error", sys.stderr)
     for line in text.splitlines():
-        print(f"syncd: {line}", file=sys.stderr)
+        print(f"{mark}syncd: {line}", file=sys.stderr)
     return code
 
 

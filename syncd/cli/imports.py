@@ -102,11 +102,17 @@ def _run(
         feed = configured_feeds.resolve(store, chosen, settings)
         process.tune_garbage_collector()
         importer = configured_feeds.make_importer(store, settings, catalogue, progress=progress)
-        worker = Worker(ArrivalContext(store, importer), {name: feed}, drop=settings.drop.folder)
+        context = ArrivalContext(store, importer, waits=say_that_it_waits)
+        worker = Worker(context, {name: feed}, drop=settings.drop.folder)
         run = work(worker, feed)
     if as_json or run.state is not RunState.FAILED:
         print_result(as_json, run_json(run), summary(run))
     return _import_code(run)
+
+
+def say_that_it_waits(feed: str) -> None:
+    """Report that a command waits, because another process runs the feed."""
+    remark(f"syncd: waiting: another process runs a file of feed {clean(feed)}")
 
 
 def _import_code(run: Run) -> int:
@@ -148,7 +154,15 @@ def decide_run(config: Path | None, as_json: bool, number: int, *, approved: boo
         catalogue = stores.catalogue_of(store, settings, remember=True)
         importer = configured_feeds.make_importer(store, settings, catalogue)
         feed = _feed_of(store, settings, catalogue, number) if approved else None
-        run = decide(store, importer, settings.drop.folder, number, feed, approved=approved)
+        run = decide(
+            store,
+            importer,
+            settings.drop.folder,
+            number,
+            feed,
+            approved=approved,
+            waits=say_that_it_waits,
+        )
     print_result(as_json, run_json(run), summary(run))
     return FAILED if run.state is RunState.FAILED else DONE
 

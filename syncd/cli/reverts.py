@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from syncd.cli.imports import plan_json, print_plan
+from syncd.cli.imports import plan_json, print_plan, say_that_it_waits
 from syncd.cli.output import DONE, HELD, clean, print_json, print_result, remark
 from syncd.cli.report_text import counts_of, summary
 from syncd.cli.store_access import opened_store, quiet_settings
@@ -30,7 +30,8 @@ def revert_run(config: Path | None, as_json: bool, number: int, *, plan: bool, y
             planned = plan_revert(store, number, policy, on_change=changes.append)
             _print(planned, changes, catalogue if as_json else None)
             return DONE
-        ctx = ArrivalContext(store, configured_feeds.make_importer(store, settings, catalogue))
+        importer = configured_feeds.make_importer(store, settings, catalogue)
+        ctx = ArrivalContext(store, importer, waits=say_that_it_waits)
         why, agreed, drop = f"run {number} was reverted" if pause else None, None, settings.drop.folder
         while isinstance(
             run := revert(ctx, drop, number, policy, agreed=agreed, yes=yes, pause=why), RevertPlan

@@ -93,7 +93,7 @@ from syncd.domain.run import (
     RunProgress,
     RunState,
     UnknownValues,
-    gives_way,
+    takes_place,
 )
 from syncd.domain.scalar_readers import AMOUNT_BELOW, AMOUNT_DECIMALS
 from syncd.domain.text import fold, name_key
@@ -183,7 +183,6 @@ __all__ = [
     "fields_of",
     "flat",
     "fold",
-    "gives_way",
     "guard",
     "html_faults",
     "likeness",
@@ -196,6 +195,7 @@ __all__ = [
     "place_words",
     "province_code",
     "row_due",
+    "takes_place",
     "unique_locations",
     "write_failed",
 ]

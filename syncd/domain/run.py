@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -146,14 +146,12 @@ class Run:
         return None
 
 
-def gives_way(newer: Run, later: Iterable[Run]) -> bool | None:
-    """Return whether a file gives way to the file of the run ``newer``. None: it has to wait until that is known; False: it has
-    its turn. ``later``: the feed's later runs, one of which may have taken the place of ``newer``."""
-    if newer.state is not RunState.SUPERSEDED:
-        return newer.proved_usable
-    begun = (run for run in later if run.state is not RunState.CLAIMED)
-    proved = [newer.proved_usable, *(run.proved_usable for run in begun)]
-    return True if True in proved else None if None in proved else False
+def takes_place(run: Run, held: Run, *, whole: bool) -> bool:
+    """Return whether a run that has ended supersedes an older run that is held. ``whole``: its file carries the whole feed.
+    What was applied of the older file is kept in any case; if nothing was, only a whole file can replace it."""
+    if run.state is RunState.FAILED:
+        return False
+    return bool(held.proved_usable) or (whole and run.proved_usable is not False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Any
 
+from structlog.typing import EventDict
+
 from syncd import __version__
 from syncd.config import Settings
 from syncd.errors import ConfigError
@@ -77,7 +79,7 @@ def _sentry(dsn: str) -> tuple[Observer, Callable[[], object]]:
         max_breadcrumbs=0,
     )
 
-    def observe(level: str, event: str, fields: dict[str, Any]) -> None:
+    def observe(level: str, event: str, fields: EventDict) -> None:
         if level not in ("error", "critical") or str(fields.get("logger", "")).startswith("sentry_sdk"):
             return
         with sentry_sdk.new_scope() as scope:
@@ -123,13 +125,13 @@ class Spans:
     def __init__(self, tracer: Any) -> None:
         self._tracer = tracer
 
-    def observe(self, _level: str, event: str, fields: dict[str, Any]) -> None:
+    def observe(self, _level: str, event: str, fields: EventDict) -> None:
         if event == Event.API_REQUEST:
             self._request(fields, time.time_ns())
         elif event == Event.FEED_RECONCILED:
             self._run(fields, time.time_ns())
 
-    def _request(self, fields: dict[str, Any], end: int) -> None:
+    def _request(self, fields: EventDict, end: int) -> None:
         from opentelemetry.trace import SpanKind, Status, StatusCode  # noqa: PLC0415
 
         name = f"{fields['method']} {fields['route'] or 'unknown'}"
@@ -148,7 +150,7 @@ class Spans:
             span.set_status(Status(StatusCode.ERROR))
         span.end(end)
 
-    def _run(self, fields: dict[str, Any], end: int) -> None:
+    def _run(self, fields: EventDict, end: int) -> None:
         """Make a span of a run, and one inside it for each of its phases, which follow one another."""
         from opentelemetry.trace import set_span_in_context  # noqa: PLC0415
 

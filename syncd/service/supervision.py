@@ -102,10 +102,9 @@ class Readiness:
         degraded = [f"{name}: {reason}" for name, reason in sorted(self._degraded().items())]
         return {"ready": ready, **state, "feeds": "; ".join(degraded) or "ok"}
 
-    @property
-    def progressing(self) -> bool:
-        """Whether the worker makes progress, or sleeps as it should."""
-        return self._sync.is_alive() and self._heartbeat.silence < SILENCE
+    def progresses(self, within: float) -> bool:
+        """Return whether the worker made progress, or slept as it should, in the last ``within`` seconds."""
+        return self._sync.is_alive() and self._heartbeat.silence < within
 
     async def _store_state(self) -> str:
         try:
@@ -127,14 +126,15 @@ class Readiness:
 
 async def watch_the_loop(notifier: SystemdNotifier, readiness: Readiness) -> None:
     """Measure the loop's lateness, and send WATCHDOG=1 at a third of the time allowed, but only while the worker makes
-    progress. That this coroutine runs at all proves that the loop does."""
-    every = notifier.watchdog / 3 if notifier.watchdog else None
+    progress. That this coroutine runs at all proves that the loop does. So a loop that hangs is found within the time allowed
+    (WatchdogSec=), and a worker that hangs within twice that time."""
+    allowed = notifier.watchdog
     sent = 0.0
     while True:
         before = time.monotonic()
         await asyncio.sleep(PULSE)
         now = time.monotonic()
         readiness.note_lag(max(0.0, now - before - PULSE))
-        if every is not None and now - sent >= every and readiness.progressing:
+        if allowed is not None and now - sent >= allowed / 3 and readiness.progresses(within=allowed):
             notifier.alive()
             sent = now

@@ -61,7 +61,7 @@ _SELECT = (
     .join(EmployerRow, col(EmployerRow.id) == RunRow.employer_id)
 )
 _newest = col(RunRow.id).desc()
-#: Runs of files whose rows went in, at least in part.
+#: Runs of files that may have been applied: ``Run.proved_usable`` decides.
 _applied = sa.and_(
     col(RunRow.kind) == RunKind.FILE.value,
     sa.or_(
@@ -103,17 +103,19 @@ _CLAIMED = Statement(
     _SELECT.where(*matching(RunRow.feed_id, RunRow.claimed_name)).order_by(_newest).limit(1), _RUN.make
 )
 _OPEN = Statement(_OPEN_RUN.select().where(*_of_feed, among(RunRow.state, "states")), _OPEN_RUN.make)
-_LATER = Statement(
-    _SELECT.where(*_of_feed, col(RunRow.id) > bindparam("after"), *matching(RunRow.kind)).order_by(
-        col(RunRow.id)
-    ),
+_HELD = Statement(
+    _SELECT.where(col(FeedRow.name) == bindparam("feed"), *matching(RunRow.state)).order_by(col(RunRow.id)),
     _RUN.make,
 )
 _CLAIMED_NAME = Statement(select(col(RunRow.claimed_name)).where(*matching(RunRow.id)))
-_applied_files = select(col(RunRow.sha256)).where(*_of_feed, col(RunRow.sha256).is_not(None), _applied)
-_LAST_APPLIED = Statement(_applied_files.order_by(_newest).limit(1))
-_LAST_APPLIED_RUN = Statement(select(RunRow.id).where(*_of_feed, _applied).order_by(_newest).limit(1))
-_APPLIED = Statement(_applied_files.where(*matching(RunRow.sha256)).limit(1))
+_APPLIED = Statement(_SELECT.where(*_of_feed, _applied).order_by(_newest), _RUN.make)
+_APPLIED_FILE = Statement(
+    _SELECT.where(*_of_feed, *matching(RunRow.sha256), _applied).order_by(_newest), _RUN.make
+)
+_LATEST_TIMES = Statement(
+    select(sa.func.max(col(RunRow.claimed_at)), sa.func.max(col(RunRow.ended_at))).where(*_of_feed)
+)
+_FEEDS = Statement(select(FeedRow.id))
 _ADD = creating(
     RunRow.feed_id,
     RunRow.employer_id,
@@ -148,6 +150,7 @@ _SAVE = updating(
 )
 _PROGRESS = updating(RunRow.progress, where=[RunRow.id])
 _WAIT = updating(RunRow.waits_for, RunRow.reason, where=[RunRow.id])
+_REPLACE_AWAITED = updating(RunRow.waits_for, where=[], was=[RunRow.waits_for])
 _CHECKPOINT = updating(RunRow.checkpoint, where=[RunRow.id])
 _DEATHS = Statement(
     select(RunRow.attempt, col(RunRow.checkpoint), col(RunRow.died_at), RunRow.deaths).where(
@@ -167,9 +170,7 @@ _OLD = Statement(
     .where(
         col(RunRow.ended_at) < bindparam("before"),
         col(RunRow.state) != RunState.HELD.value,
-        col(RunRow.id).not_in(
-            sa.select(sa.func.max(col(RunRow.id))).where(_applied).group_by(col(RunRow.feed_id))
-        ),
+        sa.not_(among(RunRow.id, "needed")),
     )
     .order_by(col(RunRow.id))
     .limit(bindparam("limit"))
@@ -264,14 +265,19 @@ def unfinished_of(tx: Tx, feed_id: int) -> Sequence[OpenRun]:
     return tx.all(_OPEN, feed_id=feed_id, states=[state.value for state in RunState if not state.ended])
 
 
-def later(tx: Tx, feed_id: int, after: int) -> Sequence[Run]:
-    """Return the runs of the feed's files with higher numbers than ``after``, in order."""
-    return tx.all(_LATER, feed_id=feed_id, after=after, kind=RunKind.FILE.value)
+def held(tx: Tx, feed: str) -> Sequence[Run]:
+    """Return the held runs of the feed with that name, the oldest first."""
+    return tx.all(_HELD, feed=feed, state=RunState.HELD.value)
 
 
 def wait(tx: Tx, waiting: Collection[int], waits_for: int | None, reason: str | None) -> None:
     """Have the runs ``waiting`` wait for the run ``waits_for`` (None: for none any longer)."""
     tx.many(_WAIT, [(waits_for, kept(reason), run_id) for run_id in waiting])
+
+
+def replace_awaited(tx: Tx, awaited: int, by: int) -> None:
+    """Have the runs that wait for the run ``awaited`` wait for the run ``by``, which took its place."""
+    tx.run(_REPLACE_AWAITED, was_waits_for=awaited, waits_for=by)
 
 
 def by_claimed(tx: Tx, feed_id: int, claimed_name: str) -> Run | None:
@@ -285,16 +291,28 @@ def claimed_name(tx: Tx, run_id: int) -> str | None:
 
 def applied_before(tx: Tx, feed_id: int, sha256: str) -> bool:
     """Return whether these bytes are those of an older applied file of the feed, and not of the newest one."""
-    newest = tx.scalar(_LAST_APPLIED, feed_id=feed_id)
-    if newest is None or newest == sha256:
+    newest = _newest_applied(tx, feed_id)
+    if newest is None or newest.sha256 == sha256:
         return False
-    return tx.one(_APPLIED, feed_id=feed_id, sha256=sha256) is not None
+    return any(run.proved_usable for run in tx.all(_APPLIED_FILE, feed_id=feed_id, sha256=sha256))
+
+
+def clock_went_back(tx: Tx, feed_id: int) -> bool:
+    """Return whether a run of the feed began or ended later than now: what it decided by the date may be decided otherwise
+    now."""
+    latest = tx.one(_LATEST_TIMES, feed_id=feed_id) or ()
+    return any(time is not None and time > micros(tx.now.instant) for time in latest)
 
 
 def is_behind(tx: Tx, feed_id: int, run_id: int) -> bool:
     """Return whether a later file of the feed than that of the run ``run_id`` was applied, with other bytes."""
-    newest = tx.scalar(_LAST_APPLIED_RUN, feed_id=feed_id)
-    return newest is not None and newest > run_id and get(tx, newest).sha256 != get(tx, run_id).sha256
+    newest = _newest_applied(tx, feed_id)
+    return newest is not None and newest.id > run_id and newest.sha256 != get(tx, run_id).sha256
+
+
+def _newest_applied(tx: Tx, feed_id: int) -> Run | None:
+    """Return the newest run of a file of the feed that was applied, at least in part."""
+    return next((run for run in tx.each(_APPLIED, feed_id=feed_id) if run.proved_usable), None)
 
 
 # -- crashes -------------------------------------------------------------------------------------------------
@@ -337,6 +355,8 @@ def resume(tx: Tx, run_id: int) -> tuple[Run, int]:
 def prune(tx: Tx, before: datetime, limit: int = 500) -> int:
     """Remove at most ``limit`` runs that ended before ``before``, oldest first; return how many went. Held ones
     stay, and of each feed the newest that was applied, with which the next file is compared."""
-    gone = tx.all(_OLD, before=micros(before), limit=limit)
+    applied = [_newest_applied(tx, feed_id) for feed_id in tx.scalars(_FEEDS)]
+    needed = [0, *(run.id for run in applied if run is not None)]  # 0: a list in SQL is never empty
+    gone = tx.all(_OLD, before=micros(before), limit=limit, needed=needed)
     tx.many(_DELETE, gone)
     return len(gone)

@@ -14,7 +14,7 @@ import pytest
 
 from syncd.store import schema
 from tests.e2e.conftest import csv_text, row, wait_until
-from tests.e2e.test_sftp import ROOT, SETTINGS, World, installing, recipe
+from tests.e2e.test_sftp import INSTALLING, ROOT, SETTINGS, World, recipe
 from tests.golden.kept import unpack
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.geteuid() != 0, reason="needs root, who makes users")]
@@ -59,8 +59,8 @@ class Machine:
         self.syncd("employer", "add", "Acme Ltd.")
 
     def install(self) -> None:
-        user, *folders = installing().splitlines()
-        self.shell("\n".join([f"id syncd >/dev/null 2>&1 || {user}", *folders]))
+        """Make the user and the folders."""
+        self.shell(INSTALLING)
 
     def feed(self, employer: str) -> None:
         self.write("/etc/syncd/feeds.d/acme.toml", f'employer = "{employer}"\n')
@@ -99,7 +99,7 @@ class Machine:
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory, program: Any) -> Iterator[Machine]:
-    for name in ("unshare", "nsenter", "setpriv", "useradd", "curl"):
+    for name in ("unshare", "nsenter", "setpriv", "systemd-sysusers", "systemd-tmpfiles", "curl"):
         program(name)
     world = World(tmp_path_factory.mktemp("world"))
     try:

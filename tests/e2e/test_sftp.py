@@ -43,10 +43,11 @@ def recipe(name):
     return part(rf"<!-- recipe: {name} -->\n```sh\n(.*?)```", GUIDE)
 
 
-def installing():
-    """Return those lines of the guide's installation that make the user and the folders."""
-    block = part(r"## Install\n.*?```sh\n(.*?)```", GUIDE)
-    return "".join(line + "\n" for line in block.splitlines() if re.match(r"useradd|install -d", line))
+#: What systemd/install.sh does for the user and the folders.
+INSTALLING = f"""\
+systemd-sysusers {ROOT}/systemd/sysusers.d/syncd.conf
+systemd-tmpfiles --create {ROOT}/systemd/tmpfiles.d/syncd.conf
+"""
 
 
 def closed_folders():
@@ -157,7 +158,16 @@ class Partner:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory, program):
-    for name in ("unshare", "nsenter", "setpriv", "useradd", "sftp", "ssh-keygen"):
+    for name in (
+        "unshare",
+        "nsenter",
+        "setpriv",
+        "systemd-sysusers",
+        "systemd-tmpfiles",
+        "useradd",
+        "sftp",
+        "ssh-keygen",
+    ):
         program(name)
     program("sshd", "/usr/sbin/sshd")
     world = World(tmp_path_factory.mktemp("world"))
@@ -196,7 +206,7 @@ def installed(world, keys):
         input=wrapper,
     )
     world.run("sh", "-ec", f"mkdir -p /var/tmp/keys && mount --bind {keys} /var/tmp/keys")
-    world.shell(installing())
+    world.shell(INSTALLING)
     world.run("sh", "-ec", "mkdir -p /etc/syncd/feeds.d; cat > /etc/syncd/syncd.toml", input=SETTINGS)
     world.shell(recipe("server"))
     for feed in ("acme", "birch"):

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -223,3 +224,23 @@ async def test_invalid_unicode_loses_neither_its_line_nor_others(written, form):
             "\ud800.csv",
             "2027-01-15",
         )
+
+
+@pytest.mark.parametrize("leads_there", [True, False])
+def test_the_journal_gets_the_level_as_the_priority_of_the_line(tmp_path, monkeypatch, leads_there):
+    with (tmp_path / "journal").open("w") as stream:
+        found = os.fstat(stream.fileno())
+        monkeypatch.setenv("JOURNAL_STREAM", f"{found.st_dev}:{found.st_ino if leads_there else 1}")
+        handlers = logging.getLogger().handlers[:]
+        try:
+            logs.set_up("json", "debug", stream)
+            log = structlog.get_logger()
+            for level in ("debug", "info", "warning", "error", "exception", "critical"):
+                getattr(log, level)(logs.Event.FEED_HELD)
+        finally:
+            structlog.reset_defaults()
+            logging.getLogger().handlers[:] = handlers
+    lines = (tmp_path / "journal").read_text().splitlines()
+    marks = ["<7>", "", "<4>", "<3>", "<3>", "<2>"] if leads_there else [""] * 6
+    assert [line.partition("{")[0] for line in lines] == marks
+    assert all(json.loads(line[line.index("{") :])["event"] == "feed.held" for line in lines)

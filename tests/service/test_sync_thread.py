@@ -1,6 +1,7 @@
 """The threads that run the worker, and their effect on readiness and watchdog."""
 
 import asyncio
+import math
 import threading
 import time
 from typing import Any
@@ -132,7 +133,7 @@ def ready(store, begin):
 async def test_all_is_well(ready):
     parts = ("store", "sync", "watcher", "loop", "feeds")
     assert await ready[0]() == {"ready": True} | dict.fromkeys(parts, "ok")
-    assert ready[0].progressing
+    assert ready[0].progresses(within=30)
 
 
 @pytest.mark.parametrize("part", ["store", "watcher", "worker waits", "worker faulty", "loop", "stopping"])
@@ -172,13 +173,14 @@ async def test_a_worker_that_is_stuck_or_has_ended_stops_the_watchdogs_signs_of_
     readiness, worker, _watcher, thread, now = ready
     now[0] += SILENCE + 1
     assert (await readiness())["sync"].startswith("no progress for")
-    assert not readiness.progressing
+    assert not readiness.progresses(within=30)
+    assert readiness.progresses(within=SILENCE + 2)
     thread.hint()
     worker.wait()
     thread.stop()
     thread.join(TIMEOUT)
     assert (await readiness())["sync"] == "not running"
-    assert not readiness.progressing
+    assert not readiness.progresses(within=math.inf)
 
 
 class Gates:

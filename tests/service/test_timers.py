@@ -12,10 +12,13 @@ from syncd.service.supervision import watch_the_loop
 
 
 class Readiness:
-    """Keeps the lateness of the loop; ``progressing`` is what the test chose."""
+    """Keeps the lateness of the loop; ``silence`` of the worker, in seconds, is what the test chose."""
 
-    def __init__(self, progressing):
-        self.progressing, self.lag = progressing, 9.0
+    def __init__(self, silence):
+        self.silence, self.lag = silence, 9.0
+
+    def progresses(self, within):
+        return self.silence < within
 
     def note_lag(self, seconds):
         self.lag = seconds
@@ -59,11 +62,12 @@ async def test_a_failure_is_logged_and_the_task_repeats(logged):
     }
 
 
-@pytest.mark.parametrize("progressing", [True, False])
-async def test_signs_of_life_are_sent_only_while_the_worker_makes_progress(monkeypatch, progressing):
+@pytest.mark.parametrize(("silence", "progressing"), [(0.0, True), (0.02, True), (0.04, False)])
+async def test_signs_of_life_are_sent_only_while_the_worker_makes_progress(monkeypatch, silence, progressing):
+    """A worker that was silent for longer than the watchdog allows makes none."""
     monkeypatch.setattr(supervision, "PULSE", 0.01)
     notifier: Any = Notifier()
-    readiness: Any = Readiness(progressing)
+    readiness: Any = Readiness(silence)
     seconds = 20.0 if progressing else 0.3
     await run_until(lambda: notifier.heard > 2, watch_the_loop(notifier, readiness), seconds)
     assert (notifier.heard > 2) is progressing

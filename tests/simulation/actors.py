@@ -165,7 +165,7 @@ class Operators:
             known = scene.engine.feeds(store)
             importer = scene.engine.importer(store, lambda: False)
             number, drop = held.run.id, scene.engine.drop
-            decide(store, importer, drop, number, known[feed], approved=approves, wait=self._waiting())
+            decide(store, importer, drop, number, known[feed], approved=approves, sleep=self._waiting())
 
         with scene.ledger.decision(held, approves=approves):
             self._command("approve" if approves else "reject", give)
@@ -182,7 +182,7 @@ class Operators:
         wait = self._waiting()
 
         def interrupted() -> bool:
-            wait()
+            wait(0.0)
             return False
 
         def bring(store: Store) -> None:
@@ -191,11 +191,11 @@ class Operators:
 
         scene.ledger.imported(done=self._command("import", bring))
 
-    def _waiting(self) -> Callable[[], None]:
+    def _waiting(self) -> Callable[[float], None]:
         """Return what a command calls while it waits: a person stops it in the end."""
         asked = 0
 
-        def wait() -> None:
+        def wait(_seconds: float) -> None:
             nonlocal asked
             asked += 1
             if asked > _QUESTIONS and self._interrupts():

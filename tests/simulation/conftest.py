@@ -7,7 +7,7 @@ import os
 import pytest
 
 #: Schedules in the test command, and where the whole of the tests is asked for.
-SCHEDULES, WHOLE = 150, 150
+SCHEDULES, WHOLE = 200, 1000
 #: Schedules that one test runs.
 BLOCK = 25
 

@@ -39,7 +39,9 @@ class Delivery:
 @dataclass
 class SeenRun:
     """A run as it was seen last. ``age``: the time and name of its file. ``since``: the number of looks when the file was
-    delivered (None: by a command), ``claimed``: when it was claimed. ``ends``, ``deaths``: those of the processes by then."""
+    delivered (None: by a command), ``claimed``: when it was claimed. ``ends``, ``deaths``: those of the processes by then.
+    ``usable``: it took the place of older held runs; ``proved``: something of its file was applied;
+    ``ended``: the number of its last outcome among those of all runs."""
 
     run: Run
     content: Content | None
@@ -50,6 +52,14 @@ class SeenRun:
     ends: int
     deaths: int
     usable: bool = False
+    proved: bool = False
+    ended: int = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the run had a file that carries the whole feed, and read it."""
+        whole = self.content is not None and self.content.whole
+        return whole and self.run.feed != "delta" and self.run.state is not RunState.UNCHANGED
 
     @property
     def law(self) -> Reconciliation:
@@ -77,7 +87,9 @@ class Ledger:
         self._shown: dict[int, set[str]] = {}
         self._reconciled: Counter[int] = Counter()
         self._looking = False
-        self._looks = 0
+        #: The runs whose files need not be kept any more, by what the clock said at any time.
+        self._old: set[int] = set()
+        self._looks = self._outcomes = 0
         self.runs: dict[int, SeenRun] = {}
         self.ends = self.deaths = 0
 
@@ -150,6 +162,7 @@ class Ledger:
                     before, seen.run = seen.run, run
                     if before.state is not run.state and run.state.ended:
                         self._ended(seen)
+            self._old.update(number for number, seen in self.runs.items() if self._is_old(seen.run))
             self.model.settle()
         finally:
             self._looking = False
@@ -179,9 +192,12 @@ class Ledger:
 
     def _ended(self, seen: SeenRun) -> None:
         run, content = seen.run, seen.content
+        self._outcomes += 1
+        seen.ended = self._outcomes
         died = self._check_outcome(seen)
         if run.state in _USABLE and (run.state is not RunState.PARTIAL or run.proved_usable):
             seen.usable = True
+        seen.proved = seen.proved or bool(run.proved_usable)
         if run.id in self.model.going_on:
             waits = run.holds is HoldScope.ARCHIVE
             agrees = None if died else agreement(run.state, archive_waits=waits)
@@ -227,6 +243,21 @@ class Ledger:
         return not unfinished and not any(
             self._waiting(name) or self._claimed(name) for name in self._engine.configs
         )
+
+    def undecided(self) -> list[str]:
+        """Return the feeds whose unfinished runs all wait for a person: the newer file is held, and nothing of it was
+        applied."""
+        unfinished: dict[str, list[bool]] = {}
+        for seen in self.runs.values():
+            if not seen.run.state.ended:
+                unfinished.setdefault(seen.run.feed, []).append(self._waits_for_decision(seen.run))
+        return [feed for feed, waits in unfinished.items() if all(waits)]
+
+    def _waits_for_decision(self, run: Run) -> bool:
+        feed = next(number for number, name in self._names.items() if name == run.feed)
+        found = self._inspector.read(lambda tx: runs.unfinished_of(tx, feed))
+        awaited = next((self.runs.get(o.waits_for or 0) for o in found if o.id == run.id), None)
+        return awaited is not None and awaited.run.state is RunState.HELD and not awaited.proved
 
     def _waiting(self, feed: str) -> list[str]:
         """Return the names of the files that lie in the feed's folder."""
@@ -292,7 +323,7 @@ class Ledger:
                 filed[seen.run.id] = folder / name
         mine = [seen for seen in self.runs.values() if seen.run.feed == feed]
         for seen in mine:
-            if seen.run.id not in filed and self._is_old(seen.run):
+            if seen.run.id not in filed and seen.run.id in self._old:
                 self._deliveries.get(seen.inode, Delivery(feed)).gone = True
                 continue
             assert seen.run.id in filed, f"the file of run {seen.run.id} of {feed} is nowhere: {seen.run}"
@@ -311,22 +342,25 @@ class Ledger:
         assert len(found) <= len(self._imports), f"{feed} has {len(found)} files that nobody sent"
 
     def _check_held(self) -> None:
-        """A held run waits only as long as no later file of its feed could be used."""
+        """A held run waits only as long as no later file of its feed took its place: if nothing of it was applied, only a file
+        that carries the whole feed does."""
         for number, seen in self.runs.items():
             if seen.run.state is RunState.HELD:
                 later = [
                     n
                     for n, other in self.runs.items()
-                    if n > number and other.run.feed == seen.run.feed and other.usable
+                    if other.ended > seen.ended and other.run.feed == seen.run.feed and other.usable
+                    if seen.proved or other.is_whole
                 ]
                 assert not later, f"run {number} of {seen.run.feed} is held, though run {later} came later"
 
     def _check_superseded(self) -> None:
-        """A file that was never run gave its place to a newer one that could be used."""
+        """A file that was never run gave its place to a newer or later one of which something was applied."""
         for seen in self.runs.values():
             if seen.run.state is RunState.SUPERSEDED and not seen.usable:
-                newer = [s for s in self.runs.values() if s.run.feed == seen.run.feed and s.age > seen.age]
-                found = any(other.usable or "superseding" in NOT_YET for other in newer)
+                others = [s for s in self.runs.values() if s.run.feed == seen.run.feed and s is not seen]
+                newer = [s for s in others if s.age > seen.age or s.claimed > seen.claimed]
+                found = any(other.proved or "superseding" in NOT_YET for other in newer)
                 assert found, (
                     f"run {seen.run.id} of {seen.run.feed} was superseded by no newer file that could be used"
                 )

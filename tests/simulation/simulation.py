@@ -36,7 +36,7 @@ class Simulation:
         scene.layer.before = self._before_call
         self.service = service = Service(scene)
         self.partners, clients = Partners(scene, service), Clients(scene, service)
-        operators = Operators(scene, service, lambda: self._struck is not None)
+        self.operators = operators = Operators(scene, service, lambda: self._struck is not None)
         self.steps: dict[str, Callable[..., None]] = {
             "drop": self.partners.drop,
             "finish": self.partners.finish,
@@ -88,7 +88,8 @@ class Simulation:
         self.scene.look()
 
     def _settle(self) -> None:
-        """End all faults and everything that partners began, and wait until the service has done all."""
+        """End all faults and everything that partners began, and wait until the service has done all. A person decides on what
+        files wait for."""
         self._calm()
         self.service.deaf_until = 0.0
         self.service.end_if_stopping()
@@ -98,6 +99,8 @@ class Simulation:
             self.service.wait(FULL)
             if self.scene.ledger.is_done():
                 break
+            for feed in self.scene.ledger.undecided():
+                self._random.choice([self.operators.approve, self.operators.reject])(feed)
         self.service.wait(UNTRUSTED + FULL)
 
     def _calm(self) -> None:

@@ -138,6 +138,9 @@ STEPS_BACK = [
     ([("a", RunState.SUCCEEDED, None)], "a", False),
     ([("a", RunState.SUCCEEDED, None), ("b", RunState.SUCCEEDED, None)], "a", True),
     ([("a", RunState.SUCCEEDED, None), ("b", RunState.PARTIAL, None)], "a", True),
+    ([("a", RunState.SUCCEEDED, None), ("no row", RunState.PARTIAL, None)], "a", False),
+    ([("no row", RunState.PARTIAL, None), ("a", RunState.SUCCEEDED, None)], "no row", False),
+    ([("no row", RunState.HELD, HoldScope.ARCHIVE), ("a", RunState.SUCCEEDED, None)], "no row", False),
     ([("a", RunState.SUCCEEDED, None), ("b", RunState.FAILED, None)], "a", False),
     ([("a", RunState.FAILED, None), ("b", RunState.SUCCEEDED, None)], "a", False),
     ([("a", RunState.HELD, HoldScope.ARCHIVE), ("b", RunState.SUCCEEDED, None)], "a", True),
@@ -157,7 +160,7 @@ def test_a_step_back_in_time_is_seen(  # noqa: PLR0917
     begin: Begin, end: End, feed: int, store: Store, files: list[Any], sha256: str, older: bool
 ) -> None:
     for content, state, holds in files:
-        end(begin(), state, sha256=content, holds=holds)
+        end(begin(), state, sha256=content, holds=holds, counts=RunCounts(created=int(content != "no row")))
     begin()
     assert store.read(lambda tx: runs.applied_before(tx, feed, sha256)) is older
 
@@ -254,13 +257,14 @@ def test_a_held_plan_is_kept_until_it_is_settled(begin: Begin, store: Store) -> 
 def test_old_runs_go_but_not_what_is_still_needed(begin: Begin, end: End, store: Store, clock: Clock) -> None:
     old = end(begin(), RunState.SUCCEEDED)
     store.write(lambda tx: results.add_warnings(tx, old.id, [FeedWarning("x", "y")]))
-    newest_applied = end(begin(), RunState.PARTIAL)
+    newest_applied = end(begin(), RunState.PARTIAL, counts=RunCounts(read=2, updated=1, rejected=1))
+    end(begin(), RunState.PARTIAL, counts=RunCounts(read=1, rejected=1))
     end(begin(), RunState.FAILED)
     held = end(begin(), RunState.HELD, holds=HoldScope.ALL)
     open_one = begin()
     clock.forward(days=2)
     recent = end(begin(), RunState.FAILED)
-    assert store.write(lambda tx: runs.prune(tx, clock() - timedelta(days=1))) == 2
+    assert store.write(lambda tx: runs.prune(tx, clock() - timedelta(days=1))) == 3
     assert {r.id for r in store.read(runs.list)} == {newest_applied.id, held.id, open_one.id, recent.id}
     assert store.read(lambda tx: list(results.warnings(tx, old.id))) == []
 

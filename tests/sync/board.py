@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,8 +22,9 @@ from syncd.domain import (
     check_body,
 )
 from syncd.feeds.configuration import FeedDefaults, parse_feed
-from syncd.store import Store, employers, feeds, jobs, results, runs, upsert
+from syncd.store import Store, Tx, employers, feeds, jobs, results, runs, upsert
 from syncd.sync.files import Content, filed_name
+from syncd.sync.report import whole_report
 from syncd.sync.run import Feed, Importer, Progress, RejectsWriter, RunContext, SourceFile
 from tests.clock import Clock
 
@@ -157,6 +158,20 @@ class Board:
 def not_none(value: T | None) -> T:
     assert value is not None
     return value
+
+
+def report(store: Store, run_id: int, most: int = 10_000, *, would_archive: int = 10_000) -> dict[str, Any]:
+    """Return all that is known of a run: at most ``most`` entries of each list, and ``would_archive`` of the jobs that wait
+    to be archived. Raises NotFound."""
+
+    def listed(tx: Tx) -> dict[str, Any]:
+        found = whole_report(tx, run_id, most=most, would_archive=would_archive)
+        return {
+            name: list(itertools.islice(value, most)) if isinstance(value, Iterator) else value
+            for name, value in found.items()
+        }
+
+    return store.read(listed)
 
 
 def content(write: Content) -> bytes:

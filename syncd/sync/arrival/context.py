@@ -39,7 +39,8 @@ class FileImporter(Protocol):
 class ArrivalContext:
     """``monotonic`` and ``sleep`` are in seconds. ``stop`` is asked between two files. ``at`` is called after each step
     of a delivery with the step's name (``claimed``, ``begun``, ``run``, ``reported``, ``filed``): tests end the process
-    there. ``ended`` is called with each run that has its outcome. ``trusts`` returns whether an instant can be trusted;
+    there. ``ended`` is called with each run that has its outcome, ``waits`` with the name of a feed for whose lock a command
+    waits longer than a second. ``trusts`` returns whether an instant can be trusted;
     while it cannot, nothing old is removed."""
 
     store: Store
@@ -49,6 +50,7 @@ class ArrivalContext:
     stop: Callable[[], bool] = lambda: False
     at: Callable[[str], None] = lambda step: None
     ended: Callable[[Run], None] = lambda run: None
+    waits: Callable[[str], None] = lambda feed: None
     trusts: Callable[[datetime], bool] = lambda now: True
 
     def retried(self, work: Callable[[], T]) -> T:

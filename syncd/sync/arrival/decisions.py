@@ -9,7 +9,7 @@ from pathlib import Path
 
 from syncd.domain import Run
 from syncd.store import Store, locks, runs
-from syncd.sync.arrival.feed_lock import PAUSE, awaited
+from syncd.sync.arrival.feed_lock import awaited
 from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import Feed, Importer
 
@@ -22,15 +22,16 @@ def decide(
     feed: Feed | None = None,
     *,
     approved: bool,
-    wait: Callable[[], None] = lambda: time.sleep(PAUSE),
+    sleep: Callable[[float], None] = time.sleep,
+    waits: Callable[[str], None] = lambda feed: None,
 ) -> Run:
     """Approve or reject run ``number``, write its reports again and return it. ``drop`` is the drop folder, ``feed`` that of
-    the run, for an approval. Another process that runs the feed ends first, and may change the run; ``wait`` is called
-    meanwhile.
+    the run, for an approval. Another process that runs the feed ends first, and may change the run; ``sleep`` (in seconds) is
+    called meanwhile, and ``waits`` with the feed's name, once, when it takes long.
 
     Raises NotFound, NotHeld, what ``Importer.approve`` raises, OSError and StoreError."""
     name = store.read(lambda tx: runs.get(tx, number)).feed
-    with awaited(lambda: locks.feed_lock(store, name), wait):
+    with awaited(lambda: locks.feed_lock(store, name), sleep, lambda: waits(name)):
         run = importer.approve(number, feed) if approved else importer.reject(number)
         refresh_reports(store, drop / name, number)
     return run

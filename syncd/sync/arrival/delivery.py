@@ -144,7 +144,7 @@ class DeliveryRunner:
 
     def _run(self, claimed: Claimed, run: Run) -> Run:
         store = self._ctx.store
-        held = store.read(lambda tx: runs.last(tx, self._feed.id, [RunState.HELD]))
+        held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
         with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
             try:
                 ended = self._ctx.retried(lambda: self._attempt(claimed, run, rejects))
@@ -152,8 +152,9 @@ class DeliveryRunner:
                 self._note_end_of_attempt(claimed, run, error)
                 raise
         self._given_up.changed.discard(claimed.claimed_name)
-        if held is not None and held.id != run.id:
-            refresh_reports(store, self._feed.folder, held.id)
+        for number in held:
+            if store.read(lambda tx, number=number: runs.get(tx, number)).state is not RunState.HELD:  # type: ignore[misc]
+                refresh_reports(store, self._feed.folder, number)
         return ended
 
     def _attempt(self, claimed: Claimed, run: Run, rejects: RejectsWriter) -> Run:

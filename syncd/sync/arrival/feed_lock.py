@@ -11,9 +11,10 @@ from pathlib import Path
 
 from syncd.store import Store, locks
 from syncd.sync import folders
+from syncd.sync.run import Stopped
 
-#: Seconds between two attempts to get the lock.
-PAUSE = 0.2
+#: Seconds between two attempts to get the lock, and after which a person is to know that a command waits for it.
+PAUSE, LONG = 0.2, 1.0
 
 
 @contextmanager
@@ -32,11 +33,24 @@ def feed_lock(store: Store, name: str, folder: Path) -> Iterator[bool]:
 
 
 @contextmanager
-def awaited(lock: Callable[[], AbstractContextManager[bool]], wait: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock that ``lock`` makes; ``wait`` is called between two attempts to get it, and may raise."""
+def awaited(
+    lock: Callable[[], AbstractContextManager[bool]],
+    sleep: Callable[[float], None],
+    waits: Callable[[], None],
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[None]:
+    """Hold the lock that ``lock`` makes. ``sleep`` is called with seconds between two attempts to get it, and may raise;
+    ``waits`` is called once, after a second. Raises Stopped when ``stop`` says so."""
+    slept, reported = 0.0, False
     while True:
         with lock() as mine:
             if mine:
                 yield
                 return
-        wait()
+        if stop():
+            raise Stopped("stopped while another process was running the feed")
+        sleep(PAUSE)
+        slept += PAUSE
+        if slept >= LONG and not reported:
+            waits()
+            reported = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,7 +10,7 @@ from math import inf
 
 import structlog
 
-from syncd.domain import Run, RunState, gives_way
+from syncd.domain import Run, RunState
 from syncd.errors import NotFound
 from syncd.feeds.readers import ERRORS
 from syncd.logs import Event
@@ -248,7 +248,7 @@ class FeedQueue:
         verdicts: dict[int | None, bool | None] = {None: False}
         for delivery in waiting:
             if (number := delivery.behind) is not None and number not in verdicts:
-                verdicts[number] = self._ctx.store.read(partial(_gives_way, feed=feed, number=number))
+                verdicts[number] = self._ctx.store.read(partial(_gives_way, number=number))
         if None in (verdicts[delivery.behind] for delivery in waiting):
             self._look_again(UNDECIDED)
         gone = [delivery for delivery in waiting if verdicts[delivery.behind]]
@@ -264,6 +264,7 @@ class FeedQueue:
                 (runs.get(tx, run_id or 0), runs.get(tx, newer or 0).file) for run_id, newer in numbers
             ]
         )
+        self._ctx.write(partial(_replace_awaited, feed_id=feed.id, by=dict(numbers)))
         why = "a newer file was waiting: {}"
         done = [replace(run, state=RunState.SUPERSEDED, reason=why.format(newer)) for run, newer in found]
         self.more = True
@@ -357,13 +358,19 @@ class FeedQueue:
             self.due = due if self.due is None else min(self.due, due)
 
 
-def _gives_way(tx: Tx, feed: Feed, number: int) -> bool | None:
-    """Return what ``gives_way`` does. A run that is no longer kept decides nothing."""
+def _gives_way(tx: Tx, number: int) -> bool | None:
+    """Return whether a file gives way to that of the run ``number``. None: it has to wait until that is known; False: it has its
+    turn. A run that is no longer kept decides nothing."""
     try:
-        newer = runs.get(tx, number)
+        return runs.get(tx, number).proved_usable
     except NotFound:
         return False
-    return gives_way(newer, runs.later(tx, feed.id, number))
+
+
+def _replace_awaited(tx: Tx, feed_id: int, by: Mapping[int | None, int | None]) -> None:
+    """Have files that wait for a run of ``by``, which gives way, wait for the one that it gives way to."""
+    for awaited in {run.waits_for for run in runs.unfinished_of(tx, feed_id)} & by.keys():
+        runs.replace_awaited(tx, awaited or 0, by[awaited] or 0)
 
 
 def _lost_runs(tx: Tx, feed: Feed, there: Collection[str]) -> list[Run]:

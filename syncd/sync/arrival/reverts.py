@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from syncd.domain import Policy, Run, RunState
@@ -12,7 +13,7 @@ from syncd.errors import Conflict, StoreError
 from syncd.store import Store, feeds, locks, runs
 from syncd.sync.arrival.context import ArrivalContext
 from syncd.sync.arrival.delivery import DEATHS, ended_without_importer
-from syncd.sync.arrival.feed_lock import PAUSE, awaited
+from syncd.sync.arrival.feed_lock import awaited
 from syncd.sync.report.files import refresh_reports
 from syncd.sync.run import (
     RevertPlan,
@@ -60,12 +61,8 @@ def revert(
     Raises NotFound, Conflict, NothingToRevert, Stopped, OSError and StoreError. A revert that breaks off
     is continued by the next one, and by the daemon."""
     run = ctx.store.read(lambda tx: runs.get(tx, number))
-
-    def wait() -> None:
-        ctx.check_stop("stopped while another process was running the feed")
-        ctx.sleep(PAUSE)
-
-    with awaited(lambda: locks.feed_lock(ctx.store, run.feed), wait):
+    waits = partial(ctx.waits, run.feed)
+    with awaited(lambda: locks.feed_lock(ctx.store, run.feed), ctx.sleep, waits, ctx.stop):
         for _ended in continue_reverts(ctx, run.feed, run.employer_id):
             pass
         if yes:

@@ -8,6 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -20,7 +21,7 @@ from syncd.sync.arrival.claims import copy_in
 from syncd.sync.arrival.context import ArrivalContext, can_pass
 from syncd.sync.arrival.delivery import DeliveryRunner, GivenUp
 from syncd.sync.arrival.feed_folder import make_folders
-from syncd.sync.arrival.feed_lock import PAUSE, awaited, feed_lock
+from syncd.sync.arrival.feed_lock import awaited, feed_lock
 from syncd.sync.arrival.feed_queue import FeedQueue
 from syncd.sync.arrival.inbox import unexpected_in
 from syncd.sync.arrival.reverts import check_not_paused, continue_other_reverts, continue_reverts
@@ -232,15 +233,13 @@ class Worker:
     def _alone_with(self, feed: Feed) -> Iterator[None]:
         """Hold the lock of the feed, whose reverts are at their ends and which is not paused. Raises FeedPaused."""
         make_folders(feed.folder)
-        with awaited(lambda: feed_lock(self._ctx.store, feed.name, feed.folder), self._wait_for_lock):
-            for _ended in continue_reverts(self._ctx, feed.name, feed.employer.id):
+        ctx = self._ctx
+        lock = partial(feed_lock, ctx.store, feed.name, feed.folder)
+        with awaited(lock, ctx.sleep, partial(ctx.waits, feed.name), ctx.stop):
+            for _ended in continue_reverts(ctx, feed.name, feed.employer.id):
                 pass
-            check_not_paused(self._ctx.store, feed.name)
+            check_not_paused(ctx.store, feed.name)
             yield
-
-    def _wait_for_lock(self) -> None:
-        self._ctx.check_stop("stopped while another process was running the feed")
-        self._ctx.sleep(PAUSE)
 
     # -- turns ------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ from syncd.sync.report.reports import (
     ShownPlan,
     for_partner,
     partner_report,
-    report,
     whole_report,
     write_json,
 )
@@ -34,7 +33,6 @@ __all__ = [
     "particulars",
     "partner_report",
     "rejected_json",
-    "report",
     "run_json",
     "unknown_json",
     "warning_json",

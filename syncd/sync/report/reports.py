@@ -18,7 +18,7 @@ import msgspec
 
 from syncd.domain import Run, RunState
 from syncd.errors import FEED_ERROR_CODES
-from syncd.store import Store, Tx, history, jobs, results, runs
+from syncd.store import Tx, history, jobs, results, runs
 from syncd.sync.report.run_json import (
     change_json,
     filtered_json,
@@ -76,20 +76,6 @@ _SETTING = re.compile(
     r"|; [^;]*\[(?:limits|read|rows|fields|lookup)\b[^;]*"
 )
 _encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
-
-
-def report(store: Store, run_id: int, most: int = MOST, *, would_archive: int = MOST) -> dict[str, Any]:
-    """Return all that is known of a run: at most ``most`` entries of each list, and ``would_archive`` of the jobs that wait
-    to be archived. Raises NotFound."""
-
-    def listed(tx: Tx) -> dict[str, Any]:
-        found = whole_report(tx, run_id, most=most, would_archive=would_archive)
-        return {
-            name: list(islice(value, most)) if isinstance(value, Iterator) else value
-            for name, value in found.items()
-        }
-
-    return store.read(listed)
 
 
 def whole_report(

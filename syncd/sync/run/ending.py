@@ -8,7 +8,7 @@ from functools import partial
 
 import structlog
 
-from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState
+from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState, takes_place
 from syncd.errors import FeedError
 from syncd.logs import Event
 from syncd.store import Tx, feed_jobs, feeds, results, runs
@@ -21,8 +21,6 @@ from syncd.sync.run.stage import Stage
 log = structlog.get_logger("syncd.sync")
 #: Rejected rows that are stored in one write.
 REJECTED_BATCH = 500
-#: A held run is among the feed's latest runs: every later run that did not fail has superseded it.
-_LATEST = 1000
 
 
 def shown_plan(this: FileRun, stage: Stage, plan: Plan, reason: str) -> ShownPlan:
@@ -141,7 +139,7 @@ def _end(
         if run.state is not RunState.HELD:
             results.set_plan(tx, run.id, None)
         runs.save(tx, run)
-        return [] if run.state is RunState.FAILED else supersede(tx, run.feed, before=run.id)
+        return supersede(tx, run, whole=summary is not None and summary.archives)
 
     for superseded in store.write(end):
         # a later file came before a decision on the held run
@@ -164,17 +162,15 @@ def _store_unknown(tx: Tx, this: FileRun) -> None:
     results.set_unknown(tx, this.run.id, this.unknown())
 
 
-def supersede(tx: Tx, feed: str, *, before: int) -> list[Run]:
-    """Supersede the feed's held runs that are older than the run ``before``, and return them. What they applied is
-    kept."""
-    gone = [
-        replace(run, state=RunState.SUPERSEDED)
-        for run in runs.list(tx, feed, _LATEST)
-        if run.state is RunState.HELD and run.id < before
-    ]
-    for run in gone:
-        runs.save(tx, run)
-        results.set_plan(tx, run.id, None)
+def supersede(tx: Tx, run: Run, *, whole: bool) -> list[Run]:
+    """Supersede the feed's older held runs of which ``run`` takes the place, and return them. What they applied is kept; files
+    that waited for them wait for ``run``."""
+    older = (held for held in runs.held(tx, run.feed) if held.id < run.id)
+    gone = [replace(held, state=RunState.SUPERSEDED) for held in older if takes_place(run, held, whole=whole)]
+    for superseded in gone:
+        runs.save(tx, superseded)
+        results.set_plan(tx, superseded.id, None)
+        runs.replace_awaited(tx, superseded.id, run.id)
     return gone
 
 

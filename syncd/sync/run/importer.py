@@ -22,7 +22,7 @@ from syncd.domain import (
     write_failed,
 )
 from syncd.errors import FeedError
-from syncd.store import Tx, feeds, history, jobs, runs
+from syncd.store import Tx, feeds, history, jobs, results, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
 from syncd.sync.run.applier import Applier, RowSelection
@@ -164,11 +164,18 @@ def _would_change_nothing(tx: Tx, feed: Feed, run: Run) -> bool:
         and last.state is RunState.SUCCEEDED
         and last.sha256 == run.sha256
         and not last.counts.expired  # a job with the reference of such a row may exist by now
+        and not _has_duplicates(tx, last)  # the first of two rows would meet the job as the last one left it
+        and not runs.clock_went_back(tx, feed.id)
         and not feed.employer_wide  # new jobs of others would be missing
         and not _may_have_been_delta(tx, feed)
         and feeds.undisturbed(tx, feed.id, feed.fingerprint, tx.now.today)
         and not sum(1 for _ in history.of_run(tx, run.id))  # an earlier attempt that was cut off
     )
+
+
+def _has_duplicates(tx: Tx, run: Run) -> bool:
+    """Return whether different rows of the run's file have the same ``referenceId``."""
+    return any(warning.code == "duplicate_reference" for warning in results.warnings(tx, run.id))
 
 
 def _may_have_been_delta(tx: Tx, feed: Feed) -> bool:

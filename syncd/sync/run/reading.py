@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from syncd.domain import RowDecision, Run, RunState
 from syncd.errors import FeedError
 from syncd.feeds.readers import FeedReader, Known, Record, open_reader
-from syncd.store import Store, Tx, feed_jobs, places
+from syncd.store import Store, Tx, feed_jobs, places, runs
 from syncd.sync.run.context import Feed, FileRun
 from syncd.sync.run.deciding import NO_OWNER, decide, look_up
 from syncd.sync.run.stage import Stage
@@ -246,18 +246,19 @@ class KnownRecords:
     A reader calls ``find`` with the digests of its next records; ``row`` then returns the job of one of them.
 
     A feed mostly keeps its order, and the store has its rows in the order in which they came. So pages of rows are
-    fetched ahead of the reader, which is five times as fast as one by one. A digest that is in no page is looked up."""
+    fetched ahead of the reader, which is five times as fast as one by one. A digest that is in no page is looked up. After
+    the clock was set back, no record is known: the date of a row may have passed when the feed wrote it, and not now."""
 
     def __init__(self, store: Store, feed: Feed) -> None:
         self._store, self._feed = store, feed
         self._pages: deque[dict[bytes, feed_jobs.KnownRow]] = deque(maxlen=_PAGES)
-        self._after, self._more = 0, True
+        self._after, self._more = 0, not store.read(lambda tx: runs.clock_went_back(tx, feed.id))
         self._found: dict[bytes, feed_jobs.KnownRow] = {}
         self._previous: dict[bytes, feed_jobs.KnownRow] = {}
 
     def find(self, digests: list[bytes]) -> Collection[bytes]:
         """Return those of the digests that are known."""
-        if not self._pages:
+        if not self._pages and self._more:
             self._fetch()
         found: dict[bytes, feed_jobs.KnownRow] = {}
         if self._after:  # the feed has jobs

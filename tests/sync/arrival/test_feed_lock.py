@@ -7,17 +7,18 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from syncd.domain import Run, RunState
+from syncd.domain import Policy, Run, RunState
 from syncd.errors import StoreError
 from syncd.store import Store, locks
-from syncd.sync.arrival import ArrivalContext, Worker, decide
+from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
 from syncd.sync.run import Feed
 from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE
@@ -251,14 +252,14 @@ def test_a_decision_waits_while_another_process_runs_the_feed(
     with ExitStack() as lock:
         assert lock.enter_context(locks.feed_lock(arrival.board.store, feed.name))
 
-        def end_at_the_third() -> None:
+        def end_at_the_third(_seconds: float) -> None:
             waits.append(arrival.board.saved(run.id).state)
             if len(waits) == 3:
                 lock.close()
 
         drop = arrival.board.folder / "drop"
         decided = decide(
-            arrival.board.store, importer, drop, run.id, feed, approved=approved, wait=end_at_the_third
+            arrival.board.store, importer, drop, run.id, feed, approved=approved, sleep=end_at_the_third
         )
     assert decided.state is state
     assert waits == [RunState.HELD] * 3
@@ -274,7 +275,7 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
     with ExitStack() as lock:
         assert lock.enter_context(locks.feed_lock(arrival.board.store, feed.name))
 
-        def let_a_newer_file_run() -> None:
+        def let_a_newer_file_run(_seconds: float) -> None:
             lock.close()
             arrival.drop(feed, [arrival.row(name) for name in "abcdefg"], "more.json")
             assert [run.state for run in arrival.run_files()] == [RunState.SUCCEEDED]
@@ -282,7 +283,45 @@ def test_a_decision_looks_at_the_run_again_once_it_has_the_lock(
         with pytest.raises(NotHeld, match="run 2 is superseded"):
             decide(
                 arrival.board.store, importer, arrival.board.folder / "drop", run.id, feed,
-                approved=approved, wait=let_a_newer_file_run,
+                approved=approved, sleep=let_a_newer_file_run,
             )  # fmt: skip
     assert arrival.states() == ["succeeded", "superseded", "succeeded"]
     assert set(arrival.board.statuses().values()) == {"active"}
+
+
+def decided(arrival: Arrival, feed: Feed, run: Run, **waiting: Any) -> None:
+    board = arrival.board
+    decide(board.store, board.importer, board.folder / "drop", run.id, feed, approved=True, **waiting)
+
+
+def imported(arrival: Arrival, feed: Feed, _run: Run, **waiting: Any) -> None:
+    file = arrival.board.file([arrival.row("a")], "more.json").path
+    Worker(ArrivalContext(arrival.board.store, arrival.board.importer, **waiting), {}).import_file(feed, file)
+
+
+def reverted(arrival: Arrival, _feed: Feed, run: Run, **waiting: Any) -> None:
+    ctx = ArrivalContext(arrival.board.store, arrival.board.importer, **waiting)
+    revert(ctx, arrival.board.folder / "drop", run.id - 1, Policy(), yes=True)
+
+
+@pytest.mark.parametrize("command", [decided, imported, reverted])
+@pytest.mark.parametrize(("seconds", "reported"), [(0.8, []), (1.0, ["acme"]), (30.0, ["acme"])])
+def test_a_command_that_waits_for_a_feed_longer_than_a_second_says_so_once(
+    arrival: Arrival,
+    held: tuple[Feed, Run],
+    command: Callable[..., None],
+    seconds: float,
+    reported: list[str],
+) -> None:
+    waited: list[float] = []
+    feeds: list[str] = []
+    with ExitStack() as lock:
+        assert lock.enter_context(locks.feed_lock(arrival.board.store, held[0].name))
+
+        def end_in_time(pause: float) -> None:
+            waited.append(pause)
+            if sum(waited) > seconds - pause / 2:
+                lock.close()
+
+        command(arrival, *held, sleep=end_in_time, waits=feeds.append)
+    assert feeds == reported

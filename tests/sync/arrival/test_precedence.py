@@ -110,6 +110,75 @@ def test_a_later_file_decides_on_the_held_one_and_the_one_that_waits(
     assert (ended(arrival)["old.json"], ended(arrival)["new.json"]) == (old, new)
 
 
+CORRECTED = [{"syncd_errors": "/title required", **Arrival.row("r1", title="Baker")}]
+STILL_WRONG = [{**row, "title": ""} for row in ALL_WRONG]
+
+
+@pytest.mark.parametrize("later", [CORRECTED, STILL_WRONG], ids=["corrected rows", "no row went in"])
+@pytest.mark.parametrize("dies", [False, True])
+def test_a_held_run_keeps_its_place_if_a_later_file_does_not_carry_the_whole_feed(
+    arrival: Arrival, later: object, dies: bool
+) -> None:
+    _held_with_an_older_file_waiting(arrival, ALL_WRONG)
+    arrival.feeds["acme"] = arrival.feed("max_rejected = { percent = 100, rows = 100 }")
+    arrival.drop(arrival.feeds["acme"], later, "later.json", 30)
+    if dies:
+        arrival.restart_dying("run")
+        with pytest.raises(Died):
+            arrival.run_files()
+        arrival.restart()
+    arrival.run_files()
+    assert ended(arrival)["later.json"] in ("succeeded", "partial")
+    assert (ended(arrival)["old.json"], ended(arrival)["new.json"]) == ("claimed", "held")
+    arrival.board.importer.reject(3)
+    arrival.run_files()
+    assert ended(arrival)["old.json"] == "succeeded"
+
+
+def test_a_held_run_of_a_delta_feed_keeps_its_place(arrival: Arrival) -> None:
+    feed = arrival.feed('mode = "delta"')
+    rows = [*arrival.board.rows(1, 6), *(arrival.row(f"r{n}", title=None) for n in range(7, 13))]
+    for name, content in (("1.json", rows), ("2.json", [arrival.row("x")]), ("3.json", rows[3:])):
+        arrival.drop(feed, content, name)
+        arrival.run_files()
+    assert ended(arrival) == {"1.json": "held", "2.json": "succeeded", "3.json": "held"}
+    assert arrival.board.importer.approve(1, feed).state is RunState.PARTIAL
+    assert arrival.board.active() == {"x", *(f"r{n}" for n in range(1, 7))}
+    assert ended(arrival)["3.json"] == "held"
+
+
+def test_all_held_runs_whose_place_is_taken_say_so_in_their_reports(arrival: Arrival) -> None:
+    feed = arrival.feed()
+    for name, content in (
+        ("1.json", arrival.board.rows(1, 6)),
+        ("2.json", ALL_WRONG),
+        ("3.json", [{"syncd_errors": "/title required", **row} for row in ALL_WRONG]),
+    ):
+        arrival.drop(feed, content, name)
+        arrival.run_files()
+    assert arrival.states() == ["succeeded", "held", "held"]
+    arrival.drop(feed, arrival.board.rows(1, 7), "4.json")
+    arrival.run_files()
+    assert arrival.states() == ["succeeded", "superseded", "superseded", "succeeded"]
+    for name in ("2-2.json", "3-3.json"):
+        report = json.loads((feed.folder / "done" / f"{name}.report.json").read_text())
+        assert report["state"] == "superseded"
+
+
+def test_a_file_waits_for_the_one_that_took_the_place_of_the_held_one(arrival: Arrival) -> None:
+    """A file of corrected rows that went in meanwhile does not decide on it."""
+    _held_with_an_older_file_waiting(arrival, ALL_WRONG)
+    arrival.drop(arrival.feeds["acme"], CORRECTED, "corrected.json", 30)
+    arrival.run_files()
+    arrival.drop(arrival.feeds["acme"], [*ALL_WRONG, arrival.row("r8", title=None)], "later.json", 40)
+    arrival.run_files()
+    assert ended(arrival)["new.json"] == "superseded"
+    assert ended(arrival)["old.json"] == "claimed"
+    arrival.board.importer.reject(5)
+    arrival.run_files()
+    assert ended(arrival)["old.json"] == "succeeded"
+
+
 def test_a_file_with_an_earlier_time_that_comes_while_a_run_is_held_is_run(arrival: Arrival) -> None:
     _held_with_an_older_file_waiting(arrival, [])
     arrival.drop(arrival.feeds["acme"], arrival.board.rows(2, 7), "again.json", 1)

@@ -17,7 +17,6 @@ from syncd.errors import FeedError, NotFound, StoreBusy
 from syncd.store import Store, runs
 from syncd.sync.arrival import ArrivalContext, Worker, delivery
 from syncd.sync.arrival.feed_lock import feed_lock
-from syncd.sync.report import report as report_of
 from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
 from tests.clock import ZONE
 from tests.sync.arrival.arrivals import (
@@ -30,6 +29,7 @@ from tests.sync.arrival.arrivals import (
     run_worker_program,
 )
 from tests.sync.board import not_none
+from tests.sync.board import report as report_of
 
 STEPS = ["claimed", "begun", "run", "reported", "filed"]
 

@@ -13,10 +13,9 @@ import pytest
 import structlog
 
 from syncd.domain import Run
-from syncd.sync.report import report
 from syncd.sync.report.files import written_reports
 from syncd.sync.run import RejectsWriter
-from tests.sync.board import Board, Row, content, not_none
+from tests.sync.board import Board, Row, content, not_none, report
 
 
 def archive_of(files: dict[str, str]) -> bytes:

@@ -704,6 +704,14 @@ def test_the_bytes_of_an_older_file_that_was_not_applied_are_not_a_step_back(boa
     assert "step back" not in reason_of(run)
 
 
+def test_a_file_of_which_no_row_went_in_makes_no_older_file_a_step_back(board: Board) -> None:
+    feed = board.feed('mode = "delta"')
+    good, bad = board.rows(1, 9), board.rows(1, 4, title="")
+    assert outcome(board.deliver(feed, good)) == ("succeeded", None)
+    assert outcome(board.deliver(feed, bad)) == ("partial", None)
+    assert outcome(board.deliver(feed, good)) == ("succeeded", None)
+
+
 def test_a_held_run_does_not_hold_another_feed(board: Board) -> None:
     north, south = board.feed(name="north"), board.feed(name="south")
     board.deliver(north, board.rows(1, 9))

@@ -115,6 +115,18 @@ def test_an_auto_refresh_is_not_a_touch(board: Board) -> None:
     assert board.deliver(feed, rows).state == "unchanged"
 
 
+def test_the_same_bytes_with_two_rows_of_a_job_are_read_again(board: Board) -> None:
+    feed, other = board.feed(), board.row("r2")
+    board.deliver(feed, [board.row("r1"), other])
+    board.deliver(feed, [other])
+    rows = [other, board.row("r1", status="archived"), board.row("r1")]
+    assert nonzero_counts(board.deliver(feed, rows))["reactivated"] == 1
+    assert board.statuses() == {"r1": "active", "r2": "active"}
+    run = board.deliver(feed, rows)  # archived by an order now, and not as missing
+    assert nonzero_counts(run) == {"read": 3, "updated": 1, "suppressed": 1, "unchanged": 1, "warnings": 1}
+    assert board.statuses() == {"r1": "archived", "r2": "active"}
+
+
 def test_a_known_record_is_neither_mapped_nor_written(board: Board) -> None:
     feed = board.feed()
     board.deliver(feed, [board.row("a"), board.row("b")])
@@ -449,6 +461,21 @@ def test_an_unchanged_row_renews_a_close_date_that_nobody_chose(board: Board) ->
     assert board.job("a").close_date == date(2027, 2, 15)
     board.clock.forward(days=1)
     assert board.deliver(feed, rows).state == "unchanged"
+
+
+@pytest.mark.parametrize("more", [[], [{"referenceId": "other"}]], ids=["the same file", "another file"])
+def test_after_the_clock_was_set_back_a_date_that_had_passed_counts_again(
+    board: Board, more: list[Any]
+) -> None:
+    feed = board.feed('expired = "ignore"')
+    row = board.row("r1", closeDate=str(board.clock.today + timedelta(days=5)))
+    board.clock.forward(days=20)
+    board.deliver(feed, [row])
+    assert board.job("r1").close_date > board.clock.today
+    board.clock.forward(days=-20)
+    run = board.deliver(feed, [row, *more])
+    assert (run.counts.updated, str(board.job("r1").close_date)) == (1, row["closeDate"])
+    assert board.deliver(feed, [row, *more]).counts.updated == 0
 
 
 def test_a_row_whose_close_date_is_ignored_renews_the_date_of_its_job(board: Board) -> None:

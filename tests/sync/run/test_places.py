@@ -9,9 +9,8 @@ import pytest
 
 from syncd.domain import RejectedRow, Run
 from syncd.errors import ConfigError
-from syncd.sync.report import report
 from syncd.sync.report.files import written_reports
-from tests.sync.board import Board, content, not_none
+from tests.sync.board import Board, content, not_none, report
 
 FIELDS = """
 [fields]

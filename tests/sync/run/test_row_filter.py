@@ -8,9 +8,8 @@ import pytest
 
 from syncd.domain import Run
 from syncd.errors import ConfigError
-from syncd.sync.report import report
 from syncd.sync.report.files import written_reports
-from tests.sync.board import Board, content, counted_rows, not_none
+from tests.sync.board import Board, content, counted_rows, not_none, report
 from tests.sync.native_files import as_csv, as_xml
 
 MAPPED = """

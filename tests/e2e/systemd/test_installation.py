@@ -1,0 +1,119 @@
+"""docs/deploy/debian.md, word for word, on a machine with a real systemd."""
+
+import json
+import re
+import tarfile
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.systemd.conftest import PLACES, files_of, recipe
+from tests.e2e.systemd.service import API, DROP, OPERATOR, many_rows
+from tests.golden.kept import KEPT
+
+pytestmark = pytest.mark.slow
+#: What the system itself writes when a user is made and a unit is enabled.
+SYSTEM = {"/etc/.pwd.lock", "/etc/passwd-", "/etc/shadow-", "/etc/group-", "/etc/gshadow-"}
+SYSTEM |= {"/etc/systemd/system/multi-user.target.wants", "/etc/sysusers.d"}
+
+
+def test_it_takes_two_commands(installed):
+    assert len(recipe("install").splitlines()) == 2
+    assert installed.run("systemctl", "is-active", "syncd").stdout.strip() == "active"
+    assert installed.run("systemctl", "is-enabled", "syncd").stdout.strip() == "enabled"
+    done = installed.run("syncd", "check")
+    assert done.stderr == ""
+    assert installed.run("curl", "-s", f"{API}/healthz").stdout
+
+
+def test_the_first_feed_of_the_guide_is_served(service):
+    service.machine.shell("cd /clone\n" + recipe("feed"))
+    run = service.taken("jobs.csv", "northern-csv")
+    assert (run["state"], run["counts"]["created"] > 0) in (("succeeded", True), ("partial", True))
+    employer = ["syncd", "jobs", "--employer", "Northern Lights Logistics", "--json"]
+    assert len(json.loads(service.run(*employer))) == run["counts"]["created"]
+    listed = service.run("ls", f"{DROP}/northern-csv/done")
+    assert f"{run['id']}-jobs.csv.report.html" in listed
+
+
+def test_the_credential_of_the_guide_is_the_operators_token(service):
+    service.machine.shell(recipe("credential"))
+    token = service.run("cat", "/etc/syncd/operator.token").strip()
+    assert service.get(f"{OPERATOR}/metrics")[0] == 401
+    status, metrics = service.get(f"{OPERATOR}/metrics", "-H", f"Authorization: Bearer {token}")
+    assert status == 200
+    assert "syncd_jobs" in metrics
+    assert service.run("stat", "-c", "%U %a", "/etc/syncd/operator.token").split() == ["root", "600"]
+    assert token not in service.run("cat", "/etc/syncd/syncd.toml")
+    service.no_drop_in("token")
+    service.run("systemctl", "restart", "syncd")
+
+
+def test_the_unit_is_closed_to_what_the_daemon_does_not_need(installed):
+    shown = installed.run("systemd-analyze", "security", "--no-pager", "syncd.service").stdout
+    found = re.search(r"Overall exposure level for syncd.service: ([\d.]+)", shown)
+    assert found is not None
+    assert float(found[1]) <= 1.5
+
+
+def test_a_second_installation_is_an_upgrade_that_keeps_settings_and_jobs(service):
+    service.drop("kept.csv", many_rows(2))
+    service.taken("kept.csv")
+    service.machine.shell("echo '# mine' >> /etc/syncd/syncd.toml")
+    before = service.pid
+    service.machine.shell("cd /clone\n" + recipe("install").splitlines()[1])
+    assert service.pid != before
+    assert service.run("cat", "/etc/syncd/syncd.toml").endswith("# mine\n")
+    assert {job["referenceId"] for job in service.jobs()} == {"R-0", "R-1"}
+
+
+@pytest.fixture
+def kept(service):
+    """The installation that version 0.1.0 made, in the place of this one: its keys by employer."""
+    service.run("systemctl", "stop", "syncd")
+    service.machine.shell(
+        "mkdir /var/aside && mv /var/lib/syncd/* /var/aside && mv /etc/syncd /var/aside/etc && mkdir /etc/syncd"
+    )
+    with tarfile.open(KEPT) as archive, tempfile.TemporaryDirectory() as folder:
+        archive.extractall(folder, filter="data")
+        service.machine.send(Path(folder), ["config", "feeds", "inputs", "var"], "/old")
+        keys = json.loads((Path(folder) / "made.json").read_text())["keys"]
+    service.machine.shell(
+        "cp -r /old/config/. /etc/syncd && cp -r /old/feeds /old/var /var/lib/syncd\n"
+        "chown -R syncd: /var/lib/syncd && chmod 700 /var/lib/syncd/feeds/drop/*/.claimed\n"
+        "chmod 600 /var/lib/syncd/var/syncd.db"
+    )
+    service.drop_in("old", "Environment=SYNCD_API__LISTEN=127.0.0.1:8080")
+    yield keys
+    service.run("systemctl", "stop", "syncd")
+    service.no_drop_in("old")
+    service.machine.shell(
+        "rm -rf /var/lib/syncd/* /etc/syncd && mv /var/aside/etc /etc/syncd && mv /var/aside/* /var/lib/syncd"
+    )
+    service.run("systemctl", "start", "syncd")
+
+
+def test_an_installation_of_0_1_0_goes_on(service, kept):
+    """Its jobs are served, and a file that is dropped goes live."""
+    service.machine.shell("cd /clone\n" + recipe("install").splitlines()[1])
+    before = service.jobs(key=kept["maple"])
+    assert before
+    text = service.run("cat", "/old/inputs/counter-4.csv").replace("Welder 9", "Welder 9, Nights")
+    service.drop("counter-5.csv", text, feed="counter")
+    run = service.taken("counter-5.csv", "counter")
+    assert run["counts"]["updated"] == 1
+    listed = json.loads(
+        service.run("syncd", "jobs", "--employer", "Maple Kitchens", "-q", "Nights", "--json")
+    )
+    assert [job["title"] for job in listed] == ["Welder 9, Nights"]
+
+
+def test_uninstalling_leaves_the_data_and_nothing_else(service, files_before):
+    service.run("systemctl", "stop", "syncd")
+    data = files_of(service.machine, "/var/lib/syncd", "/etc/syncd")
+    service.machine.shell("cd /clone\n" + recipe("uninstall"))
+    left = files_of(service.machine, *PLACES) - files_before
+    assert left - SYSTEM == data | {"/etc/syncd"}
+    assert service.run("systemctl", "list-units", "--all", "--no-legend", "syncd*") == ""
+    assert service.run("id", "-un", "syncd").strip() == "syncd"
