@@ -6,6 +6,8 @@ import shutil
 import pytest
 from hypothesis import settings
 
+from tests import stores
+
 # The gate tries the same examples in every run, so its result depends on the commit alone; other runs try new ones. It has
 # no deadline for an example, since it measures coverage, which takes time.
 settings.register_profile("gate", derandomize=True, deadline=None)
@@ -27,3 +29,18 @@ def program():
         return found
 
     return find
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _server():
+    """Ends the PostgreSQL server of this process, if tests have started one (``TESTS_STORE=postgres``)."""
+    yield
+    stores.end_server()
+
+
+@pytest.fixture(autouse=stores.POSTGRES)
+def _databases():
+    """Removes the databases of the test."""
+    remove = stores.kept_databases()
+    yield
+    remove()

@@ -1,7 +1,7 @@
 """The import rules of docs/architecture.md.
 
-Imports point one way: {errors, values, place_data} ← domain ← {config, feeds, store, web} ← sync ← {api, console}
-← service ← cli.
+Imports point one way: {errors, values, place_data} ← domain ← {config, feeds, store, web} ← sync ← {api, console,
+notify} ← service ← cli.
 A package is used through its face, the names in ``__all__`` of its ``__init__``. No two modules and no two packages
 import each other in a circle."""
 
@@ -27,6 +27,7 @@ RANK = {
     "sync": 3,
     "api": 4,
     "console": 4,
+    "notify": 4,
     "service": 5,
     "cli": 6,
     "__main__": 7,
@@ -36,7 +37,9 @@ HOMES = {
     "sqlmodel": ("store",),
     "sqlalchemy": ("store",),
     "alembic": ("store",),
-    "aiohttp": ("api", "console", "service", "web"),
+    "psycopg": ("store",),
+    "aiohttp": ("api", "console", "notify", "service", "web"),
+    "aiosmtplib": ("notify",),
     "watchfiles": ("service",),
     "prometheus_client": ("web", "service"),
     "sentry_sdk": ("service",),

@@ -1,5 +1,5 @@
 """SQL is written with the store's tables. As text it stands only where a language of tables has no words for it: in
-``syncd/store/sqlite``, in the migrations, and for the scratch files of a run."""
+``syncd/store/sqlite``, ``syncd/store/postgres``, in the migrations, and for the scratch files of a run."""
 
 import ast
 import re
@@ -10,9 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent / "syncd"
 #: Where SQL may stand as text.
-HOMES = ("store/sqlite/", "store/migrations/", "sync/run/stage/")
+HOMES = ("store/sqlite/", "store/postgres/", "store/migrations/", "sync/run/stage/")
 #: Where SQLite may be known by name.
-DRIVERS = ("store/sqlite/", "sync/run/stage/")
+DRIVERS = ("store/sqlite/", "store/postgres/", "sync/run/stage/")
 STATEMENT = re.compile(
     r"\bselect\b.*\bfrom\b|\binsert\s+(or\s+\w+\s+)?into\b|\bupdate\s+\w+\s+set\b|\bdelete\s+from\b"
     r"|\b(create|drop|alter)\s+(virtual\s+|unique\s+|temp\s+)*(table|index|trigger|view)\b"
@@ -86,4 +86,6 @@ def test_the_driver_is_known_in_one_place(name: str) -> None:
     for node in ast.walk(ast.parse(FILES[name].read_bytes())):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        assert not [found for found in names if found.split(".")[0] == "sqlite3" or "dialects" in found]
+        assert not [
+            found for found in names if found.split(".")[0] in ("sqlite3", "psycopg") or "dialects" in found
+        ]

@@ -11,6 +11,7 @@ import typer
 from syncd import __version__
 from syncd.cli.account_commands import employers, keys
 from syncd.cli.feed_commands import feeds
+from syncd.cli.notify_commands import notifications
 from syncd.cli.options import GROUP, Config, Employer, FeedName, File, Json, Status
 from syncd.cli.run_commands import runs
 
@@ -28,6 +29,7 @@ app.add_typer(employers, name="employer")
 app.add_typer(keys, name="key")
 app.add_typer(feeds, name="feed")
 app.add_typer(runs, name="runs")
+app.add_typer(notifications, name="notify")
 
 
 def _version(wanted: bool) -> None:

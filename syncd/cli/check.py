@@ -7,11 +7,11 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from syncd.cli.output import print_json, remark, system_fault
-from syncd.cli.store_access import become_owner, has_store
+from syncd.cli.store_access import become_owner, has_store, place_of
 from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
 from syncd.service import configured_feeds, exposure, observability, stores
@@ -41,7 +41,7 @@ def check(config: Path | None, as_json: bool) -> int:
             print(f"all good: {settings.file or 'no settings file, all defaults'}")
             if not has_store(settings):
                 remark(
-                    f"there is no store at {settings.store.path} yet;"
+                    f"there is no store at {place_of(settings)} yet;"
                     " `syncd serve` and `syncd employer add` make one"
                 )
     return 1 if found else 0
@@ -54,10 +54,13 @@ def faults(settings: Settings) -> Iterator[str]:
     yield from found
     yield from exposure.faults(settings, _feed_names(settings))
     yield from observability.faults(settings)
+    yield from _notified_feeds(settings)
     if not running:  # the daemon itself holds its ports
-        yield from _port("api.listen", settings.api.listen)
+        # nobody owns a store on a server: the address may be that of the daemon on this machine
+        passing = () if settings.store.path is not None else (errno.EADDRINUSE,)
+        yield from _port("api.listen", settings.api.listen, passing)
         if settings.operator.listen is not None:
-            yield from _port("operator.listen", settings.operator.listen)
+            yield from _port("operator.listen", settings.operator.listen, passing)
 
 
 def _drop_folder(folder: Path) -> Iterator[str]:
@@ -129,6 +132,13 @@ def _feed_names(settings: Settings) -> list[str]:
         return []
 
 
+def _notified_feeds(settings: Settings) -> Iterator[str]:
+    known = _feed_names(settings)
+    for name in settings.notify.feeds:
+        if name not in known:
+            yield f"notify.feeds: there is no feed {name!r}; known: {', '.join(known) or 'none'}"
+
+
 def _open(settings: Settings) -> tuple[bool, Store]:
     """Return whether a daemon owns the store, and the store."""
     try:
@@ -137,12 +147,14 @@ def _open(settings: Settings) -> tuple[bool, Store]:
         return True, stores.open_store(settings)
 
 
-def _port(key: str, address: Address) -> Iterator[str]:
+def _port(key: str, address: Address, passing: Collection[int]) -> Iterator[str]:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((address.host, address.port))
     except OSError as error:
+        if error.errno in passing:
+            return
         why = os.strerror(error.errno) if error.errno else str(error)
         yield f"{key}: {address}: {why}; choose another address"

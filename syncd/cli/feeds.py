@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -29,8 +30,9 @@ from syncd.domain import Job, Moment, UnknownValues
 from syncd.errors import Conflict, FeedError, NotFound
 from syncd.feeds.configuration import FeedConfig, FeedFile, mapping_in_force, mapping_toml
 from syncd.service import configured_feeds, stores
-from syncd.store import Store, Tx, employers, feeds, jobs, runs
-from syncd.sync.report import Kind, rejected_json, run_json, unknown_json
+from syncd.store import Store, Tx, employers, feeds, jobs
+from syncd.sync.report import Kind, rejected_json, unknown_json
+from syncd.sync.report.views import feeds_view
 from syncd.sync.run import Checker, CheckResult
 
 #: Rejected rows that the text of a check has, and texts or values of a kind that its JSON has.
@@ -41,8 +43,7 @@ def list_feeds(config: Path | None, as_json: bool) -> None:
     settings = quiet_settings(config)
     with store_if_any(settings) as store:
         files = configured_feeds.feed_files(settings, stores.catalogue_of(store, settings)).values()
-        paused = store.read(feeds.paused) if store is not None else {}
-        found = [_feed_json(store, file, settings, paused) for file in files]
+        found = _views(store, files, settings)
     headings = ("feed", "state", "employer", "mapping", "mode", "folder", "last run", "last success")
     empty = f"no feeds yet; a feed is a file NAME.toml in {settings.feeds}"
     print_list(as_json, found, headings, [_row(feed) for feed in found], empty)
@@ -51,44 +52,13 @@ def list_feeds(config: Path | None, as_json: bool) -> None:
             remark(f"syncd: {feed['name']}: {clean(feed['reason'])}")
 
 
-def _feed_json(
-    store: Store | None, file: FeedFile, settings: Settings, paused: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return a configured feed. ``reason``: why its state is not ``ok``, None if it is."""
-    config = file.config
-    last, success = (
-        store.read(lambda tx: (runs.list(tx, file.name, 1), runs.last_success(tx, file.name)))
-        if store is not None
-        else ([], None)
-    )
-    state, reason = _state(store, file, paused)
-    return {
-        "name": file.name,
-        "employer": config.employer if config is not None else None,
-        "preset": config.preset if config is not None else None,
-        "mode": config.policy.mode if config is not None else None,
-        "folder": str(settings.drop.folder / file.name),
-        "lastRun": run_json(last[0]) if last else None,
-        "lastSuccess": run_json(success)["endedAt"] if success is not None else None,
-        "state": state,
-        "reason": reason,
-    }
-
-
-def _state(store: Store | None, file: FeedFile, paused: Mapping[str, str]) -> tuple[str, str | None]:
-    """Return the state of a feed, and why it is not ``ok``. Of several states the first counts: degraded, paused,
-    overdue."""
-    faults = configured_feeds.faults_of(store, file)
-    if faults:
-        return "degraded", "; ".join(faults)
-    if file.name in paused:
-        return "paused", paused[file.name] or "paused; nobody said why"
-    every = file.config.expect_every if file.config is not None else None
-    if store is not None and every:
-        last = store.read(lambda tx: runs.last_file(tx, file.name))
-        if last is not None and last.claimed_at is not None and store.now().instant - last.claimed_at > every:
-            return "overdue", f"the last file came at {cell(last.claimed_at)}, one is expected every {every}"
-    return "ok", None
+def _views(store: Store | None, files: Collection[FeedFile], settings: Settings) -> list[dict[str, Any]]:
+    """Return the configured feeds with all their faults."""
+    whole = [replace(file, faults=configured_feeds.faults_of(store, file)) for file in files]
+    folder = settings.drop.folder
+    if store is None:
+        return feeds_view(None, whole, folder)
+    return store.read(lambda tx: feeds_view(tx, whole, folder, settings.timezone))
 
 
 def pause_feed(config: Path | None, as_json: bool, name: str, why: str | None) -> None:
@@ -105,7 +75,7 @@ def pause_feed(config: Path | None, as_json: bool, name: str, why: str | None) -
                     store, file, settings
                 )  # a feed without a run is in the store from now on
             store.write(lambda tx: _paused(tx, name, why))
-        found = _feed_json(store, file, settings, store.read(feeds.paused))
+        (found,) = _views(store, [file], settings)
     done = f"feed {name} is resumed" if why is None else f"feed {name} is paused: its files are left lying"
     print_result(as_json, found, done)
 

@@ -7,12 +7,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from syncd.cli.output import CHANGES, DONE, FAILED, HELD, bold, clean, print_json, print_result, remark
 from syncd.cli.report_text import (
     counts_of,
-    fields_json,
     place_of,
     print_cut,
     print_filtered,
@@ -25,20 +23,11 @@ from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
 from syncd.domain import Catalogue, Run, RunState
 from syncd.errors import FeedError
-from syncd.feeds.native import members_of
 from syncd.service import configured_feeds, process, stores
 from syncd.store import Store, runs
 from syncd.sync.arrival import ArrivalContext, Worker, decide
-from syncd.sync.report import (
-    FORMAT,
-    change_json,
-    filtered_json,
-    rejected_json,
-    run_json,
-    unknown_json,
-    warning_json,
-    would_archive_json,
-)
+from syncd.sync.report import rejected_json, run_json, warning_json
+from syncd.sync.report.views import plan_view
 from syncd.sync.run import Feed, Planned, PlannedChange, Progress
 
 SIGNS = {"created": "+", "updated": "~", "reactivated": "^"}
@@ -60,7 +49,7 @@ def plan(config: Path | None, as_json: bool, file: Path, name: str, exit_code: b
         except FeedError as error:
             raise FileUnusable(file, error) from error
     if as_json:
-        print_json(plan_json(planned, catalogue))
+        print_json(plan_view(planned, catalogue))
     else:
         print_plan(planned)
     return CHANGES if exit_code and planned.changes else DONE
@@ -172,30 +161,6 @@ def _feed_of(store: Store, settings: Settings, catalogue: Catalogue, number: int
     name = store.read(lambda tx: runs.get(tx, number)).feed
     file = configured_feeds.feed_files(settings, catalogue).get(name)
     return configured_feeds.resolve(store, file, settings) if file is not None else None
-
-
-def plan_json(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the run object of docs/operations.md "JSON output" with ``state`` planned, and what it would change."""
-    member = members_of(catalogue)
-    return {
-        "format": FORMAT,
-        **run_json(planned.run),
-        "id": None,
-        "state": "planned",
-        "phases": {},
-        **filtered_json(planned.run),
-        "wouldArchive": would_archive_json(
-            len(going := _archived(planned)),
-            ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going),
-        ),
-        "rejectedRows": [rejected_json(row) for row in planned.rejected],
-        **unknown_json(planned.unknown),
-        "warnings": [warning_json(warning) for warning in planned.warnings],
-        "changes": [
-            {**change_json(c.action, c.reference_id, c.job_id, ()), "fields": fields_json(c.fields, member)}
-            for c in planned.changes
-        ],
-    }
 
 
 def _archived(planned: Planned) -> list[PlannedChange]:

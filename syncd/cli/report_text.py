@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from syncd.cli.output import bold, clean, quoted
@@ -138,16 +138,6 @@ def _reason(error: dict[str, Any], codes: bool) -> str:
     code = f" {error['code']}" if codes else ""
     value = "" if error["value"] is None else f" [{quoted(error['value'])}]"
     return f"{error['pointer'] or '/'}{code}: {error['detail']}{value}"
-
-
-def fields_json(
-    fields: Mapping[str, tuple[object, object]], member: Callable[[str, object], object]
-) -> dict[str, Any]:
-    """Return changed fields (before, after) as JSON. ``member``: as ``members_of`` returns it."""
-    return {
-        name: {"before": member(name, before), "after": member(name, after)}
-        for name, (before, after) in fields.items()
-    }
 
 
 def shown(value: object) -> str:

@@ -6,17 +6,18 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from syncd.cli.imports import plan_json, print_plan, say_that_it_waits
+from syncd.cli.imports import print_plan, say_that_it_waits
 from syncd.cli.output import DONE, HELD, clean, print_json, print_result, remark
 from syncd.cli.report_text import counts_of, summary
 from syncd.cli.store_access import opened_store, quiet_settings
 from syncd.config import Settings
-from syncd.domain import Catalogue, HoldScope, Policy, Run, RunKind, RunState
+from syncd.domain import Catalogue, Policy
 from syncd.service import configured_feeds, stores
 from syncd.store import Store, feeds, runs
 from syncd.sync.arrival import ArrivalContext, revert
 from syncd.sync.report import run_json
-from syncd.sync.run import Planned, PlannedChange, RevertPlan, plan_revert
+from syncd.sync.report.views import plan_view, revert_view
+from syncd.sync.run import PlannedChange, RevertPlan, plan_revert
 
 
 def revert_run(config: Path | None, as_json: bool, number: int, *, plan: bool, yes: bool, pause: bool) -> int:
@@ -78,26 +79,10 @@ def _agreed(planned: RevertPlan) -> bool:
 
 def _print(planned: RevertPlan, changes: list[PlannedChange], catalogue: Catalogue | None) -> None:
     """Print the plan as text, or with a catalogue as JSON."""
-    undone, hold = planned.run, planned.hold
-    run = Run(
-        0,
-        undone.feed,
-        undone.employer_id,
-        undone.employer,
-        RunKind.REVERT,
-        RunState.CLAIMED,
-        undone.file,
-        0,
-        counts=planned.counts,
-        reverts=undone.id,
-    )
-    shown = Planned(run, changes, warnings=planned.warnings)
+    shown = revert_view(planned, changes)
     if catalogue is not None:
-        if hold is not None:
-            scope = HoldScope.ALL if hold.all else HoldScope.ARCHIVE
-            shown.run = replace(run, holds=scope, reason=hold.reason)
-        print_json(plan_json(shown, catalogue))
+        print_json(plan_view(shown, catalogue))
         return
-    print_plan(shown)
-    if hold is not None:
-        print(f"this revert would ask first, because it is over a limit: {clean(hold.reason)}")
+    print_plan(replace(shown, run=replace(shown.run, holds=None, reason=None)))
+    if planned.hold is not None:
+        print(f"this revert would ask first, because it is over a limit: {clean(planned.hold.reason)}")

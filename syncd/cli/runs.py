@@ -10,7 +10,6 @@ from typing import Any
 
 from syncd.cli.output import bold, cell, clean, print_list, remark
 from syncd.cli.report_text import (
-    fields_json,
     print_cut,
     print_filtered,
     print_kinds,
@@ -123,27 +122,10 @@ class _Listed:
 
 
 def _print_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> None:
-    found = whole_report(tx, number, most=0) | _changes_json(tx, number, page, catalogue)
+    from syncd.sync.report.views import run_view
+
+    found = run_view(tx, number, page, catalogue, PAGE)
     write_json(found, lambda part: sys.stdout.write(part.decode()))
-
-
-def _changes_json(tx: Tx, number: int, page: int, catalogue: Catalogue) -> dict[str, Any]:
-    """Return a page of the run's changes with the values before and after, and which page it is."""
-    total, changes = history.page_of_run(tx, number, page=page, page_size=PAGE)
-    from syncd.feeds.native import members_of
-
-    member = members_of(catalogue)
-    listed = [
-        {
-            "action": change.entry.action,
-            "referenceId": change.entry.reference_id,
-            "jobId": change.entry.job_id,
-            "fields": fields_json(change.fields, member),
-        }
-        for change in changes
-    ]
-    paging = {"total": total, "page": page, "pages": -(-total // PAGE), "pageSize": PAGE}
-    return {"changes": listed, "changesPaging": paging}
 
 
 def _page_of_changes(tx: Tx, number: int, page: int) -> tuple[int, list[history.RunChange]]:

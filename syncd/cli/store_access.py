@@ -41,7 +41,7 @@ def require_store(settings: Settings) -> None:
     """Raise StoreError if there is no store."""
     if not has_store(settings):
         raise StoreError(
-            f"there is no store at {settings.store.path} (store.url, settings: {settings.file or 'all defaults'});"
+            f"there is no store at {place_of(settings)} (store.url, settings: {settings.file or 'all defaults'});"
             " `syncd serve` and `syncd employer add` make one"
         )
 
@@ -64,9 +64,14 @@ def _end_of_imports() -> None:
         gc.enable()
 
 
+def place_of(settings: Settings) -> str:
+    """Return where the store is, without a password."""
+    return str(settings.store.path or "the server of store.url")
+
+
 def has_store(settings: Settings) -> bool:
-    """Return whether there is a store to open."""
-    return settings.store.path is None or settings.store.path.exists()
+    """Return whether there is a store to open. Raises StoreError."""
+    return stores.has_store(settings)
 
 
 @contextmanager
@@ -118,10 +123,12 @@ def become_owner(settings: Settings) -> None:
 
 
 def _owner(settings: Settings) -> os.stat_result | None:
-    """Return the owner of the store's folder if this process is root and the owner is another user, else None."""
-    if os.geteuid() != 0 or settings.store.path is None:
+    """Return the owner of the store's folder, or of the drop folder if the store is on a server, if this process is root
+    and the owner is another user, else None."""
+    if os.geteuid() != 0:
         return None
-    folder = next((place for place in settings.store.path.parents if place.exists()), None)
+    wanted = settings.store.path.parent if settings.store.path is not None else settings.drop.folder
+    folder = next((place for place in (wanted, *wanted.parents) if place.exists()), None)
     owner = folder.stat() if folder else None
     return None if owner is None or owner.st_uid == 0 else owner
 

@@ -1,7 +1,18 @@
 """The service's own settings: declared once, read from file and environment, frozen. Knows nothing of feed files."""
 
-from syncd.config.kinds import Address
+from syncd.config.kinds import Address, store_address
 from syncd.config.load import load_settings
+from syncd.config.notify import Notify, QuietHours, SmtpServer
 from syncd.config.settings import SETTINGS, Api, Settings
 
-__all__ = ["SETTINGS", "Address", "Api", "Settings", "load_settings"]
+__all__ = [
+    "SETTINGS",
+    "Address",
+    "Api",
+    "Notify",
+    "QuietHours",
+    "Settings",
+    "SmtpServer",
+    "load_settings",
+    "store_address",
+]

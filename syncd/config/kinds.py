@@ -18,6 +18,7 @@ from syncd.values import SIZE, SettingKind, ValueFault, shown, size, text
 _ORIGIN = re.compile(
     r"(?P<scheme>https?)://(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::(?P<port>[1-9]\d{0,4}))?"
 )
+_HOST_NAME = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _USUAL_PORTS = {"http": "80", "https": "443"}
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9_.-]*)):(?P<port>\d{1,5})\Z")
 
@@ -40,6 +41,11 @@ class Address:
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+#: How the address of a store on PostgreSQL begins.
+POSTGRES = ("postgresql://", "postgres://")
+_POSTGRES_FORM = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 
 
 def _address(value: object) -> Address:
@@ -75,11 +81,37 @@ def _public_url(value: object) -> str:
     return str(value).rstrip("/")
 
 
-def _store_url(value: object) -> str:
+def store_address(value: object) -> str:
+    """Return the address of a store. Raises ValueFault, which does not show the address."""
     head = "sqlite:///"
     if isinstance(value, str) and value.startswith(head) and len(value) > len(head) and "?" not in value:
         return value
-    raise ValueFault("must be sqlite:///PATH")
+    if isinstance(value, str) and value.startswith(POSTGRES):
+        return _postgres_url(value)
+    raise ValueFault(f"must be sqlite:///PATH or {_POSTGRES_FORM}")
+
+
+def _postgres_url(value: object) -> str:
+    """Return an address of a PostgreSQL database. A fault does not show it: it may have a password."""
+    if not isinstance(value, str) or not value.startswith(POSTGRES):
+        raise ValueFault(f"must be {_POSTGRES_FORM}")
+    rest, _, _ = value.partition("://")[2].partition("?")
+    where, _, database = rest.partition("/")
+    if not database or "/" in database or "@" in database:
+        raise ValueFault(f"must name one database: {_POSTGRES_FORM}; write a / in a password as %2F")
+    if any(not _is_port(host) for host in where.rpartition("@")[2].split(",")):
+        raise ValueFault(f"has a port that is not a number from 1 to 65535: {_POSTGRES_FORM}")
+    return value
+
+
+def _is_port(host: str) -> bool:
+    """Return whether ``host`` ends with a valid port, if with any."""
+    port = host.rpartition("]")[2].rpartition(":")[2] if ":" in host.rpartition("]")[2] else ""
+    return not port or (port.isascii() and port.isdecimal() and 0 < int(port) < 65536)
+
+
+def _lock_url(value: object) -> str:
+    return "" if value == "" else _postgres_url(value)
 
 
 def _line_size(value: object) -> int:
@@ -119,6 +151,10 @@ def _is_origin(text: str) -> bool:
         and found["port"] != _USUAL_PORTS[found["scheme"]]
         and int(found["port"] or 1) < 65536
     )
+
+
+def _is_host(text: str) -> bool:
+    return len(text) <= 253 and _HOST_NAME.fullmatch(text) is not None
 
 
 def _names_by_id(value: object) -> dict[int, str]:
@@ -168,7 +204,9 @@ ADDRESS_OR_NONE = SettingKind("address", "HOST:PORT", lambda value: None if valu
 PREFIX = SettingKind("path prefix", "", _prefix)
 #: Scheme and host that clients outside use, or nothing.
 PUBLIC_URL = SettingKind("address", "URL", _public_url)
-STORE_URL = SettingKind("store address", "URL", _store_url)
+STORE_URL = SettingKind("store address", "URL", store_address)
+#: The address of a PostgreSQL database, or nothing.
+LOCK_URL = SettingKind("store address", "URL", _lock_url)
 #: The size of a line of HTTP.
 LINE_SIZE = SettingKind("size", SIZE.unit, _line_size)
 NETWORKS = SettingKind(
@@ -182,6 +220,14 @@ ORIGINS = SettingKind(
     "",
     _list_of(
         _is_origin, "origins such as https://app.example.ca", "an origin such as https://app.example.ca"
+    ),
+    _comma_separated,
+)
+HOSTS = SettingKind(
+    "list of host names",
+    "",
+    _list_of(
+        _is_host, "host names such as ops.example.ca", "a host name in small letters such as ops.example.ca"
     ),
     _comma_separated,
 )

@@ -6,10 +6,12 @@ import difflib
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
-from syncd.config.settings import BY_KEY, SETTINGS, Catalogues, Operator, Settings
+from syncd.config import notify
+from syncd.config.settings import BY_KEY, SETTINGS, Catalogues, Settings
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError
 from syncd.values import Setting, ValueFault, members_of
@@ -151,7 +153,8 @@ def _parsed(
         except ValueFault as fault:
             source = sources[setting.key]
             key = setting.environment if source == "environment" else setting.key
-            faults.append(f"{source}: {key} {fault}")
+            why = str(fault).partition(", not ")[0] if setting.secret else fault
+            faults.append(f"{source}: {key} {why}")
     return setting.kind.parse(setting.default)
 
 
@@ -174,7 +177,8 @@ def _settings(
     )
     return replace(
         written,
-        operator=replace(written.operator, token=_token(written.operator, base, faults)),
+        operator=_secrets(written.operator, "operator", base, faults),
+        notify=_secrets(written.notify, "notify", base, faults),
         store=replace(written.store, url=_absolute_store(written.store.url, base)),
         drop=replace(written.drop, folder=base / written.drop.folder),
     )
@@ -196,18 +200,26 @@ def _catalogue(changes: Catalogues, faults: list[str]) -> Catalogue:
         return Catalogue.default()
 
 
-def _token(operator: Operator, base: Path, faults: list[str]) -> str:
-    if operator.token_file is None:
-        return operator.token
-    if operator.token:
-        faults.append("operator.token and operator.token_file: give only one of them")
-        return operator.token
-    path = base / operator.token_file
+def _secrets(holder: Any, table: str, base: Path, faults: list[str]) -> Any:
+    """Return the settings of ``table`` with each secret that is in a file of its own (``token_file`` for ``token``)."""
+    names = [each.name for each in fields(holder) if hasattr(holder, f"{each.name}_file")]
+    return replace(holder, **{name: _secret(holder, f"{table}.{name}", base, faults) for name in names})
+
+
+def _secret(holder: Any, key: str, base: Path, faults: list[str]) -> str:
+    name = key.rpartition(".")[2]
+    value, file = getattr(holder, name), getattr(holder, f"{name}_file")
+    if file is None:
+        return str(value)
+    if value:
+        faults.append(f"{key} and {key}_file: give only one of them")
+        return str(value)
+    path: Path = base / file
     try:
         return path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        faults.append(f"operator.token_file: {path}: {why}")
+        faults.append(f"{key}_file: {path}: {why}")
         return ""
 
 
@@ -225,5 +237,8 @@ def _contradictions(settings: Settings) -> Iterator[str]:
         yield f'operator.listen: {where} is the API\'s address too; to share it write operator.listen = ""'
     if api.max_head < api.max_line:
         yield "api.max_head: must be at least api.max_line, which is a part of it"
+    if settings.store.lock_url and settings.store.path is not None:
+        yield "store.lock_url: is for a store.url on PostgreSQL"
     if api.rate_limit and api.rate_window < 1:
         yield "api.rate_window: must be at least 1s; Retry-After has whole seconds"
+    yield from notify.contradictions(settings.notify)

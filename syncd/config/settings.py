@@ -12,8 +12,10 @@ from zoneinfo import ZoneInfo
 from syncd.config.kinds import (
     ADDRESS,
     ADDRESS_OR_NONE,
+    HOSTS,
     IDS,
     LINE_SIZE,
+    LOCK_URL,
     NAMES_BY_ID,
     NETWORKS,
     ORIGINS,
@@ -25,6 +27,7 @@ from syncd.config.kinds import (
     ZONE,
     Address,
 )
+from syncd.config.notify import Notify
 from syncd.domain import Catalogue, FeedLimits, Policy
 from syncd.values import (
     DURATION,
@@ -115,22 +118,44 @@ class Catalogues:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """``listen`` None: health and metrics are on the API's address. An empty ``token`` is not asked for."""
+    """``listen`` None: pages, health and metrics are on the API's address. An empty ``token`` is not asked for."""
 
     listen: Address | None = setting(
-        ADDRESS_OR_NONE, "127.0.0.1:8081", 'health and metrics; "": on the API\'s address'
+        ADDRESS_OR_NONE,
+        "127.0.0.1:8081",
+        'pages, health and metrics; "": on the API\'s address, pages below /operator/',
+    )
+    public_url: str = setting(
+        PUBLIC_URL, "", "the outside address when behind a proxy, for links; empty: as listen says"
     )
     token: str = setting(
-        TEXT, "", "the token that /metrics requires; needed unless the address is loopback", secret=True
+        TEXT,
+        "",
+        "the token that pages and /metrics require; needed unless the address is loopback",
+        secret=True,
     )
     token_file: Path | None = setting(PATH_OR_NONE, "", "a file that holds the token, instead of token")
+    hosts: tuple[str, ...] = setting(
+        HOSTS, [], "host names under which a browser may reach the pages, beside localhost and IP addresses"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
     """``path`` is the SQLite file; None: the store is of another kind."""
 
-    url: str = setting(STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH", secret=True)
+    url: str = setting(
+        STORE_URL, "sqlite:///var/syncd.db", "sqlite:///PATH or postgresql://USER@HOST/DATABASE", secret=True
+    )
+    lock_url: str = setting(
+        LOCK_URL,
+        "",
+        "PostgreSQL: an address for locks that is not that of a pooler; empty: as url",
+        secret=True,
+    )
+    prepare: bool = setting(
+        FLAG, True, "PostgreSQL: prepare statements on the server; false behind a pooler that cannot"
+    )
     keep_history: timedelta = setting(
         positive(DURATION), "400d", "how long runs and past values of jobs are kept"
     )
@@ -220,6 +245,7 @@ class Settings:
     sync: Policy = section(Policy)
     processes: Processes = section(Processes, "sync")
     refresh: Refresh = section(Refresh)
+    notify: Notify = section(Notify)
     log: Log = section(Log)
     limits: FeedLimits = section(FeedLimits)
     catalogue: Catalogue

@@ -72,6 +72,7 @@ from syncd.domain.lifecycle import (
     unique_locations,
 )
 from syncd.domain.likeness import Likeness, Outline, likeness, likeness_of, outline
+from syncd.domain.notices import TROUBLES_OF_FILES, Notice, NoticeEvent, notice_of
 from syncd.domain.places import (
     MAX_PLACE_DESCRIPTION,
     MAX_PLACE_NAME,
@@ -123,6 +124,7 @@ __all__ = [
     "REFRESH_EVERY",
     "SALARY_MEMBERS",
     "SHOWN_MEMBERS",
+    "TROUBLES_OF_FILES",
     "Actor",
     "ActorKind",
     "ArchivedBy",
@@ -146,6 +148,8 @@ __all__ = [
     "Moment",
     "Needed",
     "NewJob",
+    "Notice",
+    "NoticeEvent",
     "Outline",
     "Ownership",
     "PastChange",
@@ -188,6 +192,7 @@ __all__ = [
     "likeness",
     "likeness_of",
     "name_key",
+    "notice_of",
     "other_job",
     "outline",
     "place_aliases",

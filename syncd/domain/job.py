@@ -148,7 +148,8 @@ class ActorKind(StrEnum):
 
 
 class Actor(Struct, frozen=True):
-    """Who makes a change, for the history: an API key or a feed run by its id, or the service or the operator."""
+    """Who makes a change, for the history: an API key or a feed run by its id, the service, or the operator, whose
+    ``id`` is the number of the session in the operator's pages; None: a command."""
 
     kind: ActorKind
     id: int | None = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -24,17 +24,19 @@ log = structlog.get_logger("syncd.service")
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredFeeds:
-    """``feeds`` can be used. ``degraded``: feed → what is wrong with its file or its employer."""
+    """``feeds`` can be used. ``degraded``: feed → what is wrong with its file or its employer. ``files``: the file of each feed,
+    with all that is wrong with it and its employer."""
 
     feeds: dict[str, Feed]
     degraded: dict[str, str]
+    files: dict[str, FeedFile] = field(default_factory=dict)
 
     def after(self, before: ConfiguredFeeds) -> ConfiguredFeeds:
         """Return these feeds, and the degraded ones as they were configured ``before``. Logs each degraded one."""
         kept = {name: feed for name, feed in before.feeds.items() if name in self.degraded}
         for name, reason in self.degraded.items():
             log.warning(Event.FEED_DEGRADED, feed=name, reason=reason, kept=name in kept)
-        return ConfiguredFeeds(dict(sorted((self.feeds | kept).items())), self.degraded)
+        return ConfiguredFeeds(dict(sorted((self.feeds | kept).items())), self.degraded, self.files)
 
 
 def feed_files(settings: Settings, catalogue: Catalogue) -> dict[str, FeedFile]:
@@ -48,9 +50,11 @@ def load_feeds(store: Store, settings: Settings, catalogue: Catalogue) -> Config
     is still configured. Raises ConfigError for a folder that cannot be read, StoreError."""
     found = ConfiguredFeeds({}, {})
     for name, file in feed_files(settings, catalogue).items():
+        found.files[name] = file
         try:
             found.feeds[name] = resolve(store, file, settings)
         except ConfigError as error:
+            found.files[name] = replace(file, faults=error.faults)
             found.degraded[name] = "; ".join(error.faults)
     released = store.write(lambda tx: stored_feeds.release_unconfigured(tx, {*found.feeds, *found.degraded}))
     if released:

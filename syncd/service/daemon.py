@@ -18,15 +18,19 @@ import structlog
 
 from syncd.api import add_open, make_app
 from syncd.config import Settings
+from syncd.console import ConsoleContext, add_console
 from syncd.domain import Catalogue
 from syncd.errors import ConfigError, SyncdError
+from syncd.feeds.configuration import FeedFile
 from syncd.logs import Event, flush
+from syncd.notify import DegradedFeeds
 from syncd.service import exposure, stores
 from syncd.service.clock_check import ClockCheck
 from syncd.service.configured_feeds import ConfiguredFeeds, load_feeds, make_importer
-from syncd.service.housekeeping import HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
+from syncd.service.housekeeping import DEGRADED, HOUSEKEEPING, INDEXING, Housekeeping, SearchIndexing, repeat
 from syncd.service.listeners import Listeners, make_operator_app
 from syncd.service.metrics import Metrics
+from syncd.service.notifications import Notifications
 from syncd.service.process import (
     allow_connections,
     report_lack_of_files,
@@ -106,6 +110,9 @@ class Daemon:
         self._watcher = Watcher(settings.drop.folder, self._sync.hint, poll=settings.drop.poll)
         self._readiness = Readiness(store, self._watcher, self._sync, self._heartbeat, self._degraded)
         self._listeners = Listeners()
+        self._notifications = Notifications(
+            store, settings, self._metrics.notified, self._clock.trusts, self._degraded
+        )
         self._tasks: set[asyncio.Task[None]] = set()
         self._reloading = asyncio.Lock()
 
@@ -123,6 +130,7 @@ class Daemon:
         drop = self._settings.drop.folder
         _make_drop_folder(drop)
         addresses = await self._listen()
+        self._notifications.start(addresses.get("operator", addresses["api"]))
         self._sync.start()
         self._watcher.start()
         if not await self._watching():
@@ -158,13 +166,33 @@ class Daemon:
         if operator.listen is None:
             add_open(app, metrics_of(render, operator.token))
             add_open(app, reload_of(self._reload, operator.token), "POST")
+            add_console(app, self._console("/operator"))
         runner = make_runner(app, settings, shutdown_timeout=REQUESTS)
         urls = {"api": await self._listeners.open("api", runner, settings.listen)}
         if operator.listen is not None:
-            app = make_operator_app(self._readiness, render, self._reload, operator.token)
+            console = self._console("")
+            app = make_operator_app(self._readiness, render, self._reload, operator.token, console)
             runner = make_runner(app, settings, shutdown_timeout=OPERATOR_REQUESTS)
             urls["operator"] = await self._listeners.open("operator", runner, operator.listen)
         return urls
+
+    def _console(self, prefix: str) -> ConsoleContext:
+        """Return what the pages need. What the operator starts stops with the service, and is not a sign of life of the
+        threads that take files."""
+        store, settings, stop = self._store, self._settings, self._stopping.is_set
+        importer = make_importer(store, settings, self._catalogue, stop=stop)
+        return ConsoleContext(
+            store=store,
+            settings=settings,
+            catalogue=self._catalogue,
+            files=self._files,
+            feeds=lambda: self._configured.feeds,
+            arrival=ArrivalContext(
+                store, importer, stop=stop, ended=self._metrics.ran, trusts=self._clock.trusts
+            ),
+            importer=importer,
+            prefix=prefix,
+        )
 
     def _start_timers(self) -> None:
         store, settings = self._store, self._settings.refresh
@@ -183,6 +211,7 @@ class Daemon:
             repeat("refresh", lambda: self._metrics.refreshed(refresher.tick()), settings.check),
             repeat("house", housekeeping.tick, HOUSEKEEPING),
             repeat("search", indexing.tick, INDEXING),
+            repeat("degraded", self._degraded_feeds().tick, DEGRADED),
             watch_the_loop(self._notifier, self._readiness),
         )
 
@@ -233,9 +262,25 @@ class Daemon:
             log.info(Event.SERVICE_RELOADED, feeds=list(found.feeds), degraded=list(found.degraded))
             return _reloaded(found, [])
 
+    def _files(self) -> dict[str, FeedFile]:
+        """Return the file of each feed; its faults are also those of its folder."""
+        files, waiting = self._configured.files, self._sync.degraded
+        return {
+            name: replace(file, faults=(*file.faults, waiting[name])) if name in waiting else file
+            for name, file in files.items()
+        }
+
     def _degraded(self) -> dict[str, str]:
         """Return the feeds whose file or folder cannot be used, and why."""
         return {**self._sync.degraded, **self._configured.degraded}
+
+    def _degraded_feeds(self) -> DegradedFeeds:
+        return DegradedFeeds(
+            self._store,
+            lambda: self._configured.degraded,
+            lambda: self._sync.degraded,
+            lambda: self._configured.feeds,
+        )
 
     # -- stopping ----------------------------------------------------------------------------------------
 
@@ -247,6 +292,7 @@ class Daemon:
         self._watcher.stop()
         self._sync.stop()
         await self._listeners.close()
+        await self._notifications.stop()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

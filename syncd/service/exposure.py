@@ -56,7 +56,12 @@ def faults(settings: Settings, feeds: Iterable[str]) -> Iterator[str]:
 
 
 def _secret_faults(settings: Settings) -> Iterator[str]:
-    secret = {"operator.token": bool(settings.operator.token), "store.url": settings.store.path is None}
+    on_server = settings.store.path is None
+    secret = {
+        "operator.token": bool(settings.operator.token),
+        "store.url": on_server,
+        "store.lock_url": on_server,
+    }
     keys = [key for key, there in secret.items() if there and settings.sources.get(key) == str(settings.file)]
     if keys and settings.file is not None and settings.operator.token_file is None:
         yield from _secret_file_fault(", ".join(keys), settings.file)

@@ -14,13 +14,13 @@ import structlog
 from syncd.errors import StoreBusy, StoreClosed, StoreOverloaded, SyncdError
 from syncd.logs import Event
 from syncd.service.clock_check import ClockCheck
-from syncd.store import Store, Tx, feeds, history, replies, runs
+from syncd.store import Store, Tx, feeds, history, job_days, notices, outbox, replies, runs
 from syncd.sync.run import Feed
 
 log = structlog.get_logger("syncd.service")
 
-#: Seconds between two ticks of ``Housekeeping``, and of ``SearchIndexing``.
-HOUSEKEEPING, INDEXING = 60.0, 1.0
+#: Seconds between two ticks of ``Housekeeping``, of ``SearchIndexing``, and of the look at degraded feeds.
+HOUSEKEEPING, INDEXING, DEGRADED = 60.0, 1.0, 5.0
 #: Rows that one transaction deletes, so that writes of the API get their turn.
 BATCH = 1_000
 
@@ -52,7 +52,7 @@ class Housekeeping:
         self._reported: dict[str, datetime] = {}
 
     def tick(self) -> None:
-        """Report silent feeds and delete what is too old. Raises StoreError."""
+        """Report silent feeds, note how many jobs there are today, and delete what is too old. Raises StoreError."""
         self._clock.remember()
         now = self._store.now().instant
         if not self._clock.trusts(now):
@@ -61,8 +61,12 @@ class Housekeeping:
         for feed in self._feeds().values():
             if feed.name not in paused:
                 self._report_silence(feed, now)
+        if not self._store.read(job_days.is_noted):
+            self._store.write(job_days.note)
         self._delete(lambda tx: history.prune(tx, now - self._keep, BATCH))
         self._delete(lambda tx: runs.prune(tx, now - self._keep, BATCH))
+        self._delete(lambda tx: outbox.prune(tx, now - outbox.KEPT, BATCH))
+        self._delete(lambda tx: notices.prune(tx, now - self._keep, BATCH))
         self._store.write(lambda tx: replies.prune(tx, now - replies.KEPT))
 
     def _delete(self, prune: Callable[[Tx], int]) -> None:
@@ -78,6 +82,7 @@ class Housekeeping:
         last = found.claimed_at if found is not None else None
         start = last or self._since
         if now - max(start, self._reported.get(feed.name, start)) > every:
+            self._store.write(lambda tx: notices.note_silence(tx, feed.name, last, every))
             self._reported[feed.name] = now
             log.warning(Event.FEED_OVERDUE, feed=feed.name, last=last, expected_every=str(every))
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from aiohttp import web
 
 from syncd.config import Address
+from syncd.console import ConsoleContext, add_console
 from syncd.errors import ConfigError
 from syncd.web import (
     ReadinessCheck,
@@ -81,15 +82,22 @@ def _reason(error: OSError) -> str:
 
 
 def make_operator_app(
-    readiness: ReadinessCheck, render: RenderMetrics, reload: Reload, token: str
+    readiness: ReadinessCheck,
+    render: RenderMetrics,
+    reload: Reload,
+    token: str,
+    console: ConsoleContext | None = None,
 ) -> web.Application:
-    """Return the application with ``/healthz``, ``/readyz``, ``/metrics`` and ``/reload``. ``render`` makes the metrics; for
-    these and for ``reload`` the ``token`` is needed if it is not empty. Other requests get the same errors as on the API's
-    address."""
+    """Return the application with ``/healthz``, ``/readyz``, ``/metrics``, ``/reload`` and, with ``console``, the pages.
+
+    ``render`` makes the metrics; for these and for ``reload`` the ``token`` is needed if it is not empty. Other requests
+    get the same errors as on the API's address."""
     app = web.Application(middlewares=[envelope()])
     for path, handler in {**health_of(readiness), **metrics_of(render, token)}.items():
         add_endpoint(app, path, {"GET": handler})
     for path, handler in reload_of(reload, token).items():
         add_endpoint(app, path, {"POST": handler})
+    if console is not None:
+        add_console(app, console)
     add_not_found(app)
     return app

@@ -5,6 +5,7 @@ whichever process made them."""
 
 from __future__ import annotations
 
+from collections import Counter as Counts
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 
@@ -15,7 +16,7 @@ from prometheus_client.registry import Collector
 
 from syncd.domain import Run
 from syncd.service.refresher import RefreshResult
-from syncd.store import Store, Tx, employers, jobs, runs
+from syncd.store import Store, Tx, employers, jobs, outbox, runs
 from syncd.store import feeds as stored_feeds
 from syncd.sync.run import Feed
 from syncd.web import RequestTimes
@@ -45,6 +46,9 @@ class Metrics:
             "syncd_run_seconds", "What runs took, by phase.", ("feed", "phase"), registry=registry
         )
         self._refreshed = Counter("syncd_refreshed", "Jobs that were published afresh.", registry=registry)
+        self._notifications = Counter(
+            "syncd_notifications", "Notices that were sent, or not.", ("way", "result"), registry=registry
+        )
         registry.register(requests)
         registry.register(_Gauges(store, feeds, degraded))
         ProcessCollector(registry=registry)
@@ -60,6 +64,10 @@ class Metrics:
 
     def refreshed(self, result: RefreshResult) -> None:
         self._refreshed.inc(result.refreshed)
+
+    def notified(self, way: str, result: str, number: int) -> None:
+        """Count notices that were sent to one way, or could not be. ``result``: sent, failed (one try) or dropped."""
+        self._notifications.labels(way, result).inc(number)
 
     def render(self, accept: str) -> tuple[str, bytes]:
         """Return content type and body in the format that ``accept`` prefers. Raises StoreError."""
@@ -84,7 +92,9 @@ class _Gauges(Collector):
 
     def collect(self) -> Iterator[Metric]:
         feeds, degraded = self._feeds(), self._degraded()
-        yield from self._store.read(lambda tx: [_jobs(tx), _successes(tx, feeds), _progress(tx)])
+        yield from self._store.read(
+            lambda tx: [_jobs(tx), _successes(tx, feeds), _progress(tx), _notifications(tx)]
+        )
         paused = self._store.read(stored_feeds.paused)
         for name, about, those in (
             ("degraded", "1 while the feed's file or folder cannot be used, else 0.", degraded),
@@ -101,6 +111,16 @@ def _jobs(tx: Tx) -> Metric:
     names = {employer.id: employer.name for employer in employers.all(tx)}
     for (employer, status), count in jobs.totals(tx).items():
         found.add_metric((names.get(employer, str(employer)), status), count)
+    return found
+
+
+def _notifications(tx: Tx) -> Metric:
+    found = GaugeMetricFamily("syncd_notifications_waiting", "Notices that wait to be sent.", labels=("way",))
+    totals: Counts[str] = Counts()
+    for way, number in outbox.waiting(tx).items():
+        totals[way.partition(":")[0]] += number
+    for way, number in totals.items():
+        found.add_metric((way,), number)
     return found
 
 

@@ -16,12 +16,19 @@ def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
         timezone=settings.timezone,
         exclusive=exclusive,
         queue_limit=settings.store.max_waiting,
+        lock_url=settings.store.lock_url,
+        prepare=settings.store.prepare,
     )
 
 
 def database_of(settings: Settings) -> Database:
     """Return the database that the settings name, not opened: for what is done with a store as a whole. Raises StoreError."""
-    return database_at(settings.store.url)
+    return database_at(settings.store.url, lock_url=settings.store.lock_url, prepare=settings.store.prepare)
+
+
+def has_store(settings: Settings) -> bool:
+    """Return whether there is a store to open. Raises StoreError."""
+    return Store.exists(settings.store.url, prepare=settings.store.prepare)
 
 
 def catalogue_of(store: Store | None, settings: Settings, *, remember: bool = False) -> Catalogue:

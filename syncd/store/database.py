@@ -1,4 +1,4 @@
-"""What the store needs from a database. ``syncd.store.sqlite`` is the one there is."""
+"""What the store needs from a database. ``syncd.store.sqlite`` and ``syncd.store.postgres`` are the two there are."""
 
 from __future__ import annotations
 
@@ -181,9 +181,18 @@ class Database(Protocol):
 
     def unlock(self) -> None: ...
 
-    def named_lock(self, name: str) -> AbstractContextManager[bool]:
-        """Yield whether this process now has the lock ``name``, which one process at a time can have. Raises StoreError,
-        OSError."""
+    @property
+    def named_lock(self) -> Callable[[str], AbstractContextManager[bool]]:
+        """Yields whether this process now has the lock with that name, which one process at a time can have. Raises
+        StoreError, OSError."""
+
+    def exists(self) -> bool:
+        """Return whether there is a store, of whatever version. Creates nothing. Raises StoreError."""
+
+    @property
+    def under_locks(self) -> Callable[[Callable[[Any], T]], Callable[[Any], T]]:
+        """Returns a function that writes as one that first raises StoreBusy if a named lock that the calling thread holds
+        was lost."""
 
     def writer(self) -> Session: ...
 
@@ -197,6 +206,12 @@ class Database(Protocol):
 
     def check(self) -> None:
         """Raise StoreBusy if what is written now would be lost."""
+
+    def last_ids(self, tx: Executes) -> dict[str, int]:
+        """Return by table the last id that the database has given out: it is not given out again."""
+
+    def set_last_ids(self, tx: Executes, ids: Mapping[str, int]) -> None:
+        """Give out higher ids than these from now on, and than those of the rows that are there."""
 
     def checkpoints(self, writer: Session) -> Checkpoints: ...
 

@@ -246,11 +246,27 @@ def owned_active(
 _COUNT_ACTIVE = Statement(
     sa.select(sa.func.count()).select_from(FeedJob).where(*_of_feed, col(FeedJob.active))
 )
+_active = (
+    sa.select(col(FeedJob.feed_id), sa.func.count().label("n"))
+    .where(col(FeedJob.active))
+    .group_by(col(FeedJob.feed_id))
+    .subquery()
+)
+_ACTIVE_BY_FEED = Statement(
+    sa.select(col(FeedRow.name), sa.func.sum(_active.c.n))
+    .join(_active, _active.c.feed_id == col(FeedRow.id))
+    .group_by(col(FeedRow.name))
+)
 
 
 def count_active(tx: Tx, feed_id: int) -> int:
     """Return how many active jobs the feed owns."""
     return tx.scalar(_COUNT_ACTIVE, feed_id=feed_id) or 0
+
+
+def active_by_feed(tx: Tx) -> dict[str, int]:
+    """Return how many active jobs each feed owns, by its name; a feed that owns none may be missing."""
+    return dict(tx.all(_ACTIVE_BY_FEED))
 
 
 def release(tx: Tx, job_ids: Sequence[int], *, run_id: int | None = None) -> None:

@@ -88,6 +88,14 @@ _RUN_PAGE = Statement(
     .offset(bindparam("skip")),
     _ENTRY.make,
 )
+_RUN_PAGE_OF_ACTION = Statement(
+    _ENTRY.select()
+    .where(*matching(HistoryRow.run_id, HistoryRow.action))
+    .order_by(col(HistoryRow.id))
+    .limit(bindparam("limit"))
+    .offset(bindparam("skip")),
+    _ENTRY.make,
+)
 _ENDS = Statement(
     sa.select(sa.func.min(col(HistoryRow.id)), sa.func.max(col(HistoryRow.id))).where(
         *matching(HistoryRow.run_id)
@@ -213,9 +221,18 @@ class RunChange:
 def page_of_run(tx: Tx, run_id: int, *, page: int, page_size: int) -> tuple[int, list[RunChange]]:
     """Return the number of changes that a run made, and those of ``page``, from 1, in order."""
     total = sum(actions_of_run(tx, run_id).values())
-    found = tx.all(_RUN_PAGE, run_id=run_id, limit=page_size, skip=(page - 1) * page_size)
+    return total, part_of_run(tx, run_id, page=page, page_size=page_size)
+
+
+def part_of_run(
+    tx: Tx, run_id: int, *, page: int, page_size: int, action: str | None = None
+) -> list[RunChange]:
+    """Return the changes of ``page`` as ``page_of_run`` does, without counting all. ``action``: those of this kind alone."""
+    statement = _RUN_PAGE if action is None else _RUN_PAGE_OF_ACTION
+    skip = (page - 1) * page_size
+    found = tx.all(statement, run_id=run_id, action=action, limit=page_size, skip=skip)
     if not found:
-        return total, []
+        return []
     ids = list(dict.fromkeys(entry.job_id for entry in found))
     now, later = jobs.by_ids(tx, ids), since(tx, ids, found[0].id)
     changes: dict[int, RunChange] = {}
@@ -228,7 +245,7 @@ def page_of_run(tx: Tx, run_id: int, *, page: int, page_size: int) -> tuple[int,
                 fields = {name: (value, values.get(name)) for name, value in old.items()}
                 changes[entry.id] = RunChange(entry, fields)
             values |= old
-    return total, [changes[entry.id] for entry in found]
+    return [changes[entry.id] for entry in found]
 
 
 def jobs_of_run(tx: Tx, run_id: int) -> array[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from itertools import product
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +20,8 @@ from syncd.store.tables import EmployerRow, FeedRow, RunRow
 from syncd.store.transactions import Tx, existing
 
 _STOPPED = "stopped"
+#: Runs that are read first to find the last success.
+_NEWEST = 5
 #: The checkpoint of a run that has not begun to read its file.
 _QUEUED = "queued"
 
@@ -83,17 +86,22 @@ _LAST_FILE = Statement(
     .limit(1),
     _RUN.make,
 )
-_OF_FEED, _IN_STATE = col(FeedRow.name) == bindparam("feed"), col(RunRow.state) == bindparam("state")
-#: By what a list is limited to.
-_LISTS = {
-    given: Statement(_SELECT.where(*limits).order_by(_newest).limit(bindparam("limit")), _RUN.make)
-    for given, limits in {
-        (False, False): [],
-        (True, False): [_OF_FEED],
-        (False, True): [_IN_STATE],
-        (True, True): [_OF_FEED, _IN_STATE],
-    }.items()
-}
+
+
+def _pages() -> dict[tuple[bool, bool], tuple[Statement[tuple[int]], Statement[Run]]]:
+    """Return the statements that count runs and that read a page of them, by whether a feed and a state are given."""
+    found: dict[tuple[bool, bool], tuple[Statement[tuple[int]], Statement[Run]]] = {}
+    for by_feed, by_state in product((False, True), repeat=2):
+        feed_id = select(FeedRow.id).where(col(FeedRow.name) == bindparam("feed"))
+        of_feed = [col(RunRow.feed_id).in_(feed_id)] if by_feed else []
+        limits = [*of_feed, *(matching(RunRow.state) if by_state else [])]
+        page = _SELECT.where(*limits).order_by(_newest).limit(bindparam("limit")).offset(bindparam("skip"))
+        counted = sa.select(sa.func.count()).select_from(RunRow).where(*limits)
+        found[by_feed, by_state] = Statement(counted), Statement(page, _RUN.make)
+    return found
+
+
+_PAGES = _pages()
 _SUCCESSES = Statement(
     _SELECT.where(col(FeedRow.name) == bindparam("feed"), among(RunRow.state, "states")).order_by(_newest),
     _RUN.make,
@@ -243,16 +251,40 @@ def last_file(tx: Tx, feed: str) -> Run | None:
 
 
 def last_success(tx: Tx, feed: str) -> Run | None:
-    """Return the newest run of the feed with that name whose file was taken."""
+    """Return the newest run of the feed with that name whose file was taken: mostly one of its newest runs, which are found
+    faster than all successes."""
+    newest = list(tx, feed, _NEWEST)
+    found = next((run for run in newest if run.is_success), None)
+    if found is not None or len(newest) < _NEWEST:
+        return found
     states = [RunState.SUCCEEDED.value, RunState.PARTIAL.value, RunState.UNCHANGED.value]
     return next((run for run in tx.each(_SUCCESSES, feed=feed, states=states) if run.is_success), None)
 
 
 def list(tx: Tx, feed: str | None = None, limit: int = 50, state: RunState | None = None) -> Sequence[Run]:
     """Return the newest runs first, of the feed with that name or of all, in ``state`` or in any."""
-    given = {"feed": feed, "state": state and state.value}
-    values = {name: value for name, value in given.items() if value is not None}
-    return tx.all(_LISTS[feed is not None, state is not None], limit=limit, **values)
+    _, read = _PAGES[feed is not None, state is not None]
+    return tx.all(read, **_given(feed, state), limit=limit, skip=0)
+
+
+def page(
+    tx: Tx, feed: str | None, state: RunState | None, *, page: int, page_size: int
+) -> tuple[int, Sequence[Run]]:
+    """Return how many runs there are of the feed with that name (None: of all) in ``state`` (None: in any), and those of
+    ``page``, from 1, newest first."""
+    count, read = _PAGES[feed is not None, state is not None]
+    given = _given(feed, state)
+    return tx.scalar(count, **given) or 0, tx.all(read, **given, limit=page_size, skip=(page - 1) * page_size)
+
+
+def _given(feed: str | None, state: RunState | None) -> dict[str, str]:
+    found = {"feed": feed, "state": state.value if state is not None else None}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def waiting(tx: Tx) -> Sequence[Run]:
+    """Return the runs of all feeds that wait for a decision, oldest first."""
+    return tx.all(_IN_STATES, states=[RunState.HELD.value])
 
 
 def unfinished(tx: Tx) -> Sequence[Run]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
@@ -25,20 +25,28 @@ from syncd.store.transactions import Readers, Tx, Writer
 
 T = TypeVar("T")
 
+#: How the address of a store on PostgreSQL begins.
+POSTGRES = ("postgresql://", "postgres://")
+_FORMS = "sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def database_at(url: str) -> Database:
-    """Return the database that ``url`` names: ``sqlite:///relative`` or ``sqlite:////absolute``. Raises StoreError for
-    any other."""
+def database_at(url: str, *, lock_url: str = "", prepare: bool = True) -> Database:
+    """Return the database that ``url`` names: ``sqlite:///relative``, ``sqlite:////absolute`` or ``postgresql://…``. The
+    other values are for PostgreSQL (``Server``). Raises StoreError for any other."""
+    if url.startswith(POSTGRES):
+        from syncd.store.postgres import PostgresDatabase, Server  # noqa: PLC0415 - most stores do without
+
+        return PostgresDatabase(Server(url, lock_url, prepare))
     try:
         parsed = sa.make_url(url)
     except sa.exc.ArgumentError:
-        raise StoreError(f"{url!r} is not a store address; write sqlite:///PATH") from None
+        raise StoreError(f"this is not a store address; write {_FORMS}") from None
     if parsed.get_backend_name() != "sqlite":
-        raise StoreError(f"a store on {parsed.get_backend_name()} is not supported; write sqlite:///PATH")
+        raise StoreError(f"a store on {parsed.get_backend_name()} is not supported; write {_FORMS}")
     if not parsed.database or parsed.database == ":memory:":
         raise StoreError("the store must be a file; write sqlite:///PATH")
     return SqliteDatabase(Path(parsed.database))
@@ -78,6 +86,12 @@ class Store:
         self.database.index.prepare(self._session)
         self.database.ready()
 
+    @staticmethod
+    def exists(url: str, **options: Any) -> bool:
+        """Return whether there is a store at ``url``, of whatever version. ``options``: those of ``database_at``. Creates
+        nothing. Raises StoreError."""
+        return database_at(url, **options).exists()
+
     @classmethod
     def open(
         cls,
@@ -87,8 +101,11 @@ class Store:
         timezone: ZoneInfo,
         exclusive: bool = False,
         queue_limit: int = 10_000,
+        lock_url: str = "",
+        prepare: bool = True,
     ) -> Store:
-        """Open the store at ``url`` (``sqlite:///PATH``), made or migrated first where needed.
+        """Open the store at ``url`` (see ``database_at``, also for ``lock_url`` and ``prepare``), made or migrated first
+        where needed.
 
         ``clock`` gives an aware UTC instant; ``timezone`` decides what date it is. ``exclusive``: own the
         store (the daemon); commands open it without, and write beside the daemon. More than ``queue_limit``
@@ -99,7 +116,7 @@ class Store:
             instant = clock()
             return Moment(instant, instant.astimezone(timezone).date())
 
-        database = database_at(url)
+        database = database_at(url, lock_url=lock_url, prepare=prepare)
         schema.refuse_newer(database.version())  # before anything is written, also beside the store
         if exclusive:
             database.lock()

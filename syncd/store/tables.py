@@ -8,6 +8,7 @@ Where a description of what changed or was sent has no use but to be read back w
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, Text, text
 from sqlalchemy.orm import declared_attr
@@ -22,6 +23,11 @@ NAMES = {
     "pk": "pk_%(table_name)s",
 }
 metadata = MetaData(naming_convention=NAMES)
+
+
+def _where(condition: str) -> dict[str, Any]:
+    """Return the arguments that make an index partial on each database."""
+    return {f"{database}_where": text(condition) for database in ("sqlite", "postgresql")}
 
 
 class Table(SQLModel):
@@ -103,10 +109,14 @@ class JobRow(Table, table=True):
     __table_args__ = (
         Index("uq_job_reference", "employer_id", "reference_id", unique=True),
         # serves the list without a status, and answers a search without touching the rows
-        Index("ix_job_list", "employer_id", "published_at", "id", "status", "search"),
+        Index(
+            "ix_job_list", "employer_id", "published_at", "id", "status", "search", info={"only": "sqlite"}
+        ),
+        # the same for PostgreSQL, whose B-trees have no room for long texts
+        Index("ix_job_order", "employer_id", "published_at", "id", "status", info={"only": "postgresql"}),
         Index("ix_job_status", "employer_id", "status", "published_at", "id"),
-        Index("ix_job_refresh", "published_at", sqlite_where=text("auto_refresh AND status = 'active'")),
-        Index("ix_job_close", "close_date", sqlite_where=text("status = 'active'")),
+        Index("ix_job_refresh", "published_at", **_where("auto_refresh AND status = 'active'")),
+        Index("ix_job_close", "close_date", **_where("status = 'active'")),
     )
 
     id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
@@ -144,6 +154,14 @@ class JobTotal(Table, table=True):
     n: int
 
 
+class JobDay(Table, table=True):
+    """How many jobs all employers together had in a status at the end of a day; of today: so far."""
+
+    day: str = Field(primary_key=True, max_length=10)
+    status: str = Field(primary_key=True, max_length=10)
+    n: int
+
+
 class JobSearchStale(Table, table=True):
     """Jobs that are not as the search index (``search_index``) has them: at which place it has which text. Written by
     the triggers ``job_search_changed`` and ``job_search_gone`` on ``job``: a migration that rebuilds that table has to
@@ -164,7 +182,7 @@ class HistoryRow(Table, table=True):
 
     __table_args__ = (
         Index(None, "job_id", "id"),
-        Index("ix_history_run", "run_id", sqlite_where=text("run_id IS NOT NULL")),
+        Index("ix_history_run", "run_id", **_where("run_id IS NOT NULL")),
     )
 
     id: int = Field(sa_column=Column(BigInteger().with_variant(Integer, "sqlite"), primary_key=True))
@@ -203,7 +221,7 @@ class FeedJob(Table, table=True):
     """What a feed last wrote to a job that it owns; a job has one owner. ``active`` and ``touched`` (changed
     by others since) repeat what the job says, so that a re-sync never reads the jobs themselves."""
 
-    __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id"))
+    __table_args__ = (Index(None, "feed_id", "digest"), Index(None, "feed_id", "job_id", "active"))
 
     job_id: int = Field(primary_key=True, foreign_key="job.id", ondelete="CASCADE")
     feed_id: int = Field(foreign_key="feed.id")
@@ -332,3 +350,44 @@ class ReplyRow(Table, table=True):
     headers: str = Field(sa_type=Text)
     body: bytes = Field(sa_type=LargeBinary)
     at: int = Field(sa_type=BigInteger, index=True)
+
+
+class NoticeRow(Table, table=True):
+    """What the operator is notified of: written in the transaction in which it happens, whether anybody is notified or not.
+    ``key`` names it outside; ``counts`` are JSON; ``over``: of a recovered feed, the event that is over. Outlives the run
+    and the feed."""
+
+    __table_args__ = (Index(None, "feed", "id"), {"sqlite_autoincrement": True})
+
+    id: int = Field(primary_key=True)
+    key: str = Field(max_length=32, unique=True)
+    event: str = Field(max_length=32)
+    feed: str | None = None
+    run_id: int | None = None
+    state: str | None = None
+    reason: str | None = Field(default=None, sa_type=Text)
+    counts: str | None = Field(default=None, sa_type=Text)
+    over: str | None = Field(default=None, max_length=32)
+    holds: str | None = None
+    at: int = Field(sa_type=BigInteger)
+
+
+class OutboxRow(Table, table=True):
+    """A notice that is to go to one receiver (``way``: ``webhook`` or ``email:ADDRESS``). ``message`` has the key of the
+    message that has it, from before the first try to send that; ``due``: not tried again before; ``error``: why the last try
+    failed; ``sent_at`` is None until it is sent."""
+
+    __table_args__ = (
+        Index(None, "way", "sent_at", "feed", "id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: int = Field(primary_key=True)
+    way: str
+    notice_id: int = Field(foreign_key="notice.id", ondelete="CASCADE", index=True)
+    feed: str = ""
+    message: str | None = Field(default=None, max_length=32)
+    tries: int = 0
+    due: int = Field(default=0, sa_type=BigInteger)
+    error: str | None = Field(default=None, sa_type=Text)
+    sent_at: int | None = Field(default=None, sa_type=BigInteger)

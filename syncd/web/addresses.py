@@ -90,13 +90,15 @@ class Addresses:
 
     def of(self, request: web.Request, path: str) -> str:
         """Return the absolute address of ``path``, which starts with a slash, under the base path."""
-        return f"{self._public or self._origin(request)}{self._base_path}{path}"
+        return f"{self._public or self.origin(request)}{self._base_path}{path}"
 
     def client(self, request: web.Request) -> str:
         """Return the address that limits count for: behind trusted proxies the one that they report."""
         return self._proxies.client(request.remote, request.headers.getall("X-Forwarded-For", ()))
 
-    def _origin(self, request: web.Request) -> str:
+    def origin(self, request: web.Request) -> str:
+        """Return scheme and host as the request says, or, if a trusted proxy sent it, as that reports them. Raises
+        ``malformed_request`` for what is not a host."""
         scheme, host, forwarded = request.scheme, request.headers.get("Host") or _local(request), ""
         if self._proxies.trusts(request.remote):
             proto = _first(request, "X-Forwarded-Proto").lower()

@@ -127,9 +127,12 @@ class KeyLimit:
 
 class FailedKeys:
     """Counts wrong keys by address. While an address has spent its quota, its keys are not looked up, except those that
-    were good a moment ago. ``count`` 0: no limit."""
+    were good a moment ago. ``count`` 0: no limit. ``what``: the secrets that are counted, in words."""
 
-    def __init__(self, count: int, seconds: float, clock: Callable[[], int] = time.monotonic_ns) -> None:
+    def __init__(
+        self, count: int, seconds: float, clock: Callable[[], int] = time.monotonic_ns, *, what: str = "keys"
+    ) -> None:
+        self._what = what
         self._limited, self._buckets, self._clock = count > 0, Buckets(Quota.per(count, seconds)), clock
 
     def check(self, address: str) -> None:
@@ -138,7 +141,7 @@ class FailedKeys:
             return
         left = self._buckets.look(address, self._clock())
         if not left.allowed:
-            raise too_often("too many wrong keys came from this address", left)
+            raise too_often(f"too many wrong {self._what} came from this address", left)
 
     def note(self, address: str) -> None:
         """Count one wrong key."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from syncd.web import ServerLimits, health_of, make_runner
 from tests.api.client import ApiClient, new_employer
 from tests.api.contract import contract_of
 from tests.clock import ZONE, Clock
+from tests.stores import copy_store, store_url
 
 
 class ApiServer(BaseTestServer):
@@ -47,14 +47,14 @@ def clock() -> Clock:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of an empty store, which is made once and copied for each test."""
     path = tmp_path_factory.mktemp("template") / "syncd.db"
-    Store.open(f"sqlite:///{path}", timezone=ZONE).close()
+    Store.open(store_url(path), timezone=ZONE).close()
     return path
 
 
 @pytest.fixture
 def store(tmp_path: Path, clock: Clock, template: Path) -> Iterator[Store]:
-    shutil.copy(template, tmp_path / "syncd.db")
-    store = Store.open(f"sqlite:///{tmp_path / 'syncd.db'}", clock=clock, timezone=ZONE)
+    path = copy_store(template, tmp_path / "syncd.db", empty=True)
+    store = Store.open(store_url(path), clock=clock, timezone=ZONE)
     yield store
     store.close()
 

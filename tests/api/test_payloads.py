@@ -24,6 +24,7 @@ from syncd.domain import (
     Status,
 )
 from syncd.store import Store, employers, job_writer, jobs
+from tests.stores import store_url
 
 CATALOGUE = Catalogue.default()
 RENDER, PERIODS = Renderer(CATALOGUE), sorted(CATALOGUE.periods)
@@ -65,7 +66,7 @@ postings = st.builds(
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     path = tmp_path_factory.mktemp("shown") / "store.db"
-    with Store.open(f"sqlite:///{path}", timezone=ZoneInfo("America/Toronto")) as store:
+    with Store.open(store_url(path), timezone=ZoneInfo("America/Toronto")) as store:
         yield store
 
 

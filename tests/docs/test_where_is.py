@@ -59,8 +59,8 @@ def drawn_packages() -> set[str]:
     return found
 
 
-def test_there_are_ten_questions() -> None:
-    assert len(questions()) == 10
+def test_there_are_at_least_the_ten_first_questions() -> None:
+    assert len(questions()) >= 10
 
 
 @pytest.mark.parametrize(("asked", "files", "names"), questions(), ids=[asked for asked, _, _ in questions()])

@@ -573,3 +573,26 @@ def test_the_command_line_and_the_daemon_work_on_one_feed_at_once(installation, 
     assert installation.run("runs").code == 0
     serves(daemon)
     assert daemon.process.poll() is None
+
+
+NO_INOTIFY = 'echo 0 > /proc/sys/user/max_inotify_instances && exec "$@"'
+
+
+def without_inotify():
+    """A user namespace has a limit of its own."""
+    command = ("unshare", "--user", "--map-root-user")
+    possible = subprocess.run([*command, "sh", "-c", NO_INOTIFY, "sh", "true"], check=False).returncode == 0
+    if not possible and not os.environ.get("TESTS_WHOLE"):
+        pytest.skip("no user namespace can be made here")
+    return (*command, "sh", "-c", NO_INOTIFY, "sh")
+
+
+def test_without_inotify_the_daemon_is_ready_and_polls(installation, start, make_row, until):
+    installation.employer_with_key()
+    daemon = start(real=True, wrapper=without_inotify())
+    [fault] = [event for event in daemon.events("service.fault") if event["part"] == "watcher"]
+    assert fault["reason"].endswith("the folder is looked at every 1 s instead")
+    assert daemon.request("GET", "/readyz", which="operator")[0] == 200
+    installation.drop("jobs.csv", [make_row("A-1")])
+    until(installation.done(1, "jobs.csv").exists, "the file is taken long before the rescan")
+    assert daemon.stop() == 0

@@ -7,6 +7,7 @@ import structlog
 
 from syncd.store import Store
 from tests.clock import Clock
+from tests.stores import store_url
 from tests.sync.board import Board
 
 
@@ -19,7 +20,9 @@ def clock():
 @pytest.fixture
 def store(tmp_path, clock):
     """An empty store."""
-    with Store.open(f"sqlite:///{tmp_path}/a.db", clock=clock, timezone=ZoneInfo("America/Toronto")) as store:
+    with Store.open(
+        store_url(f"{tmp_path}/a.db"), clock=clock, timezone=ZoneInfo("America/Toronto")
+    ) as store:
         yield store
 
 

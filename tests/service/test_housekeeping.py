@@ -10,6 +10,7 @@ from syncd.service.clock_check import ClockCheck
 from syncd.service.housekeeping import Housekeeping, SearchIndexing
 from syncd.store import employers, feeds, runs, upsert
 from syncd.store.sqlite import search, search_index
+from tests.stores import sqlite_only
 
 
 @dataclass
@@ -105,6 +106,7 @@ def make_jobs(store, count):
     store.write(make)
 
 
+@sqlite_only
 def test_indexing_adds_all_jobs(store):
     make_jobs(store, search_index.STEP + 1)
     assert store.read(search_index.lacks)
@@ -112,6 +114,7 @@ def test_indexing_adds_all_jobs(store):
     assert not store.read(search_index.lacks)
 
 
+@sqlite_only
 def test_indexing_stops_between_two_steps(store):
     make_jobs(store, search_index.STEP + 1)
     answers = iter([False, True])
@@ -120,6 +123,7 @@ def test_indexing_stops_between_two_steps(store):
     assert store.read(search_index.lacks)
 
 
+@sqlite_only
 def test_indexing_waits_while_too_many_writes_wait(store, monkeypatch):
     def full(_fn):
         raise StoreOverloaded
@@ -133,6 +137,7 @@ def test_indexing_waits_while_too_many_writes_wait(store, monkeypatch):
     assert not store.read(search_index.lacks)
 
 
+@sqlite_only
 def test_a_damaged_index_is_rebuilt_and_reported_once(store, logged):
     make_jobs(store, 5)
     SearchIndexing(store, lambda: False).tick()

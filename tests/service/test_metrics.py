@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from syncd.domain import Run, RunCounts, RunKind, RunProgress, RunState
+from syncd.domain import Notice, NoticeEvent, Run, RunCounts, RunKind, RunProgress, RunState
 from syncd.service.metrics import Metrics
 from syncd.service.refresher import RefreshResult
-from syncd.store import employers, feeds, runs
+from syncd.store import employers, feeds, notices, outbox, runs
 from syncd.web import RequestTimes
 from syncd.web.monitoring import BOUNDS
 
@@ -118,7 +118,7 @@ def test_refreshes_are_added_up(metrics):
 def test_jobs_are_the_stores_by_employer_and_status(store, metrics):
     employer = store.write(lambda tx: employers.add(tx, 'Café "Nord"\\'))
     assert not [key for key in shown(metrics) if key[0] == "syncd_jobs"]
-    store.write(lambda tx: tx.execute("INSERT INTO job_total VALUES (?, 'active', 12)", (employer.id,)))
+    store.write(lambda tx: tx.execute(f"INSERT INTO job_total VALUES ({employer.id}, 'active', 12)"))
     assert shown(metrics)["syncd_jobs", ("employer", 'Café "Nord"\\'), ("status", "active")] == 12
 
 
@@ -156,11 +156,20 @@ def test_the_process_has_metrics_too_and_counters_have_no_second_series(metrics)
     assert not [name for name in names if name.startswith("syncd") and name.endswith("_created")]
 
 
+def one_notice_waits(tx):
+    """Write a notice that is still to go to the webhook."""
+    outbox.begin(tx, ["webhook"])
+    notices.add(tx, Notice(NoticeEvent.FAILED, "acme", "it is not a table"))
+    outbox.collect(tx, "webhook", ["failed"], [])
+
+
 def test_every_metric_is_documented_with_its_labels(store, metrics, times):
     employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
-    store.write(lambda tx: tx.execute("INSERT INTO job_total VALUES (?, 'active', 1)", (employer.id,)))
+    store.write(lambda tx: tx.execute(f"INSERT INTO job_total VALUES ({employer.id}, 'active', 1)"))
     store.write(lambda tx: begun(tx, employer))
     metrics.ran(a_run(created=1))
+    store.write(one_notice_waits)
+    metrics.notified("webhook", "sent", 1)
     times.note("GET", "/", 200, 0.1)
     written = {
         name: set(re.findall(r"`([a-z]+)`", labels))

@@ -18,6 +18,7 @@ from syncd.service.refresher import BATCH, Refresher, RefreshResult
 from syncd.store import Store, employers, jobs
 from tests.clock import ZONE
 from tests.store.board import changes_of
+from tests.stores import store_url
 from tests.sync.board import Board
 
 SECOND = timedelta(seconds=1)
@@ -181,7 +182,7 @@ def test_a_job_is_live_on_its_close_date_and_closed_at_the_midnight_after_it(
     clock = board.clock
     clock.now = datetime(2026, 10, 1, 12, 0, tzinfo=UTC)
     path = board.folder / "elsewhere.db"
-    with Store.open(f"sqlite:///{path}", clock=clock, timezone=ZoneInfo(zone)) as store:
+    with Store.open(store_url(path), clock=clock, timezone=ZoneInfo(zone)) as store:
         elsewhere = Board(store, clock, board.folder)
         elsewhere.put(board.row("a", status="active", closeDate=close_date))
         clock.now = end - SECOND

@@ -12,8 +12,8 @@ from typing import Any
 
 from syncd.domain import Actor, ActorKind, check_body
 from syncd.errors import Conflict, FeedError, NotFound, StoreError, UnusableFolder
-from syncd.store import Store, upsert
-from syncd.sync.arrival import decide
+from syncd.store import Store, feeds, upsert
+from syncd.sync.arrival import ArrivalContext, decide, revert
 from syncd.sync.run import Stopped
 from tests.simulation.contents import Short, ShortRow, body_of, content_of
 from tests.simulation.engine import CATALOGUE
@@ -190,6 +190,43 @@ class Operators:
             scene.engine.worker(store, known, interrupted).import_file(known[feed], path)
 
         scene.ledger.imported(done=self._command("import", bring))
+
+    def revert(self, feed: str, back: int) -> None:
+        """``syncd runs revert --yes``, for one of the feed's runs."""
+        number, drop = self._scene.ledger.ended_run(feed, back), self._scene.engine.drop
+
+        def revert_it(store: Store) -> None:
+            known = self._scene.engine.feeds(store)
+            context = ArrivalContext(
+                store, self._scene.engine.importer(store, lambda: False), sleep=self._waiting()
+            )
+            revert(context, drop, number or 0, known[feed].config.policy, yes=True)
+
+        if number is not None:
+            self._command("revert", revert_it)
+
+    def again(self, feed: str, back: int) -> None:
+        """``syncd runs again``."""
+        number, wait = self._scene.ledger.ended_run(feed, back), self._waiting()
+
+        def interrupted() -> bool:
+            wait(0.0)
+            return False
+
+        def run_again(store: Store) -> None:
+            known = self._scene.engine.feeds(store)
+            self._scene.engine.worker(store, known, interrupted).run_again(known[feed], number or 0)
+
+        if number is not None:
+            self._scene.ledger.imported(done=self._command("again", run_again))
+
+    def pause(self, feed: str) -> None:
+        """``syncd feed pause``."""
+        self._command("pause", lambda store: store.write(lambda tx: feeds.pause(tx, feed, "")))
+
+    def resume(self, feed: str) -> None:
+        """``syncd feed resume``."""
+        self._command("resume", lambda store: store.write(lambda tx: feeds.resume(tx, feed)))
 
     def _waiting(self) -> Callable[[float], None]:
         """Return what a command calls while it waits: a person stops it in the end."""

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,19 +28,29 @@ from syncd.store.transactions import writer as writer_module
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, Importer, RunContext, applier, ending, planner, reading
 from tests.clock import ZONE, Clock
+from tests.stores import store_url
 
 CATALOGUE = Catalogue.default()
-EMPLOYER = "Acme Ltd."
-#: The feeds of the employer: name -> settings. Those of the property test of the law, and one with markers.
+#: The employers: that of all feeds but one, and that of the feed ``foreign``, whose jobs have the same references.
+EMPLOYER, OTHER_EMPLOYER = "Acme Ltd.", "Bolt Inc."
+#: The feeds: name -> settings. Those of the property test of the law, one with markers, one whose guard has its usual limits,
+#: one with grace, and one of the other employer.
 FEEDS = {
     "north": "",
     "south": "",
     "delta": 'mode = "delta"',
     "other": 'expired = "ignore"\nrenew = false\ntake_over = true',
     "marked": 'marker = ".done"',
+    "guarded": "",
+    "patient": "grace = 2",
+    "foreign": "",
 }
 _NEVER = Threshold(100, 10**9)
 _STATEMENTS = statements()
+
+
+def employer_of(feed: str) -> str:
+    return OTHER_EMPLOYER if feed == "foreign" else EMPLOYER
 
 
 class _NoThread:
@@ -91,14 +101,14 @@ class _Namespace:
 
 
 class Engine:
-    """The feeds ``names`` of one employer in ``folder``, and the processes that work on them. ``monotonic`` and ``sleep``
+    """The feeds ``names`` in ``folder``, and the processes that work on them. ``monotonic`` and ``sleep``
     are in seconds."""
 
     def __init__(
         self, folder: Path, names: Collection[str], clock: Clock, monotonic: Any, sleep: Any
     ) -> None:
         self.drop, self.scratch = folder / "drop", folder / "scratch"
-        self.url = f"sqlite:///{folder}/store/syncd.db"
+        self.url = store_url(f"{folder}/store/syncd.db")
         self.clock, self.monotonic, self.sleep = clock, monotonic, sleep
         for name in names:
             (self.drop / name).mkdir(parents=True)
@@ -110,10 +120,10 @@ class Engine:
 
     def feeds(self, store: Store) -> dict[str, Feed]:
         """Return the feeds as a start of the service or of a command finds them."""
-        employer: Employer = store.read(lambda tx: employers.find(tx, EMPLOYER))
         found = {}
         for name, config in self.configs.items():
-            number = store.write(lambda tx, name=name: feeds.feed_id(tx, name, employer.id))  # type: ignore[misc]
+            employer: Employer = store.read(lambda tx, name=name: employers.find(tx, employer_of(name)))  # type: ignore[misc]
+            number = store.write(partial(feeds.feed_id, name=name, employer_id=employer.id))
             found[name] = Feed(number, config, employer, self.drop / name)
         return found
 
@@ -151,14 +161,21 @@ class Daemon:
         self.refresher.tick()
         return self.trusts()
 
+    @property
+    def has_other_threads(self) -> bool:
+        """Whether another thread of the worker could work now: it does not wait for the one that chooses a feed."""
+        return not self.worker._choosing.locked()
+
     def trusts(self) -> bool:
         return self.clock.trusts(self.store.now().instant)
 
 
 @lru_cache
 def _config(name: str) -> FeedConfig:
-    """Return the feed's configuration, with a guard whose thresholds no file exceeds."""
-    config = parse_feed(name, f'employer = "{EMPLOYER}"\n{FEEDS[name]}', CATALOGUE, FeedDefaults())
+    """Return the feed's configuration, with a guard whose thresholds no file exceeds, but for ``guarded``."""
+    config = parse_feed(name, f'employer = "{employer_of(name)}"\n{FEEDS[name]}', CATALOGUE, FeedDefaults())
+    if name == "guarded":
+        return config
     limits: dict[str, Any] = {
         f.name: _NEVER for f in fields(Policy) if isinstance(getattr(config.policy, f.name), Threshold)
     }
@@ -169,10 +186,11 @@ def template(folder: Path) -> Path:
     """Return a folder with the store of a new installation, for copies."""
     place = folder / "template"
     place.mkdir()
-    with Store.open(f"sqlite:///{place}/syncd.db", clock=Clock(), timezone=ZONE) as store:
-        employer = store.write(lambda tx: employers.add(tx, EMPLOYER))
-        for name in FEEDS:
-            store.write(lambda tx, name=name: feeds.feed_id(tx, name, employer.id))  # type: ignore[misc]
+    with Store.open(store_url(f"{place}/syncd.db"), clock=Clock(), timezone=ZONE) as store:
+        for employer in (EMPLOYER, OTHER_EMPLOYER):
+            number = store.write(partial(employers.add, name=employer)).id
+            for name in [feed for feed in FEEDS if employer_of(feed) == employer]:
+                store.write(partial(feeds.feed_id, name=name, employer_id=number))
     return place
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from syncd.domain import HoldScope, Run, RunState
-from syncd.store import Store, Tx, feed_jobs, jobs, runs
+from syncd.domain import HoldScope, Job, Run, RunKind, RunState, Status
+from syncd.store import Store, Tx, employers, feed_jobs, feeds, history, jobs, runs
 from tests.clock import Clock
 from tests.simulation.contents import Content
-from tests.simulation.engine import Engine
-from tests.simulation.model import Model, Reconciliation, agreement, state_of
+from tests.simulation.engine import EMPLOYER, Engine
+from tests.simulation.model import Model, Reconciliation, World, agreement, state_of
 from tests.simulation.not_yet import NOT_YET
 
 #: The least number of deaths after which a file is not tried again.
@@ -75,9 +75,12 @@ class Ledger:
 
     def __init__(self, engine: Engine, inspector: Store, clock: Clock, references: str) -> None:
         self._engine, self._inspector, self._clock = engine, inspector, clock
-        self.model = Model(clock, references)
         known = engine.feeds(inspector)
-        self.employer = next(iter(known.values())).employer.id
+        self.employer = inspector.read(lambda tx: employers.find(tx, EMPLOYER)).id
+        self._employers = {name: feed.employer.id for name, feed in known.items()}
+        #: The law for the jobs of each employer, by its number.
+        self._models = {n: Model(clock, references) for n in {self.employer, *self._employers.values()}}
+        self._pictures: dict[int, dict[str, Job]] = {}
         self._names = {feed.id: name for name, feed in known.items()}
         self._contents: dict[str, Content] = {}
         self._deliveries: dict[int, Delivery] = {}
@@ -114,10 +117,27 @@ class Ledger:
             self._reconciled[fields["run"]] += 1
 
     def request(self, reference: str, send: Callable[[Any], int], answered: bool | None, what: str) -> None:
-        self.model.request(reference, send, answered, what)
+        self._models[self.employer].request(reference, send, answered, what)
+
+    def paused(self) -> set[str]:
+        """Return the names of the feeds that are paused."""
+        return set(self._inspector.read(feeds.paused))
+
+    def check_paused(self, paused: set[str], seen: int) -> None:
+        """Raise AssertionError if a run of one of these feeds, which are paused all the time, began since ``seen`` runs."""
+        paused &= self.paused()
+        new = [s.run for s in list(self.runs.values())[seen:] if s.run.kind is RunKind.FILE]
+        began = [run.id for run in new if run.feed in paused]
+        assert not began, f"the runs {began} began though their feeds are paused"
+
+    def ended_run(self, feed: str, back: int) -> int | None:
+        """Return the number of the feed's run that ended ``back`` runs before the last one, None if there is none."""
+        found = [seen.run.id for seen in self.runs.values() if seen.run.feed == feed and seen.run.state.ended]
+        return found[-1 - back] if back < len(found) else None
 
     def calendar(self, *, done: bool) -> None:
-        self.model.day_closed(done=done)
+        for model in self._models.values():
+            model.day_closed(done=done)
 
     def held(self, feed: str) -> SeenRun | None:
         """Return the feed's newest held run."""
@@ -130,11 +150,13 @@ class Ledger:
     def decision(self, held: SeenRun, *, approves: bool) -> Iterator[None]:
         """In the block a person decides on a held run."""
         if approves:
-            self.model.began(held.law)
+            self._model(held.run).began(held.law)
         yield
         self.look()
-        if held.run.id in self.model.going_on:  # it is held as before: what was cut off may be done
-            self.model.ended(held.run.id, None)
+        if (
+            held.run.id in self._model(held.run).going_on
+        ):  # it is held as before: what was cut off may be done
+            self._model(held.run).ended(held.run.id, None)
 
     # -- looking ----------------------------------------------------------------------------------------------
 
@@ -155,7 +177,7 @@ class Ledger:
                 seen = self.runs.get(run.id)
                 if seen is None:
                     seen = self.runs[run.id] = self._first_seen(run)
-                    self.model.began(seen.law)
+                    self._began(seen)
                     if run.state.ended:
                         self._ended(seen)
                 elif run != seen.run:
@@ -163,11 +185,25 @@ class Ledger:
                     if before.state is not run.state and run.state.ended:
                         self._ended(seen)
             self._old.update(number for number, seen in self.runs.items() if self._is_old(seen.run))
-            self.model.settle()
+            for model in self._models.values():
+                model.settle()
         finally:
             self._looking = False
 
+    def _model(self, run: Run) -> Model:
+        return self._models[run.employer_id]
+
+    def _began(self, seen: SeenRun) -> None:
+        run = seen.run
+        if run.kind is RunKind.REVERT:
+            self._model(run).loose.add(run.id)
+            return
+        self._pictures[run.id] = self._jobs_of(run.employer_id)
+        self._model(run).began(seen.law)
+
     def _first_seen(self, run: Run) -> SeenRun:
+        if run.kind is RunKind.REVERT:
+            return SeenRun(run, None, (0, ""), 0, None, self._looks, self.ends, self.deaths)
         path = self._path(run)
         assert path is not None, f"the file of run {run.id} of {run.feed} is nowhere"
         found, content = path.stat(), Content(path.read_bytes())
@@ -194,25 +230,68 @@ class Ledger:
         run, content = seen.run, seen.content
         self._outcomes += 1
         seen.ended = self._outcomes
+        if run.kind is RunKind.REVERT:
+            self._reverted(run)
+            return
+        model = self._model(run)
         died = self._check_outcome(seen)
         if run.state in _USABLE and (run.state is not RunState.PARTIAL or run.proved_usable):
             seen.usable = True
         seen.proved = seen.proved or bool(run.proved_usable)
-        if run.id in self.model.going_on:
+        if run.id in model.going_on:
             waits = run.holds is HoldScope.ARCHIVE
             agrees = None if died else agreement(run.state, archive_waits=waits)
             still = run.state is RunState.UNCHANGED
-            self.model.ended(run.id, agrees, still=still, shown=self._shown.pop(run.id, None))
+            model.ended(run.id, agrees, still=still, shown=self._shown.pop(run.id, None))
         if run.state is RunState.HELD:
-            self._shown[run.id] = self.model.archived_by(seen.law)
+            self._shown[run.id] = model.archived_by(seen.law)
         whole = content is not None and content.whole
         changed = run.state in _APPLIED and run.holds is not HoldScope.ALL and run.proved_usable
-        if run.feed != "delta" and whole and changed:
+        if run.feed != "delta" and whole and changed and run.repeats is None:
             for other in self._applied[run.feed]:
                 assert not _comes_too_late(seen, other), (
                     f"run {run.id} of {run.feed} applied an older file after run {other.run.id} applied a newer one"
                 )
             self._applied[run.feed].append(seen)
+
+    def _reverted(self, run: Run) -> None:
+        """Take over what the revert left, and check it where nobody else changed a job since the run that was reverted."""
+        after, undone = self._jobs_of(run.employer_id), run.reverts or 0
+        owners = self._owners_of(after)
+        worlds = {reference: _world_of(job, owners.get(job.id)) for reference, job in after.items()}
+        self._model(run).reverted(run.id, worlds)
+        died = run.state is RunState.FAILED and "attempts in a row died" in (run.reason or "")
+        assert died or run.state in (RunState.SUCCEEDED, RunState.PARTIAL), f"revert {run.id} is {run.state}"
+        picture = self._pictures.get(undone)
+        if died or picture is None:
+            return
+
+        def entries(tx: Tx) -> dict[int, list[history.HistoryEntry]]:
+            first = history.first_of_run(tx, undone)
+            return history.since(tx, history.jobs_of_run(tx, undone), first) if first else {}
+
+        changes = self._inspector.read(entries)
+        for reference, job in after.items():
+            made = changes.get(job.id, [])
+            before = picture.get(reference)
+            same = before is None or before.id == job.id
+            alone = all(entry.run_id in (undone, run.id) for entry in made)
+            if not made or not alone or not same or made[0].version != (before.version if before else 0) + 1:
+                continue
+            if before is None:
+                assert job.status is Status.ARCHIVED, f"{reference} is {job.status} after revert {run.id}"
+                continue
+            was, now = state_of(before, None), state_of(job, None)
+            assert was == now, f"{reference} was {was} before run {undone}; after revert {run.id} it is {now}"
+
+    def _jobs_of(self, employer: int) -> dict[str, Job]:
+        found = self._inspector.read(lambda tx: jobs.after(tx, employer, 0, 1000))
+        return {job.reference_id or "": job for job in found}
+
+    def _owners_of(self, found: Mapping[str, Job]) -> dict[int, str | None]:
+        ids = [job.id for job in found.values()]
+        owners = self._inspector.read(lambda tx: feed_jobs.ownership(tx, 0, ids))
+        return {number: self._names.get(owner.owner or 0) for number, owner in owners.items()}
 
     def _check_outcome(self, seen: SeenRun) -> bool:
         """Check the state of a run that ended. Return whether it was given up because its attempts died."""
@@ -284,19 +363,12 @@ class Ledger:
     def check_jobs(self) -> None:
         """Check each job against the law."""
 
-        def read(tx: Tx) -> dict[str, tuple[object, ...]]:
-            found = jobs.after(tx, self.employer, 0, 1000)
-            owners = feed_jobs.ownership(tx, 0, [job.id for job in found])
-            return {
-                job.reference_id or "": state_of(
-                    job, self._names.get(owners[job.id].owner or 0) if job.id in owners else None
-                )
-                for job in found
-            }
-
-        states = self._inspector.read(read)
-        for reference in self.model.worlds:
-            self.model.must_be(reference, states.get(reference, (None,)))
+        for employer, model in self._models.items():
+            found = self._jobs_of(employer)
+            owners = self._owners_of(found)
+            states = {reference: state_of(job, owners.get(job.id)) for reference, job in found.items()}
+            for reference in model.worlds:
+                model.must_be(reference, states.get(reference, (None,)))
 
     def _check_files(self, feed: str) -> None:
         assert not self._waiting(feed), f"left in the folder of {feed}: {self._waiting(feed)}"
@@ -321,7 +393,8 @@ class Ledger:
                 for suffix in (".report.json", ".report.html"):
                     assert f"{name}{suffix}" in names, f"{place}/{name} has no {suffix} of {feed}"
                 filed[seen.run.id] = folder / name
-        mine = [seen for seen in self.runs.values() if seen.run.feed == feed]
+        files = (seen for seen in self.runs.values() if seen.run.kind is RunKind.FILE)
+        mine = [seen for seen in files if seen.run.feed == feed]
         for seen in mine:
             if seen.run.id not in filed and seen.run.id in self._old:
                 self._deliveries.get(seen.inode, Delivery(feed)).gone = True
@@ -364,6 +437,11 @@ class Ledger:
                 assert found, (
                     f"run {seen.run.id} of {seen.run.feed} was superseded by no newer file that could be used"
                 )
+
+
+def _world_of(job: Job, owner: str | None) -> World:
+    why = job.archived_by.value if job.archived_by else None
+    return World(job, owner, why, job.close_origin.value)
 
 
 def _comes_too_late(seen: SeenRun, other: SeenRun) -> bool:

@@ -40,19 +40,25 @@ _PLACE = (Location(1, "Montréal", "Montréal, QC"),)
 APPLIED, ARCHIVED, WITHOUT_ARCHIVING = "applied", "archived", "without archiving"
 
 
+#: The feeds that archive a job only when the second file in a row lacks it. They may spare it for longer: files that were
+#: held or not read count as the documents say, which the model does not follow.
+PATIENT = ("patient",)
+
+
 #: Gets what the run has done in a world, and returns whether its outcome is possible there.
 Agreement = Callable[[frozenset[str]], bool]
 
 
 class World(NamedTuple):
     """One state of one job. ``owner``: the feed's name; ``why``, ``origin`` as in the model of the law; ``runs``: what the runs
-    that go on have done to it."""
+    that go on have done to it. ``lacked``: the runs of a feed with grace whose files lacked the job since one had it."""
 
     job: Job | None = None
     owner: str | None = None
     why: str | None = None
     origin: str | None = None
     runs: frozenset[tuple[int, str]] = frozenset()
+    lacked: frozenset[int] = frozenset()
 
     @property
     def state(self) -> tuple[object, ...]:
@@ -129,13 +135,17 @@ class _Side(ModelSide):
     """The model of the law for one job in one world."""
 
     def __init__(self, reference: str, world: World, clock: Clock) -> None:
-        self.reference, self.one = reference, _OneJob(clock, world.job)
+        self.reference, self.one, self._lacked = reference, _OneJob(clock, world.job), world.lacked
         kept = ((reference, value) for value in (world.owner, world.why, world.origin))
         owner, why, origin = ({name: value} if value is not None else {} for name, value in kept)
         super().__init__(self.one, clock, owner, why, origin)  # type: ignore[arg-type]
 
     def row(self, feed: str, row: Row) -> None:
         self._row(feed, self.reference, dict(row))
+
+    def has_it(self) -> None:
+        """The file of a feed with grace has the job."""
+        self._lacked = frozenset()
 
     def erase(self) -> int:
         """Send a DELETE; return the status of the answer."""
@@ -145,19 +155,21 @@ class _Side(ModelSide):
 
     def world(self, runs: frozenset[tuple[int, str]]) -> World:
         owner, why, origin = (found.get(self.reference) for found in (self.owner, self.why, self.origin))
-        return World(self.one.job, owner, why, origin, runs)
+        return World(self.one.job, owner, why, origin, runs, self._lacked)
 
 
 @dataclass
 class Model:
     """The worlds of all jobs of one employer, by ``referenceId``. ``going_on``: the runs that may change jobs now, by number.
-    ``history`` has what happened to a job, in words, for the message of a failure."""
+    ``history`` has what happened to a job, in words, for the message of a failure. ``loose``: the reverts that go on, which the
+    model does not follow: what they leave is taken from the store when they have ended."""
 
     clock: Clock
     references: Iterable[str]
     going_on: dict[int, Reconciliation] = field(default_factory=dict)
     worlds: dict[str, dict[object, World]] = field(default_factory=dict)
     history: dict[str, list[str]] = field(default_factory=dict)
+    loose: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for reference in self.references:
@@ -176,7 +188,7 @@ class Model:
             accepted = send(side) < 300
             if answered is None:
                 after += [world, side.world(world.runs)]
-            elif accepted is answered:
+            elif self.loose or accepted is answered:
                 after.append(side.world(world.runs) if accepted else world)
         self._keep(reference, after, f"{what}: {'no answer' if answered is None else answered}")
         self.settle()
@@ -207,11 +219,11 @@ class Model:
             after = []
             for world in worlds.values():
                 mine = frozenset(what for number, what in world.runs if number == run_id)
-                if still and self._applied(run, reference, world).state != world.state:
+                if not self.loose and still and self._applied(run, reference, world).state != world.state:
                     continue
-                if shown is not None and ARCHIVED in mine and reference not in shown:
+                if not self.loose and shown is not None and ARCHIVED in mine and reference not in shown:
                     continue
-                if agrees is None or agrees(mine):
+                if self.loose or agrees is None or agrees(mine):
                     after.append(world._replace(runs=frozenset(r for r in world.runs if r[0] != run_id)))
             self._keep(
                 reference, after, f"run {run_id} of {run.feed} ended: {run.of(reference) or 'not named'}"
@@ -233,8 +245,19 @@ class Model:
                 for world in list(worlds.values()):
                     after = self._applied(run, reference, world)
                     self._add(reference, after)
+                    if (spared := self._spared(run, reference, world)) is not None:
+                        self._add(reference, spared)
                     if (run.run, ARCHIVED) in after.runs and not run.rest:
                         self._add(reference, self._applied(run, reference, world, archiving=False))
+
+    def reverted(self, run_id: int, jobs: dict[str, World]) -> None:
+        """The revert has ended. ``jobs`` are those of the store now."""
+        self.loose.discard(run_id)
+        for reference, worlds in self.worlds.items():
+            now = jobs.get(reference, World())
+            after = [now._replace(runs=world.runs, lacked=world.lacked) for world in worlds.values()]
+            self._keep(reference, after, f"reverted by run {run_id}")
+        self.settle()
 
     def must_be(self, reference: str, state: tuple[object, ...]) -> None:
         """Raise AssertionError if the job is in no world in which nothing goes on."""
@@ -251,7 +274,7 @@ class Model:
     # -- worlds ---------------------------------------------------------------------------------------------------
 
     def _add(self, reference: str, world: World) -> None:
-        key = (world.state, world.job.publish_date if world.job else None, world.runs)
+        key = (world.state, world.job.publish_date if world.job else None, world.runs, world.lacked)
         self.worlds[reference].setdefault(key, world)
 
     def _keep(self, reference: str, after: list[World], what: str) -> None:
@@ -279,7 +302,11 @@ class Model:
                 done.add(ARCHIVED)
             if (run.rest and not archives) or (archives and not archiving):
                 side = _Side(reference, before, self.clock)
-        if not rows and run.archives and _active(world) and world.owner == run.feed:
+        if run.feed in PATIENT and rows:
+            side.has_it()
+        if self._is_missing(run, rows, world):
+            if run.feed in PATIENT and not world.lacked - {run.run}:
+                return self._spared(run, reference, world) or world
             done.add(ARCHIVED)
             if archiving:
                 side.file(run.feed, [])
@@ -287,6 +314,17 @@ class Model:
         if not archiving:
             done.discard(ARCHIVED)
         return side.world(world.runs | {(run.run, what) for what in done})
+
+    @staticmethod
+    def _is_missing(run: Reconciliation, rows: list[Row], world: World) -> bool:
+        return not rows and run.archives and _active(world) and world.owner == run.feed
+
+    def _spared(self, run: Reconciliation, reference: str, world: World) -> World | None:
+        """Return the world in which the run leaves the missing job to the grace of its feed; None if it has none."""
+        if run.feed not in PATIENT or not self._is_missing(run, run.of(reference), world):
+            return None
+        done = world.runs | {(run.run, APPLIED)}
+        return world._replace(runs=done, lacked=world.lacked | {run.run})
 
     def _closed(self, world: World) -> World:
         job, today = world.job, self.clock.today

@@ -36,9 +36,27 @@ _WEIGHTS = {
     "again": 8,
     "probe": 2,
     "turn": 0,
+    "thread": 0,
+    "revert": 6,
+    "run again": 2,
+    "pause": 2,
+    "resume": 3,
 }
 #: What happens in the middle of other work.
-_NESTED = ("drop", "api", "die", "approve", "reject", "import", "remove", "finish", "stop", "turn")
+_NESTED = (
+    "drop",
+    "api",
+    "die",
+    "approve",
+    "reject",
+    "import",
+    "remove",
+    "finish",
+    "stop",
+    "turn",
+    "revert",
+    "resume",
+)
 
 
 class Generator:
@@ -67,7 +85,21 @@ class Generator:
         end = [("marker", feed, "a.json")] if feed == "marked" else []
         story: list[Step] = [("drop", feed, "a.json", ("json", rows, 1.0), "rename"), *end, ("wait", 5)]
         again: list[Step] = [*end, ("wait", 5)]
-        match pick.choice(["resent", "changed", "corrected", "held", "moved", "jump", "fault", "cut"]):
+        match pick.choice(
+            [
+                "resent",
+                "changed",
+                "corrected",
+                "held",
+                "moved",
+                "jump",
+                "fault",
+                "cut",
+                "revert",
+                "paused",
+                "many",
+            ]
+        ):
             case "resent":  # the same bytes, after a client has changed a job
                 story += [
                     self._edit(pick.choice(rows)[0]),
@@ -103,6 +135,21 @@ class Generator:
                     ("wait", 5),
                     *again,
                 ]
+            case "revert":  # and the file comes again; sometimes the revert is cut off or reverted
+                more = [*rows[1:], self._row()]
+                cut = [("at", self._calls() % 200, ("die",))] if pick.random() < 0.4 else []
+                story += [("drop", feed, "a.json", ("json", more, 1.0), "write"), *again, *cut]
+                story += [("revert", feed, 0), ("wait", 5)]
+                if pick.random() < 0.5:
+                    story += [("revert", feed, 0), ("wait", 5)]
+                story += [("drop", feed, "a.json", ("json", more, 1.0), "write"), *again]
+            case "paused":
+                story += [("pause", feed), ("drop", feed, "a.json", ("json", rows[1:], 1.0), "write"), *again]
+                story += [("import", feed, ("json", rows, 1.0)), ("resume", feed), ("wait", 65)]
+            case "many":  # feeds, so that several threads have work
+                story[-1:] = [self._drop(other) for other in self._feeds]
+                story += [("at", self._calls() % 300, ("thread",)) for _ in range(3)]
+                story += again
             case "fault":  # while clients write
                 story += [
                     ("fault", pick.choice(["EIO", "ENOSPC", "EDQUOT"]), 5, pick.choice([0.1, 0.3]), None)
@@ -120,7 +167,7 @@ class Generator:
         kinds = {name: weight for name, weight in _WEIGHTS.items() if name not in NOT_YET}
         if nested:
             kinds = {name: weight for name, weight in kinds.items() if name in _NESTED}
-            kinds |= {"die": 3 * kinds["die"], "turn": 10}
+            kinds |= {"die": 3 * kinds["die"], "turn": 10, "thread": 40}
         kind = pick.choices(list(kinds), list(kinds.values()))[0]
         feed = pick.choice(self._feeds)
         match kind:
@@ -162,7 +209,9 @@ class Generator:
             case "probe":
                 row = (pick.choice(self._references), "Probe", "One", None, None)
                 return (kind, feed, pick.choice(self._feeds), row)
-            case "stop" | "turn":
+            case "revert" | "run again":
+                return (kind, feed, pick.choice([0, 0, 0, 1, 2, 4]))
+            case "stop" | "turn" | "thread":
                 return (kind,)
             case _:
                 return (kind, feed)

@@ -83,6 +83,7 @@ class Service:
         """The worker's turn, which raises no error: a feed that fails is left for a later turn."""
         daemon, process = self._running
         pause: float | None = AFTER_FAULT
+        paused, seen = self._scene.ledger.paused(), len(self._scene.ledger.runs)
         try:
             with self.inside(process):
                 daemon.worker.tick()
@@ -91,6 +92,7 @@ class Service:
             raise AssertionError(
                 f"the turn of all feeds ended with {type(error).__name__}: {error}"
             ) from error
+        self._scene.ledger.check_paused(paused, seen)
         self._tick_at = self._scene.monotonic + (RESCAN if pause is None else min(max(pause, 0.05), RESCAN))
         self._after_work(process)
 

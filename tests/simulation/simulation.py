@@ -48,10 +48,15 @@ class Simulation:
             "approve": operators.approve,
             "reject": operators.reject,
             "import": operators.bring,
+            "revert": operators.revert,
+            "run again": operators.again,
+            "pause": operators.pause,
+            "resume": operators.resume,
             "wait": service.wait,
             "deaf": service.deaf,
             "stop": self._stop,
             "turn": self._turn,
+            "thread": self._thread,
             "jump": scene.jump,
             "at": self._at,
             "fault": self._fault,
@@ -93,6 +98,8 @@ class Simulation:
         self._calm()
         self.service.deaf_until = 0.0
         self.service.end_if_stopping()
+        for feed in self.scene.ledger.paused():
+            self.operators.resume(feed)
         self.partners.finish_all()
         end = self.scene.monotonic + SETTLED
         while self.scene.monotonic < end:
@@ -130,10 +137,18 @@ class Simulation:
         if self.service.daemon is not None and self._struck is not self.service.process:
             self.service.tick()
 
+    def _thread(self) -> None:
+        """Another thread of the service works while one does."""
+        daemon, process = self.service.daemon, self.service.process
+        if daemon is not None and process is self._struck and daemon.has_other_threads:
+            with self.scene.layer.running(process):
+                daemon.worker.work()
+
     def _probe(self, feed: str, other: str, row: ShortRow) -> None:
         """While no file of another feed can be read or written, a file of this one is run within a minute."""
         self._calm()
         self.service.deaf_until = 0.0
+        self.operators.resume(feed)
         self.service.wait(FULL)
         if feed != other:
             for name in ("EIO", "EACCES"):

@@ -1,6 +1,5 @@
-"""Real stores in real files. An empty one is made once and copied: to open a copy takes milliseconds."""
+"""Real stores in real files or databases. An empty one is made once and copied: to open a copy takes milliseconds."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from syncd.domain import Employer
 from syncd.store import Store, employers
 from tests.clock import Clock
 from tests.store.board import START, TORONTO, Board
+from tests.stores import copy_store, store_url
 
 
 @pytest.fixture
@@ -23,14 +23,14 @@ def clock() -> Clock:
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of an empty store, which is made once and copied for each test."""
     path = tmp_path_factory.mktemp("template") / "store.db"
-    Store.open(f"sqlite:///{path}", timezone=TORONTO).close()
+    Store.open(store_url(path), timezone=TORONTO).close()
     return path
 
 
 @pytest.fixture
 def path(tmp_path: Path, template: Path) -> Path:
     """The file of ``store``."""
-    return Path(shutil.copy(template, tmp_path / "store.db"))
+    return copy_store(template, tmp_path / "store.db", empty=True)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def open_store(path: Path, clock: Clock) -> Iterator[Callable[..., Store]]:
     opened: list[Store] = []
 
     def open_one(**options: Any) -> Store:
-        opened.append(Store.open(f"sqlite:///{path}", clock=clock, timezone=TORONTO, **options))
+        opened.append(Store.open(store_url(path), clock=clock, timezone=TORONTO, **options))
         return opened[-1]
 
     yield open_one

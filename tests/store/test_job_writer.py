@@ -149,7 +149,7 @@ def test_a_batch_gives_ids_in_its_order(board: Board, store: Store) -> None:
 
 
 def test_no_id_beyond_int32_is_given_out(board: Board, store: Store) -> None:
-    store.write(lambda tx: tx.execute("INSERT INTO counter (name, value) VALUES ('job', ?)", (2**31 - 2,)))
+    store.write(lambda tx: tx.execute(f"INSERT INTO counter (name, value) VALUES ('job', {2**31 - 2})"))
     assert board.create().id == 2**31 - 1
     with pytest.raises(StoreError, match="no job ids are left"):
         board.create()

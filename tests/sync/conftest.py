@@ -9,6 +9,7 @@ import pytest
 
 from syncd.store import Store
 from tests.clock import ZONE, Clock
+from tests.stores import store_url
 from tests.sync.board import Board
 
 
@@ -21,5 +22,5 @@ def clock() -> Clock:
 @pytest.fixture
 def board(tmp_path: Path, clock: Clock) -> Iterator[Board]:
     """A job board in an empty store."""
-    with Store.open(f"sqlite:///{tmp_path}/syncd.db", clock=clock, timezone=ZONE) as store:
+    with Store.open(store_url(f"{tmp_path}/syncd.db"), clock=clock, timezone=ZONE) as store:
         yield Board(store, clock, tmp_path)

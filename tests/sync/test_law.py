@@ -33,6 +33,7 @@ from syncd.sync.files import filed_name
 from syncd.sync.run import Feed, SourceFile, Stopped, applier, ending, planner, reading
 from syncd.web import make_runner
 from tests.clock import START, ZONE, Clock
+from tests.stores import store_url
 from tests.sync.board import Board, counted_rows
 
 NEVER = Threshold(100, 10**9)
@@ -49,7 +50,7 @@ class ServedStore:
     """A store and its API, which has its own port and thread."""
 
     def __init__(self, folder: Path, name: str, clock: Clock) -> None:
-        self.store = Store.open(f"sqlite:///{folder}/{name}.db", clock=clock, timezone=ZONE)
+        self.store = Store.open(store_url(f"{folder}/{name}.db"), clock=clock, timezone=ZONE)
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
         self.port = asyncio.run_coroutine_threadsafe(self._serve(), self._loop).result()

@@ -32,6 +32,7 @@ from syncd.sync.run import (
     reverting,
 )
 from tests.clock import START, ZONE, Clock
+from tests.stores import store_url
 from tests.sync.board import Board, Row
 
 NEVER = Threshold(100, 10**9)
@@ -200,7 +201,7 @@ def begin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Pas
     folder, clock, numbers = tmp_path_factory.mktemp("reverts"), Clock(), itertools.count(1)
     with (
         pytest.MonkeyPatch.context() as patched,
-        Store.open(f"sqlite:///{folder}/syncd.db", clock=clock, timezone=ZONE) as store,
+        Store.open(store_url(f"{folder}/syncd.db"), clock=clock, timezone=ZONE) as store,
     ):
         patched.setattr(reverting, "ALONE", 2)
         patched.setattr(reverting, "AMONG_OTHERS", 1)

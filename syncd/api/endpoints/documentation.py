@@ -16,6 +16,7 @@ from aiohttp import web
 
 from syncd.api.context import CONTEXT
 from syncd.errors import FIELD_CODES, NotFound
+from syncd.sync.report.files import style_source, stylesheet
 from syncd.web import CODES, JSON, answer
 
 #: The files of the viewer and their types.
@@ -33,7 +34,8 @@ POLICY = (
 _HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
 _PROBLEM_HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": f"default-src 'none'; style-src {style_source()}; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
 }
 
@@ -161,11 +163,12 @@ def _html(code: str) -> str:
     meaning, remedy = EXPLANATIONS[code]
     return (
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"><title>{code}</title></head>\n<body>\n'
+        f'<meta name="viewport" content="width=device-width"><title>{code}</title>'
+        f'<style>{stylesheet()}</style></head>\n<body>\n<main class="report">\n'
         f"<h1>{escape(title)}</h1>\n<p><code>{code}</code>, status {status}</p>\n"
         f"<p>{escape(meaning)}</p>\n<p>What to do: {escape(remedy)}</p>\n"
         f"{_fields() if code == 'validation_failed' else ''}"
-        '<p><a href="../docs">All operations of the API</a></p>\n</body>\n</html>\n'
+        '<p><a href="../docs">All operations of the API</a></p>\n</main>\n</body>\n</html>\n'
     )
 
 

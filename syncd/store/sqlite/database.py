@@ -6,11 +6,11 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
@@ -21,13 +21,18 @@ from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreBusy, StoreError, StoreInUse
 from syncd.store.backups import draft_folder
-from syncd.store.database import Backup, Session
+from syncd.store.database import Backup, Executes, Session
 from syncd.store.sqlite.backups import SqliteReplacement, copy_store, unpack, version_of
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
 from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
 from syncd.store.sqlite.named_locks import named_lock
 from syncd.store.sqlite.search_index import TrigramIndex
 from syncd.store.statements import ConstantsInText, Statements, TextContains
+
+T = TypeVar("T")
+
+#: Tables whose ids are never given out twice, also after a DELETE (``sqlite_autoincrement``).
+_COUNTED = ("api_key", "employer", "feed", "run")
 
 PAGE_SIZE = 16_384  # half again as fast to write as 4096: a job fits one page
 WRITER_CACHE_KIB = 16_000
@@ -172,6 +177,14 @@ class SqliteDatabase:
         if self._identity not in (None, (found.st_dev, found.st_ino)):
             raise StoreBusy(f"another file took the place of the store {self.path}; {_PUT_BACK}")
 
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    @staticmethod
+    def under_locks(fn: T) -> T:
+        """Return ``fn``: the system takes no lock away."""
+        return fn
+
     def writer(self) -> SqliteSession:
         self._make_folder()
         _make_private(self.path)
@@ -205,6 +218,19 @@ class SqliteDatabase:
         sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
         with engine.begin() as connection:
             yield connection
+
+    @staticmethod
+    def last_ids(tx: Executes) -> dict[str, int]:
+        return dict(tx.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+
+    @staticmethod
+    def set_last_ids(tx: Executes, ids: Mapping[str, int]) -> None:
+        known = {name for (name,) in tx.execute("SELECT name FROM sqlite_sequence")}
+        for table, last in ids.items():
+            if table in known:
+                tx.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (last, table))
+            elif table in _COUNTED:
+                tx.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, last))
 
     def checkpoints(self, writer: Session) -> SqliteCheckpoints:
         return SqliteCheckpoints(writer, self.writer)

@@ -124,6 +124,7 @@ class Writer:
     ) -> None:
         """``limit``: the most functions that may wait. ``after_commit``: see ``Checkpoints``."""
         self._limit, self._after_commit = limit, after_commit
+        self._under_locks = database.under_locks
         self._transactions = _Transactions(session, database, make_tx, self._answer)
         self._waiting: deque[_Item] = deque()
         #: What is on disk and not answered yet.
@@ -145,7 +146,7 @@ class Writer:
 
     def begin_write(self, fn: Callable[[Tx], T]) -> Future[T]:
         """Queue ``fn`` as ``write`` does, without waiting: the future has the result, or raises, once it is on disk."""
-        future: Future[T] = self.put(fn)
+        future: Future[T] = self.put(self._under_locks(fn))
         return future
 
     async def write_async(self, fn: Callable[[Tx], T]) -> T:

@@ -17,7 +17,7 @@ import structlog
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
 from syncd.logs import Event, bind_context
-from syncd.store import Tx, runs
+from syncd.store import Tx, notices, runs
 from syncd.sync import folders
 from syncd.sync.arrival.claims import Claimed, ClaimedFile
 from syncd.sync.arrival.context import ArrivalContext, can_pass
@@ -68,7 +68,6 @@ class DeliveryRunner:
         with closing(claimed):
             self._ctx.at("claimed")
             run, deaths = self._resumed(run_id) if run_id is not None else (self._begun(claimed, repeats), 0)
-            self._ctx.at("begun")
             with bind_context(run=run.id, feed=run.feed):  # for all that is logged meanwhile
                 return self._deliver(claimed, run, deaths)
 
@@ -77,7 +76,7 @@ class DeliveryRunner:
         if deaths >= DEATHS:
             why = f"{deaths} attempts in a row died at the same place; not tried again"
             run = replace(run, state=RunState.FAILED, reason=why)
-            [run] = ended_without_importer(self._ctx, [run])
+            [run] = ended_without_importer(self._ctx, [run], poison=True)
         else:
             run = self._run(claimed, run)
         self._ctx.at("run")
@@ -144,13 +143,14 @@ class DeliveryRunner:
 
     def _run(self, claimed: Claimed, run: Run) -> Run:
         store = self._ctx.store
-        held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
-        with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
-            try:
+        try:
+            self._ctx.at("begun")
+            held = [older.id for older in store.read(lambda tx: runs.held(tx, run.feed)) if older.id < run.id]
+            with closing(RejectsWriter(claimed.scratch, self._feed.config.read)) as rejects:
                 ended = self._ctx.retried(lambda: self._attempt(claimed, run, rejects))
-            except Exception as error:
-                self._note_end_of_attempt(claimed, run, error)
-                raise
+        except (Exception, KeyboardInterrupt) as error:
+            self._note_end_of_attempt(claimed, run, error)
+            raise
         self._given_up.changed.discard(claimed.claimed_name)
         for number in held:
             if store.read(lambda tx, number=number: runs.get(tx, number)).state is not RunState.HELD:  # type: ignore[misc]
@@ -162,7 +162,7 @@ class DeliveryRunner:
         run = self._ctx.store.read(lambda tx: runs.get(tx, run.id))
         return self._ctx.importer.run(self._feed, SourceFile.of(claimed.path, claimed.name), run, rejects)
 
-    def _note_end_of_attempt(self, claimed: Claimed, run: Run, error: Exception) -> None:
+    def _note_end_of_attempt(self, claimed: Claimed, run: Run, error: BaseException) -> None:
         """Remember that the attempt was given up and did not die. The store remembers it too, unless it is at fault itself."""
         changed = isinstance(error, FeedError) and error.code == FILE_CHANGED
         if changed:
@@ -175,21 +175,22 @@ class DeliveryRunner:
             self._given_up.runs.add(run.id)
 
 
-def ended_without_importer(ctx: ArrivalContext, done: Sequence[Run]) -> list[Run]:
+def ended_without_importer(ctx: ArrivalContext, done: Sequence[Run], *, poison: bool = False) -> list[Run]:
     """Store runs with the state and reason in which they end; return them as they are then. The importer did not take
-    them to their end."""
+    them to their end. ``poison``: their attempts died."""
     now = ctx.store.now().instant
     ended = [replace(run, ended_at=now) for run in done]
     for some in _batches(ended):
-        ctx.write(partial(_save, some=some))
+        ctx.write(partial(_save, some=some, poison=poison))
     for run in ended:
         reconciled(run)
     return ended
 
 
-def _save(tx: Tx, some: Sequence[Run]) -> None:
+def _save(tx: Tx, some: Sequence[Run], poison: bool) -> None:
     for run in some:
         runs.save(tx, run)
+        notices.note_run(tx, run, poison=poison)
 
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:

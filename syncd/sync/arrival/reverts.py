@@ -51,12 +51,13 @@ def revert(
     agreed: str | None = None,
     yes: bool = False,
     pause: str | None = None,
+    session: int | None = None,
 ) -> Run | RevertPlan:
     """Revert the run ``number`` and return the run that did it. Waits while another process runs the feed.
 
     ``policy``: of the feed. A revert over the limits of the guard needs ``yes`` (any plan), or ``agreed``, the digest of
     the plan that a person has seen; else nothing is changed, and the plan is returned. ``pause``: pause the feed as well,
-    for this reason.
+    for this reason. ``session``: of the operator, as in Actor; one that breaks off is continued without it.
 
     Raises NotFound, Conflict, NothingToRevert, Stopped, OSError and StoreError. A revert that breaks off
     is continued by the next one, and by the daemon."""
@@ -73,7 +74,7 @@ def revert(
                 return plan
         if pause is not None:
             ctx.write(lambda tx: feeds.pause(tx, run.feed, pause))
-        ended = _carried_out(ctx, ctx.write(lambda tx: begin_revert(tx, number)))
+        ended = _carried_out(ctx, ctx.write(lambda tx: begin_revert(tx, number)), session)
         if run.state is RunState.HELD:
             refresh_reports(ctx.store, drop / run.feed, number)
         return ended
@@ -86,7 +87,9 @@ def continue_reverts(ctx: ArrivalContext, feed: str, employer_id: int) -> Iterat
         run, deaths = ctx.write(lambda tx, number=number: runs.resume(tx, number))  # type: ignore[misc]
         if deaths >= DEATHS:
             why = f"{deaths} attempts in a row died at the same place; revert run {run.reverts} again"
-            [run] = ended_without_importer(ctx, [replace(run, state=RunState.FAILED, reason=why)])
+            [run] = ended_without_importer(
+                ctx, [replace(run, state=RunState.FAILED, reason=why)], poison=True
+            )
         else:
             run = _carried_out(ctx, run)
         ctx.ended(run)
@@ -107,11 +110,15 @@ def continue_other_reverts(ctx: ArrivalContext, visited: Collection[str]) -> lis
     return ended
 
 
-def _carried_out(ctx: ArrivalContext, run: Run) -> Run:
-    """Take the revert to its end. An error that is caught here is not the death of the process."""
+def _carried_out(ctx: ArrivalContext, run: Run, session: int | None = None) -> Run:
+    """Take the revert to its end. An error that is caught here is not the death of the process, and neither is Ctrl-C."""
+
+    def check_stop(*_: object) -> None:
+        ctx.check_stop("stopped while reverting")
+
     try:
-        return carry_out_revert(ctx.store, run, lambda *_: ctx.check_stop("stopped while reverting"))
-    except Exception:
+        return carry_out_revert(ctx.store, run, check_stop, session=session)
+    except (Exception, KeyboardInterrupt):
         with suppress(StoreError):
             ctx.store.write(lambda tx: runs.stopped(tx, run.id))
         raise

@@ -4,7 +4,7 @@ Names are in camelCase, instants in UTC with ``Z``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -21,8 +21,8 @@ def run_json(run: Run) -> dict[str, Any]:
     return {
         "id": run.id,
         **particulars(run),
-        "claimedAt": _instant(run.claimed_at),
-        "endedAt": _instant(run.ended_at),
+        "claimedAt": instant_json(run.claimed_at),
+        "endedAt": instant_json(run.ended_at),
         "counts": asdict(run.counts),
         **({"progress": asdict(run.progress)} if run.progress and not run.state.ended else {}),
         **{name: number for name, number in links.items() if number is not None},
@@ -102,6 +102,20 @@ def change_json(
     return {"action": action, "referenceId": reference, "jobId": job_id, "fields": sorted(fields)}
 
 
+def fields_json(
+    fields: Mapping[str, tuple[object, object]], member: Callable[[str, object], object]
+) -> dict[str, Any]:
+    """Return changed fields (before, after) as JSON. ``member``: as ``members_of`` returns it."""
+    return {
+        name: {"before": member(name, before), "after": member(name, after)}
+        for name, (before, after) in fields.items()
+    }
+
+
+def instant_json(moment: datetime | None) -> str | None:
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None
+
+
 def field_of(pointer: str) -> str:
     """Return a pointer without positions: ``/locations/0/description`` → ``/locations/description``."""
     return "/".join(step for step in pointer.split("/") if not step.isdigit()) or "/"
@@ -122,7 +136,3 @@ def _shortened(value: object, most: int = VALUE) -> object:
         return value
     text = value if isinstance(value, str) else str(value)
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
-
-
-def _instant(moment: datetime | None) -> str | None:
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z") if moment else None

@@ -84,7 +84,8 @@ class Applier:
 
     def __init__(self, this: FileRun, stage: Stage, part: RowSelection, total: int) -> None:
         self._this, self._stage, self._part, self._total = this, stage, part, total
-        self._actor = Actor(ActorKind.OPERATOR) if this.approved else Actor(ActorKind.RUN, this.run.id)
+        by_run, by_operator = Actor(ActorKind.RUN, this.run.id), Actor(ActorKind.OPERATOR, this.session)
+        self._actor = by_operator if this.approved else by_run
         self.actions: Counter[str] = Counter()
         self.failures, self.why = 0, ""
 
@@ -149,7 +150,7 @@ class Applier:
 
     def _failed(self, error: Exception) -> None:
         self.failures += 1
-        self.why = self.why or str(error) or type(error).__name__
+        self.why = self.why or str(error).partition("\n")[0] or type(error).__name__
 
     def _take(self, done: _Written) -> None:
         self.actions.update(done.actions)

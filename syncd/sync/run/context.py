@@ -236,7 +236,8 @@ class ProgressNotes:
 @dataclass(frozen=True, slots=True)
 class FileRun:
     """One run of one file, for its steps. ``run`` is the run as it began. ``stored``: the run is in the store (it is
-    not in a dry run); ``approved``: a person approved it, so its state stays ``held`` until it ends.
+    not in a dry run); ``approved``: a person approved it, so its state stays ``held`` until it ends;
+    ``session``: the operator's, as in Actor.
     ``phases``: the seconds that each phase took, by name."""
 
     ctx: RunContext
@@ -246,6 +247,7 @@ class FileRun:
     rejects: RejectsWriter | None = None
     stored: bool = True
     approved: bool = False
+    session: int | None = None
     warnings: Warnings = field(init=False)
     notes: ProgressNotes = field(init=False)
     phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))

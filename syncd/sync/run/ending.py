@@ -11,7 +11,7 @@ import structlog
 from syncd.domain import Hold, HoldScope, RejectedRow, Run, RunCounts, RunState, takes_place
 from syncd.errors import FeedError
 from syncd.logs import Event
-from syncd.store import Tx, feed_jobs, feeds, results, runs
+from syncd.store import Tx, feed_jobs, feeds, notices, results, runs
 from syncd.sync.report import ShownPlan, particulars
 from syncd.sync.run.context import FILE_CHANGED, FileRun
 from syncd.sync.run.plan import Plan
@@ -139,7 +139,9 @@ def _end(
         if run.state is not RunState.HELD:
             results.set_plan(tx, run.id, None)
         runs.save(tx, run)
-        return supersede(tx, run, whole=summary is not None and summary.archives)
+        superseded = supersede(tx, run, whole=summary is not None and summary.archives)
+        notices.note_run(tx, run)
+        return superseded
 
     for superseded in store.write(end):
         # a later file came before a decision on the held run

@@ -21,7 +21,7 @@ from syncd.domain import (
     guard,
     write_failed,
 )
-from syncd.errors import FeedError
+from syncd.errors import Conflict, FeedError
 from syncd.store import Tx, feeds, history, jobs, results, runs
 from syncd.sync.report import ShownPlan
 from syncd.sync.run import approval
@@ -86,16 +86,22 @@ class Importer:
             source.check_unchanged()
             return end_failed(this, run, error)
 
-    def approve(self, run_id: int, feed: Feed | None) -> Run:
-        """Do what a held run of ``feed`` (None: it is not configured) showed. If the jobs have changed since, show the
-        new plan instead: the run stays ``held``.
+    def approve(
+        self, run_id: int, feed: Feed | None, *, session: int | None = None, agreed: str | None = None
+    ) -> Run:
+        """Do what a held run of ``feed`` (None: it is not configured) showed. ``session``: of the operator, as in Actor.
+        ``agreed``: digest of the plan that a person saw; None: whatever it shows now. If the jobs have changed since, show
+        the new plan instead: the run stays ``held``.
 
-        Raises NotFound (the run, its feed, its file), NotHeld, UnusableFolder, and FeedError ``file_changed``.
+        Raises NotFound (the run, its feed, its file), NotHeld, Conflict (another plan than ``agreed``), UnusableFolder, and
+        FeedError ``file_changed``.
         """
         run, shown = self._ctx.store.read(lambda tx: approval.waiting(tx, run_id))
+        if agreed is not None and agreed != shown.plan:
+            raise Conflict(f"run {run_id} shows another plan by now; look at it again")
         feed = approval.feed_of(run, feed)
         with approval.filed(self._ctx.store, run, feed) as source, Stage(self._ctx.scratch) as stage:
-            this = FileRun(self._ctx, feed, source, run, approved=True)
+            this = FileRun(self._ctx, feed, source, run, approved=True, session=session)
             if _identified(this).sha256 != run.sha256:
                 raise source.changed()
             summary = read_file(this, run, stage)

@@ -92,8 +92,14 @@ class PlanProgress:
         if old.description:
             tally.described += 1
             if old.description != new.description:
-                tally.shrunk += 2 * text_length(new.description) < text_length(old.description)
+                tally.shrunk += lost_half(old.description, new.description)
 
 
-def text_length(description: str | None) -> int:
+def lost_half(before: str, after: str | None) -> bool:
+    """Return whether a description lost half of its text or more, its tags not counted."""
+    length = _text_length(before)
+    return length > 0 and 2 * _text_length(after) <= length
+
+
+def _text_length(description: str | None) -> int:
     return len(_TAG.sub("", description)) if description else 0

@@ -40,7 +40,7 @@ from syncd.logs import Event
 from syncd.store import Store, Tx, feed_jobs, feeds, history, job_writer, jobs, results, run_owners, runs
 from syncd.sync.run.context import Warnings
 from syncd.sync.run.ending import figures, reconciled
-from syncd.sync.run.plan import OnChange, PlannedChange, text_length
+from syncd.sync.run.plan import OnChange, PlannedChange, lost_half
 from syncd.sync.run.planner import changed_fields
 
 log = structlog.get_logger("syncd.sync")
@@ -185,7 +185,7 @@ def _tally(tally: PlanCounts, update: Update) -> None:
     tally.missing += after.status is not Status.ACTIVE
     tally.retitled += before.title != after.title
     if before.description and before.description != after.description:
-        tally.shrunk += 2 * text_length(after.description) < text_length(before.description)
+        tally.shrunk += lost_half(before.description, after.description)
 
 
 def _kind(update: Update) -> str:
@@ -212,19 +212,21 @@ def _whole(counts: RunCounts, jobs_of_run: int, warnings: int) -> RunCounts:
 @dataclass(frozen=True, slots=True)
 class _Reverted:
     """A run that is reverted: ``ids`` of the jobs that it changed, ``first`` of its entries in the history, the id of its
-    feed, and ``by``, the run that reverts it (None in a plan)."""
+    feed, ``by``, the run that reverts it (None in a plan), and ``session``, that of the operator, as in Actor."""
 
     run: Run
     ids: Sequence[int]
     first: int
     feed_id: int
     by: int | None = None
+    session: int | None = None
 
     @classmethod
-    def of(cls, store: Store, run: Run, by: int | None = None) -> _Reverted:
+    def of(cls, store: Store, run: Run, by: int | None = None, session: int | None = None) -> _Reverted:
         def found(tx: Tx) -> _Reverted:
             feed_id = feeds.find(tx, run.feed, run.employer_id) or 0
-            return cls(run, history.jobs_of_run(tx, run.id), history.first_of_run(tx, run.id), feed_id, by)
+            jobs_of_run, first = history.jobs_of_run(tx, run.id), history.first_of_run(tx, run.id)
+            return cls(run, jobs_of_run, first, feed_id, by, session)
 
         return store.read(found)
 
@@ -286,14 +288,19 @@ def unfinished_reverts(tx: Tx, feed: str, employer_id: int) -> list[Run]:
 
 
 def carry_out_revert(
-    store: Store, run: Run, after_batch: AfterBatch = lambda phase, done, total: None
+    store: Store,
+    run: Run,
+    after_batch: AfterBatch = lambda phase, done, total: None,
+    *,
+    session: int | None = None,
 ) -> Run:
-    """Take a revert to its end, from wherever it was cut off, and return it. Call it under the lock of its feed.
+    """Take a revert to its end, from wherever it was cut off, and return it. ``session``: of the operator, as in Actor. Call
+    it under the lock of its feed.
 
     Raises what ``after_batch`` raises between two batches, and StoreError; the same call then continues it."""
     assert run.reverts is not None
     start, number, done, refused = perf_counter(), run.reverts, 0, 0
-    reverted = _Reverted.of(store, store.read(lambda tx: runs.get(tx, number)), run.id)
+    reverted = _Reverted.of(store, store.read(lambda tx: runs.get(tx, number)), run.id, session)
     store.write(lambda tx: runs.save(tx, replace(run, state=RunState.APPLYING)))
     warnings, size = Warnings(), AMONG_OTHERS
     while ids := reverted.ids[done : done + size]:
@@ -326,7 +333,7 @@ def _written(store: Store, reverted: _Reverted, ids: Sequence[int]) -> Iterator[
 def _put_back(tx: Tx, reverted: _Reverted, ids: Sequence[int]) -> _Batch:
     assert reverted.by is not None
     batch = _decide(tx, reverted, ids)
-    job_writer.apply(tx, batch.updates, _OPERATOR, run_id=reverted.by)
+    job_writer.apply(tx, batch.updates, Actor(ActorKind.OPERATOR, reverted.session), run_id=reverted.by)
     feed_jobs.release(tx, batch.gone, run_id=reverted.by)
     feed_jobs.give_back(tx, batch.owners, run_id=reverted.by)
     feed_jobs.forget_sent(tx, {update.job.id: update.changed for update in batch.updates})

@@ -14,6 +14,7 @@ import pytest
 from syncd.store import jobs
 from syncd.store.sqlite import search
 from tests.store.board import file_of
+from tests.stores import sqlite_only
 
 if TYPE_CHECKING:
     from tests.api.client import ApiClient
@@ -304,6 +305,7 @@ async def test_a_wrong_host_of_a_proxy_is_reported_as_such(serve: Any) -> None:
         assert answer.json["detail"] == "the X-Forwarded-Host header names no host"
 
 
+@sqlite_only
 async def test_a_search_is_answered_although_its_index_is_damaged(
     api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,9 @@ from decimal import Decimal
 
 import pytest
 
+from syncd.domain import FeedLimits
 from syncd.feeds.readers import ReadSpec
+from syncd.feeds.readers.json.values import record_value
 from tests.feeds.readers.reading import MB, fault, items, read
 
 JSON_GOOD = {
@@ -183,3 +185,20 @@ def test_a_faulty_json_file_fails_with_its_reason(text, code):
 def test_a_json_line_that_does_not_parse_is_a_rejected_row_and_no_more():
     _, got = read('{"id": 1}\n{"id": \n{"id": 2}\nx\n')
     assert [code for _, code in got] == [None, "invalid_json", None, "invalid_json"]
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ('"id": "7", ', {"id": "7"}),
+        ('"a": {"id": 1}, "id": 7.50, "t": "x\\"y"\n, ', {"id": Decimal("7.50"), "t": 'x"y'}),
+        ('"id": "1", "id": "2", ', {"id": "1"}),
+        ('"id": NaN, ', None),
+        ('"id" "7", ', None),
+        ("", None),
+    ],
+)
+@pytest.mark.parametrize("after", ['"id": 9', '"é": 1', '"'])
+def test_a_record_that_is_too_long_has_the_members_that_it_begins_with(before, found, after):
+    raw = f'{{{before}"text": "{"x" * 1000}", {after}}}'.encode()
+    assert record_value(raw, FeedLimits(record=900))[0] == found

@@ -1,24 +1,26 @@
 """Look-ups of one turn of an event loop share a snapshot, and nobody sees less than was acknowledged."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from syncd.errors import StoreBusy, StoreClosed
 from syncd.store import Store, Tx, employers
-from tests.store.board import TORONTO, file_of
+from tests.store.board import TORONTO
+from tests.stores import locked_error, open_transactions, store_url
 
 
 def names(store: Store) -> list[str]:
     return [employer.name for employer in store.look_up(employers.all)]
 
 
-async def test_look_ups_of_one_turn_see_one_moment_and_those_of_the_next_a_newer(store: Store) -> None:
+async def test_look_ups_of_one_turn_see_one_moment_and_those_of_the_next_a_newer(
+    store: Store, path: Path
+) -> None:
     assert names(store) == []
-    with Store.open(f"sqlite:///{file_of(store)}", timezone=TORONTO) as other:
+    with Store.open(store_url(path), timezone=TORONTO) as other:
         other.write(lambda tx: employers.add(tx, "Acme"))
     assert names(store) == []
     await asyncio.sleep(0)
@@ -48,21 +50,18 @@ async def test_what_was_acknowledged_to_a_task_is_seen_by_its_next_look_up_whate
     assert all(task.done() for task in lookers)
 
 
-async def test_the_snapshot_of_a_turn_ends_with_it(store: Store) -> None:
+async def test_the_snapshot_of_a_turn_ends_with_it(store: Store, path: Path) -> None:
     """Else the log could not be folded in."""
     for name in ("Acme", "Zenith"):
         names(store)
         await asyncio.sleep(0)
         await store.write_async(partial(employers.add, name=name))
-    with closing(sqlite3.connect(file_of(store))) as other:
-        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+    assert open_transactions(path) == 0
 
 
 async def test_an_error_of_the_driver_spoils_no_other_look_up_of_the_turn(store: Store) -> None:
     def locked(_tx: Tx) -> None:
-        error = sqlite3.OperationalError("database is locked")
-        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
-        raise error
+        raise locked_error()
 
     await store.write_async(lambda tx: employers.add(tx, "Acme"))
     assert names(store) == ["Acme"]
@@ -79,7 +78,7 @@ async def test_a_look_up_cannot_write(store: Store) -> None:
     assert names(store) == []
 
 
-def test_a_store_is_closed_although_a_loop_was_stopped_within_a_turn(store: Store) -> None:
+def test_a_store_is_closed_although_a_loop_was_stopped_within_a_turn(store: Store, path: Path) -> None:
     loop = asyncio.new_event_loop()
 
     def stop_the_loop() -> None:
@@ -91,8 +90,7 @@ def test_a_store_is_closed_although_a_loop_was_stopped_within_a_turn(store: Stor
     with pytest.raises(SystemExit):
         loop.run_forever()
     store.close()
-    with closing(sqlite3.connect(file_of(store))) as other:
-        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+    assert open_transactions(path) == 0
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
     with pytest.raises(StoreClosed):

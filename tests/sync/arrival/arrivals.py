@@ -14,6 +14,7 @@ from syncd.domain import Run
 from syncd.store import runs
 from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, RejectsWriter, SourceFile
+from tests.stores import store_url
 from tests.sync.board import Board
 
 WORKER_PROGRAM = Path(__file__).with_name("worker_program.py")
@@ -142,5 +143,5 @@ def partly_rejected() -> list[object]:
 
 def run_worker_program(folder: Path, step: str) -> subprocess.CompletedProcess[str]:
     """Run worker_program.py to its end."""
-    command = [sys.executable, str(WORKER_PROGRAM), str(folder), step]
+    command = [sys.executable, str(WORKER_PROGRAM), store_url(f"{folder}/syncd.db"), str(folder), step]
     return subprocess.run(command, capture_output=True, text=True, check=False)

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
 from syncd.domain import Run
+from tests.stores import allow_writes, refuse_writes
 from tests.sync.arrival.arrivals import Arrival, names
 from tests.sync.board import Board, not_none
 
 REFUSED = "the auditors forbid it"
 
 
-def refuse(folder: Path, when: str, how: str = f"RAISE(ABORT, '{REFUSED}')") -> None:
-    """Let the store refuse writes: ``when`` is what the trigger waits for."""
-    with sqlite3.connect(folder / "syncd.db") as db:
-        db.execute(f"CREATE TRIGGER refuse BEFORE {when} BEGIN SELECT {how}; END")
-    db.close()
+def refuse(folder: Path, when: str, how: str = "ABORT") -> None:
+    """Let the store refuse writes: ``when`` is what the trigger waits for, ``how`` what SQLite then does: ABORT, FAIL,
+    ROLLBACK or IGNORE."""
+    refuse_writes(folder / "syncd.db", when, how, REFUSED)
 
 
 def allow(folder: Path) -> None:
-    with sqlite3.connect(folder / "syncd.db") as db:
-        db.execute("DROP TRIGGER refuse")
-    db.close()
+    allow_writes(folder / "syncd.db")
 
 
 def run_file(arrival: Arrival, content: object) -> Run:
@@ -54,7 +51,7 @@ def test_a_row_that_the_store_refuses_is_rejected_and_holds_the_archiving(
     board, feed = arrival.board, arrival.feed()
     reference, action = case
     run_file(arrival, board.rows(1, 9))
-    refuse(tmp_path, when, f"RAISE({how}, '{REFUSED}')")
+    refuse(tmp_path, when, how)
     with capture_logs() as events:
         run = run_file(arrival, [board.row("r1", title="Chef"), *board.rows(2, 8), board.row("new")])
     assert (run.state, run.holds, run.counts.rejected, run.counts.archived) == ("held", "archive", 1, 0)
@@ -82,7 +79,7 @@ def test_a_row_that_the_store_refuses_is_rejected_and_holds_the_archiving(
 def test_a_write_that_the_store_ignores_is_not_retried_for_ever(arrival: Arrival, tmp_path: Path) -> None:
     board, _ = arrival.board, arrival.feed()
     run_file(arrival, board.rows(1, 3))
-    refuse(tmp_path, "UPDATE ON job WHEN NEW.reference_id = 'r1'", "RAISE(IGNORE)")
+    refuse(tmp_path, "UPDATE ON job WHEN NEW.reference_id = 'r1'", "IGNORE")
     run = run_file(arrival, [board.row("r1", title="Chef"), board.row("r2", title="Chef"), board.row("r3")])
     assert (run.state, run.holds, run.counts.rejected, run.counts.updated) == ("held", "archive", 1, 1)
     assert (board.job("r1").title, board.job("r2").title) == ("Cook r1", "Chef")

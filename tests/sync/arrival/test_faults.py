@@ -62,6 +62,30 @@ def test_an_error_that_is_caught_is_not_a_death(arrival: Arrival, name: str, res
     assert (arrival.worker.waiting, arrival.worker.degraded) == (None, {})
 
 
+def test_an_error_just_after_a_run_was_begun_is_not_a_death(arrival: Arrival) -> None:
+    arrival.drop(arrival.feed(), [arrival.row("a")])
+
+    def fail(step: str) -> None:
+        if step == "begun" and arrival.monotonic.now < 600:
+            raise error_of("EIO")
+
+    arrival.restart(at=fail)
+    arrival.run_files()
+    while arrival.worker.due is not None:
+        wait_until_due(arrival)
+    assert [(run.state.value, run.attempt) for run in arrival.runs()] == [("succeeded", 1)]
+
+
+def test_an_interrupted_import_has_not_died(arrival: Arrival) -> None:
+    feed, file = arrival.feed(), arrival.board.file([arrival.row("a")], "more.json").path
+    faulty = FaultyImporter(arrival.board.importer, *[KeyboardInterrupt()] * 5)
+    for _ in range(5):
+        with pytest.raises(KeyboardInterrupt):
+            arrival.restart(faulty).import_file(feed, file)
+    arrival.restart().import_file(feed, file)
+    assert {run.state.value for run in arrival.runs()} <= {"succeeded", "superseded", "unchanged"}
+
+
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_fault_of_syncd_itself_does_not_make_a_file_a_poison_file(arrival: Arrival, restarts: bool) -> None:
     arrival.drop(arrival.feed(), [arrival.row("a")])

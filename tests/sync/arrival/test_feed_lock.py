@@ -22,6 +22,7 @@ from syncd.sync.arrival import ArrivalContext, Worker, decide, revert
 from syncd.sync.run import Feed
 from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE
+from tests.stores import sqlite_only, store_url
 from tests.sync.arrival.arrivals import Arrival, Died, claims, names
 from tests.sync.board import Board
 
@@ -54,6 +55,7 @@ def locks_of(arrival: Arrival) -> Path:
 # -- where it lies ----------------------------------------------------------------------------------
 
 
+@sqlite_only
 def test_the_lock_of_a_feed_lies_beside_the_store_in_a_folder_of_the_store_s_user(arrival: Arrival) -> None:
     feed = arrival.feed()
     arrival.worker.tick()
@@ -68,13 +70,16 @@ def test_only_one_process_at_a_time_has_the_lock_of_a_feed(arrival: Arrival) -> 
     arrival.worker.tick()
     for each in (feed, other):
         arrival.drop(each, [arrival.row(each.name)])
-    with locked_by_another_process(locks_of(arrival) / "acme.lock"):
+    url = store_url(f"{arrival.board.folder}/syncd.db")
+    with Store.open(url, timezone=ZONE) as store, locks.feed_lock(store, "acme") as mine:
+        assert mine
         assert [run.feed for run in arrival.run_files()] == ["other"]
         assert arrival.worker.degraded == {}
     arrival.monotonic.now += 61
     assert [run.feed for run in arrival.run_files()] == ["acme"]
 
 
+@sqlite_only
 @pytest.mark.parametrize("thing", ["link", "file"])
 def test_a_folder_of_locks_that_is_not_a_folder_is_not_used(arrival: Arrival, thing: str) -> None:
     elsewhere = arrival.board.folder / "elsewhere"
@@ -91,6 +96,7 @@ def test_a_folder_of_locks_that_is_not_a_folder_is_not_used(arrival: Arrival, th
     assert names(elsewhere) == []
 
 
+@sqlite_only
 def test_a_folder_of_locks_that_others_can_enter_is_closed_first(arrival: Arrival) -> None:
     arrival.feed()
     locks_of(arrival).mkdir()
@@ -99,6 +105,7 @@ def test_a_folder_of_locks_that_others_can_enter_is_closed_first(arrival: Arriva
     assert stat.S_IMODE(locks_of(arrival).stat().st_mode) == 0o700
 
 
+@sqlite_only
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give a folder away")
 def test_a_folder_of_locks_of_another_user_is_not_used(arrival: Arrival) -> None:
     locks_of(arrival).mkdir()
@@ -203,7 +210,7 @@ def test_a_daemon_with_another_store_on_the_same_drop_folder_leaves_a_file_alone
 ) -> None:
     feed = arrival.feed()
     arrival.drop(feed, [arrival.row("a")])
-    with Store.open(f"sqlite:///{tmp_path}/other.db", clock=arrival.board.clock, timezone=ZONE) as store:
+    with Store.open(store_url(f"{tmp_path}/other.db"), clock=arrival.board.clock, timezone=ZONE) as store:
         other = Board(store, arrival.board.clock, tmp_path)
         clock = arrival.monotonic
         ctx = ArrivalContext(store, other.importer, monotonic=clock, sleep=clock.sleep)

@@ -26,6 +26,7 @@ from syncd.sync.arrival.claims import Claimed
 from syncd.sync.arrival.inbox import Inbox, Scan
 from syncd.sync.run import Feed, SourceFile, approval
 from syncd.sync.run.context import sha256
+from tests.stores import store_url
 from tests.sync.arrival.arrivals import WORKER_PROGRAM, Arrival, Died, claims, names, partly_rejected
 
 #: Seconds after which a call that waits for a partner fails.
@@ -514,7 +515,9 @@ def mounts(tmp_path_factory: pytest.TempPathFactory) -> None:
 def run_worker_on_mount(arrival: Arrival, mount: Path, rows: list[Any]) -> Any:
     """Run the worker program with a file of these rows where ``mount`` is a file system of its own. Return what it prints."""
     arrival.board.store.close()
-    done = run_on_mount(mount, WORKER_PROGRAM, arrival.board.folder, "never", json.dumps(rows))
+    folder = arrival.board.folder
+    url = store_url(folder / "syncd.db")
+    done = run_on_mount(mount, WORKER_PROGRAM, url, folder, "never", json.dumps(rows))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

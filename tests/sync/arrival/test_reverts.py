@@ -111,6 +111,22 @@ def test_a_revert_that_dies_three_times_at_one_place_is_given_up(
     assert arrival.worker.tick() == []
 
 
+def test_a_revert_that_is_interrupted_has_not_died(arrival: Arrival, monkeypatch: pytest.MonkeyPatch) -> None:
+    two_runs(arrival)
+    ctx, drop = ArrivalContext(arrival.board.store, arrival.board.importer), arrival.board.folder / "drop"
+    with monkeypatch.context() as patched:
+
+        def interrupted(*_: object, **__: object) -> object:
+            raise KeyboardInterrupt
+
+        patched.setattr(reverting, "_put_back", interrupted)
+        for _ in range(5):
+            with pytest.raises(KeyboardInterrupt):
+                revert(ctx, drop, 2, LENIENT)
+    assert [(run.id, run.state, run.attempt) for run in arrival.worker.tick()] == [(3, "succeeded", 6)]
+    assert titles(arrival) == {"Cook"}
+
+
 def test_a_revert_waits_for_the_run_of_another_process(arrival: Arrival) -> None:
     feed, store = two_runs(arrival), arrival.board.store
     ctx = ArrivalContext(store, arrival.board.importer, sleep=lambda seconds: waited.set())

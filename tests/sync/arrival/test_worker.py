@@ -19,6 +19,7 @@ from syncd.sync.arrival import ArrivalContext, Worker, delivery
 from syncd.sync.arrival.feed_lock import feed_lock
 from syncd.sync.run import Feed, RejectsWriter, SourceFile, Stopped
 from tests.clock import ZONE
+from tests.stores import store_url
 from tests.sync.arrival.arrivals import (
     Arrival,
     Died,
@@ -450,7 +451,7 @@ def test_a_process_that_is_killed_after_a_step_does_not_change_the_end(arrival: 
     assert done.returncode == 0, done.stderr
     assert names(feed.folder / "done")[0] == "1-jobs.json"
     assert claims(feed) == []
-    with Store.open(f"sqlite:///{arrival.board.folder}/syncd.db", timezone=ZONE) as store:
+    with Store.open(store_url(f"{arrival.board.folder}/syncd.db"), timezone=ZONE) as store:
         [run] = store.read(lambda tx: list(runs.list(tx)))
     assert (run.state, run.counts.created) == (RunState.SUCCEEDED, 1)
 

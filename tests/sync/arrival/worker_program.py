@@ -1,8 +1,8 @@
 """A program: a worker runs the files of the feed ``acme``, and dies by SIGKILL after a step.
 
-    worker_program.py FOLDER STEP [CONTENT]
+    worker_program.py URL FOLDER STEP [CONTENT]
 
-FOLDER has the store ``syncd.db`` with the employer Acme Ltd., and the drop folder. STEP is a step of a run, or ``never``.
+URL is the address of a store with the employer Acme Ltd. FOLDER has the drop folder. STEP is a step of a run, or ``never``.
 CONTENT is dropped first. At the end the states of the runs, the names of what is left, and the reasons why the feed or the
 service waits are printed as JSON."""
 
@@ -20,14 +20,14 @@ from syncd.sync.arrival import ArrivalContext, Worker
 from syncd.sync.run import Feed, Importer, RunContext
 
 
-def main(folder: Path, step: str, content: str | None = None) -> None:
+def main(url: str, folder: Path, step: str, content: str | None = None) -> None:
     now, catalogue = 0.0, Catalogue.default()
 
     def die(current: str) -> None:
         if current == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    with Store.open(f"sqlite:///{folder}/syncd.db", timezone=ZoneInfo("America/Toronto")) as store:
+    with Store.open(url, timezone=ZoneInfo("America/Toronto")) as store:
         employer = store.read(lambda tx: employers.find(tx, "Acme Ltd."))
         feed_id = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
         config = parse_feed("acme", 'employer = "Acme Ltd."', catalogue, FeedDefaults())
@@ -48,4 +48,4 @@ def main(folder: Path, step: str, content: str | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:])
+    main(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])

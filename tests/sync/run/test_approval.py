@@ -22,6 +22,7 @@ from syncd.sync.run import Feed, Stopped
 from syncd.sync.run.approval import NotHeld
 from tests.clock import ZONE
 from tests.store.board import changes_of
+from tests.stores import store_url
 from tests.sync.board import LONG_TEXT, Board, Row, counted_rows, not_none, on_phase
 
 Jobs = dict[str, Job]
@@ -434,7 +435,7 @@ def test_an_unknown_run_is_not_found(board: Board) -> None:
 def test_a_run_is_approved_after_a_restart(board: Board, name: str) -> None:
     held = make_held(board, name)
     board.store.close()
-    with Store.open(f"sqlite:///{board.folder}/syncd.db", clock=board.clock, timezone=ZONE) as store:
+    with Store.open(store_url(f"{board.folder}/syncd.db"), clock=board.clock, timezone=ZONE) as store:
         restarted = Board(store, board.clock, board.folder, board.employer)
         assert restarted.importer.approve(held.run.id, held.feed).state == "succeeded"
         assert_carried_out(restarted, held)

@@ -650,6 +650,15 @@ def test_only_titles_of_active_jobs_count(board: Board) -> None:
     assert "5 of 5 active jobs would get another title" in reason_of(run)
 
 
+@pytest.mark.parametrize(("letters", "holds"), [(50, "all"), (51, None)])
+def test_a_description_that_loses_exactly_half_of_its_text_counts(
+    board: Board, letters: int, holds: str | None
+) -> None:
+    feed = board.feed()
+    board.deliver(feed, board.rows(1, 6, description=f"<p>{'x' * 100}</p>"))
+    assert board.deliver(feed, board.rows(1, 6, description=f"<p><b>{'x' * letters}</b></p>")).holds == holds
+
+
 @pytest.mark.parametrize("key", ["max_retitled", "max_shrunk", "max_rekeyed"])
 def test_a_feed_may_set_the_limit_of_each_accident(board: Board, key: str) -> None:
     feed = board.feed(f"{key} = 100\nmax_archive = {{ percent = 100, jobs = 100 }}")

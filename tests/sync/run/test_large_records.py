@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.sync.board import Board
+
 MB = 1_000_000
 MOST = 200  # MiB
 #: Runs syncd and prints its most memory in KiB at the end. (What `wait4` reports includes that of the parent before exec.)
@@ -59,3 +61,18 @@ def test_a_record_that_is_longer_than_any_reader_holds_fails_the_file(tmp_path: 
     run, _ = import_in_a_process(tmp_path, name, 34 << 20)
     assert run["state"] == "failed"
     assert run["reason"].startswith("limit_exceeded")
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_a_json_record_that_is_too_long_is_named_by_its_beginning(board: Board, lines: bool) -> None:
+    feed, others = board.feed(), board.rows(1, 20)
+    board.deliver(feed, [*others, board.row("long")])
+    long = board.row("long", description="x" * (1 << 20))
+    rows = [*others[2:], long]
+    content = "\n".join(map(json.dumps, rows)) + "\n" if lines else json.dumps(rows)
+    run = board.deliver(feed, content.encode())
+    assert (run.state, run.counts.archived, run.counts.rejected) == ("partial", 2, 1)
+    [rejected] = board.rejected(run)
+    assert (rejected.reference_id, [problem.code for problem in rejected.errors]) == ("long", ["too_long"])
+    assert board.job("long").status == "active"
+    assert [warning.code for warning in board.warnings(run)] == []

@@ -21,6 +21,7 @@ from syncd.sync.run import RejectsWriter, Stopped, reading
 from syncd.sync.validation import ValidatedRow, pool, worker_connection
 from syncd.sync.validation.worker_process import rows_in
 from tests.clock import ZONE
+from tests.stores import store_url
 from tests.sync.board import Board, Row, not_none
 from tests.sync.native_files import as_csv, as_xml, xml_records
 
@@ -66,7 +67,7 @@ def other(board: Board, tmp_path: Path) -> Iterator[Board]:
     """Yield a second board with the same clock, and an employer of the same name."""
     folder = tmp_path / "other"
     folder.mkdir()
-    with Store.open(f"sqlite:///{folder}/syncd.db", clock=board.clock, timezone=ZONE) as store:
+    with Store.open(store_url(f"{folder}/syncd.db"), clock=board.clock, timezone=ZONE) as store:
         yield Board(store, board.clock, folder)
 
 

@@ -106,7 +106,7 @@ class RecordObject(RecordArray):
         if value is None:
             return None, problem
         try:
-            return _keyed(name, value), None
+            return _keyed(name, value), problem
         except RefusedValue as refusal:
             return None, Problem("", refusal.code, refusal.detail)
 

@@ -45,12 +45,12 @@ class _JsonReader(FeedReader):
         digest: bytes,
         found: tuple[dict[str, Any] | None, Problem | None],
     ) -> Record:
-        """The record of ``raw``, in which ``found`` is the item or the problem."""
+        """The record of ``raw``, in which ``found`` is the item or the problem, or a part of the item and the problem."""
         item, problem = found
-        if item is None:
+        self.mended = self.mended or (item is not None and ERRORS in item)
+        if item is None or problem is not None:
             text = partial(str, raw.decode("utf-8", "replace"))
-            return Record(number, self._line, offset, digest, None, problem, text)
-        self.mended = self.mended or ERRORS in item
+            return Record(number, self._line, offset, digest, item, problem, text)
         return Record(number, self._line, offset, digest, item, problem, partial(dict, item))
 
 

@@ -19,6 +19,8 @@ from syncd.feeds.readers.records import ERRORS, too_long
 #: The mark of a rejected record as JSON text.
 ERRORS_NAME = f'"{ERRORS}"'.encode()
 _name_ends = re.compile(rb'"[ \t\r\n]*:').findall
+#: What comes before the next value of an object.
+_MEMBER = re.compile(r'[{,\s]*+("(?:[^"\\]|\\.)*+")\s*+:\s*+', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _decode: Callable[[bytes], Any] = msgspec.json.Decoder(float_hook=Decimal).decode
 
@@ -93,10 +95,10 @@ def _each_member_once(values: list[Any], text: bytes, depth: int) -> bool:
 
 
 def record_value(raw: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None, Problem | None]:
-    """Return the object that ``raw`` holds, or what is wrong with it as a record. Raise ValueError where it is not JSON at
-    all."""
+    """Return the object that ``raw`` holds, or what is wrong with it as a record; of a record that is too long also the
+    members that it begins with. Raise ValueError where it is not JSON at all."""
     if (problem := too_long(len(raw), limits)) is not None:
-        return None, problem
+        return _beginning(raw[: limits.record]), problem
     try:
         value = _value(raw, limits.depth)
     except RefusedValue as refusal:
@@ -106,6 +108,21 @@ def record_value(raw: bytes, limits: FeedLimits) -> tuple[dict[str, Any] | None,
     if not isinstance(value, dict):
         return None, Problem("", "wrong_type", "a record must be an object", value)
     return value, None
+
+
+def _beginning(raw: bytes) -> dict[str, Any] | None:
+    """Return the members with which an object begins and that are neither objects nor lists, up to where it is cut off. None
+    if there are none."""
+    text, at, found = raw.decode("utf-8", "ignore"), 0, dict[str, Any]()
+    while (name := _MEMBER.match(text, at)) is not None:
+        try:
+            value, at = _strict.raw_decode(text, name.end())
+            key = json.loads(name[1])
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(value, dict | list) and at < len(text):
+            found.setdefault(key, value)
+    return found or None
 
 
 def _value(raw: bytes, depth: int) -> Any:

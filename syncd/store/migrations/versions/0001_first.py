@@ -106,7 +106,10 @@ def upgrade() -> None:
         sa.Column("description", sa.Text()),
     )
     op.create_index("ix_job_close", "job", ["close_date"], **_where("status = 'active'"))
-    op.create_index("ix_job_list", "job", ["employer_id", "published_at", "id", "status", "search"])
+    if op.get_bind().dialect.name == "sqlite":
+        op.create_index("ix_job_list", "job", ["employer_id", "published_at", "id", "status", "search"])
+    else:
+        op.create_index("ix_job_order", "job", ["employer_id", "published_at", "id", "status"])
     op.create_index("ix_job_refresh", "job", ["published_at"], **_where("auto_refresh AND status = 'active'"))
     op.create_index("ix_job_status", "job", ["employer_id", "status", "published_at", "id"])
     op.create_index("uq_job_reference", "job", ["employer_id", "reference_id"], unique=True)

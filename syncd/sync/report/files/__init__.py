@@ -1,5 +1,16 @@
-"""The files of a report: JSON for programs and a page for people. Only these need the templates of pages."""
+"""The files of a report: JSON for programs and a page for people; and the stylesheet that all pages of syncd share. Only these
+need the templates of pages."""
 
-from syncd.sync.report.files.writing import refresh_reports, written_reports
+from syncd.sync.report.files.html import size, visible
+from syncd.sync.report.files.style import style_source, stylesheet
+from syncd.sync.report.files.writing import refresh_reports, write_page, written_reports
 
-__all__ = ["refresh_reports", "written_reports"]
+__all__ = [
+    "refresh_reports",
+    "size",
+    "style_source",
+    "stylesheet",
+    "visible",
+    "write_page",
+    "written_reports",
+]

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from syncd.errors import Problem
 from syncd.sync.report.files import words
+from syncd.sync.report.files.style import style_source, stylesheet
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.reports import for_partner
 
@@ -157,7 +159,8 @@ def _thousands(number: int) -> str:
     return f"{number:,}"
 
 
-def _size(number: float) -> str:
+def size(number: float) -> str:
+    """Return a number of bytes as people read it."""
     for unit in _UNITS:
         if number < 1000 or unit == _UNITS[-1]:
             return f"{number:.0f} {unit}" if unit == "bytes" or number >= 100 else f"{number:.1f} {unit}"
@@ -169,4 +172,5 @@ def _when(instant: str | None) -> str:
     return instant.replace("T", " ").replace("Z", " UTC") if instant else "not yet"
 
 
-_ENV.filters.update(thousands=_thousands, size=_size, when=_when)
+_ENV.globals.update(style_source=style_source(), stylesheet=Markup(stylesheet()))  # noqa: S704 - a file of ours
+_ENV.filters.update(thousands=_thousands, size=size, when=_when)

@@ -23,14 +23,15 @@ def written_reports(store: Store, run_id: int, rejected_file: str | None = None)
     def write(how: Callable[[Tx, int, str | None, IO[bytes]], None], file: IO[bytes]) -> None:
         store.read(lambda tx: how(tx, run_id, rejected_file, file))
 
-    return {".report.json": partial(write, _write_json), ".report.html": partial(write, _write_page)}
+    return {".report.json": partial(write, _write_json), ".report.html": partial(write, write_page)}
 
 
 def _write_json(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
     write_json(partner_report(tx, run_id, rejected_file), file.write, lines=True)
 
 
-def _write_page(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
+def write_page(tx: Tx, run_id: int, rejected_file: str | None, file: IO[bytes]) -> None:
+    """Write the partner's report as a page. Raises NotFound."""
     file.write(render_html(partner_report(tx, run_id, rejected_file)).encode("utf-8", "replace"))
 
 

@@ -1,0 +1,29 @@
+"""``syncd store copy``: a whole store into another one."""
+
+from __future__ import annotations
+
+from syncd.cli.output import print_json, print_list, remark
+from syncd.config import store_address
+from syncd.errors import ConfigError
+from syncd.store import copying
+from syncd.values import ValueFault
+
+
+def copy_store(source: str, target: str, as_json: bool) -> None:
+    """Copy, and print what each table has. The addresses are not printed: they may have passwords. Raises ConfigError,
+    StoreInUse, StoreError."""
+    copied = copying.copy(_address("FROM", source), _address("TO", target))
+    found = [{"table": each.table, "rows": each.rows, "digest": each.digest} for each in copied]
+    if as_json:
+        print_json(found)
+        return
+    print_list(False, found, ("table", "rows", "digest"), [tuple(each) for each in copied], "")
+    remark("copied and verified: the target has these rows")
+
+
+def _address(name: str, value: str) -> str:
+    """Return a store address as ``store.url`` takes it. Raises ConfigError."""
+    try:
+        return store_address(value)
+    except ValueFault as fault:
+        raise ConfigError([f"{name}: {fault}"]) from None

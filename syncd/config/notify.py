@@ -1,0 +1,237 @@
+"""The settings of ``[notify]``: who is notified, of what and when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from syncd.config.kinds import PATH_OR_NONE, Address
+from syncd.domain import NoticeEvent
+from syncd.values import SECONDS, TEXT, SettingKind, ValueFault, setting, shown, text
+
+#: Ports of ``smtp://`` and of ``smtps://`` that an address without one has.
+SUBMISSION, SUBMISSIONS = 587, 465
+#: The fewest characters of a secret: one that is guessed lets anyone sign.
+SHORTEST_SECRET = 16
+MOST_RECEIVERS = 20
+
+_EMAIL = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*")
+_QUIET = re.compile(r"([0-9:]{5})-([0-9:]{5})")
+_SHORT_NAMES = tuple(event.short for event in NoticeEvent if event.concerns_a_feed)
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpServer:
+    """``tls``: the connection begins with TLS (``smtps://``), which is else asked for with STARTTLS. An empty ``user`` does
+    not log in."""
+
+    host: str
+    port: int
+    user: str
+    tls: bool
+
+    @property
+    def loopback(self) -> bool:
+        return Address(self.host, self.port).loopback
+
+
+@dataclass(frozen=True, slots=True)
+class QuietHours:
+    """A part of each day, which may pass midnight: from ``start``, up to ``end``."""
+
+    start: time
+    end: time
+
+    def include(self, now: time) -> bool:
+        """Return whether ``now``, in the zone of the service, is in them."""
+        if self.start < self.end:
+            return self.start <= now < self.end
+        return now >= self.start or now < self.end
+
+
+# -- kinds of values -------------------------------------------------------------------------------------------
+
+
+def _split(given: str) -> SplitResult | None:
+    """Return the parts of an address with a host, None for another text."""
+    if not given.isascii() or not given.isprintable() or " " in given:
+        return None
+    try:
+        parts = urlsplit(given)
+        usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if usable else None
+
+
+def _webhook(value: object) -> str:
+    """Return an address. Faults do not show it: it may hold a secret."""
+    given = text(value)
+    if not given:
+        return ""
+    parts = _split(given)
+    if parts is None or parts.scheme not in ("http", "https"):
+        raise ValueFault("must be an address such as https://hooks.example.ca/syncd")
+    if parts.username is not None or parts.fragment:
+        raise ValueFault("must have neither a user nor a fragment")
+    return given
+
+
+def _smtp(value: object) -> SmtpServer | None:
+    given = text(value)
+    if not given:
+        return None
+    parts = _split(given)
+    more = parts is not None and (parts.path.strip("/") or parts.query or parts.fragment)
+    if parts is None or parts.scheme not in ("smtp", "smtps") or more:
+        raise ValueFault("must be an address such as smtp://user@mail.example.ca:587")
+    if parts.password is not None:
+        raise ValueFault("must not hold a password: write it in notify.smtp_password")
+    tls = parts.scheme == "smtps"
+    port = parts.port or (SUBMISSIONS if tls else SUBMISSION)
+    return SmtpServer(parts.hostname or "", port, unquote(parts.username or ""), tls)
+
+
+def _is_email(given: str) -> bool:
+    return len(given) <= 254 and _EMAIL.fullmatch(given) is not None
+
+
+def _email(value: object) -> str:
+    given = text(value)
+    if given and not _is_email(given):
+        raise ValueFault(f"must be an e-mail address such as syncd@example.ca, not {shown(value)}")
+    return given
+
+
+def _texts(
+    valid: Callable[[str], bool], entry: str, most: int = 1_000
+) -> Callable[[object], tuple[str, ...]]:
+    """Return the parser of a list of at most ``most`` different texts that are ``valid``; ``entry`` says what each is."""
+
+    def parse(value: object) -> tuple[str, ...]:
+        if not isinstance(value, list):
+            raise ValueFault(f"must be a list, not {shown(value)}")
+        for item in value:
+            if not isinstance(item, str) or not valid(item):
+                raise ValueFault(f"has {shown(item)}, which is not {entry}")
+        if len(set(value)) < len(value):
+            raise ValueFault("has an entry twice")
+        if len(value) > most:
+            raise ValueFault(f"must have at most {most} entries")
+        return tuple(value)
+
+    return parse
+
+
+def _time_of_day(value: object) -> time | None:
+    given = text(value)
+    if not given:
+        return None
+    if re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", given) is None:
+        raise ValueFault(f"must be a time of day such as 08:00, not {shown(value)}")
+    return time.fromisoformat(given)
+
+
+def _quiet(value: object) -> QuietHours | None:
+    given = text(value)
+    if not given:
+        return None
+    found = _QUIET.fullmatch(given)
+    try:
+        start, end = (_time_of_day(part) for part in found.groups()) if found else (None, None)
+    except ValueFault:
+        start = end = None
+    if start is None or end is None or start == end:
+        raise ValueFault(f"must be two times of day such as 22:00-06:00, not {shown(value)}")
+    return QuietHours(start, end)
+
+
+def _comma_separated(given: str) -> object:
+    return [part.strip() for part in given.split(",") if part.strip()]
+
+
+def _list(name: str, parse: Callable[[object], Any]) -> SettingKind:
+    return SettingKind(name, "", parse, _comma_separated)
+
+
+WEBHOOK = SettingKind("address", "URL", _webhook)
+SMTP = SettingKind("address", "smtp://USER@HOST:PORT", _smtp)
+EMAIL = SettingKind("e-mail address", "", _email)
+EMAILS = _list(
+    "list of e-mail addresses",
+    _texts(_is_email, "an e-mail address", MOST_RECEIVERS),
+)
+EVENTS = _list("list of events", _texts(_SHORT_NAMES.__contains__, f"one of {', '.join(_SHORT_NAMES)}"))
+FEED_NAMES = _list("list of feeds", _texts(lambda item: bool(item.strip()), "the name of a feed"))
+QUIET = SettingKind("two times of day", "HH:MM-HH:MM", _quiet)
+TIME_OF_DAY = SettingKind("time of day", "HH:MM", _time_of_day)
+
+
+# -- the settings ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """Nobody is notified without ``webhook`` and ``email_to``. An empty ``feeds`` means all."""
+
+    webhook: str = setting(WEBHOOK, "", "where each notification is sent to, as a signed POST", secret=True)
+    webhook_secret: str = setting(
+        TEXT, "", "signs what is sent to webhook; at least 16 characters", secret=True
+    )
+    webhook_secret_file: Path | None = setting(
+        PATH_OR_NONE, "", "a file that holds the secret, instead of webhook_secret"
+    )
+    smtp: SmtpServer | None = setting(
+        SMTP, "", "the server that takes e-mail; smtps:// begins with TLS, smtp:// uses STARTTLS"
+    )
+    smtp_password: str = setting(TEXT, "", "the password of the user in smtp", secret=True)
+    smtp_password_file: Path | None = setting(
+        PATH_OR_NONE, "", "a file that holds the password, instead of smtp_password"
+    )
+    email_from: str = setting(EMAIL, "", "the sender of e-mail")
+    email_to: tuple[str, ...] = setting(EMAILS, [], "who gets e-mail, at most 20 addresses")
+    events: tuple[str, ...] = setting(EVENTS, list(_SHORT_NAMES), "the events of which to notify")
+    feeds: tuple[str, ...] = setting(FEED_NAMES, [], "the feeds of which to notify; empty: all")
+    quiet: QuietHours | None = setting(
+        QUIET, "", "hours in which nothing is sent, such as 22:00-06:00, in the service's time zone"
+    )
+    burst: float = setting(
+        SECONDS,
+        "5m",
+        "what happens within this time after an e-mail is in one e-mail; 0: each is sent at once",
+    )
+    digest: time | None = setting(
+        TIME_OF_DAY, "", "when a summary of the last day is sent, such as 08:00; empty: never"
+    )
+
+
+def contradictions(notify: Notify) -> Iterator[str]:
+    """Yield the faults of values that do not fit together."""
+    if notify.webhook and not notify.webhook_secret:
+        yield "notify.webhook: set notify.webhook_secret or notify.webhook_secret_file"
+    if notify.webhook_secret and len(notify.webhook_secret) < SHORTEST_SECRET:
+        yield f"notify.webhook_secret: must have at least {SHORTEST_SECRET} characters"
+    yield from _of_email(notify)
+    if notify.digest is not None and not (notify.webhook or notify.email_to):
+        yield "notify.digest: set notify.email_to or notify.webhook"
+    if notify.digest is not None and notify.quiet is not None and notify.quiet.include(notify.digest):
+        yield "notify.digest: is in the hours of notify.quiet, in which nothing is sent"
+
+
+def _of_email(notify: Notify) -> Iterator[str]:
+    if notify.email_to:
+        for name, value in (("smtp", notify.smtp), ("email_from", notify.email_from)):
+            if not value:
+                yield f"notify.email_to: set notify.{name}, too"
+    if notify.smtp is None:
+        if notify.smtp_password:
+            yield "notify.smtp_password: set notify.smtp, too"
+        return
+    if bool(notify.smtp.user) != bool(notify.smtp_password):
+        lacks = "the user in notify.smtp" if notify.smtp_password else "notify.smtp_password"
+        yield f"notify.smtp: set {lacks}, too: a login needs both"

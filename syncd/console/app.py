@@ -1,0 +1,127 @@
+"""Adds the pages to an application: each address goes through the gate, and every answer has the headers that keep a browser
+safe."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from urllib.parse import quote
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from syncd.console import rendering
+from syncd.console.actions import Actions
+from syncd.console.context import ConsoleContext
+from syncd.console.faults import Fault
+from syncd.console.gate import Gate, no_session
+from syncd.console.pages import decision_pages, login_page, overview_page, run_page, runs_page
+from syncd.console.sessions import Session, Sessions
+from syncd.console.visit import Console, Visit, encode
+from syncd.web import add_endpoint
+
+PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
+#: A module of ``pages`` has ``ROUTES``: path below the prefix → method → handler.
+PAGES = (overview_page, runs_page, run_page, decision_pages, login_page)
+#: Pages that need no session.
+OPEN = frozenset({"/login"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+    " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None = None) -> None:
+    """Serve the pages below the prefix of ``context``. ``gate``: with other clocks, for tests."""
+    settings = context.settings
+    gate = gate or Gate(settings, Sessions(settings.operator.token))
+    console = Console(context, gate, Actions(), rendering.make_environment(settings, context.prefix))
+    for page in PAGES:
+        for path, methods in page.ROUTES.items():
+            served = {method: _guarded(console, path, handler) for method, handler in methods.items()}
+            add_endpoint(app, context.prefix + path, served)
+    if context.prefix:
+        add_endpoint(app, context.prefix, {"GET": _leads_to(context.prefix + "/")})
+    add_endpoint(
+        app, context.prefix + "/static/{digest}/{name}", {"GET": _served(console, rendering.static_file)}
+    )
+    app.on_cleanup.append(console.actions.close)
+
+
+def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
+    """Return the handler of an address: it checks the request, finds the session, and shows errors as pages."""
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        gate = console.gate
+        gate.check_host(request)
+        gate.check_origin(request)
+        session = gate.session(request)
+        visit = Visit(console, request, session or Session("", None, ""))
+        new = session is None and (gate.sessions.open_to_all or path in OPEN)
+        if new:
+            visit = Visit(console, request, gate.visitor(request))
+        elif session is None:
+            return _login(visit)
+        if request.method == "POST":
+            form = dict(await request.post())
+            gate.check_form(visit.session, form.get("csrf"))
+            visit = Visit(console, request, visit.session, form)
+        response = await handler(visit)
+        if new and "Set-Cookie" not in response.headers and not response.cookies and not visit.wants_json:
+            gate.keep(request, response, visit.session, console.context.prefix or "/")
+        return response
+
+    return _served(console, serve)
+
+
+def _served(console: Console, handler: Handler) -> Handler:
+    """Return ``handler`` with the headers of safety, and its errors as pages or problems."""
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        try:
+            response = await handler(request)
+        except ConnectionError:
+            raise
+        except Exception as error:
+            response = _failed(Visit(console, request, Session("", None, "")), Fault.of(error))
+        for name, value in _HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
+    return serve
+
+
+def _failed(visit: Visit, fault: Fault) -> web.Response:
+    if visit.wants_json or "Authorization" in visit.request.headers:
+        headers: Mapping[str, str] = {**fault.headers, "Content-Type": "application/problem+json"}
+        return web.Response(body=encode(fault.problem), status=fault.status, headers=headers)
+    response = visit.page("error.html.j2", fault.status, fault=fault)
+    response.headers.update(
+        {name: value for name, value in fault.headers.items() if name != "WWW-Authenticate"}
+    )
+    return response
+
+
+def _login(visit: Visit) -> web.Response:
+    """Lead a browser to the login, and then back to a page that it may read; a program gets a 401."""
+    request = visit.request
+    if visit.wants_json:
+        raise no_session()
+    path = request.path_qs.removeprefix(visit.context.prefix)
+    back = f"?next={quote(path, safe='/')}" if request.method == "GET" and path not in ("", "/") else ""
+    return visit.redirect("/login" + back)
+
+
+def _leads_to(path: str) -> Handler:
+    async def lead(_request: web.Request) -> web.StreamResponse:
+        return web.Response(status=308, headers={"Location": path})
+
+    return lead

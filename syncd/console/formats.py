@@ -1,0 +1,108 @@
+"""How pages write numbers, times, sizes and states: the filters of the templates."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+from markupsafe import Markup
+
+#: State of a run or feed → (tone, word). The tone decides colour and shape.
+STATES = {
+    "claimed": ("busy", "waiting its turn"),
+    "reading": ("busy", "reading"),
+    "applying": ("busy", "applying"),
+    "archiving": ("busy", "archiving"),
+    "succeeded": ("good", "succeeded"),
+    "partial": ("warn", "partial"),
+    "held": ("wait", "held"),
+    "failed": ("bad", "failed"),
+    "unchanged": ("calm", "unchanged"),
+    "superseded": ("calm", "superseded"),
+    "rejected": ("calm", "rejected"),
+    "ok": ("good", "ok"),
+    "degraded": ("bad", "degraded"),
+    "paused": ("calm", "paused"),
+    "overdue": ("warn", "overdue"),
+}
+_LONGEST = 200
+_UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
+
+
+def tone(state: str) -> str:
+    return STATES.get(state, ("calm", state))[0]
+
+
+def word(state: str) -> str:
+    return STATES.get(state, ("calm", state))[1]
+
+
+def state(name: str) -> Markup:
+    """Return a state in word, colour and shape."""
+    return Markup('<span class="state {}">{}</span>').format(tone(name), word(name))
+
+
+def number(value: int) -> str:
+    return f"{value:,}"
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Return ``1 job``, ``2,400 jobs``."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return ``2 days``, ``3 hours``, ``12 s``, ``2.5 s`` or ``40 ms``."""
+    for size, name in _UNITS:
+        if seconds >= size:
+            return plural(int(seconds // size), name)
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+
+
+def when(instant: str | None, zone: tzinfo, now: datetime) -> Markup:
+    """Return an instant (ISO 8601) in ``zone``, with the exact one on hover. The year is left out if it is this one."""
+    if instant is None:
+        return Markup('<span class="soft">–</span>')
+    exact = datetime.fromisoformat(instant)
+    local, today = exact.astimezone(zone), now.astimezone(zone)
+    day = {today.date(): "today", today.date() - timedelta(days=1): "yesterday"}.get(local.date())
+    day = day or f"{local.day} {local:%b}" + (f" {local.year}" if local.year != today.year else "")
+    iso = exact.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(iso, iso, f"{day} {local:%H:%M}")
+
+
+def lateness(instant: str | None, now: datetime) -> str:
+    """Return how long ago an instant was, or in how long it will be."""
+    if instant is None:
+        return ""
+    seconds = (now - datetime.fromisoformat(instant)).total_seconds()
+    return f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
+
+
+def shown(value: Any) -> str:
+    """Return the value of a field, as JSON has it, as one line."""
+    match value:
+        case None:
+            text = "none"
+        case bool():
+            text = "yes" if value else "no"
+        case list() | tuple():
+            text = ", ".join(shown(item) for item in value) or "none"
+        case dict():
+            text = str(value.get("description") or value.get("name") or ", ".join(map(str, value.values())))
+        case _:
+            text = str(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
+
+
+FILTERS = {
+    "duration": duration,
+    "number": number,
+    "plural": plural,
+    "shown": shown,
+    "state": state,
+    "tone": tone,
+    "word": word,
+}

@@ -1,0 +1,112 @@
+"""What a request must be before a page serves it: for a host of ours, from a page of ours, from an operator."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from hmac import compare_digest
+from secrets import token_urlsafe
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from syncd.config import Settings
+from syncd.console.sessions import Session, Sessions
+from syncd.web import Addresses, FailedKeys, Refusal
+
+#: Wrong tokens from one address, and the seconds in which they are forgotten again.
+WRONG_TOKENS, FORGOTTEN = 10, 900.0
+COOKIE = "syncd_operator"
+_CHALLENGE = {"WWW-Authenticate": 'Bearer realm="operator"'}
+_LOCAL = frozenset({"localhost", "ip6-localhost"})
+
+
+class Gate:
+    """Checks requests. ``sessions`` are those of the operator."""
+
+    def __init__(
+        self, settings: Settings, sessions: Sessions, clock: Callable[[], int] | None = None
+    ) -> None:
+        api, operator = settings.api, settings.operator
+        listen = operator.listen or api.listen
+        public = urlsplit(api.public_url).hostname if operator.listen is None else None
+        self.sessions = sessions
+        self.addresses = Addresses("", "", api.trusted_proxies)
+        self._hosts = {*_LOCAL, *operator.hosts, listen.host.lower(), *([public] if public else [])}
+        clocks = {} if clock is None else {"clock": clock}
+        self._wrong = FailedKeys(WRONG_TOKENS, FORGOTTEN, what="tokens", **clocks)
+
+    def check_host(self, request: web.Request) -> None:
+        """Raise unless the request names this service: a page elsewhere whose name leads here names its own host (DNS
+        rebinding). It cannot name an IP address."""
+        host = urlsplit(self.addresses.origin(request)).hostname or ""
+        if host not in self._hosts and not _is_ip(host):
+            raise Refusal(
+                "forbidden_host", f"the pages are not at {host}; add it to operator.hosts", close=True
+            )
+
+    def check_origin(self, request: web.Request) -> None:
+        """Raise if a page of another origin sends the request. Programs send no Origin, browsers do with each form."""
+        sent = request.headers.getall("Origin", ())
+        if not sent:
+            return
+        ours, theirs = urlsplit(self.addresses.origin(request)), urlsplit(sent[0])
+        if len(sent) > 1 or not theirs.netloc or theirs.netloc.lower() != ours.netloc.lower():
+            raise Refusal("forbidden_origin", "the request comes from a page of another site", close=True)
+
+    def session(self, request: web.Request) -> Session | None:
+        """Return the session of a request: by its cookie, or by the token that a program sends. Raises
+        ``unauthenticated`` for a wrong token, ``rate_limited`` after too many."""
+        if "Authorization" not in request.headers:
+            return self.sessions.find(request.cookies.get(COOKIE, ""))
+        sent = request.headers.getall("Authorization")
+        scheme, _, token = sent[0].partition(" ")
+        if len(sent) != 1 or scheme.lower() != "bearer":
+            token = ""
+        self.check_token(request, token.strip())
+        return Session("", None, "")
+
+    def visitor(self, request: web.Request) -> Session:
+        """Return a session for a browser that has none: where no token is needed it may do everything, else log in."""
+        return self.sessions.visitor(request.cookies.get(COOKIE, "") or token_urlsafe(32))
+
+    def check_token(self, request: web.Request, token: str) -> None:
+        """Raise ``unauthenticated`` if this is not the operator's token, ``rate_limited`` after too many wrong ones."""
+        client = self.addresses.client(request)
+        self._wrong.check(client)
+        if not self.sessions.is_token(token):
+            self._wrong.note(client)
+            raise Refusal("unauthenticated", "this is not the operator's token", headers=_CHALLENGE)
+
+    def check_form(self, session: Session, sent: object) -> None:
+        """Raise unless a form has the CSRF token of its session. A program needs none: a browser never adds its token."""
+        if session.secret and not (
+            isinstance(sent, str) and compare_digest(sent.encode("utf-8", "replace"), session.csrf.encode())
+        ):
+            raise Refusal("stale_form", "the page was too old, or not ours; open it again")
+
+    def keep(self, request: web.Request, response: web.StreamResponse, session: Session, path: str) -> None:
+        """Have the browser keep the session for pages below ``path``."""
+        response.set_cookie(
+            COOKIE,
+            session.secret,
+            max_age=12 * 3600,
+            path=path,
+            httponly=True,
+            samesite="Strict",
+            secure=urlsplit(self.addresses.origin(request)).scheme == "https",
+        )
+
+
+def no_session() -> Refusal:
+    """Return the refusal of a program without a token."""
+    detail = "send the operator's token: Authorization: Bearer TOKEN"
+    return Refusal("unauthenticated", detail, headers=_CHALLENGE)
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,249 @@
+"""Approve, reject, revert, run again: a page for each that shows what it will do and to how many jobs, and then asks once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from aiohttp import web
+
+from syncd.console.context import ConsoleContext
+from syncd.console.visit import Visit
+from syncd.domain import Policy, Run, RunKind, RunState
+from syncd.errors import Conflict, NotFound
+from syncd.store import Tx, results, runs
+from syncd.sync.arrival import Worker, decide, revert
+from syncd.sync.report import ShownPlan, run_json, whole_report
+from syncd.sync.report.views import plan_view, revert_view
+from syncd.sync.run import Feed, Planned, PlannedChange, RevertPlan, kept_file, plan_revert
+
+#: Bytes of a file up to which "Run again" reads it first, to show what would change; and changes that are shown.
+READ_FIRST, SHOWN = 16 << 20, 50
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked. ``does``: what happens, a sentence each; ``agreed``: the digest of what is shown, "" if it needs none;
+    ``plan``: the same as JSON, where there is one."""
+
+    run: Run
+    does: list[str]
+    agreed: str = ""
+    plan: dict[str, Any] | None = None
+    jobs: list[dict[str, Any]] = field(default_factory=list)
+
+
+# -- what would happen ---------------------------------------------------------------------------------------
+
+
+async def about_approval(visit: Visit, number: int) -> Question:
+    run, report, shown = await visit.read(lambda tx: _held(tx, number))
+    going = report["wouldArchive"] or {"total": 0, "jobs": []}
+    does = [_count(going["total"], "job is archived", "jobs are archived")]
+    if run.holds == "all":
+        acted = run.counts
+        does = [
+            _count(acted.created, "new job goes online", "new jobs go online"),
+            _count(acted.updated, "job changes", "jobs change"),
+            _count(acted.reactivated, "job comes back", "jobs come back"),
+            *does,
+        ]
+    return Question(run, [line for line in does if line], shown.plan, jobs=going["jobs"])
+
+
+async def about_rejection(visit: Visit, number: int) -> Question:
+    run, report, _shown = await visit.read(lambda tx: _held(tx, number))
+    total = (report["wouldArchive"] or {"total": 0})["total"]
+    if run.holds == "all":
+        return Question(run, ["Nothing of the file goes in. All jobs stay as they are."])
+    kept = _count(total, "job that the file lacks stays online", "jobs that the file lacks stay online")
+    return Question(run, [kept, "What went in already is kept; Revert takes that back, too."])
+
+
+def _held(tx: Tx, number: int) -> tuple[Run, dict[str, Any], ShownPlan]:
+    run, payload = runs.get(tx, number), results.plan(tx, number)
+    if run.state is not RunState.HELD or payload is None:
+        raise Conflict(f"run {number} is {run.state}; only a held run can be approved or rejected")
+    return run, whole_report(tx, number, most=0, would_archive=SHOWN), ShownPlan.from_bytes(payload)
+
+
+async def about_revert(visit: Visit, number: int) -> Question:
+    context = visit.context
+    changes: list[PlannedChange] = []
+    planned = await asyncio.to_thread(_planned_revert, context, number, changes)
+    counts = planned.counts
+    does = [
+        _count(counts.updated, "job gets its former values back", "jobs get their former values back"),
+        _count(counts.reactivated, "job comes back", "jobs come back"),
+        _count(
+            counts.archived, "job that the run created is archived", "jobs that the run created are archived"
+        ),
+        _count(
+            counts.warnings,
+            "job stays as it is, at least in part: somebody changed it since",
+            "jobs stay as they are, at least in part: somebody changed them since",
+        ),
+    ]
+    plan = plan_view(revert_view(planned, changes[:SHOWN]), context.catalogue)
+    return Question(planned.run, [line for line in does if line], planned.digest, plan)
+
+
+def _planned_revert(context: ConsoleContext, number: int, changes: list[PlannedChange]) -> RevertPlan:
+    return plan_revert(context.store, number, _policy(context, number), on_change=changes.append)
+
+
+def _policy(context: ConsoleContext, number: int) -> Policy:
+    feed = _feed(context, number)
+    return feed.config.policy if feed is not None else context.settings.sync
+
+
+def _feed(context: ConsoleContext, number: int) -> Feed | None:
+    name = context.store.read(lambda tx: runs.get(tx, number)).feed
+    return context.feeds().get(name)
+
+
+async def about_repeat(visit: Visit, number: int) -> Question:
+    context = visit.context
+    run = await visit.read(lambda tx: runs.get(tx, number))
+    feed = _configured(context, number)
+    if run.kind is not RunKind.FILE or not run.state.ended:
+        raise Conflict(f"run {number} has not ended, or has no file")
+    if run.size > READ_FIRST:
+        as_before = f"The file has {run.size:,} bytes and is not read in advance."
+        return Question(
+            run, [as_before, "It is run as if it had just been sent; the limits of the feed hold."]
+        )
+    planned = await asyncio.to_thread(_planned_repeat, context, run, feed)
+    counts = planned.run.counts
+    does = [
+        _count(counts.created, "new job goes online", "new jobs go online"),
+        _count(counts.updated, "job changes", "jobs change"),
+        _count(counts.reactivated, "job comes back", "jobs come back"),
+        _count(counts.archived, "job is archived", "jobs are archived"),
+        f"The run would be held: {planned.run.reason}" if planned.run.holds else "",
+    ]
+    does = [line for line in does if line] or ["Nothing changes: the jobs are as this file has them."]
+    plan = plan_view(planned, context.catalogue)
+    return Question(run, does, plan=plan | {"changes": plan["changes"][:SHOWN]})
+
+
+def _planned_repeat(context: ConsoleContext, run: Run, feed: Feed) -> Planned:
+    with kept_file(run, feed) as source:
+        return context.importer.plan(feed, source.path)
+
+
+def _configured(context: ConsoleContext, number: int) -> Feed:
+    feed = _feed(context, number)
+    if feed is None:
+        raise NotFound(
+            "feed", context.store.read(lambda tx: runs.get(tx, number)).feed, "it cannot be used now"
+        )
+    return feed
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}." if number else ""
+
+
+# -- doing it ------------------------------------------------------------------------------------------------
+
+
+def approve(visit: Visit, number: int, agreed: str | None) -> Run:
+    return _decide(visit, number, approved=True, agreed=agreed)
+
+
+def reject(visit: Visit, number: int, agreed: str | None) -> Run:
+    return _decide(visit, number, approved=False)
+
+
+def _decide(visit: Visit, number: int, *, approved: bool, agreed: str | None = None) -> Run:
+    context = visit.context
+    feed = _feed(context, number) if approved else None
+    drop, session = context.settings.drop.folder, visit.session.number
+    return decide(
+        context.store,
+        context.importer,
+        drop,
+        number,
+        feed,
+        approved=approved,
+        session=session,
+        agreed=agreed,
+        sleep=partial(_sleep, context),
+    )
+
+
+def _sleep(context: ConsoleContext, seconds: float) -> None:
+    context.arrival.check_stop("stopped while another process was running the feed")
+    context.arrival.sleep(seconds)
+
+
+def take_back(visit: Visit, number: int, agreed: str | None) -> Run:
+    context = visit.context
+    policy, drop = _policy(context, number), context.settings.drop.folder
+    session, yes = visit.session.number, visit.form.get("yes") == "true"
+    done = revert(context.arrival, drop, number, policy, agreed=agreed, yes=yes, session=session)
+    if isinstance(done, RevertPlan):
+        assert done.hold is not None
+        raise Conflict(
+            f"nothing was changed: {done.hold.reason}; look at the plan, and send its agreed or yes=true"
+        )
+    return done
+
+
+def run_again(visit: Visit, number: int, agreed: str | None) -> Run:
+    context = visit.context
+    feed = _configured(context, number)
+    worker = Worker(context.arrival, {feed.name: feed}, drop=context.settings.drop.folder)
+    return worker.run_again(feed, number)
+
+
+# -- pages ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """``verb`` is the word on the button; ``warns``: it is shown in the colour of what cannot be undone by itself."""
+
+    path: str
+    verb: str
+    about: Callable[[Visit, int], Awaitable[Question]]
+    do: Callable[[Visit, int, str | None], Run]
+
+    async def ask(self, visit: Visit) -> web.StreamResponse:
+        """Answer what would happen; as JSON the plan, where there is one, else the run."""
+        question = await self.about(visit, visit.run_number())
+        if visit.wants_json:
+            return visit.json(question.plan or run_json(question.run))
+        run = run_json(question.run)
+        return visit.page("decision.html.j2", decision=self, question=question, run=run)
+
+    async def carry_out(self, visit: Visit) -> web.StreamResponse:
+        """Do it, and lead to the run that did it; as JSON that run. What takes longer goes on, and the page of the run shows
+        it."""
+        number = visit.run_number()
+        await visit.read(lambda tx: runs.get(tx, number))
+        sent = visit.form.get("agreed")
+        agreed = sent if isinstance(sent, str) and sent else None
+        actions, session = visit.console.actions, visit.session.number
+        ended = await actions.do(self.path, number, session, lambda: self.do(visit, number, agreed))
+        if visit.wants_json:
+            going = ended is None
+            run = await visit.read(lambda tx: runs.get(tx, number)) if ended is None else ended
+            return visit.json(run_json(run), 202 if going else 200)
+        return visit.redirect(f"/runs/{ended.id if ended else number}")
+
+
+DECISIONS = (
+    Decision("approve", "Approve", about_approval, approve),
+    Decision("reject", "Reject", about_rejection, reject),
+    Decision("revert", "Revert", about_revert, take_back),
+    Decision("again", "Run again", about_repeat, run_again),
+)
+ROUTES = {
+    f"/runs/{{number}}/{decision.path}": {"GET": decision.ask, "POST": decision.carry_out}
+    for decision in DECISIONS
+}

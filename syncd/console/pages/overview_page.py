@@ -1,0 +1,88 @@
+"""The overview: what waits for a decision, each feed in a line, how many jobs there are, and what runs now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from aiohttp import web
+
+from syncd.console.charts import DAYS
+from syncd.console.formats import plural
+from syncd.console.visit import Visit
+from syncd.store import Tx, job_days, run_strips, runs
+from syncd.sync.report import run_json
+from syncd.sync.report.views import feeds_view
+
+#: Runs in the strip of a feed, feeds on a page, and decisions that are listed.
+STRIP, FEEDS, DECISIONS = 30, 40, 20
+#: Run or feed state → its place in the order of feeds; all others come last, by name.
+_ORDER = ("held", "degraded", "failed", "overdue", "paused")
+
+
+@dataclass(frozen=True, slots=True)
+class FeedLine:
+    """A feed as ``feeds_view`` has it, the newest runs (id, state), oldest first, and the same in words."""
+
+    feed: dict[str, Any]
+    strip: list[tuple[int, str]]
+    words: str
+
+
+async def overview(visit: Visit) -> web.StreamResponse:
+    """Answer the overview; as JSON what ``syncd feed list --json`` prints."""
+    if visit.wants_json:
+        return visit.json(await visit.read(lambda tx: _feeds(tx, visit)))
+    page = visit.number("page")
+    return visit.page("overview.html.j2", **await visit.read(lambda tx: _found(tx, visit, page)))
+
+
+def _feeds(tx: Tx, visit: Visit) -> list[dict[str, Any]]:
+    settings = visit.context.settings
+    return feeds_view(tx, visit.context.files().values(), settings.drop.folder, settings.timezone)
+
+
+def _found(tx: Tx, visit: Visit, page: int) -> dict[str, Any]:
+    found = sorted(_feeds(tx, visit), key=_urgency)
+    pages = max(1, -(-len(found) // FEEDS))
+    page = min(page, pages)
+    held = [run_json(run) for run in runs.waiting(tx)]
+    today = tx.now.today
+    return {
+        "now": tx.now.instant,
+        "held": held[:DECISIONS],
+        "more_held": max(0, len(held) - DECISIONS),
+        "going": [run_json(run) for run in runs.unfinished(tx)],
+        "feeds": [_line(tx, feed) for feed in found[(page - 1) * FEEDS : page * FEEDS]],
+        "feeds_total": len(found),
+        "troubled": sum(_urgency(feed)[0] < len(_ORDER) for feed in found),
+        "page": page,
+        "pages": pages,
+        "jobs": job_days.by_status(tx),
+        "days": _days(tx, today),
+        "today": today,
+    }
+
+
+def _urgency(feed: dict[str, Any]) -> tuple[int, str]:
+    states = (feed["lastRun"]["state"] if feed["lastRun"] else "", feed["state"])
+    places = [_ORDER.index(state) for state in states if state in _ORDER]
+    return min(places, default=len(_ORDER)), feed["name"]
+
+
+def _line(tx: Tx, feed: dict[str, Any]) -> FeedLine:
+    strip = list(reversed(run_strips.strip(tx, feed["name"], STRIP)))
+    counted: dict[str, int] = {}
+    for _number, state in strip:
+        counted[state] = counted.get(state, 0) + 1
+    words = ", ".join(f"{number} {state}" for state, number in counted.items())
+    return FeedLine(feed, strip, f"The last {plural(len(strip), 'run')}: {words}" if strip else "No runs yet")
+
+
+def _days(tx: Tx, today: date) -> dict[date, dict[str, int]]:
+    """Return the jobs by day, those of today as they are now."""
+    return job_days.since(tx, today - timedelta(days=DAYS - 1)) | {today: dict(job_days.by_status(tx))}
+
+
+ROUTES = {"/": {"GET": overview}}

@@ -1,0 +1,177 @@
+"""One run: what it did, why it waits, what was wrong with its file, and what can be done about it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import PurePath
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
+from urllib.parse import quote
+
+from aiohttp import web
+
+from syncd.console.visit import Visit
+from syncd.domain import Run, RunKind, RunState
+from syncd.errors import NotFound, Problem
+from syncd.feeds.native import members_of
+from syncd.store import Tx, history, runs
+from syncd.sync.report import Kinds, fields_json, whole_report, write_json
+from syncd.sync.report.files import write_page
+from syncd.sync.report.views import run_view
+from syncd.sync.run import kept_file
+from syncd.web import JSON
+
+#: Changes on a page; rejected rows and warnings that are grouped; jobs that would be archived; kinds that are shown.
+CHANGES, GROUPED, GOING, KINDS = 50, 5000, 100, 50
+#: The fewest changes of a run whose numbers are kept, and of how many runs.
+WORTH_KEEPING, KEPT = 10_000, 100
+#: Bytes of a report that are kept in memory, and those that are sent at once.
+MEMORY, BLOCK = 1 << 20, 1 << 18
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    """Answer the run; as JSON what ``syncd runs show --json`` prints."""
+    number, page = visit.run_number(), visit.number("page")
+    if visit.wants_json:
+        return await _stream(visit, number, page)
+    action = visit.text("action")[:20] or None
+    found = await visit.read(lambda tx: _found(tx, visit, number, page, action))
+    actions = visit.console.actions
+    return visit.page(
+        "run.html.j2", fault=actions.fault_of(number), action_now=actions.going_on(number), **found
+    )
+
+
+def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> dict[str, Any]:
+    report = whole_report(tx, number, most=0, would_archive=GOING)
+    run = runs.get(tx, number)
+    by_action = _by_action(tx, visit, run)
+    total = sum(by_action.values()) if action is None else by_action.get(action, 0)
+    changes = history.part_of_run(tx, number, page=page, page_size=CHANGES, action=action)
+    member = members_of(visit.context.catalogue)
+    return {
+        "now": tx.now.instant,
+        "run": report,
+        "kinds": _kinds(report["rejectedRows"]).by_frequency()[:KINDS],
+        "warnings": _noticed(report["warnings"]).by_frequency()[:KINDS],
+        "grouped": GROUPED,
+        "by_action": by_action,
+        "changes": [(change.entry, fields_json(change.fields, member)) for change in changes],
+        "action": action,
+        "changes_total": total,
+        "page": page,
+        "pages": max(1, -(-total // CHANGES)),
+        "can": _can(run, changed=bool(by_action)),
+        "by": next(
+            ({"session": c.entry.actor.id} for c in changes if c.entry.actor.kind == "operator"), None
+        ),
+    }
+
+
+def _by_action(tx: Tx, visit: Visit, run: Run) -> dict[str, int]:
+    """Return action → number of changes. To count a million takes a second, so what a run that has ended did is kept for the
+    next pages of it."""
+    counted, key = visit.console.counted, (run.id, run.state, run.ended_at, run.attempt)
+    if key not in counted:
+        found = history.actions_of_run(tx, run.id)
+        if not run.state.ended or sum(found.values()) < WORTH_KEEPING:
+            return found
+        while len(counted) >= KEPT:
+            del counted[next(iter(counted))]
+        counted[key] = found
+    return counted[key]
+
+
+def _can(run: Run, *, changed: bool) -> list[tuple[str, str]]:
+    """Return what can be done about the run: the last part of the address, and the word on the button."""
+    found = [("approve", "Approve"), ("reject", "Reject")] if run.state is RunState.HELD else []
+    if run.state.ended and changed:
+        found.append(("revert", "Revert"))
+    if run.state.ended and run.kind is RunKind.FILE:
+        found.append(("again", "Run again"))
+    return found
+
+
+def _kinds(rows: Iterator[dict[str, Any]]) -> Kinds:
+    found = Kinds()
+    for row in islice(rows, GROUPED):
+        found.add_errors(row["record"], [Problem(**error) for error in row["errors"]])
+    return found
+
+
+def _noticed(rows: Iterator[dict[str, Any]]) -> Kinds:
+    found = Kinds()
+    for row in islice(rows, GROUPED):
+        found.add_warning(row["code"], row["detail"], row["record"])
+    return found
+
+
+# -- downloads -----------------------------------------------------------------------------------------------
+
+
+async def _stream(visit: Visit, number: int, page: int) -> web.StreamResponse:
+    """Answer a run whole, whatever its size."""
+    catalogue = visit.context.catalogue
+    with SpooledTemporaryFile(MEMORY) as scratch:
+        await visit.read(lambda tx: write_json(run_view(tx, number, page, catalogue), scratch.write))
+        return await _send(visit, scratch, {"Content-Type": JSON})
+
+
+async def report_page(visit: Visit) -> web.StreamResponse:
+    """Answer the partner's report as a file."""
+    number = visit.run_number()
+    with SpooledTemporaryFile(MEMORY) as scratch:
+        run = await visit.read(lambda tx: _write_report(tx, number, scratch))
+        return await _send(
+            visit, scratch, _attachment(f"{number}-{run.file}.report.html", "text/html; charset=utf-8")
+        )
+
+
+def _write_report(tx: Tx, number: int, scratch: IO[bytes]) -> Run:
+    write_page(tx, number, None, scratch)
+    return runs.get(tx, number)
+
+
+async def file(visit: Visit) -> web.StreamResponse:
+    """Answer the file of the run as its partner sent it. Raises NotFound if it is not kept any more."""
+    number = visit.run_number()
+    run = await visit.read(lambda tx: runs.get(tx, number))
+    feed = visit.context.feeds().get(run.feed)
+    if feed is None or run.kind is not RunKind.FILE:
+        raise NotFound("file", run.file, "its feed is not configured, or the run is a revert")
+    with ExitStack() as stack:
+        source = await asyncio.to_thread(lambda: stack.enter_context(kept_file(run, feed)))
+        opened = stack.enter_context(source.path.open("rb"))
+        return await _send(visit, opened, _attachment(run.file, "application/octet-stream"))
+
+
+async def _send(visit: Visit, content: IO[bytes], headers: dict[str, str]) -> web.StreamResponse:
+    """Answer what ``content`` has, from its beginning."""
+    size = content.seek(0, os.SEEK_END)
+    content.seek(0)
+    if size <= BLOCK:
+        return web.Response(body=content.read(), headers=headers)
+    response = web.StreamResponse(headers=headers)
+    response.content_length = size
+    await response.prepare(visit.request)
+    while block := await asyncio.to_thread(content.read, BLOCK):
+        await response.write(block)
+    await response.write_eof()
+    return response
+
+
+def _attachment(name: str, kind: str) -> dict[str, str]:
+    """Return the headers of a file that a browser saves and never shows."""
+    safe = quote(PurePath(name).name.encode("utf-8", "replace"))
+    return {"Content-Type": kind, "Content-Disposition": f"attachment; filename*=UTF-8''{safe}"}
+
+
+ROUTES = {
+    "/runs/{number}": {"GET": show},
+    "/runs/{number}/report.html": {"GET": report_page},
+    "/runs/{number}/file": {"GET": file},
+}

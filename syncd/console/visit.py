@@ -1,0 +1,97 @@
+"""One request for a page: who asks, what was asked, and how it is answered, as a page or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+from aiohttp import web
+from jinja2 import Environment
+
+from syncd.console.actions import Actions
+from syncd.console.context import ConsoleContext
+from syncd.console.gate import Gate
+from syncd.console.navigation import section_of
+from syncd.console.sessions import Session
+from syncd.store import Tx
+from syncd.web import JSON, Refusal, prefers
+
+T = TypeVar("T")
+HTML = "text/html"
+encode = msgspec.json.Encoder(decimal_format="number", enc_hook=str).encode
+_LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """What all visits share. ``counted``: changes by action of large runs that have ended."""
+
+    context: ConsoleContext
+    gate: Gate
+    actions: Actions
+    env: Environment
+    counted: dict[Hashable, dict[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """``form`` has the fields of a form, which belongs to the session by then."""
+
+    console: Console
+    request: web.Request
+    session: Session
+    form: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def context(self) -> ConsoleContext:
+        return self.console.context
+
+    @property
+    def wants_json(self) -> bool:
+        return prefers(self.request, JSON, HTML)
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """Return ``fn`` of a snapshot of the store; it runs in a thread."""
+        return await self.context.store.read_async(fn)
+
+    def page(self, template: str, status: int = 200, **values: Any) -> web.Response:
+        """Answer the page that ``template`` makes of ``values``."""
+        path = self.request.path.removeprefix(self.context.prefix) or "/"
+        html = self.console.env.get_template(template).render(
+            session=self.session,
+            guarded=not self.console.gate.sessions.open_to_all,
+            section=section_of(path),
+            **{"now": self.context.store.now().instant, **values},
+        )
+        headers = {"Content-Type": "text/html; charset=utf-8"}
+        return web.Response(body=html.encode("utf-8", "replace"), status=status, headers=headers)
+
+    def json(self, value: object, status: int = 200) -> web.Response:
+        """Answer ``value`` as the command prints it with ``--json``."""
+        return web.Response(body=encode(value) + b"\n", status=status, headers={"Content-Type": JSON})
+
+    def redirect(self, path: str) -> web.Response:
+        """Lead a browser to ``path``, below the prefix, with GET."""
+        return web.Response(status=303, headers={"Location": self.context.prefix + path})
+
+    def text(self, name: str) -> str:
+        """Return a parameter of the address, "" if it is not there."""
+        return self.request.query.get(name, "").strip()
+
+    def number(self, name: str, default: int = 1, most: int = _LARGEST) -> int:
+        """Return a positive whole number of the address. Raises ``invalid_parameter``."""
+        sent = self.text(name)
+        if not sent:
+            return default
+        if not (sent.isascii() and sent.isdecimal() and 1 <= int(sent[:10]) <= most and len(sent) <= 10):
+            raise Refusal("invalid_parameter", f"{name} has to be a whole number from 1 to {most}")
+        return int(sent)
+
+    def run_number(self) -> int:
+        """Return the number of the run in the path. Raises ``not_found``."""
+        sent = self.request.match_info["number"]
+        if not (sent.isascii() and sent.isdecimal() and len(sent) <= 10 and int(sent) <= _LARGEST):
+            raise Refusal("not_found", f"no run {sent[:20]!r}")
+        return int(sent)

@@ -1,0 +1,145 @@
+"""A whole store into another one, which may be of the other kind: every id, tag, run number, key and change as it was.
+
+The source is only read, at one moment. The target gets everything in one transaction, which is verified before it is
+committed: each table is read back and has the same number of rows and the same digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from hashlib import blake2b
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy import bindparam
+
+from syncd.errors import StoreError
+from syncd.store import schema
+from syncd.store.database import Database, Session
+from syncd.store.statements import Statement
+from syncd.store.store import Store, database_at
+from syncd.store.tables import JobSearchStale, metadata
+from syncd.store.transactions import Tx
+
+_PAGE = 2_000
+_UTC = ZoneInfo("UTC")
+#: What a search index lacks is each store's own.
+_TABLES = [table for table in metadata.sorted_tables if table.name != JobSearchStale.__tablename__]
+#: Settings that each store has for itself.
+_OWN_SETTINGS = ("job_search", "commit %")
+_encode = msgspec.msgpack.Encoder().encode
+
+Row = tuple[Any, ...]
+
+
+class Copied(NamedTuple):
+    """A table that was copied: how many rows it has, and their digest."""
+
+    table: str
+    rows: int
+    digest: str
+
+
+def copy(source_url: str, target_url: str) -> list[Copied]:
+    """Copy the store at ``source_url``; return what each table has. Raises StoreInUse if a daemon owns one of them, StoreError
+    if the target is not empty."""
+    source = database_at(source_url)
+    if not source.exists():
+        raise StoreError("there is no store to copy")
+    source.lock()
+    try:
+        with Store.open(target_url, timezone=_UTC, exclusive=True) as target:
+            return target.write(lambda tx: _copy(source, target, tx))
+    finally:
+        source.unlock()
+
+
+def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
+    session = source.reader()
+    try:
+        session.begin()
+        before = Tx(session, source, target.now, {})
+        _check_version(session, before)
+        _check_empty(tx)
+        for table in reversed(_TABLES):
+            tx.run(Statement(sa.delete(table).where(*_copied_of(table))))
+        copied = [_copied(table, _pages(table, before), partial(_add, tx, table)) for table in _TABLES]
+        target.database.set_last_ids(tx, source.last_ids(before))
+    finally:
+        session.close()
+    for table, found in zip(_TABLES, copied, strict=True):
+        if _copied(table, _pages(table, tx)) != found:
+            raise StoreError(f"the table {table.name} differs in the target; nothing was copied")
+    return copied
+
+
+def _check_version(session: Session, tx: Tx) -> None:
+    found = schema.version(tx) if session.has_table("alembic_version") else None
+    if found != schema.HEAD:
+        raise StoreError(
+            f"the store to copy has schema {found}, this program {schema.HEAD}: start the daemon on it once, which migrates it"
+        )
+
+
+def _check_empty(tx: Tx) -> None:
+    """Raise StoreError if the target has more than a new store."""
+    for table in _TABLES:
+        found = sa.select(sa.func.count()).select_from(table)
+        if table.name == "setting":
+            continue
+        if table.name == "place":
+            found = found.where(table.c.employer_id.is_not(None))
+        if tx.scalar(Statement(found)):
+            raise StoreError(f"the target is not empty: it has rows in the table {table.name}")
+
+
+def _copied_of(table: sa.Table) -> list[sa.ColumnElement[bool]]:
+    """Return the condition of the rows that are copied: of the settings not those that each store has for itself."""
+    return [table.c.name.not_like(name) for name in _OWN_SETTINGS] if table.name == "setting" else []
+
+
+def _pages(table: sa.Table, tx: Tx) -> Iterator[list[Row]]:
+    """Yield the rows in the order of their primary key, some at a time."""
+    key = list(table.primary_key)
+    places = [table.columns.keys().index(column.name) for column in key]
+    source = sa.select(*table.columns).where(*_copied_of(table)).order_by(*key).limit(_PAGE)
+    after = sa.tuple_(*key) > sa.tuple_(*(bindparam(f"after_{column.name}") for column in key))
+    first, next_page = Statement(source), Statement(source.where(after))
+    rows: list[Row] = tx.all(first)
+    while rows:
+        yield rows
+        last = [rows[-1][place] for place in places]
+        values = {f"after_{column.name}": value for column, value in zip(key, last, strict=True)}
+        rows = tx.all(next_page, **values)
+
+
+def _add(tx: Tx, table: sa.Table, rows: Sequence[Row]) -> None:
+    names = [column.name for column in table.columns]
+    tx.many(Statement(sa.insert(table).values({name: bindparam(name) for name in names}), order=names), rows)
+
+
+def _copied(
+    table: sa.Table, pages: Iterable[list[Row]], use: Callable[[Sequence[Row]], None] = lambda _rows: None
+) -> Copied:
+    """Return what ``pages`` have, and give the rows to ``use``: as either database takes them."""
+    flags = [place for place, column in enumerate(table.columns) if isinstance(column.type, sa.Boolean)]
+    digest, count = blake2b(digest_size=16), 0
+    for page in pages:
+        rows = [_row(row, flags) for row in page]
+        digest.update(_encode(rows))
+        count += len(rows)
+        use(rows)
+    return Copied(table.name, count, digest.hexdigest())
+
+
+def _row(row: Row, flags: Sequence[int]) -> Row:
+    """Return a row with flags as flags, and without NUL, which PostgreSQL has in no text."""
+    values = [
+        value.replace("\0", "\ufffd") if type(value) is str and "\0" in value else value for value in row
+    ]
+    for place in flags:
+        values[place] = None if values[place] is None else bool(values[place])
+    return tuple(values)

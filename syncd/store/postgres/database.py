@@ -1,0 +1,152 @@
+"""A store in a PostgreSQL database: what ``syncd.store.database`` asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from syncd.errors import StoreError
+from syncd.store.database import Backup, Executes, Replacement, Session
+from syncd.store.postgres.connections import Connection, Connector, Server
+from syncd.store.postgres.dialect import MIGRATION_URL, statements
+from syncd.store.postgres.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
+from syncd.store.postgres.named_locks import NamedLocks
+from syncd.store.postgres.search import PostgresIndex
+from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession
+
+_OLDEST = 15
+_OWN_TOOLS = "a store on PostgreSQL is backed up with pg_dump, and restored with pg_restore"
+#: Table, name and last value of each sequence that gives out ids.
+_SEQUENCES = (
+    "SELECT t.relname, s.oid::regclass::text, pg_sequence_last_value(s.oid)"
+    " FROM pg_class s JOIN pg_depend d ON d.objid = s.oid AND d.deptype = 'a' JOIN pg_class t ON t.oid = d.refobjid"
+    " WHERE s.relkind = 'S' AND t.relnamespace = current_schema()::regnamespace"
+)
+
+
+class PostgresCheckpoints:
+    """Nothing to do: the server looks after its log."""
+
+    def after_commit(self, answer: Callable[[], None]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class PostgresDatabase:
+    """The store in a database of a server. Any number of daemons may use it at once, so nobody owns it."""
+
+    errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
+    translated = staticmethod(translated)
+    is_conflict = staticmethod(is_conflict)
+
+    def __init__(self, server: Server) -> None:
+        self.statements = statements()
+        self.index = PostgresIndex()
+        try:
+            self._connector = Connector(server.url, prepare=server.prepare)
+            locks = Connector(server.lock_url or server.url, prepare=False)
+        except psycopg.ProgrammingError:  # its text may have the password
+            form = "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+            raise StoreError(
+                f"the address of the store is not {form}, with special characters as %XX"
+            ) from None
+
+        self._locks = NamedLocks(locks.connect)
+        self.named_lock, self.under_locks = self._locks.lock, self._locks.under_locks
+
+    def lock(self) -> None: ...
+
+    def unlock(self) -> None: ...
+
+    def exists(self) -> bool:
+        session = self.reader()
+        try:
+            with store_errors():
+                return session.has_table("alembic_version")
+        finally:
+            session.close()
+
+    def writer(self) -> PostgresSession:
+        with store_errors():
+            session = PostgresSession(self._connector.connect, BEGIN_WRITE)
+            _check_version(session)
+        return session
+
+    def reader(self) -> PostgresSession:
+        with store_errors():
+            return PostgresSession(self._connector.connect, BEGIN_READ)
+
+    @contextmanager
+    def migration(self) -> Iterator[sa.Connection]:
+        engine = sa.create_engine(MIGRATION_URL, creator=self._migrating, poolclass=NullPool)
+        lock = f"SELECT pg_advisory_xact_lock({WRITER_LOCK})"
+        sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(lock))
+        with engine.begin() as connection:
+            yield connection
+
+    def _migrating(self) -> Connection:
+        driver = self._connector.connect()
+        driver.autocommit = False
+        driver.cursor_factory = psycopg.Cursor
+        return driver
+
+    def ready(self) -> None:
+        session = self.writer()
+        try:
+            with store_errors():
+                session.forget_old()
+        finally:
+            session.close()
+
+    def check(self) -> None: ...
+
+    @staticmethod
+    def last_ids(tx: Executes) -> dict[str, int]:
+        rows = tx.execute(_SEQUENCES).fetchall()
+        return {table: last for table, _, last in rows if last is not None}
+
+    @staticmethod
+    def set_last_ids(tx: Executes, ids: Mapping[str, int]) -> None:
+        for table, sequence, _ in tx.execute(_SEQUENCES).fetchall():
+            ((highest,),) = tx.execute(f"SELECT coalesce(max(id), 0) FROM {table}")  # noqa: S608 - of the schema
+            last = max(highest, ids.get(table, 0))
+            if last:
+                tx.execute("SELECT setval($1::text::regclass, $2)", (sequence, last))
+
+    def checkpoints(self, writer: Session) -> PostgresCheckpoints:
+        return PostgresCheckpoints()
+
+    def version(self) -> str | None:
+        session = self.reader()
+        try:
+            with store_errors():
+                if not session.has_table("alembic_version"):
+                    return None
+                found = session.execute("SELECT version_num FROM alembic_version").fetchone()
+        finally:
+            session.close()
+        return None if found is None else str(*found)
+
+    def backup(self, target: Path, at: datetime) -> Backup:
+        raise StoreError(f"{target}: {_OWN_TOOLS}; `syncd serve` migrates it")
+
+    def unpack(self, source: IO[bytes]) -> AbstractContextManager[Replacement]:
+        raise StoreError(_OWN_TOOLS)
+
+
+def _check_version(session: PostgresSession) -> None:
+    """Raise StoreError if the server is too old, or its texts are not Unicode."""
+    ((version, encoding),) = session.execute(
+        "SELECT current_setting('server_version_num')::int / 10000, current_setting('server_encoding')"
+    )
+    wrong = f"version {version} of PostgreSQL" if version < _OLDEST else f"the encoding {encoding}"
+    if version < _OLDEST or encoding != "UTF8":
+        session.close()
+        raise StoreError(f"the store's server has {wrong}; syncd needs version {_OLDEST} or newer, and UTF8")

@@ -1,0 +1,95 @@
+"""Locks with names: advisory locks of the server, each held on a connection of its own. Who loses the connection loses the
+lock, and another process may have it at once. So what a thread writes while it holds a lock is refused once that is lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from hashlib import sha256
+from typing import Any, NamedTuple, TypeVar
+
+from syncd.errors import StoreBusy, StoreError
+from syncd.store.database import Executes
+from syncd.store.postgres.connections import Connection
+from syncd.store.postgres.errors import store_errors
+
+T = TypeVar("T")
+
+#: The server notices within half a minute that the machine of a connection is gone, and gives up its locks.
+_NOTICE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
+_LOCK = "SELECT pg_try_advisory_lock($1), pg_backend_pid()"
+_HELD = (
+    "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND pid = $1"
+    " AND (classid::bigint << 32 | objid::bigint) = $2"
+)
+
+
+class Held(NamedTuple):
+    """A lock and the process of the server that holds it for us."""
+
+    name: str
+    process: int
+    key: int
+
+
+class NamedLocks:
+    """The locks of this process. ``connect`` opens a connection that leads to the server itself, past a pooler."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._of_thread = threading.local()
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[bool]:
+        """Yield whether this process now has the lock ``name``: False while another has it. The lock is given up when the
+        block ends, or the connection. Raises StoreError."""
+        with store_errors():
+            driver = self._connect()
+        with closing(driver):
+            found = _locked(driver, name)
+            if found is None:
+                yield False
+                return
+            held = self._held
+            held.append(found)
+            try:
+                yield True
+            finally:
+                held.remove(found)
+
+    @property
+    def _held(self) -> list[Held]:
+        """The locks that the calling thread holds."""
+        held: list[Held] = self._of_thread.__dict__.setdefault("held", [])
+        return held
+
+    def under_locks(self, fn: Callable[[Any], T]) -> Callable[[Any], T]:
+        """Return ``fn``, which first raises StoreBusy if a lock that the calling thread holds now is lost by then."""
+        held = tuple(self._held)
+        if not held:
+            return fn
+
+        def checked(tx: Executes) -> T:
+            for lock in held:
+                if tx.execute(_HELD, (lock.process, lock.key)).fetchone() is None:
+                    raise StoreBusy(f"the lock {lock.name!r} was lost with its connection")
+            return fn(tx)
+
+        return checked
+
+
+def _locked(driver: Connection, name: str) -> Held | None:
+    """Return the lock if it is this connection's now, None if another has it."""
+    key = key_of(name)
+    with store_errors():
+        driver.execute(_NOTICE)
+        ((mine, process),) = driver.execute(_LOCK, (key,))
+    if process != driver.info.backend_pid:
+        raise StoreError("store.url leads to a pooler, which cannot hold locks: set store.lock_url")
+    return Held(name, process, key) if mine else None
+
+
+def key_of(name: str) -> int:
+    """Return the number of the lock ``name``."""
+    return int.from_bytes(sha256(f"syncd {name}".encode()).digest()[:8], signed=True)

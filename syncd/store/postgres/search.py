@@ -1,0 +1,78 @@
+"""Search (``q``, docs/specification.md 4.7) with a trigram index that PostgreSQL keeps in each write."""
+
+# ruff: noqa: S608 - SQL is put together from constants only; every value is a parameter
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from psycopg import errors
+
+from syncd.domain import Status
+from syncd.store.database import Executes, Run, Session, Window
+
+#: The name of the index. It is made where it is missing, not by a migration: the server may lack the extension.
+INDEX = "ix_job_search"
+_EXTENSION = "CREATE EXTENSION IF NOT EXISTS pg_trgm"
+_CREATE = f"CREATE INDEX IF NOT EXISTS {INDEX} ON job USING gin (search gin_trgm_ops)"
+#: What a server says that does not have the extension, or whose user may not add it.
+_REFUSED = (errors.UndefinedFile, errors.FeatureNotSupported, errors.InsufficientPrivilege)
+_LITERAL = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
+
+
+class PostgresSearch:
+    """Searches. The server chooses for each whether it reads the index or the list."""
+
+    def find(
+        self,
+        tx: Executes,
+        employer_id: int,
+        term: str,
+        status: Status | None,
+        *,
+        page: int,
+        size: int,
+        among: int,
+    ) -> tuple[int, list[int]]:
+        where = "employer_id = $1 AND search LIKE $2"
+        values: tuple[object, ...] = (employer_id, f"%{term.translate(_LITERAL)}%")
+        if status is not None:
+            where, values = f"{where} AND status = $3", (*values, status.value)
+
+        def rows(sql: str) -> Iterable[tuple[int]]:
+            # not prepared: so the server plans for this term, which may be rare or common
+            found: Iterable[tuple[int]] = tx.execute(sql, values, prepare=False)
+            return found
+
+        ((total,),) = rows(f"SELECT count(*) FROM job WHERE {where}")
+        window = Window.of(total, page, size)
+        if not window.take:
+            return total, []
+        order = "published_at, id" if window.backwards else "published_at DESC, id DESC"
+        page_of = f"ORDER BY {order} LIMIT {window.take} OFFSET {window.near}"
+        ids = [job_id for (job_id,) in rows(f"SELECT id FROM job WHERE {where} {page_of}")]
+        return total, ids[::-1] if window.backwards else ids
+
+
+class PostgresIndex:
+    """The index is part of each write: nothing is to be brought up to date, and a damaged one is the server's affair."""
+
+    def __init__(self) -> None:
+        self.search = PostgresSearch()
+
+    def prepare(self, session: Session) -> None:
+        if session.has_table(INDEX):
+            return
+        session.begin()
+        try:
+            session.execute(_EXTENSION)
+            session.execute(_CREATE)
+            session.commit()
+        except _REFUSED:  # searches read the list
+            session.rollback()
+
+    def step(self, read: Run[bool], write: Run[bool]) -> bool:
+        return False
+
+    def mend(self, write: Run[None]) -> tuple[str, bool] | None:
+        return None

@@ -1,0 +1,184 @@
+"""One connection and its current transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from tenacity import (
+    Retrying,
+    retry_if_exception,
+    retry_if_exception_type,
+    stop_after_attempt,
+    stop_after_delay,
+    wait_fixed,
+)
+
+from syncd.errors import StoreBusy
+from syncd.store.postgres.connections import Connection
+
+#: The advisory lock of the transactions that write: one at a time, whatever process they are of.
+WRITER_LOCK = 0x73796E63
+#: Seconds that a transaction waits for the others that write.
+LOCK_SECONDS = 10
+#: Seconds after which the server ends a writing transaction whose process says nothing: its machine may be gone.
+SILENT_SECONDS = 60
+#: Seconds in which the outcome of a commit is asked for, when its answer was lost.
+OUTCOME_SECONDS = 5.0
+
+#: Begins a transaction that writes, in one round trip. It waits until no other is open.
+BEGIN_WRITE = (
+    f"BEGIN; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';"
+    f" SET LOCAL idle_in_transaction_session_timeout = '{SILENT_SECONDS}s';"
+    f" SELECT pg_advisory_xact_lock({WRITER_LOCK})"
+)
+BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+#: Each transaction that writes also writes its number, in the round trip of its COMMIT: a process that finds the number later
+#: knows that the transaction is on disk. (The server's own number of a transaction may be given out again after a crash.)
+_COMMIT = (
+    "INSERT INTO setting (name, value) VALUES ('{name}', '{value}')"
+    " ON CONFLICT (name) DO UPDATE SET value = excluded.value; COMMIT"
+)
+_COMMITTED = "SELECT value FROM setting WHERE name = $1"
+_FORGET = "DELETE FROM setting WHERE name = $1"
+#: Removes what processes that were killed have left: the value is the number and the second.
+_FORGET_OLD = "DELETE FROM setting WHERE name LIKE 'commit %' AND split_part(value, ' ', 2)::bigint < $1"
+_OLD = 7 * 86_400
+
+
+class PostgresSession:
+    """A connection of the driver and its current transaction. Not for two threads at once. (``Session`` in
+    ``syncd.store.database`` describes the methods.) A connection that is lost is opened again by the next ``begin``."""
+
+    def __init__(self, connect: Callable[[], Connection], begin: str) -> None:
+        """``begin`` is the statement that begins a transaction: BEGIN_WRITE or BEGIN_READ."""
+        self._connect, self._begin = connect, begin
+        self._driver = connect()
+        self._written = 0
+        #: Names and counts the transactions that write.
+        self._name, self._number = f"commit {uuid4()}", 0
+
+    def execute(
+        self, text: str, values: Sequence[Any] = (), *, prepare: bool | None = None
+    ) -> psycopg.Cursor[Any]:
+        """Run a statement. ``prepare``: whether it is prepared on the server; None: once it is run often."""
+        try:
+            cursor = self._driver.execute(text, values, prepare=prepare, binary=True)
+        except psycopg.DataError as error:
+            if error.sqlstate is not None:
+                raise
+            # A text has NUL, which the driver has not sent.
+            cursor = self._driver.execute(text, _without_nul(values, text), prepare=prepare, binary=True)
+        if not text.startswith("SELECT"):
+            self._written += max(cursor.rowcount, 0)
+        return cursor
+
+    def executemany(self, text: str, rows: Iterable[Sequence[Any]]) -> psycopg.Cursor[Any]:
+        cursor = self._driver.cursor()
+        sent = [_without_nul(row, text) if _has_nul(row) else row for row in rows]
+        if not sent:
+            return self.execute("SELECT 1 WHERE false")
+        cursor.executemany(text, sent)
+        self._written += max(cursor.rowcount, 0)
+        return cursor
+
+    def begin(self) -> None:
+        # Nothing was asked of a connection that is lost before its transaction begins: another one does.
+        for attempt in Retrying(
+            retry=retry_if_exception(lambda _error: self._lost), stop=stop_after_attempt(2), reraise=True
+        ):
+            with attempt:
+                self._begin_once()
+
+    def _begin_once(self) -> None:
+        if self._lost:
+            self._driver.close()
+            self._driver = self._connect()
+        self._driver.execute(self._begin)
+
+    @property
+    def _lost(self) -> bool:
+        return self._driver.closed
+
+    def commit(self) -> None:
+        if self._begin is not BEGIN_WRITE:
+            self._driver.execute("COMMIT")
+            return
+        self._number += 1
+        value = f"{self._number} {int(time.time())}"
+        try:
+            cursor = self._driver.execute(_COMMIT.format(name=self._name, value=value))
+        except psycopg.OperationalError:
+            if self._lost and self._committed() == value:
+                return
+            raise
+        cursor.set_result(-1)
+        if cursor.statusmessage != "COMMIT":
+            raise StoreBusy("the database gave up the transaction")
+
+    def _committed(self) -> str | None:
+        """Return what the last transaction of this session that is on disk wrote as its number. Waits until the one whose
+        answer was lost has ended. Raises an error if the server does not answer for OUTCOME_SECONDS: then it is not known."""
+        found: str | None = None
+        for attempt in Retrying(
+            retry=retry_if_exception_type((StoreBusy, psycopg.OperationalError)),
+            stop=stop_after_delay(OUTCOME_SECONDS),
+            wait=wait_fixed(0.1),
+            reraise=True,
+        ):
+            with attempt:
+                self.begin()
+                row = self._driver.execute(_COMMITTED, (self._name,)).fetchone()
+                found = None if row is None else str(*row)
+                self.rollback()
+        return found
+
+    def rollback(self) -> None:
+        if self._driver.closed:
+            return
+        if self._driver.pgconn.transaction_status != TransactionStatus.IDLE:
+            self._driver.execute("ROLLBACK")
+
+    @property
+    def alive(self) -> bool:
+        return self._driver.pgconn.transaction_status == TransactionStatus.INTRANS
+
+    def mark(self) -> int:
+        return self._written
+
+    def has_table(self, name: str) -> bool:
+        return self.execute("SELECT 1 WHERE to_regclass($1) IS NOT NULL", (name,)).fetchone() is not None
+
+    def forget_old(self) -> None:
+        """Remove the numbers of transactions of sessions that have written nothing for a week."""
+        self._driver.execute(_FORGET_OLD, (int(time.time()) - _OLD,))
+
+    def close(self) -> None:
+        with suppress(psycopg.Error):
+            self.rollback()
+            if self._number:
+                self._driver.execute(_FORGET, (self._name,))
+        self._driver.close()
+
+
+def _has_nul(values: Iterable[Any]) -> bool:
+    return any(type(value) is str and "\0" in value for value in values)
+
+
+def _without_nul(values: Iterable[Any], text: str) -> list[Any]:
+    """Return values that PostgreSQL takes: its texts have no NUL. What is written gets a mark in its place. What is looked
+    for gets a character that the text of no job has, so that nothing is found."""
+    mark = "\uffff" if text.startswith("SELECT") else "\ufffd"
+    return [_replaced(value, mark) for value in values]
+
+
+def _replaced(value: Any, mark: str) -> Any:
+    if isinstance(value, str):
+        return value.replace("\0", mark)
+    return [_replaced(item, mark) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,86 @@
+"""The feeds as ``syncd feed list`` and the overview show them (docs/operations.md "JSON output")."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Any
+
+from syncd.feeds.configuration import FeedFile
+from syncd.store import Tx, feed_jobs, feeds, runs
+from syncd.sync.report import instant_json, run_json
+
+
+def feeds_view(
+    tx: Tx | None, files: Collection[FeedFile], drop: Path, zone: tzinfo | None = None
+) -> list[dict[str, Any]]:
+    """Return the configured feeds, in the order of ``files``. Their ``faults`` have all that is wrong with a feed: its file
+    and its employer. ``tx`` None: there is no store yet. ``drop``: the drop folder; ``zone``: of times in sentences."""
+    paused = feeds.paused(tx) if tx is not None else {}
+    active = feed_jobs.active_by_feed(tx) if tx is not None else {}
+    return [_view(tx, file, drop, zone, paused, active.get(file.name, 0)) for file in files]
+
+
+def feed_view(tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None = None) -> dict[str, Any]:
+    """Return one feed as ``feeds_view`` does."""
+    (found,) = feeds_view(tx, [file], drop, zone)
+    return found
+
+
+def _view(  # noqa: PLR0917 - one place calls it
+    tx: Tx | None,
+    file: FeedFile,
+    drop: Path,
+    zone: tzinfo | None,
+    paused: Mapping[str, str],
+    active: int,
+) -> dict[str, Any]:
+    """``reason``: why the state of the feed is not ``ok``, None if it is."""
+    config = file.config
+    newest = runs.list(tx, file.name, 1) if tx is not None else []
+    success = runs.last_success(tx, file.name) if tx is not None else None
+    expected = _next_expected(tx, file)
+    state, reason = _state(tx, file, paused, expected, zone)
+    return {
+        "name": file.name,
+        "employer": config.employer if config is not None else None,
+        "preset": config.preset if config is not None else None,
+        "mode": config.policy.mode if config is not None else None,
+        "folder": str(drop / file.name),
+        "lastRun": run_json(newest[0]) if newest else None,
+        "lastSuccess": instant_json(success.ended_at) if success is not None else None,
+        "nextExpected": instant_json(expected),
+        "activeJobs": active,
+        "state": state,
+        "reason": reason,
+    }
+
+
+def _next_expected(tx: Tx | None, file: FeedFile) -> datetime | None:
+    """Return until when a file is expected; None before the first one, and where the feed expects none."""
+    every = file.config.expect_every if file.config is not None else None
+    if tx is None or not every:
+        return None
+    last = runs.last_file(tx, file.name)
+    return last.claimed_at + every if last is not None and last.claimed_at is not None else None
+
+
+def _state(
+    tx: Tx | None,
+    file: FeedFile,
+    paused: Mapping[str, str],
+    expected: datetime | None,
+    zone: tzinfo | None,
+) -> tuple[str, str | None]:
+    """Return the state of a feed, and why it is not ``ok``. Of several states the first counts: degraded, paused,
+    overdue."""
+    if file.faults:
+        return "degraded", "; ".join(file.faults)
+    if file.name in paused:
+        return "paused", paused[file.name] or "paused; nobody said why"
+    every = file.config.expect_every if file.config is not None else None
+    if tx is not None and every and expected is not None and tx.now.instant > expected:
+        last = (expected - every).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
+        return "overdue", f"the last file came at {last}, one is expected every {every}"
+    return "ok", None

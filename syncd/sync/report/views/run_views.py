@@ -1,0 +1,91 @@
+"""A run with its changes, and what a run or a revert would do, as JSON (docs/operations.md "JSON output")."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from syncd.domain import Catalogue, HoldScope, Run, RunKind, RunState
+from syncd.feeds.native import members_of
+from syncd.store import Tx, history
+from syncd.sync.report import (
+    FORMAT,
+    change_json,
+    fields_json,
+    filtered_json,
+    rejected_json,
+    run_json,
+    unknown_json,
+    warning_json,
+    whole_report,
+    would_archive_json,
+)
+from syncd.sync.run import Planned, PlannedChange, RevertPlan
+
+#: Changes in a page.
+CHANGES_PAGE = 1000
+
+
+def run_view(
+    tx: Tx, number: int, page: int, catalogue: Catalogue, page_size: int = CHANGES_PAGE
+) -> dict[str, Any]:
+    """Return all that is known of a run, with ``page`` of its changes (from 1, ``page_size`` in each) and their values before
+    and after. Its rejected rows and warnings are iterators, to be read to the end within the transaction. Raises NotFound."""
+    found = whole_report(tx, number, most=0)
+    total, changes = history.page_of_run(tx, number, page=page, page_size=page_size)
+    member = members_of(catalogue)
+    listed = [
+        {
+            "action": change.entry.action,
+            "referenceId": change.entry.reference_id,
+            "jobId": change.entry.job_id,
+            "fields": fields_json(change.fields, member),
+        }
+        for change in changes
+    ]
+    paging = {"total": total, "page": page, "pages": -(-total // page_size), "pageSize": page_size}
+    return found | {"changes": listed, "changesPaging": paging}
+
+
+def plan_view(planned: Planned, catalogue: Catalogue) -> dict[str, Any]:
+    """Return the run object with ``state`` planned, and what it would change."""
+    member = members_of(catalogue)
+    going = [change for change in planned.changes if change.archives]
+    return {
+        "format": FORMAT,
+        **run_json(planned.run),
+        "id": None,
+        "state": "planned",
+        "phases": {},
+        **filtered_json(planned.run),
+        "wouldArchive": would_archive_json(
+            len(going), ((c.job_id or 0, c.reference_id, c.title, c.archives or "") for c in going)
+        ),
+        "rejectedRows": [rejected_json(row) for row in planned.rejected],
+        **unknown_json(planned.unknown),
+        "warnings": [warning_json(warning) for warning in planned.warnings],
+        "changes": [
+            {**change_json(c.action, c.reference_id, c.job_id, ()), "fields": fields_json(c.fields, member)}
+            for c in planned.changes
+        ],
+    }
+
+
+def revert_view(planned: RevertPlan, changes: list[PlannedChange]) -> Planned:
+    """Return what a revert would do as the plan of a run: with ``holds`` and ``reason`` where it is over a limit."""
+    undone, hold = planned.run, planned.hold
+    run = Run(
+        0,
+        undone.feed,
+        undone.employer_id,
+        undone.employer,
+        RunKind.REVERT,
+        RunState.CLAIMED,
+        undone.file,
+        0,
+        counts=planned.counts,
+        reverts=undone.id,
+    )
+    if hold is not None:
+        run = replace(run, holds=HoldScope.ALL if hold.all else HoldScope.ARCHIVE, reason=hold.reason)
+    return Planned(run, changes, warnings=planned.warnings)

@@ -1,0 +1,142 @@
+"""The operator's pages over a job board, and browsers of the operator."""
+
+import re
+from dataclasses import dataclass, replace
+from zoneinfo import ZoneInfo
+
+import pytest
+from aiohttp.test_utils import BaseTestServer
+from pytest_aiohttp.plugin import AiohttpClient
+
+from syncd.config import Settings, load_settings
+from syncd.console import ConsoleContext
+from syncd.feeds.configuration import FeedFile
+from syncd.service.listeners import make_operator_app
+from syncd.store import Store
+from syncd.sync.arrival import ArrivalContext
+from syncd.sync.run import Feed
+from tests.clock import Clock
+from tests.sync.board import Board
+
+TOKEN = "hush-hush"
+CSRF = re.compile(r'name="csrf" value="(\w+)"')
+FIELD = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path, clock):
+    with Store.open(f"sqlite:///{tmp_path}/a.db", clock=clock, timezone=ZoneInfo("America/Toronto")) as store:
+        yield store
+
+
+@pytest.fixture
+def board(store, clock, tmp_path):
+    return Board(store, clock, tmp_path)
+
+
+@dataclass
+class World:
+    """Feeds and settings of the pages; a test changes them before it opens a browser."""
+
+    board: Board
+    feeds: dict[str, Feed]
+    files: dict[str, FeedFile]
+    settings: Settings
+
+    def feed(self, name="acme", toml=""):
+        """Configure a feed."""
+        feed = self.feeds[name] = self.board.feed(toml, name)
+        self.files[name] = FeedFile(name, feed.config, ())
+        return feed
+
+    def context(self, prefix=""):
+        arrival = ArrivalContext(self.board.store, self.board.importer)
+        return ConsoleContext(
+            self.board.store,
+            self.settings,
+            self.board.catalogue,
+            lambda: self.files,
+            lambda: self.feeds,
+            arrival,
+            self.board.importer,
+            prefix,
+        )
+
+    def guarded(self, **changes):
+        """Have the pages ask for the token."""
+        self.settings = replace(
+            self.settings, operator=replace(self.settings.operator, token=TOKEN, **changes)
+        )
+
+
+@pytest.fixture
+def world(board, tmp_path):
+    """A board with one feed, ``acme``."""
+    (tmp_path / "config").mkdir()
+    settings = load_settings(None, environ={})
+    settings = replace(settings, drop=replace(settings.drop, folder=board.folder / "drop"))
+    found = World(board, {}, {}, settings)
+    found.feed()
+    return found
+
+
+def csrf_of(page):
+    """Return the CSRF token of the forms of a page."""
+    return CSRF.findall(page)[0]
+
+
+class Browser:
+    """A client that sends forms as a browser does: with their hidden fields and an Origin."""
+
+    def __init__(self, client):
+        self.client = client
+
+    async def get(self, path, **options):
+        answer = await self.client.get(path, allow_redirects=False, **options)
+        return answer.status, await answer.text(), answer
+
+    async def json(self, path):
+        answer = await self.client.get(path, headers={"Accept": "application/json"}, allow_redirects=False)
+        return answer.status, await answer.json(content_type=None)
+
+    @property
+    def origin(self):
+        return str(self.client.make_url("/")).rstrip("/")
+
+    async def post(self, path, fields=None, headers=None, **options):
+        headers = {"Origin": self.origin} if headers is None else headers
+        options = {"data": fields or {}, "headers": headers, "allow_redirects": False, **options}
+        answer = await self.client.post(path, **options)
+        return answer.status, await answer.text(), answer
+
+    async def submit(self, path, **fields):
+        """Open the page at ``path`` and send the form that it has to the same address."""
+        status, page, _ = await self.get(path)
+        assert status == 200, page
+        main = page[page.index("<main") :]
+        return await self.post(path, {**dict(FIELD.findall(main)), **fields})
+
+    async def log_in(self, token=TOKEN):
+        return await self.submit("/login", token=token)
+
+
+@pytest.fixture
+def browse(aiohttp_client: AiohttpClient, world):
+    """``await browse()``: another browser of the same daemon."""
+    servers: list[BaseTestServer] = []
+
+    async def open_browser(prefix=""):
+        async def readiness():
+            return {"ready": True}
+
+        if not servers:
+            app = make_operator_app(readiness, lambda accept: ("", b""), readiness, "", world.context(prefix))
+            servers.append((await aiohttp_client(app)).server)
+        return Browser(await aiohttp_client(servers[0]))
+
+    return open_browser

@@ -1,0 +1,108 @@
+"""What the operator does with a run: it is shown first, asked once, done once, and in the history."""
+
+import asyncio
+
+import pytest
+
+from syncd.store import history
+
+
+@pytest.fixture
+def held(world):
+    """Run 2 of acme, which would archive 22 of 30 jobs, and waits."""
+    feed = world.feeds["acme"]
+    world.board.deliver(feed, world.board.rows(1, 30))
+    run = world.board.deliver(feed, world.board.rows(1, 8))
+    assert run.state == "held"
+    return run
+
+
+def actors(world, run_id):
+    """Return who made the changes of a run: (kind, id)."""
+    found = world.board.store.read(lambda tx: list(history.of_run(tx, run_id)))
+    return {(entry.actor.kind.value, entry.actor.id) for entry in found}
+
+
+async def test_a_held_run_is_shown_read_and_approved(browse, world, held):
+    browser = await browse()
+    assert "1 decision waits for you" in (await browser.get("/"))[1]
+    page = (await browser.get("/runs/2"))[1]
+    assert (held.reason in page.replace("&#39;", "'"), "22 jobs would be archived" in page) == (True, True)
+    page = (await browser.get("/runs/2/approve"))[1]
+    assert "22 jobs are archived." in page
+    assert world.board.saved(2).state == "held"
+    status, _, answer = await browser.submit("/runs/2/approve")
+    assert (status, answer.headers["Location"]) == (303, "/runs/2")
+    assert (world.board.saved(2).state, len(world.board.active())) == ("succeeded", 8)
+    ((kind, number),) = actors(world, 2)
+    assert (kind, 0 <= number < 1_000_000) == ("operator", True)
+    assert f"session {number:06d}" in (await browser.get("/runs/2"))[1]
+    status, page, _ = await browser.get("/runs/2/approve")
+    assert (status, "only a held run can be approved" in page) == (409, True)
+
+
+async def test_a_rejected_run_archives_nothing(browse, world, held):
+    browser = await browse()
+    assert "22 jobs that the file lacks stay online." in (await browser.get("/runs/2/reject"))[1]
+    assert (await browser.submit("/runs/2/reject"))[0] == 303
+    assert (world.board.saved(2).state, len(world.board.active())) == ("rejected", 30)
+
+
+async def test_a_revert_says_over_which_limit_it_is_and_takes_the_run_back(browse, world):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
+    browser = await browse()
+    page = (await browser.get("/runs/1/revert"))[1]
+    assert "30 jobs that the run created are archived." in page
+    assert "This is over a limit of the feed" in page
+    status, _, answer = await browser.submit("/runs/1/revert")
+    assert (status, answer.headers["Location"]) == (303, "/runs/2")
+    assert (world.board.active(), len(actors(world, 2))) == (set(), 1)
+    status, page, _ = await browser.get("/runs/1/revert")
+    assert (status, "put back before" in page) == (409, True)
+    assert 'revert of <a href="/runs/1">' in (await browser.get("/runs/2"))[1]
+
+
+async def test_the_kept_file_of_a_run_is_run_again(browse, world):
+    feed = world.feeds["acme"]
+    world.board.deliver(feed, world.board.rows(1, 3))
+    world.board.deliver(feed, [world.board.row("r1", title="Baker"), *world.board.rows(2, 3)])
+    browser = await browse()
+    page = (await browser.get("/runs/1/again"))[1]
+    assert "1 job changes." in page
+    assert "<del>Baker</del> → <ins>Cook r1</ins>" in page
+    status, _, answer = await browser.submit("/runs/1/again")
+    assert (status, answer.headers["Location"]) == (303, "/runs/3")
+    assert world.board.saved(3).repeats == 1
+
+
+async def test_two_browsers_that_approve_one_run_at_once_do_it_once(browse, world, held):
+    first, second = await browse(), await browse()
+    answers = await asyncio.gather(*(browser.submit("/runs/2/approve") for browser in (first, second)))
+    assert sorted(status for status, _, _ in answers) == [303, 409]
+    assert (len(world.board.active()), world.board.saved(2).counts.archived) == (8, 22)
+    assert len(actors(world, 2)) == 1
+
+
+async def test_an_approval_of_another_plan_than_the_one_that_was_seen_is_refused(browse, world, held):
+    browser = await browse()
+    status, page, _ = await browser.submit("/runs/2/approve", agreed="0" * 64)
+    assert (status, "another plan by now" in page) == (409, True)
+    assert world.board.saved(2).state == "held"
+
+
+@pytest.mark.parametrize(
+    "number", ["0", "99", "-1", "2147483648", "99999999999999999999", "x", "1e3", "%00", "१"]
+)
+async def test_a_run_that_is_not_there_is_a_404(browse, world, number):
+    browser = await browse()
+    for place in ("", "/approve", "/reject", "/revert", "/again", "/file", "/report.html"):
+        assert (await browser.get(f"/runs/{number}{place}"))[0] == 404
+
+
+async def test_an_action_on_a_feed_that_is_gone_is_refused(browse, world, held):
+    world.feeds.clear()
+    browser = await browse()
+    status, page, _ = await browser.submit("/runs/2/approve")
+    assert (status, "reject it instead" in page) == (404, True)
+    assert (await browser.get("/runs/2/again"))[0] == 404
+    assert (await browser.submit("/runs/2/reject"))[0] == 303

@@ -1,0 +1,222 @@
+"""What the pages show, to people and to programs."""
+
+import re
+from base64 import b64encode
+from datetime import date, timedelta
+from hashlib import sha256
+from html import unescape
+
+import pytest
+
+from syncd.api import make_app
+from syncd.config import Api
+from syncd.console.charts import bar, job_chart
+from syncd.console.formats import duration, lateness, shown, when
+from syncd.feeds.configuration import FeedFile
+from syncd.store import feeds, job_days
+from tests.clock import START, ZONE
+
+
+async def test_an_empty_service_says_what_to_do_next(browse, world):
+    world.feeds.clear()
+    world.files.clear()
+    browser = await browse()
+    assert "syncd feed new NAME --from FILE" in (await browser.get("/"))[1]
+    assert "Drop a file into a feed&#39;s folder" in (await browser.get("/runs"))[1].replace("'", "&#39;")
+
+
+async def test_feeds_that_need_a_look_come_first(browse, world, clock):
+    for name in ("bare", "calm", "late", "paused", "zero"):
+        world.feed(name, 'expect_every = "1d"' if name == "late" else "")
+    for name in ("late", "calm", "zero"):
+        world.board.deliver(world.feeds[name], [world.board.row(name)])
+    world.board.store.write(lambda tx: feeds.pause(tx, "paused", "they <send> nonsense"))
+    world.files["bare"] = FeedFile("bare", None, ("bare.toml: employer: missing",))
+    clock.forward(days=2)
+    browser = await browse()
+    page = (await browser.get("/"))[1]
+    order = re.findall(r'class="name" href="/runs\?feed=(\w+)"', page)
+    assert order == ["bare", "late", "paused", "acme", "calm", "zero"]
+    assert "3 feeds need a look" in page
+    assert "bare.toml: employer: missing" in page
+    assert "they &lt;send&gt; nonsense" in page
+    assert "1 day ago" in page  # when a file of late was expected
+    assert 'aria-label="The last 1 run: 1 succeeded"' in page
+
+
+async def test_runs_are_listed_by_feed_and_state_in_pages(browse, world):
+    other = world.feed("other")
+    for number in range(3):
+        world.board.deliver(world.feeds["acme"], world.board.rows(1, number + 1))
+    world.board.deliver(other, [world.board.row("o1")])
+    browser = await browse()
+
+    async def numbers(query):
+        page = (await browser.get("/runs" + query))[1]
+        return [int(number) for number in re.findall(r">Run (\d+)<", page)]
+
+    assert await numbers("") == [4, 3, 2, 1]
+    assert await numbers("?feed=acme") == [3, 2, 1]
+    assert await numbers("?feed=acme&state=succeeded&limit=2") == [3, 2]
+    assert await numbers("?limit=3&page=2") == [1]
+    assert await numbers("?state=held") == []
+    assert (await browser.get("/runs?feed=nobody"))[0] == 404
+    for query in ("?page=0", "?page=x", "?limit=1001", "?state=unknown", "?page=99999999999999999999"):
+        assert (await browser.get("/runs" + query))[0] == 400
+
+
+async def test_a_run_shows_its_changes_field_by_field_and_by_action(browse, world):
+    feed, row = world.feeds["acme"], world.board.row
+    world.board.deliver(feed, world.board.rows(1, 60))
+    world.board.deliver(feed, [row("r1", title="Baker"), *world.board.rows(2, 61)])
+    browser = await browse()
+    page = (await browser.get("/runs/2"))[1]
+    assert "<dt>title</dt><dd><del>Cook r1</del> → <ins>Baker</ins></dd>" in page
+    created = (await browser.get("/runs/2?action=created"))[1]
+    assert ("r61" in created, "Baker" in created) == (True, False)
+    second = (await browser.get("/runs/1?page=2"))[1]
+    assert (second.count("<td>created"), "Page 2 of 2" in second) == (10, True)
+
+
+async def test_rejected_rows_are_grouped_by_kind_and_value(browse, world):
+    feed, row = world.feeds["acme"], world.board.row
+    rows = [row(f"x{n}", applicationEmail=f"wrong{n % 2}") for n in range(4)] + world.board.rows(1, 60)
+    world.board.deliver(feed, rows)
+    browser = await browse()
+    page = (await browser.get("/runs/1"))[1]
+    assert "Rejected rows: 4" in page
+    assert '<span class="n">4 ×</span>/applicationEmail: <code>invalid_email</code>' in page
+    assert page.count("<code>wrong0</code>") == page.count("<code>wrong1</code>") == 1
+
+
+async def test_the_file_and_the_report_of_a_run_are_downloads(browse, world):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 2))
+    browser = await browse()
+    _, content, answer = await browser.get("/runs/1/file")
+    assert (content[:2], answer.headers["Content-Disposition"]) == (
+        "[{",
+        "attachment; filename*=UTF-8''jobs.json",
+    )
+    status, page, answer = await browser.get("/runs/1/report.html")
+    assert (status, "All 2 rows went in" in page) == (200, True)
+    (world.board.folder / "drop" / "acme" / "done" / "1-jobs.json").unlink()
+    assert (await browser.get("/runs/1/file"))[0] == 404
+
+
+@pytest.mark.parametrize("prefix", ["", "/operator"])
+async def test_every_link_of_a_page_leads_somewhere(browse, world, prefix):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 60))
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 8))
+    browser = await browse(prefix)
+    todo, seen = [prefix + "/"], set()
+    while todo:
+        path = todo.pop()
+        seen.add(path)
+        status, page, answer = await browser.get(path)
+        assert status == 200, path
+        if answer.content_type == "text/html" and "attachment" not in answer.headers.get(
+            "Content-Disposition", ""
+        ):
+            found = re.findall(r'(?:href|action)="([^"#]+)', page.replace("&amp;", "&"))
+            todo += [link for link in found if link not in seen and not link.endswith("/logout")]
+    assert all(path.startswith(prefix + "/") for path in seen)
+    assert {prefix + place for place in ("/runs/2/approve", "/runs/1/revert", "/runs/1?page=2")} <= seen
+
+
+async def test_the_pages_below_a_prefix_have_a_way_in_without_the_slash(browse, world):
+    browser = await browse("/operator")
+    status, _, answer = await browser.get("/operator")
+    assert (status, answer.headers["Location"]) == (308, "/operator/")
+    assert answer.headers.get("Set-Cookie") is None
+    assert (await browser.get("/operator/"))[2].cookies["syncd_operator"]["path"] == "/operator"
+
+
+async def test_a_program_gets_json_and_no_cookie(browse, world):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 8))
+    browser = await browse()
+    assert [feed["name"] for feed in (await browser.json("/"))[1]] == ["acme"]
+    assert [run["state"] for run in (await browser.json("/runs"))[1]] == ["held", "succeeded"]
+    run = (await browser.json("/runs/1"))[1]
+    assert (run["format"], len(run["changes"]), run["changesPaging"]["total"]) == ("syncd.report/1", 30, 30)
+    assert (await browser.json("/runs/1/revert"))[1]["counts"]["archived"] == 30
+    assert (await browser.json("/runs/9"))[0] == 404
+    answer = await browser.client.get("/", headers={"Accept": "application/json"})
+    assert "Set-Cookie" not in answer.headers
+
+
+async def test_a_report_and_the_page_of_a_problem_name_the_stylesheet_inside_them_by_its_hash(
+    browse, world, aiohttp_client
+):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 2))
+    report = (await (await browse()).get("/runs/1/report.html"))[1]
+    api = await aiohttp_client(make_app(world.board.store, Api(), world.board.catalogue))
+    answer = await api.get("/problems/not_found")
+    problem = await answer.text()
+    for page, policy in ((report, unescape(report)), (problem, answer.headers["Content-Security-Policy"])):
+        (style,) = re.findall(r"<style>(.*)</style>", page, re.DOTALL)
+        digest = b64encode(sha256(style.encode()).digest()).decode()
+        assert f"style-src 'sha256-{digest}'" in policy
+        assert " style=" not in page
+
+
+def test_the_jobs_of_a_day_are_noted_once(world, clock):
+    store = world.board.store
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
+    assert not store.read(job_days.is_noted)
+    store.write(job_days.note)
+    assert store.read(job_days.is_noted)
+    clock.forward(days=1)
+    world.board.delete("r1")
+    store.write(job_days.note)
+    noted = store.read(lambda tx: job_days.since(tx, clock.today - timedelta(days=1)))
+    assert [day["active"] for day in noted.values()] == [3, 2]
+
+
+def test_a_chart_begins_with_the_first_day_that_is_known_and_fills_gaps():
+    today = date(2026, 11, 16)
+    days = {today - timedelta(days=9): {"active": 10}, today: {"active": 5, "archived": 5}}
+    chart = job_chart(days, today)
+    assert 'aria-label="Jobs by status since 19 August: now 5 active, 0 draft, 5 archived"' in chart
+    assert chart.count("<path") == 2
+    assert (
+        'd="M640 4L648 4L648 4L656 4L' in chart
+    )  # ten days of 8 units before the right edge, at full height
+    assert job_chart({}, today) == ""
+    assert job_chart({today: {"active": 0}}, today) == ""
+
+
+def test_a_bar_has_a_part_for_each_action_and_says_it_in_words():
+    found = bar({"created": 750, "rejected": 250, "unchanged": 0})
+    assert 'aria-label="750 created, 250 rejected"' in found
+    assert 'class="good" x="0.0" width="750.0"' in found
+    assert 'class="bad" x="750.0" width="250.0"' in found
+    assert bar({"read": 0}) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "40 ms"), (2.5, "2.5 s"), (42, "42 s"), (60, "1 minute"), (7300, "2 hours"), (90_000, "1 day")],
+)
+def test_durations_are_short(seconds, text):
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("instant", "text"),
+    [
+        ("2026-11-16T16:00:00Z", "today 11:00"),
+        ("2026-11-16T04:59:00Z", "yesterday 23:59"),
+        ("2026-03-08T07:30:00Z", "8 Mar 03:30"),
+        ("2025-12-31T12:00:00Z", "31 Dec 2025 07:00"),
+    ],
+)
+def test_times_are_in_the_zone_of_the_service_with_the_exact_instant_on_hover(instant, text):
+    assert when(instant, ZONE, START) == f'<time datetime="{instant}" title="{instant}">{text}</time>'
+
+
+def test_values_are_one_line():
+    assert lateness("2026-11-16T18:00:00Z", START) == "in 1 hour"
+    assert shown([{"description": "Toronto, ON"}, {"id": 1, "name": "Welding"}]) == "Toronto, ON, Welding"
+    assert shown(None) == "none"
+    assert shown("x" * 300).endswith("… (300 characters)")

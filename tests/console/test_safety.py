@@ -1,0 +1,235 @@
+"""Who may use the pages, and what a browser may be made to do."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from syncd.console.sessions import LIFETIME, Sessions
+from syncd.sync.run import SourceFile
+from tests.console.conftest import TOKEN, csrf_of
+
+
+@pytest.fixture
+def guarded(world):
+    """Pages that ask for the token."""
+    world.guarded()
+
+
+async def test_without_a_session_every_page_leads_to_the_login(browse, world, guarded):
+    browser = await browse()
+    for path in ("/", "/runs", "/runs/1", "/runs/1/approve", "/runs/1/file", "/runs/1/report.html"):
+        status, page, answer = await browser.get(path)
+        back = "" if path == "/" else f"?next={path}"
+        assert (status, answer.headers["Location"], page) == (303, "/login" + back, "")
+        status, problem = await browser.json(path)
+        assert (status, problem["code"]) == (401, "unauthenticated")
+
+
+async def test_the_token_opens_a_session_that_a_script_cannot_read(browse, world, guarded):
+    browser = await browse()
+    before = (await browser.get("/login"))[2].cookies["syncd_operator"].value
+    status, _, answer = await browser.log_in()
+    cookie = answer.cookies["syncd_operator"]
+    assert (status, answer.headers["Location"]) == (303, "/")
+    assert cookie.value != before  # a session that somebody planted opens nothing
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"]) == (True, "Strict", "/")
+    assert (cookie["max-age"], cookie["secure"]) == ("43200", "")
+    assert (await browser.get("/"))[0] == 200
+    stranger = await browse()
+    assert (await stranger.get("/", cookies={"syncd_operator": before}))[0] == 303
+
+
+async def test_behind_tls_the_cookie_is_for_tls_alone(browse, world, guarded):
+    api = world.settings.api
+    world.settings = replace(world.settings, api=replace(api, trusted_proxies=("127.0.0.0/8",)))
+    browser = await browse()
+    answer = (await browser.get("/login", headers={"X-Forwarded-Proto": "https"}))[2]
+    assert answer.cookies["syncd_operator"]["secure"] is True
+
+
+async def test_a_login_leads_back_to_the_page_that_was_asked_for_and_nowhere_else(browse, world, guarded):
+    browser = await browse()
+    for sent, leads_to in (
+        ("/runs?state=held", "/runs?state=held"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("https://evil.example/", "/"),
+        ("/runs\r\nX: y", "/"),
+    ):
+        answer = (await browser.submit("/login", token=TOKEN, next=sent))[2]
+        assert answer.headers["Location"] == leads_to
+
+
+async def test_after_a_logout_its_cookie_opens_nothing(browse, world, guarded):
+    browser = await browse()
+    cookie = (await browser.log_in())[2].cookies["syncd_operator"].value
+    page = (await browser.get("/"))[1]
+    csrf = csrf_of(page)
+    status, _, answer = await browser.post("/logout", {"csrf": csrf})
+    assert (status, answer.headers["Location"]) == (303, "/login")
+    assert (await browser.get("/"))[0] == 303
+    thief = await browse()
+    assert (await thief.get("/", cookies={"syncd_operator": cookie}))[0] == 303
+
+
+def test_a_session_lasts_twelve_hours_and_ends_with_the_token():
+    now = [0.0]
+    sessions = Sessions(TOKEN, lambda: now[0])
+    session = sessions.open()
+    now[0] = LIFETIME - 1
+    assert sessions.find(session.secret) == session
+    now[0] = LIFETIME
+    assert sessions.find(session.secret) is None
+    other = sessions.open()
+    assert Sessions("another token").find(other.secret) is None
+    assert sessions.find("") is None
+
+
+def test_a_thousand_logins_need_no_more_memory():
+    sessions = Sessions(TOKEN)
+    first = sessions.open()
+    for _ in range(1000):
+        last = sessions.open()
+    assert (sessions.find(first.secret), sessions.find(last.secret)) == (None, last)
+
+
+async def test_after_ten_wrong_tokens_an_address_has_to_wait_and_others_go_on(browse, world, guarded):
+    browser, inside = await browse(), await browse()
+    await inside.log_in()
+    for _ in range(10):
+        status, page, _ = await browser.log_in("wrong")
+        assert (status, "not the operator&#39;s token" in page) == (401, True)
+    status, _, answer = await browser.log_in()
+    assert (status, int(answer.headers["Retry-After"]) > 0) == (429, True)
+    bearer = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json"}
+    assert (await browser.get("/", headers=bearer))[0] == 429
+    assert (await inside.get("/"))[0] == 200  # a session is not a guess
+
+
+@pytest.mark.parametrize("sent", ["", "Bearer", "Bearer wrong", f"Basic {TOKEN}", "Bearer h\u00e9"])
+async def test_a_program_needs_the_token(browse, world, guarded, sent):
+    browser = await browse()
+    headers = {"Authorization": sent, "Accept": "application/json"}
+    status, _, answer = await browser.get("/runs", headers=headers)
+    assert (status, answer.headers["WWW-Authenticate"]) == (401, 'Bearer realm="operator"')
+    assert "Set-Cookie" not in answer.headers
+
+
+async def test_a_program_with_the_token_needs_no_session(browse, world, guarded):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
+    browser = await browse()
+    headers = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json"}
+    answer = (await browser.get("/runs", headers=headers))[2]
+    assert [run["id"] for run in await answer.json()] == [1]
+    status, _, answer = await browser.post("/runs/1/revert", headers=headers)
+    assert (status, (await answer.json())["code"]) == (
+        409,
+        "conflict",
+    )  # all jobs would go: yes=true is needed
+    status, _, answer = await browser.post("/runs/1/revert", {"yes": "true"}, headers=headers)
+    assert (status, (await answer.json())["reverts"]) == (200, 1)
+
+
+@pytest.mark.parametrize(
+    ("host", "passes"),
+    [
+        ("127.0.0.1:8081", True),
+        ("localhost", True),
+        ("[::1]:8081", True),
+        ("ops.example.ca", True),
+        ("evil.example", False),
+        ("127.0.0.1.evil.example", False),
+        ("localhost.evil.example:8081", False),
+    ],
+)
+async def test_a_name_of_somebody_else_that_leads_here_shows_nothing(browse, world, host, passes):
+    world.guarded(hosts=("ops.example.ca",))
+    browser = await browse()
+    status, page, _ = await browser.get("/login", headers={"Host": host})
+    assert (status, "operator.hosts" in page) == ((200, False) if passes else (403, True))
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil"]
+)
+async def test_a_page_of_another_origin_can_send_nothing(browse, world, origin):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 8))
+    browser = await browse()
+    page = (await browser.get("/runs/2/approve"))[1]
+    csrf = csrf_of(page)
+    assert (await browser.post("/runs/2/approve", {"csrf": csrf}, headers={"Origin": origin}))[0] == 403
+    assert world.board.saved(2).state == "held"
+    assert (await browser.get("/runs/2", headers={"Origin": origin}))[0] == 403
+
+
+async def test_a_form_needs_the_csrf_token_of_its_own_session(browse, world, guarded):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 8))
+    browser, other = await browse(), await browse()
+    await browser.log_in()
+    await other.log_in()
+    foreign = csrf_of((await other.get("/runs/2/approve"))[1])
+    for fields in ({}, {"csrf": ""}, {"csrf": foreign}, {"csrf": "\u00e9"}):
+        status, page, _ = await browser.post("/runs/2/approve", fields)
+        assert (status, "open it again" in page) == (403, True)
+    assert world.board.saved(2).state == "held"
+
+
+async def test_every_answer_keeps_the_browser_safe(browse, world):
+    browser = await browse()
+    for path in ("/", "/runs", "/runs/99", "/login"):
+        _, page, answer = await browser.get(path)
+        headers = answer.headers
+        policy = headers["Content-Security-Policy"]
+        assert policy.startswith("default-src 'none'; ")
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert (headers["X-Content-Type-Options"], headers["Cache-Control"]) == ("nosniff", "no-store")
+        assert not re.search(r"<style|<script(?! src=)| style=| on\w+=|javascript:|https?://", page)
+
+
+async def test_what_a_page_loads_is_in_the_package_and_may_be_kept(browse, world, guarded):
+    browser = await browse()
+    page = (await browser.get("/login"))[1]
+    found = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
+    assert len(found) == 3
+    for path in found:
+        status, _, answer = await browser.get(path)
+        assert (status, "immutable" in answer.headers["Cache-Control"]) == (200, True)
+    status, _, answer = await browser.get("/static/000000000000/style.css")
+    assert (status, answer.headers["Cache-Control"]) == (200, "no-store")
+    for path in ("/static/0/nothing.css", "/static/0/..%2fcontext.py", "/static/0/%2e%2e"):
+        assert (await browser.get(path))[0] == 404
+
+
+EVIL = '"><img src=x onerror=alert(1)><script>alert(1)</script>\u202egnp.exe'
+
+
+async def test_what_a_file_has_is_text_everywhere(browse, world):
+    feed, row = world.feeds["acme"], world.board.row
+    world.board.deliver(feed, [row("A-1"), row("A-2")])
+    world.board.deliver(feed, [row("A-1", title=EVIL[:100]), row(EVIL[:50], categories=[{"id": EVIL}])])
+    source = world.board.file([row("A-1", title="<b>" + EVIL)], "evil.json")
+    renamed = source.path.rename(source.path.with_name("<script>alert(2)<.json"))
+    evil = SourceFile.of(renamed)
+    world.board.importer.run(feed, evil, world.board.begin(feed, evil))
+    browser = await browse()
+    for path in (
+        "/",
+        "/runs",
+        "/runs/2",
+        "/runs/3",
+        "/runs/2/revert",
+        "/runs/1/again",
+        "/runs?feed=%3Cscript%3E",
+    ):
+        page = (await browser.get(path))[1]
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert "\u202e" not in page
+    shown = (await browser.get("/runs/2"))[1]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\\u202egnp.exe" in shown
+    answer = (await browser.get("/runs/3/report.html"))[2]
+    assert answer.headers["Content-Disposition"].startswith("attachment; filename*=UTF-8''3-%3Cscript%3E")

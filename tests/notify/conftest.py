@@ -1,0 +1,107 @@
+"""A store with a clock that the test moves, and notifiers that send to receivers of the test."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+import structlog
+
+from syncd.config import load_settings
+from syncd.domain import Notice, NoticeEvent
+from syncd.notify import Notifier, Sending, ways_of
+from syncd.store import Store, notices
+from tests.clock import ZONE, Clock
+from tests.notify.receivers import SECRET
+from tests.sync.board import Board
+
+PAGES = "https://syncd.example.ca"
+
+
+@pytest.fixture
+def clock():
+    """The clock of ``store``."""
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path, clock):
+    """An empty store."""
+    with Store.open(f"sqlite:///{tmp_path}/a.db", clock=clock, timezone=ZONE) as store:
+        yield store
+
+
+@pytest.fixture
+def logged():
+    """The events that are logged during the test, as dicts."""
+    with structlog.testing.capture_logs() as events:
+        yield events
+
+
+class Office:
+    """Writes notices, and has a notifier send them. The sleeps of the notifier move the clock of the store."""
+
+    def __init__(self, store, clock):
+        self.store, self.clock, self.counted = store, clock, []
+
+    def settings(self, hook=None, mailbox=None, **more):
+        """Settings with these receivers; ``more`` are settings of ``[notify]`` as text."""
+        values = dict(more)
+        if hook is not None:
+            values |= {"webhook": getattr(hook, "url", hook), "webhook_secret": SECRET}
+        if mailbox is not None:
+            values |= {
+                "smtp": getattr(mailbox, "url", mailbox),
+                "email_from": "syncd@example.ca",
+                "email_to": more.get("email_to", "ops@example.ca"),
+            }
+        environ = {f"SYNCD_NOTIFY__{name.upper()}": value for name, value in values.items()}
+        return load_settings(None, {**environ, "SYNCD_OPERATOR__PUBLIC_URL": PAGES})
+
+    def notifier(self, settings, *, degraded=dict, trusts=lambda now: True):
+        """A notifier that has begun; what is written from now on is sent."""
+        ways = ways_of(settings.notify, lambda: PAGES, lambda: self.store.now().instant, ZONE)
+        sending = Sending(
+            self.store,
+            settings.notify,
+            lambda at: at.astimezone(ZONE),
+            trusts,
+            lambda *what: self.counted.append(what),
+            self._sleep,
+            lambda: 0.0,
+        )
+        found = Notifier(sending, ways, degraded)
+        found.begin()
+        return found
+
+    async def _sleep(self, seconds):
+        self.clock.now += timedelta(seconds=seconds)
+        await asyncio.sleep(0)
+
+    def write(
+        self, feed="acme", event=NoticeEvent.FAILED, run=1, reason="not_csv: it is not a table", **more
+    ):
+        """Write a notice of now."""
+        notice = Notice(event, feed, reason, run, "failed", {"read": 3, "rejected": 1})
+        return self.store.write(lambda tx: notices.add(tx, replace(notice, **more)))
+
+    async def work(self, notifier, turns=1, step=0.0):
+        """Let the notifier collect and send ``turns`` times, each ``step`` seconds later."""
+        for _ in range(turns):
+            await notifier.collect()
+            for delivery in notifier._deliveries.values():
+                while await delivery.turn():
+                    pass
+            self.clock.forward(seconds=step)
+
+
+@pytest.fixture
+def office(store, clock, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return Office(store, clock)
+
+
+@pytest.fixture
+def board(store, clock, tmp_path):
+    """An employer with feeds, in the same store."""
+    return Board(store, clock, tmp_path)

@@ -1,0 +1,277 @@
+"""Notices go to each receiver once, in order for each feed, whatever the receiver does."""
+
+import json
+import random
+from datetime import timedelta
+
+import pytest
+
+from syncd.domain import NoticeEvent
+from syncd.notify import payload, webhook
+from syncd.notify.timing import KEPT, retry_after
+from syncd.store import outbox
+from tests.clock import START
+from tests.notify.conftest import PAGES
+from tests.notify.receivers import SECRET, Hook, Mailbox, texts
+
+LONG = {"turns": 300, "step": 60.0}
+
+
+def runs_of(found, feed):
+    return [each["run"] for each in found if each["feed"] == feed]
+
+
+async def test_the_body_of_a_webhook(office):
+    with Hook() as hook:
+        notifier = office.notifier(office.settings(hook))
+        notice = office.write(run=42)
+        await office.work(notifier)
+    assert hook.faults == []
+    assert hook.accepted == [
+        {
+            "id": notice.key,
+            "event": "feed.failed",
+            "feed": "acme",
+            "run": 42,
+            "state": "failed",
+            "reason": "not_csv: it is not a table",
+            "counts": {"read": 3, "rejected": 1},
+            "at": "2026-11-16T17:00:00Z",
+            "url": f"{PAGES}/runs/42",
+        }
+    ]
+    assert list(hook.accepted[0]) == ["id", "event", "feed", "run", "state", "reason", "counts", "at", "url"]
+
+
+async def test_receivers_that_fail_now_and_then_get_each_notice_once_and_in_order(office):
+    chance = random.Random(7)
+
+    def http(number):
+        return chance.choice([500, None, 503]) if chance.random() < 0.3 else 200
+
+    def smtp(number):
+        return "451 try again" if chance.random() < 0.3 else "250 OK"
+
+    feeds = ["acme", "beta", "gamma"]
+    with Hook(answer=http) as hook, Mailbox(answer=smtp) as mailbox:
+        notifier = office.notifier(office.settings(hook, mailbox, burst="0"))
+        for number in range(1, 31):
+            office.write(feeds[number % 3], run=number)
+            await office.work(notifier)
+        await office.work(notifier, **LONG)
+    assert hook.faults == []
+    assert sorted(each["run"] for each in hook.accepted) == list(range(1, 31))
+    assert len(hook.tried) > 30
+    for feed in feeds:
+        assert runs_of(hook.accepted, feed) == sorted(runs_of(hook.accepted, feed))
+    mailed = "\n".join(texts(mail)[0] for mail in mailbox.accepted)
+    assert [mailed.count(f"run {number} failed") for number in range(1, 31)] == [1] * 30
+    assert mailbox.tried > len(mailbox.accepted)
+    assert office.store.read(outbox.waiting) == {}
+
+
+async def test_a_try_has_the_id_of_the_one_before_it(office):
+    with Hook(answer=lambda number: 500 if number < 4 else 200) as hook:
+        notifier = office.notifier(office.settings(hook))
+        office.write()
+        await office.work(notifier, **LONG)
+    assert len(hook.tried) == 5
+    assert len({json.dumps(each) for each in hook.tried}) == 1
+    assert len(hook.accepted) == 1
+
+
+async def test_one_notice_that_is_refused_does_not_hold_up_other_feeds(office):
+    with Hook() as hook:
+        hook.answer = lambda number: 422 if hook.tried[-1]["feed"] == "acme" else 200
+        notifier = office.notifier(office.settings(hook))
+        for feed, run in (("acme", 1), ("acme", 2), ("beta", 3)):
+            office.write(feed, run=run)
+        await office.work(notifier)
+    assert runs_of(hook.accepted, "beta") == [3]
+    assert set(runs_of(hook.tried, "acme")) == {1}
+
+
+async def test_a_receiver_that_asks_for_time_gets_it(office, clock, logged):
+    with Hook(answer=lambda number: 200 if number else 429, headers={"Retry-After": "600"}) as hook:
+        notifier = office.notifier(office.settings(hook))
+        office.write()
+        office.write("beta", run=2)
+        await office.work(notifier)
+        assert len(hook.tried) == 1
+        clock.forward(seconds=590)
+        await office.work(notifier)
+        assert len(hook.tried) == 1
+        clock.forward(seconds=11)
+        await office.work(notifier)
+    assert len(hook.accepted) == 2
+    (failed,) = [event for event in logged if event["event"] == "notify.failed"]
+    assert (failed["seconds"], failed["reason"]) == (600, "answered with status 429")
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        (None, None), ("", None), ("soon", None), ("-5", None), ("0", 0), ("90", 90), ("9" * 5000, 1800),
+        ("Mon, 16 Nov 2026 17:01:00 GMT", 60), ("Mon, 16 Nov 2020 17:01:00 GMT", 0),
+        ("Mon, 99 Nov 2026 17:01:00 GMT", None), ("²", None),
+    ],
+)  # fmt: skip
+def test_the_time_that_is_asked_for_has_a_limit(value, seconds):
+    expected = None if seconds is None else timedelta(seconds=seconds)
+    assert retry_after(value, START) == expected
+
+
+async def test_what_could_not_be_sent_for_days_is_given_up_and_said(office, clock, logged):
+    with Hook(answer=lambda number: 500) as hook:
+        notifier = office.notifier(office.settings(hook))
+        office.write()
+        await office.work(notifier)
+        clock.forward(days=KEPT.days, seconds=1)
+        for delivery in notifier._deliveries.values():
+            await delivery.give_up_old()
+    assert office.store.read(outbox.waiting) == {}
+    (dropped,) = [event for event in logged if event["event"] == "notify.dropped"]
+    assert (dropped["number"], dropped["way"], dropped["reason"]) == (1, "webhook", "not sent within 3 days")
+    assert ("webhook", "dropped", 1) in office.counted
+
+
+async def test_a_clock_that_is_not_trusted_gives_nothing_up(office, clock):
+    notifier = office.notifier(office.settings("http://127.0.0.1:9/"), trusts=lambda now: False)
+    office.write()
+    await office.work(notifier)
+    clock.forward(days=1000)
+    for delivery in notifier._deliveries.values():
+        await delivery.give_up_old()
+    assert office.store.read(outbox.waiting) == {"webhook": 1}
+
+
+async def test_of_too_many_that_wait_the_oldest_are_given_up(office, monkeypatch, logged):
+    monkeypatch.setattr(outbox, "MOST", 3)
+    notifier = office.notifier(office.settings("http://127.0.0.1:9/"))
+    for number in range(5):
+        office.write(run=number)
+    await notifier.collect()
+    assert office.store.read(outbox.waiting) == {"webhook": 3}
+    assert office.store.read(lambda tx: outbox.first(tx, "webhook")).notice.run == 2
+    assert [event["number"] for event in logged if event["event"] == "notify.dropped"] == [2]
+
+
+async def test_a_new_process_goes_on_where_the_last_one_ended(office, clock):
+    with Hook(answer=lambda number: 500 if number < 3 else 200) as hook:
+        settings = office.settings(hook)
+        first = office.notifier(settings)
+        office.write(run=1)
+        await office.work(first)
+        assert hook.accepted == []
+        office.write(run=2)
+        clock.forward(minutes=10)
+        await office.work(office.notifier(settings))
+        await office.work(office.notifier(settings))
+    assert runs_of(hook.accepted, "acme") == [1, 2]
+
+
+async def test_a_receiver_gets_what_happens_after_it_was_configured(office):
+    with Hook() as hook:
+        settings = office.settings(hook)
+        office.write(run=1)
+        office.notifier(settings)
+        office.write(run=2)
+        office.notifier(office.settings())  # nobody is notified: what waits is dropped
+        office.write(run=3)
+        notifier = office.notifier(settings)
+        office.write(run=4)
+        await office.work(notifier)
+    assert runs_of(hook.accepted, "acme") == [4]
+
+
+async def test_only_the_events_and_feeds_that_are_wanted(office):
+    with Hook() as hook:
+        notifier = office.notifier(office.settings(hook, events="held,recovered", feeds="acme"))
+        for feed, event in (
+            ("acme", NoticeEvent.FAILED),
+            ("acme", NoticeEvent.HELD),
+            ("beta", NoticeEvent.HELD),
+            ("acme", NoticeEvent.RECOVERED),
+        ):
+            office.write(feed, event)
+        await office.work(notifier)
+    assert [(each["feed"], each["event"]) for each in hook.accepted] == [
+        ("acme", "feed.held"),
+        ("acme", "feed.recovered"),
+    ]
+
+
+async def test_each_receiver_of_e_mail_has_messages_of_his_own(office):
+    with Mailbox() as mailbox:
+        settings = office.settings(None, mailbox, email_to="one@example.ca,two@example.ca", burst="0")
+        notifier = office.notifier(settings)
+        office.write()
+        await office.work(notifier)
+    assert sorted(mailbox.receivers) == [["one@example.ca"], ["two@example.ca"]]
+    assert [mail["To"] for mail in mailbox.accepted] == [receivers[0] for receivers in mailbox.receivers]
+
+
+async def test_an_e_mail_that_is_refused_again_and_again_is_given_up(office, logged):
+    with Mailbox(answer=lambda number: "554 looks like spam" if number < 8 else "250 OK") as mailbox:
+        notifier = office.notifier(office.settings(None, mailbox, burst="0"))
+        office.write(run=1)
+        await office.work(notifier)
+        office.write(run=2)
+        await office.work(notifier, **LONG)
+    assert [mail["Subject"] for mail in mailbox.accepted] == ["syncd: acme: run 2 failed"]
+    dropped = [event["reason"] for event in logged if event["event"] == "notify.dropped"]
+    assert dropped == ["refused 8 times: answered 554 looks like spam"]
+
+
+async def test_a_fault_in_one_message_does_not_hold_up_others(office, logged, monkeypatch):
+    with Hook() as hook:
+        notifier = office.notifier(office.settings(hook))
+        whole = payload.body_of
+
+        def body_of(notice, pages):
+            if notice.run == 1:
+                raise ZeroDivisionError
+            return whole(notice, pages)
+
+        monkeypatch.setattr(webhook, "body_of", body_of)
+        office.write("acme", run=1)
+        office.write("beta", run=2)
+        office.write("acme", run=3)
+        await office.work(notifier, **LONG)
+    assert [each["run"] for each in hook.accepted] == [2, 3]
+    assert [event["reason"] for event in logged if event["event"] == "notify.dropped"] == [
+        "refused 8 times: a fault of syncd: ZeroDivisionError"
+    ]
+
+
+async def test_after_a_restart_what_waits_is_tried_at_once(office):
+    with Hook(answer=lambda number: 401 if number < 3 else 200) as hook:
+        settings = office.settings(hook)
+        office.notifier(settings)
+        notifier = office.notifier(settings)
+        office.write()
+        await office.work(notifier)
+        await office.work(notifier)
+        assert len(hook.tried) == 3
+        await office.work(office.notifier(settings))
+    assert len(hook.accepted) == 1
+
+
+async def test_secrets_are_in_no_event_of_the_log(office, logged):
+    with Hook(answer=lambda number: [302, 401, None, 200][min(number, 3)]) as hook, Mailbox() as mailbox:
+        settings = office.settings(hook, mailbox, burst="0")
+        notifier = office.notifier(settings)
+        office.write()
+        await office.work(notifier, **LONG)
+    refused = office.settings(
+        "http://127.0.0.1:1/hidden-part", "smtp://user@127.0.0.1:1", smtp_password="pass-hidden"
+    )
+    office.notifier(refused)
+    notifier = office.notifier(refused)
+    office.write(run=2)
+    await office.work(notifier)
+    text = json.dumps(logged, default=str)
+    assert "notify.failed" in text
+    assert "notify.sent" in text
+    assert SECRET not in text
+    assert "hidden" not in text

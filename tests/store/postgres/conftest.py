@@ -1,0 +1,5 @@
+"""Tests of what only PostgreSQL has: they run with ``TESTS_STORE=postgres``."""
+
+from tests.stores import POSTGRES
+
+collect_ignore_glob = [] if POSTGRES else ["test_*.py"]

@@ -1,0 +1,199 @@
+"""A store on a server: what differs there from a store in a file."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from syncd.domain import Employer, RejectedRow
+from syncd.errors import Problem, StoreBusy, StoreError
+from syncd.store import Store, employers, feeds, jobs, locks, results, runs
+from tests.clock import Clock
+from tests.store.board import TORONTO, Board
+from tests.stores import change, rows_in, server, store_url
+
+OpenStore = Callable[..., Store]
+
+
+def test_texts_are_ordered_by_code_point_whatever_the_language_of_the_database(
+    store: Store, path: Path
+) -> None:
+    assert rows_in(path, "SELECT 'a' < 'B'") == [(True,)]  # the database itself orders as people do
+    found = rows_in(
+        path,
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
+        " AND data_type IN ('text', 'character varying') AND collation_name IS DISTINCT FROM 'C'"
+        " AND table_name <> 'alembic_version'",
+    )
+    assert found == []
+
+
+def test_several_daemons_may_use_one_store_and_give_out_no_id_twice(open_store: OpenStore) -> None:
+    one, two = open_store(exclusive=True), open_store(exclusive=True)
+    employer = one.write(lambda tx: employers.add(tx, "Acme"))
+    with ThreadPoolExecutor(16) as pool:
+        made = list(
+            pool.map(lambda n: Board((one, two)[n % 2], employer).create(reference_id=f"r{n}").id, range(100))
+        )
+    assert sorted(made) == list(range(1, 101))
+    assert two.read(lambda tx: jobs.count(tx, employer.id)) == 100
+    assert one.read(jobs.totals) == two.read(jobs.totals)
+
+
+def test_one_process_at_a_time_has_a_named_lock(open_store: OpenStore) -> None:
+    one, two = open_store(), open_store()
+    with locks.feed_lock(one, "acme") as mine, locks.feed_lock(two, "acme") as also:
+        assert (mine, also) == (True, False)
+        with locks.feed_lock(two, "other") as other:
+            assert other
+    with locks.feed_lock(two, "acme") as now:
+        assert now
+
+
+def test_what_a_thread_writes_under_a_lock_that_is_lost_is_refused(store: Store, path: Path) -> None:
+    def add(name: str) -> Employer:
+        return store.write(lambda tx: employers.add(tx, name))
+
+    with ThreadPoolExecutor(1) as other, locks.feed_lock(store, "acme") as mine:
+        assert mine
+        add("with the lock")
+        assert rows_in(
+            path, "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory'"
+        )
+        with pytest.raises(StoreBusy, match="the lock 'acme' was lost with its connection"):
+            add("without it")
+        other.submit(add, "of another thread").result()
+    add("afterwards")
+    found = [employer.name for employer in store.read(employers.all)]
+    assert found == ["with the lock", "of another thread", "afterwards"]
+
+
+def test_locks_are_on_the_address_for_locks(open_store: OpenStore) -> None:
+    store = open_store(lock_url=server().url("nowhere"))
+    with (
+        pytest.raises(StoreBusy, match=r"cannot be reached .*does not exist"),
+        locks.feed_lock(store, "acme"),
+    ):
+        pass
+    store = open_store(lock_url=server().url("postgres"))
+    with locks.feed_lock(store, "acme") as mine:
+        assert mine
+
+
+def test_nothing_is_prepared_for_a_pooler_that_cannot_keep_it(open_store: OpenStore) -> None:
+    counts = {}
+    for prepare in (True, False):
+        store = open_store(prepare=prepare)
+        for number in range(5):
+            name = f"{prepare} {number}"
+            store.write(lambda tx, name=name: employers.add(tx, name))  # type: ignore[misc]
+        found = store.write(lambda tx: tx.execute("SELECT count(*) FROM pg_prepared_statements").fetchone())
+        counts[prepare] = found[0]
+    assert counts[True] > 0
+    assert counts[False] == 0
+
+
+def test_a_nul_in_a_text_is_marked_where_it_is_kept_and_found_nowhere(
+    store: Store, employer: Employer, board: Board
+) -> None:
+    feed = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
+    run = store.write(lambda tx: runs.begin(tx, feed, employer.id, "a\0.json", 1, None))
+    assert run.file == "a\ufffd.json"
+    row = RejectedRow(1, None, "r\0", (Problem("/a", "b", "c\0d", "e\0"),), None)
+    store.write(lambda tx: results.add_rejected(tx, run.id, [row]))
+    (kept,) = store.read(lambda tx: list(results.rejected_rows(tx, run.id)))
+    assert kept.reference_id == "r\ufffd"
+    assert kept.errors[0].detail == "c\0d"  # in JSON
+    board.create(reference_id="r\ufffd")
+    assert store.read(lambda tx: jobs.by_reference(tx, employer.id, "r\0")) is None
+    assert store.read(lambda tx: jobs.by_references(tx, employer.id, ["r\0"])) == {}
+
+
+def test_a_long_text_that_is_searched_has_room(board: Board, store: Store, employer: Employer) -> None:
+    job = board.create(title="".join(chr(0x10000 + n) for n in range(256)), reference_id="é" * 50)
+    total, found = store.read(
+        lambda tx: jobs.page(tx, employer.id, q="E" * 50, status=None, page=1, page_size=5)
+    )
+    assert (total, [header.id for header in found]) == (1, [job.id])
+
+
+@pytest.mark.parametrize(
+    "term", ["bak", "ba", "b", "%", "_", "\\", "'", "\\'", "a%c", "k\\e", "ake", "$1", "%s"]
+)
+def test_a_search_finds_what_contains_the_term_with_and_without_the_index(
+    open_store: OpenStore, path: Path, term: str
+) -> None:
+    store = open_store()
+    board = Board(store, store.write(lambda tx: employers.add(tx, "Acme")))
+    titles = ["baker", "100 %", "snake_case", "k\\eeper", "it's \\'", "a%c", "cost $1 %s"]
+    made = [board.create(title=title) for title in titles]
+    for command in ("SELECT 1", "DROP EXTENSION pg_trgm CASCADE"):
+        change(path, command)
+        total, found = store.read(
+            lambda tx: jobs.page(tx, board.employer.id, q=term, status=None, page=1, page_size=9)
+        )
+        assert {header.id for header in found} == {job.id for job in made if term in job.title}
+        assert total == len(found)
+
+
+def test_the_index_is_made_again_when_the_store_is_opened_and_done_without_where_the_server_lacks_it(
+    open_store: OpenStore, path: Path
+) -> None:
+    open_store().close()
+    change(path, "DROP EXTENSION pg_trgm CASCADE")
+    open_store().close()
+    index = "SELECT count(*) FROM pg_class WHERE relname = 'ix_job_search'"
+    assert rows_in(path, index) == [(1,)]
+    change(path, "DROP EXTENSION pg_trgm CASCADE")
+    user = f"weak{server().database_of(path)}"
+    change(path, f"CREATE ROLE {user} LOGIN; GRANT ALL ON ALL TABLES IN SCHEMA public TO {user}")
+    with Store.open(store_url(path).replace("//syncd@", f"//{user}@"), timezone=TORONTO) as store:
+        assert store.read(employers.all) == []
+    assert rows_in(path, index) == [(0,)]
+    change(path, f"DROP OWNED BY {user}; DROP ROLE {user}")
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://u:s3cret@[/d", "the address of the store is not postgresql://USER:PASSWORD@HOST"),
+        ("postgresql://u:s3cret%zz@h/d", "the address of the store is not"),
+        ("postgresql://u:s3cret@h/d?nonsense=1", "the address of the store is not"),
+        ("postgresql://u:s3cret@/d?host=/nowhere", "the server cannot be reached"),
+        ("postgresql://u:s3cret@127.0.0.1:1/d", "the server cannot be reached"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_an_error_without_the_password(url: str, words: str) -> None:
+    with pytest.raises(StoreError, match=words) as caught:
+        Store.open(url, timezone=TORONTO)
+    error: BaseException | None = caught.value
+    assert "s3cret" not in str(error)
+
+
+def test_a_database_that_cannot_hold_every_text_is_refused() -> None:
+    server().sql(
+        "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc TEMPLATE template0"
+    )
+    with pytest.raises(
+        StoreError, match="has the encoding SQL_ASCII; syncd needs version 15 or newer, and UTF8"
+    ):
+        Store.open(server().url("ascii"), timezone=TORONTO)
+    server().sql("DROP DATABASE ascii")
+
+
+def test_whether_there_is_a_store_is_asked_without_making_one(path: Path) -> None:
+    assert Store.exists(store_url(path))
+    name = server().new_database()
+    assert not Store.exists(server().url(name))
+    assert server().sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'", name) == [(0,)]
+    server().sql(f"DROP DATABASE {name}")
+
+
+def test_a_new_database_becomes_a_store(clock: Clock) -> None:
+    name = server().new_database()
+    with ThreadPoolExecutor(4) as pool:  # daemons that start at once
+        list(pool.map(lambda _: Store.open(server().url(name), timezone=TORONTO).close(), range(4)))
+    with Store.open(server().url(name), timezone=TORONTO) as store:
+        assert store.read(employers.all) == []
+    server().sql(f"DROP DATABASE {name}")

@@ -1,0 +1,211 @@
+"""Connections that break: reads and writes are refused meanwhile and go on afterwards, and a commit whose answer was lost is
+neither reported as done without being done, nor done twice."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from syncd.errors import StoreBusy
+from syncd.store import Store, Tx, employers
+from syncd.store.postgres import session
+from tests.stores import Server, rows_in, server
+
+OpenStore = Callable[..., Store]
+
+
+@pytest.fixture
+def away() -> Iterator[Server]:
+    """The server. It runs again after the test."""
+    found = server()
+    yield found
+    if found.process.poll() is not None:
+        found.start()
+
+
+def end_connections(path: Path) -> None:
+    """Have the server end all connections to the store, as an operator or a failover does."""
+    name = server().database_of(path)
+    server().sql(
+        f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{name}' AND pid <> pg_backend_pid()"
+    )
+
+
+def names(store: Store) -> list[str]:
+    return [employer.name for employer in store.read(employers.all)]
+
+
+def add(store: Store, name: str) -> None:
+    store.write(lambda tx: employers.add(tx, name))
+
+
+def test_connections_that_were_ended_between_two_calls_are_opened_again(store: Store, path: Path) -> None:
+    add(store, "one")
+    assert names(store) == ["one"]
+    for number in range(3):
+        end_connections(path)
+        add(store, f"more {number}")
+        end_connections(path)
+        assert len(names(store)) == number + 2
+
+
+def test_a_write_whose_connection_ends_before_its_commit_is_done_once(store: Store, path: Path) -> None:
+    runs = []
+
+    def write(tx: Tx) -> None:
+        employers.add(tx, "one")
+        runs.append(1)
+        if len(runs) == 1:
+            end_connections(path)
+            employers.all(tx)
+
+    store.write(write)
+    assert len(runs) == 2  # the first transaction was undone by the server
+    assert names(store) == ["one"]
+
+
+def test_a_read_whose_connection_ends_is_refused_and_the_next_is_not(store: Store, path: Path) -> None:
+    def read(tx: Tx) -> None:
+        employers.all(tx)
+        end_connections(path)
+        employers.all(tx)
+
+    with pytest.raises(StoreBusy, match="cannot be reached"):
+        store.read(read)
+    assert names(store) == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restart", "crash"])
+def test_while_the_server_is_away_everything_is_refused_and_goes_on_afterwards(
+    store: Store, away: Server, how: signal.Signals
+) -> None:
+    add(store, "before")
+    assert names(store) == ["before"]
+    away.stop(how)
+    for _ in range(3):
+        with pytest.raises(StoreBusy, match="cannot be reached"):
+            names(store)
+        with pytest.raises(StoreBusy, match="cannot be reached"):
+            store.look_up(employers.all)
+        with pytest.raises(StoreBusy, match="cannot be reached"):
+            add(store, "lost")
+    away.start()
+    wait_until(lambda: names(store) == ["before"])
+    add(store, "after")
+    assert names(store) == ["before", "after"]
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    """Wait until ``true`` is true, and does not raise StoreBusy any more."""
+    for _ in range(200):
+        try:
+            if true():
+                return
+        except StoreBusy:
+            pass
+        threading.Event().wait(0.05)
+    pytest.fail("it did not become true")
+
+
+class LossyCommit:
+    """Loses the answer to the next COMMIT of the writing connection: the connection ends before or after the server has
+    carried it out."""
+
+    def __init__(self, store: Store, *, carried_out: bool, then: Callable[[], None] = lambda: None) -> None:
+        self._then = then
+        self._session = store._session
+        assert isinstance(self._session, session.PostgresSession)
+        self._driver: Any = self._session._driver
+        self._carried_out = carried_out
+        self._session._driver = self  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._driver, name)
+
+    def execute(self, text: str, *values: object, **options: object) -> object:
+        if not text.endswith("COMMIT"):
+            return self._driver.execute(text, *values, **options)
+        if self._carried_out:
+            self._driver.execute(text)
+        self._driver.close()
+        self._then()
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+
+def counted(runs: list[int]) -> Callable[[Tx], None]:
+    """Return a function that adds an employer, and counts how often it is run."""
+
+    def fn(tx: Tx) -> None:
+        employers.add(tx, "one")
+        runs.append(1)
+
+    return fn
+
+
+def test_a_commit_that_was_carried_out_is_reported_as_done_although_its_answer_was_lost(store: Store) -> None:
+    LossyCommit(store, carried_out=True)
+    runs: list[int] = []
+    store.write(counted(runs))
+    assert (names(store), runs) == (["one"], [1])
+    add(store, "two")
+    assert names(store) == ["one", "two"]
+
+
+def test_a_commit_that_was_not_carried_out_is_refused_and_not_repeated(store: Store) -> None:
+    LossyCommit(store, carried_out=False)
+    runs: list[int] = []
+    with pytest.raises(StoreBusy, match="cannot be reached"):
+        store.write(counted(runs))
+    assert (names(store), runs) == ([], [1])
+    add(store, "two")
+    assert names(store) == ["two"]
+
+
+def test_a_commit_of_which_nobody_can_be_asked_is_refused(
+    store: Store, away: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "OUTCOME_SECONDS", 0.3)
+    LossyCommit(store, carried_out=True, then=away.stop)
+    with pytest.raises(StoreBusy, match="cannot be reached"):
+        add(store, "one")
+    away.start()
+    wait_until(lambda: names(store) == ["one"])
+
+
+def test_no_acknowledged_write_is_lost_and_none_is_done_twice_while_connections_end(
+    store: Store, path: Path, away: Server
+) -> None:
+    done: list[str] = []
+    stop = threading.Event()
+
+    def write(worker: int) -> None:
+        number = 0
+        while not stop.is_set():
+            name = f"{worker}-{number}"
+            try:
+                add(store, name)
+            except StoreBusy:
+                continue  # as a client that repeats a request: a name that is there already is refused
+            done.append(name)
+            number += 1
+
+    with ThreadPoolExecutor(6) as pool:
+        futures = [pool.submit(write, worker) for worker in range(6)]
+        for turn in range(12):
+            threading.Event().wait(0.05)
+            if turn == 6:
+                away.stop(signal.SIGQUIT)
+                away.start()
+            else:
+                end_connections(path)
+        stop.set()
+        for future in futures:
+            future.result()  # no name was refused as there already
+    assert len(done) > 20
+    kept = [name for (name,) in rows_in(path, "SELECT name FROM employer")]
+    assert sorted(kept) == sorted(done)

@@ -1,0 +1,174 @@
+"""A store in a file: how it is opened, owned, migrated and copied, and what faults of the file mean."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from syncd.domain import Employer
+from syncd.errors import StoreBusy, StoreError, StoreInUse, StoreTooNew
+from syncd.store import Store, Tx, employers, schema, utc_now
+from syncd.store.facts import prove_writable
+from tests.store.board import TORONTO
+from tests.store.transactions.test_writer import put, seen, together
+
+
+def opened(path: Path, **options: Any) -> Store:
+    return Store.open(f"sqlite:///{path}", timezone=TORONTO, **options)
+
+
+def test_a_new_store_is_made_with_its_folder_and_current(tmp_path: Path) -> None:
+    path = tmp_path / "var" / "lib" / "syncd.db"
+    with opened(path) as store:
+        assert store.read(schema.version) == schema.HEAD
+        assert store.read(employers.all) == []
+    with opened(path) as store:
+        assert store.read(schema.version) == schema.HEAD
+
+
+def test_a_migration_that_fails_leaves_an_empty_store_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(connection: sa.Connection, target: str) -> None:
+        connection.exec_driver_sql("CREATE TABLE half (id INTEGER)")
+        raise RuntimeError("the plug is out")
+
+    monkeypatch.setattr(schema, "upgrade", broken)
+    with pytest.raises(RuntimeError):
+        opened(tmp_path / "s.db")
+    monkeypatch.undo()
+    with opened(tmp_path / "s.db") as store:
+        tables = store.read(
+            lambda tx: tx.execute("SELECT name FROM sqlite_master WHERE name = 'half'").fetchall()
+        )
+    assert tables == []
+
+
+def test_a_second_daemon_is_refused_commands_are_not(path: Path) -> None:
+    with opened(path, exclusive=True) as daemon:
+        with pytest.raises(StoreInUse):
+            opened(path, exclusive=True)
+        with opened(path) as command:
+            command.write(lambda tx: employers.add(tx, "Acme"))
+        assert [e.name for e in daemon.read(employers.all)] == ["Acme"]
+    opened(path, exclusive=True).close()
+
+
+def test_the_lock_is_free_again_after_a_refused_opening(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    for _ in range(2):
+        with pytest.raises(StoreTooNew):
+            opened(path, exclusive=True)
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "letter.db"
+    path.write_bytes(b"Dear Sir or Madam, " * 2000)
+    with pytest.raises(StoreError, match="damaged or is not a store"):
+        opened(path)
+
+
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be made"):
+        opened(tmp_path / "file" / "syncd.db")
+
+
+def test_the_file_is_set_up_for_speed_and_safety(store: Store) -> None:
+    values = store.write(
+        lambda tx: [
+            tx.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("page_size", "journal_mode", "synchronous", "foreign_keys")
+        ]
+    )
+    assert values == [16384, "wal", 2, 1]
+    assert store.write(lambda tx: -tx.execute("PRAGMA cache_size").fetchone()[0]) <= 16_384
+
+
+def test_a_backup_is_a_whole_store(store: Store, tmp_path: Path) -> None:
+    store.write(lambda tx: employers.add(tx, "Acme"))
+    store.database.backup(tmp_path / "copy.db", utc_now())
+    store.write(lambda tx: employers.add(tx, "Later"))
+    with opened(tmp_path / "copy.db") as copy:
+        assert [e.name for e in copy.read(employers.all)] == ["Acme"]
+
+
+def test_both_ways_to_write_the_path_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Store.open("sqlite:///var/s.db", timezone=TORONTO).close()
+    assert (tmp_path / "var" / "s.db").is_file()
+
+
+def test_nothing_is_written_to_a_file_that_was_taken_away_until_it_is_back(tmp_path: Path) -> None:
+    with Store.open(f"sqlite:///{tmp_path}/syncd.db", timezone=TORONTO) as store:
+        store.write(lambda tx: employers.add(tx, "Before"))
+        (tmp_path / "syncd.db").rename(tmp_path / "aside.db")
+        with pytest.raises(StoreBusy, match=r"syncd.db is gone .*put it back, or stop syncd"):
+            store.write(lambda tx: employers.add(tx, "Lost"))
+        with pytest.raises(StoreBusy, match="is gone"):
+            store.write(prove_writable)
+        (tmp_path / "syncd.db").touch()
+        with pytest.raises(StoreBusy, match="another file took the place of the store"):
+            store.write(lambda tx: employers.add(tx, "Lost"))
+        (tmp_path / "aside.db").rename(tmp_path / "syncd.db")
+        store.write(lambda tx: employers.add(tx, "After"))
+        assert [found.name for found in store.read(employers.all)] == ["Before", "After"]
+
+
+def test_what_is_no_store_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "syncd.db").write_bytes(b"no database" * 999)
+    with pytest.raises(
+        StoreError, match=r"damaged or is not a store \(file is not a database\); stop syncd and put a backup"
+    ):
+        Store.open(f"sqlite:///{tmp_path}/syncd.db", timezone=TORONTO)
+
+
+def test_a_store_that_another_process_has_locked_is_busy_not_broken(
+    open_store: Callable[..., Store], path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("syncd.store.sqlite.database.BUSY_SECONDS", 0.05)
+    store = open_store()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy):
+        store.write(put("t-1"))
+    with pytest.raises(StoreBusy):
+        store.write(prove_writable)
+    assert store.read(employers.all) == []
+    other.execute("ROLLBACK")
+    other.close()
+    store.write(put("t-1"))
+    store.write(prove_writable)
+    assert seen(path) == {"t-1": "x"}
+
+
+def test_a_full_disk_is_busy_and_heals(store: Store, path: Path) -> None:
+    pages = store.write(lambda tx: tx.execute("PRAGMA page_count").fetchone()[0])
+    store.write(lambda tx: tx.execute(f"PRAGMA max_page_count = {pages}").fetchall())
+
+    def large(tx: Tx) -> None:
+        tx.execute("INSERT INTO setting (name, value) VALUES ('t-large', ?)", ("x" * 4_000_000,))
+
+    first, error, last = together(store, put("t-1"), large, put("t-2"))
+    assert (first, last) == ("t-1", "t-2")
+    assert isinstance(error, StoreBusy)
+    assert "full" in str(error)
+    store.write(lambda tx: tx.execute("PRAGMA max_page_count = 1000000").fetchall())
+    store.write(large)
+    assert set(seen(path)) == {"t-1", "t-2", "t-large"}
+
+
+def test_a_search_does_not_touch_the_jobs_themselves(store: Store, employer: Employer) -> None:
+    plan = store.read(
+        lambda tx: tx.execute(
+            "EXPLAIN QUERY PLAN SELECT id FROM job WHERE employer_id = 1 AND search LIKE '%a%' ESCAPE '\\'"
+            " ORDER BY published_at DESC, id DESC LIMIT 10"
+        ).fetchall()
+    )
+    assert "COVERING INDEX ix_job_list" in plan[0][-1]
+    assert len(plan) == 1
