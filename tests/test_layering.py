@@ -42,6 +42,8 @@ HOMES = {
     "aiosmtplib": ("notify",),
     "watchfiles": ("service",),
     "prometheus_client": ("web", "service"),
+    "sentry_sdk": ("service",),
+    "opentelemetry": ("service",),
     "typer": ("cli",),
     "lxml": ("feeds",),
     "ijson": ("feeds",),

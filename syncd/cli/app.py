@@ -84,12 +84,13 @@ def serve(config: Config = None) -> int:
     from syncd import logs
     from syncd.cli.store_access import become_owner
     from syncd.config import load_settings
-    from syncd.service import daemon
+    from syncd.service import daemon, observability
 
     settings = load_settings(config)
     become_owner(settings)
-    logs.set_up(settings.log.format, settings.log.level)
-    return daemon.serve(settings)
+    with observability.observing(settings) as observers:
+        logs.set_up(settings.log.format, settings.log.level, observers=observers)
+        return daemon.serve(settings)
 
 
 @app.command()
@@ -106,6 +107,54 @@ def check(config: Config = None, as_json: Json = False) -> int:
     from syncd.cli.check import check
 
     return check(config, as_json)
+
+
+@app.command()
+def backup(
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE|FOLDER", help="In a folder it gets a name with the time.", show_default=False
+        ),
+    ],
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Then remove the oldest backups of the folder but N.", min=1, max=100_000
+        ),
+    ] = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Writes a verified backup of the store, also beside a running daemon."""
+    from syncd.cli.stores import backup
+
+    backup(config, as_json, target, keep)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.", show_default=False)],
+    yes: Annotated[bool, typer.Option("--yes", help="Restore without a question.")] = False,
+    config: Config = None,
+    as_json: Json = False,
+) -> int:
+    """Puts a backup in the place of the store, which is kept. Stop the daemon first."""
+    from syncd.cli.stores import restore
+
+    return restore(config, as_json, file, yes)
+
+
+@app.command()
+def migrate(
+    plan: Annotated[bool, typer.Option("--plan", help="Show what it would do, without doing it.")] = False,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Backs the store up and brings it to the schema of this program, which serve does too, without a backup."""
+    from syncd.cli.stores import migrate
+
+    migrate(config, as_json, plan=plan)
 
 
 @app.command()

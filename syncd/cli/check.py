@@ -14,7 +14,7 @@ from syncd.cli.output import print_json, remark, system_fault
 from syncd.cli.store_access import become_owner, has_store, place_of
 from syncd.config import Address, Settings, load_settings
 from syncd.errors import ConfigError, StoreInUse, SyncdError
-from syncd.service import configured_feeds, exposure, stores
+from syncd.service import configured_feeds, exposure, observability, stores
 from syncd.store import Store, facts
 from syncd.sync import folder_faults
 
@@ -53,6 +53,7 @@ def faults(settings: Settings) -> Iterator[str]:
     running, found = _store_and_feeds(settings)
     yield from found
     yield from exposure.faults(settings, _feed_names(settings))
+    yield from observability.faults(settings)
     yield from _notified_feeds(settings)
     if not running:  # the daemon itself holds its ports
         # nobody owns a store on a server: the address may be that of the daemon on this machine

@@ -30,14 +30,20 @@ def opened_store(settings: Settings, *, make: bool = False) -> Iterator[Store]:
     Only with ``make`` a store is created: a command that reads would otherwise answer "nothing" for settings that name
     another place. Raises StoreError."""
     become_owner(settings)
-    if not make and not has_store(settings):
+    if not make:
+        require_store(settings)
+    with stores.open_store(settings) as store:
+        _end_of_imports()
+        yield store
+
+
+def require_store(settings: Settings) -> None:
+    """Raise StoreError if there is no store."""
+    if not has_store(settings):
         raise StoreError(
             f"there is no store at {place_of(settings)} (store.url, settings: {settings.file or 'all defaults'});"
             " `syncd serve` and `syncd employer add` make one"
         )
-    with stores.open_store(settings) as store:
-        _end_of_imports()
-        yield store
 
 
 @contextmanager

@@ -220,6 +220,12 @@ class Log:
     level: str = setting(
         choice("debug", "info", "warning", "error"), "info", "the lowest level that is written"
     )
+    sentry: str = setting(
+        TEXT, "", "the DSN of Sentry, to which errors are sent; needs syncd[sentry]", secret=True
+    )
+    otel: str = setting(
+        PUBLIC_URL, "", "the OTLP receiver to which traces of requests and runs are sent; needs syncd[otel]"
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from syncd.config import Settings
 from syncd.domain import Catalogue
-from syncd.store import Store, facts
+from syncd.store import Database, Store, database_at, facts
 
 
 def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
@@ -19,6 +19,11 @@ def open_store(settings: Settings, *, exclusive: bool = False) -> Store:
         lock_url=settings.store.lock_url,
         prepare=settings.store.prepare,
     )
+
+
+def database_of(settings: Settings) -> Database:
+    """Return the database that the settings name, not opened: for what is done with a store as a whole. Raises StoreError."""
+    return database_at(settings.store.url, lock_url=settings.store.lock_url, prepare=settings.store.prepare)
 
 
 def has_store(settings: Settings) -> bool:

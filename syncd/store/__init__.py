@@ -1,14 +1,19 @@
 """The only package that knows the database. ``Store`` runs functions; ``Tx`` is what they get; the modules by noun are
 what they call."""
 
-from syncd.store.store import Store
+from syncd.store.database import Backup, Database
+from syncd.store.store import Store, database_at, utc_now
 from syncd.store.transactions import StaleDecision, Tx
 
 __all__ = [
+    "Backup",
+    "Database",
     "StaleDecision",
     "Store",
     "Tx",
+    "backups",
     "copying",
+    "database_at",
     "employers",
     "facts",
     "feed_jobs",
@@ -29,4 +34,5 @@ __all__ = [
     "runs",
     "schema",
     "upsert",
+    "utc_now",
 ]

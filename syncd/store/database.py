@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
@@ -130,6 +131,35 @@ class Checkpoints(Protocol):
     def close(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """What a verified backup has in it. ``schema``: the version of the schema; ``rows``: table → number of rows; ``digest``: that
+    of all rows; ``made_at``: None if it was not made by ``Database.backup``, so that there was nothing to compare the rows
+    with; ``size`` in bytes."""
+
+    schema: str
+    rows: Mapping[str, int]
+    digest: str
+    made_at: datetime | None
+    size: int
+
+
+class Replacement(Protocol):
+    """A verified backup that was unpacked beside the store, ready to take its place."""
+
+    @property
+    def backup(self) -> Backup: ...
+
+    @property
+    def database(self) -> Database:
+        """What was unpacked, to be read only."""
+
+    def take_place(self, at: datetime) -> Path | str | None:
+        """Put it in the place of the store, all or nothing, and return where the old store is kept, under a name with the
+        instant ``at``; None if there was none. Call it with the lock. Raises StoreBusy if another process uses the store,
+        StoreError, OSError."""
+
+
 class Database(Protocol):
     """One database that holds a store."""
 
@@ -185,5 +215,14 @@ class Database(Protocol):
 
     def checkpoints(self, writer: Session) -> Checkpoints: ...
 
-    def backup(self, target: Path) -> None:
-        """Write a consistent copy to ``target`` while the store is in use. Raises StoreError."""
+    def version(self) -> str | None:
+        """Return the version of the store's schema, without writing anything; None if there is no store yet. Raises
+        StoreError."""
+
+    def backup(self, target: Path, at: datetime) -> Backup:
+        """Write a backup, as of one moment and for this user alone, to the new file ``target`` while the store is in use; read
+        it again and compare it with the store. ``at`` is the present instant. Raises StoreError, OSError."""
+
+    def unpack(self, source: IO[bytes]) -> AbstractContextManager[Replacement]:
+        """Yield what the backup ``source`` has, verified. It is removed when the block ends, unless it has taken the store's
+        place. Call it with the lock. Raises StoreError, OSError."""

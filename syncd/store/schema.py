@@ -6,6 +6,7 @@ open.
 
 from __future__ import annotations
 
+import ast
 import threading
 from pathlib import Path
 
@@ -31,6 +32,27 @@ def version(tx: Tx) -> str | None:
     return tx.scalar(_GET)
 
 
+def refuse_newer(found: str | None, what: str = "the store") -> None:
+    """Raise StoreTooNew for a version that this program does not know."""
+    if found is not None and found not in _KNOWN:
+        raise StoreTooNew(
+            f"{what} has schema {found}, this program knows up to {HEAD}: use the newer program"
+        )
+
+
+def pending(found: str | None) -> dict[str, str]:
+    """Return the migrations that a store of the version ``found`` lacks (None: it is empty), in order: version → what it is
+    for."""
+    later = sorted(path for path in (MIGRATIONS / "versions").glob("*.py") if path.stem[:4] > (found or ""))
+    return {path.stem[:4]: _first_line(path) for path in later}
+
+
+def _first_line(path: Path) -> str:
+    """Return the first sentence of the docstring of a migration."""
+    text = " ".join((ast.get_docstring(ast.parse(path.read_bytes())) or path.stem).split())
+    return text.partition(". ")[0].rstrip(".")
+
+
 def bring_up(database: Database, session: Session, tx: Tx) -> None:
     """Migrate to HEAD, all of it or nothing. Raises StoreTooNew for a version that this program does not
     know."""
@@ -42,10 +64,7 @@ def bring_up(database: Database, session: Session, tx: Tx) -> None:
         return
     with database.migration() as connection:  # another process may have done the same meanwhile
         present = found()
-        if present is not None and present not in _KNOWN:
-            raise StoreTooNew(
-                f"the store has schema {present}, this program knows up to {HEAD}: use the newer program"
-            )
+        refuse_newer(present)
         if present != HEAD:
             upgrade(connection, HEAD)
 

@@ -1,19 +1,16 @@
-"""docs/operations.md says what the code does: every setting, every event with its fields, every exit, every backup."""
+"""docs/operations.md says what the code does: every setting, every event with its fields, every exit."""
 
 import ast
 import json
 import re
-import sqlite3
 from collections import defaultdict
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import pytest
 
 from syncd.config import SETTINGS
 from syncd.domain import Run, RunKind, RunState
 from syncd.logs import Event
-from syncd.store import Store, employers
 from syncd.sync.run.ending import figures
 
 ROOT = Path(__file__).parents[2]
@@ -110,16 +107,3 @@ def test_every_command_of_the_guide_exists(command):
             return
         assert word in commands, command
         here = commands[word]
-
-
-def test_the_backup_of_the_guide_is_a_whole_store_taken_while_it_is_written_to(tmp_path):
-    statement = re.search(r"\"(VACUUM INTO '[^']+')\"", GUIDE)
-    assert statement
-    copy = tmp_path / "copy.db"
-    with Store.open(f"sqlite:///{tmp_path}/syncd.db", timezone=ZoneInfo("UTC")) as store:
-        store.write(lambda tx: employers.add(tx, "Acme Ltd.", unlimited=True))
-        beside = sqlite3.connect(tmp_path / "syncd.db")
-        beside.execute(re.sub(r"'[^']+'", f"'{copy}'", statement[1]))
-        beside.close()
-    with Store.open(f"sqlite:///{copy}", timezone=ZoneInfo("UTC")) as store:
-        assert store.read(lambda tx: employers.find(tx, "Acme Ltd.")).id == 1

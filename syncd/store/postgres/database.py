@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 import psycopg
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreError
-from syncd.store.database import Executes, Session
+from syncd.store.database import Backup, Executes, Replacement, Session
 from syncd.store.postgres.connections import Connection, Connector, Server
 from syncd.store.postgres.dialect import MIGRATION_URL, statements
 from syncd.store.postgres.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
@@ -20,6 +22,7 @@ from syncd.store.postgres.search import PostgresIndex
 from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession
 
 _OLDEST = 15
+_OWN_TOOLS = "a store on PostgreSQL is backed up with pg_dump, and restored with pg_restore"
 #: Table, name and last value of each sequence that gives out ids.
 _SEQUENCES = (
     "SELECT t.relname, s.oid::regclass::text, pg_sequence_last_value(s.oid)"
@@ -120,8 +123,22 @@ class PostgresDatabase:
     def checkpoints(self, writer: Session) -> PostgresCheckpoints:
         return PostgresCheckpoints()
 
-    def backup(self, target: Path) -> None:
-        raise StoreError(f"{target}: a store on PostgreSQL is backed up with pg_dump")
+    def version(self) -> str | None:
+        session = self.reader()
+        try:
+            with store_errors():
+                if not session.has_table("alembic_version"):
+                    return None
+                found = session.execute("SELECT version_num FROM alembic_version").fetchone()
+        finally:
+            session.close()
+        return None if found is None else str(*found)
+
+    def backup(self, target: Path, at: datetime) -> Backup:
+        raise StoreError(f"{target}: {_OWN_TOOLS}; `syncd serve` migrates it")
+
+    def unpack(self, source: IO[bytes]) -> AbstractContextManager[Replacement]:
+        raise StoreError(_OWN_TOOLS)
 
 
 def _check_version(session: PostgresSession) -> None:

@@ -7,9 +7,10 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
@@ -19,7 +20,9 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.pool import NullPool
 
 from syncd.errors import StoreBusy, StoreError, StoreInUse
-from syncd.store.database import Executes, Session
+from syncd.store.backups import draft_folder
+from syncd.store.database import Backup, Executes, Session
+from syncd.store.sqlite.backups import SqliteReplacement, copy_store, unpack, version_of
 from syncd.store.sqlite.checkpoint import SqliteCheckpoints
 from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, translated
 from syncd.store.sqlite.named_locks import named_lock
@@ -235,15 +238,18 @@ class SqliteDatabase:
     def checkpoints(self, writer: Session) -> SqliteCheckpoints:
         return SqliteCheckpoints(writer, self.writer)
 
-    def backup(self, target: Path) -> None:
-        """Replace ``target`` by a copy that is consistent as of its end. Raises StoreError."""
-        with (
-            store_errors(),
-            closing(sqlite3.connect(self.path)) as source,
-            closing(sqlite3.connect(target)) as copy,
-        ):
-            source.backup(copy)  # in one step: in several it would start over at every write of another
-            copy.execute("PRAGMA journal_mode = DELETE")
+    def version(self) -> str | None:
+        return version_of(self.path)
+
+    def backup(self, target: Path, at: datetime) -> Backup:
+        return copy_store(self.path, target, at)
+
+    @contextmanager
+    def unpack(self, source: IO[bytes]) -> Iterator[SqliteReplacement]:
+        """The copy is on the file system of the store, so that it needs as much space as the backup there."""
+        with draft_folder(self.path.resolve().parent) as folder:
+            draft = folder / "store"
+            yield SqliteReplacement(self.path, draft, unpack(source, draft), SqliteDatabase(draft))
 
 
 def _make_private(path: Path) -> None:

@@ -16,7 +16,7 @@ import structlog
 
 from syncd.domain import Run, RunState
 from syncd.errors import FeedError, StoreClosed, StoreError
-from syncd.logs import Event
+from syncd.logs import Event, bind_context
 from syncd.store import Tx, notices, runs
 from syncd.sync import folders
 from syncd.sync.arrival.claims import Claimed, ClaimedFile
@@ -68,16 +68,21 @@ class DeliveryRunner:
         with closing(claimed):
             self._ctx.at("claimed")
             run, deaths = self._resumed(run_id) if run_id is not None else (self._begun(claimed, repeats), 0)
-            if deaths >= DEATHS:
-                why = f"{deaths} attempts in a row died at the same place; not tried again"
-                run = replace(run, state=RunState.FAILED, reason=why)
-                [run] = ended_without_importer(self._ctx, [run], poison=True)
-            else:
-                run = self._run(claimed, run)
-            self._ctx.at("run")
-            self._ctx.ended(run)
-            self.file(claimed, run)
-            return run
+            with bind_context(run=run.id, feed=run.feed):  # for all that is logged meanwhile
+                return self._deliver(claimed, run, deaths)
+
+    def _deliver(self, claimed: Claimed, run: Run, deaths: int) -> Run:
+        """Take a run that has begun to its end. ``deaths``: how many attempts in a row died at one place."""
+        if deaths >= DEATHS:
+            why = f"{deaths} attempts in a row died at the same place; not tried again"
+            run = replace(run, state=RunState.FAILED, reason=why)
+            [run] = ended_without_importer(self._ctx, [run], poison=True)
+        else:
+            run = self._run(claimed, run)
+        self._ctx.at("run")
+        self._ctx.ended(run)
+        self.file(claimed, run)
+        return run
 
     def file(self, claimed: Claimed, run: Run) -> None:
         """Write the reports of a run that ended, and then move its file. Raises FileNotFoundError if the folder is taken

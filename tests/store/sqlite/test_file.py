@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from syncd.domain import Employer
 from syncd.errors import StoreBusy, StoreError, StoreInUse, StoreTooNew
-from syncd.store import Store, Tx, employers, schema
+from syncd.store import Store, Tx, employers, schema, utc_now
 from syncd.store.facts import prove_writable
 from tests.store.board import TORONTO
 from tests.store.transactions.test_writer import put, seen, together
@@ -92,7 +92,7 @@ def test_the_file_is_set_up_for_speed_and_safety(store: Store) -> None:
 
 def test_a_backup_is_a_whole_store(store: Store, tmp_path: Path) -> None:
     store.write(lambda tx: employers.add(tx, "Acme"))
-    store.database.backup(tmp_path / "copy.db")
+    store.database.backup(tmp_path / "copy.db", utc_now())
     store.write(lambda tx: employers.add(tx, "Later"))
     with opened(tmp_path / "copy.db") as copy:
         assert [e.name for e in copy.read(employers.all)] == ["Acme"]

@@ -1,0 +1,67 @@
+"""``syncd migrate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from syncd.cli.output import print_result
+from syncd.cli.store_access import become_owner, require_store
+from syncd.config import Settings, load_settings
+from syncd.service import stores
+from syncd.store import Database, backups, schema, utc_now
+
+
+def migrate(config: Path | None, as_json: bool, *, plan: bool) -> None:
+    """Migrate the store to the schema of this program, after a backup of it, and print from where to where. With ``plan``
+    nothing is written. Raises StoreInUse, StoreTooNew, StoreError, OSError."""
+    settings = load_settings(config)
+    become_owner(settings)
+    require_store(settings)
+    database = stores.database_of(settings)
+    found = database.version()
+    schema.refuse_newer(found)
+    steps = schema.pending(found)
+    migrated = bool(steps) and not plan
+    kept = _migrate(settings, database) if migrated else None
+    shown = {
+        "from": found,
+        "to": schema.HEAD,
+        "migrations": [{"schema": number, "title": title} for number, title in steps.items()],
+        "migrated": migrated,
+        "backup": str(kept) if kept is not None else None,
+    }
+    print_result(as_json, shown, _text(found, steps, plan=plan, kept=kept))
+
+
+def _migrate(settings: Settings, database: Database) -> Path | None:
+    """Migrate the store under its lock: a daemon that runs may be of an older program. Return its backup; None for a store
+    that had nothing in it."""
+    database.lock()
+    try:
+        kept = None
+        if database.version() is not None:
+            at = utc_now()
+            kept = _beside(settings, f"before-migration-{at:%Y%m%dT%H%M%S.%fZ}")
+            backups.write(database, kept, at)
+        stores.open_store(settings).close()
+    finally:
+        database.unlock()
+    return kept
+
+
+def _beside(settings: Settings, ending: str) -> Path:
+    """Return the path of a file beside the store."""
+    store = settings.store.path or settings.base / "var" / "syncd"
+    return store.with_name(f"{store.name}.{ending}")
+
+
+def _text(found: str | None, steps: Mapping[str, str], *, plan: bool, kept: Path | None) -> str:
+    if not steps:
+        return f"the store has schema {found}, which is that of this program: nothing to migrate"
+    whence = f"schema {found}" if found is not None else "nothing"
+    what = "would migrate" if plan else "migrated"
+    lines = [f"{what} the store from {whence} to schema {schema.HEAD}:"]
+    lines += [f"  {number} {title}" for number, title in steps.items()]
+    lines += [f"the store as it was: {kept} (`syncd restore` puts it back)"] if kept is not None else []
+    return "\n".join(lines)

@@ -1,0 +1,236 @@
+"""``syncd backup``, and what a damaged backup is found by."""
+
+import os
+import resource
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from syncd.cli.output import FAILED, USAGE
+from tests.e2e.conftest import Installation, clean_environ, row
+
+#: Table → rows in a text.
+Rows = dict[str, list[Any]]
+
+
+@pytest.fixture
+def acme(installation: Installation) -> Installation:
+    """An installation with two jobs, which a run has made."""
+    installation.employer_with_key()
+    feed_file(installation, ["A-1", "A-2"])
+    return installation
+
+
+def feed_file(acme: Installation, references: list[str]) -> None:
+    path = acme.base / "jobs.csv"
+    path.write_text(acme.csv_text([row(reference) for reference in references]))
+    assert acme.run("import", path, "--feed", "acme").code == 0
+
+
+def rows(path: Path) -> Rows:
+    """Return what a store has in it, without the note of a backup and without the search index."""
+    with closing(sqlite3.connect(path)) as connection:
+        names = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'job_search%'"
+        )
+        found = {
+            name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr)
+            for (name,) in names.fetchall()
+        }
+    found["setting"] = [entry for entry in found["setting"] if entry[0] != "backup"]
+    return found
+
+
+def changed(path: Path, statement: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        assert connection.execute(statement).rowcount == 1
+
+
+def state(folder: Path) -> dict[str, bytes]:
+    """Return the files below a folder with their bytes, but for the lock of the daemon, which stays empty."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".lock")
+    return {str(path): path.read_bytes() for path in found}
+
+
+def store_of(acme: Installation) -> Path:
+    return acme.base / "var" / "syncd.db"
+
+
+def test_a_backup_is_the_whole_store_for_its_user_alone(acme: Installation) -> None:
+    target = acme.base / "copy.db"
+    before = os.umask(0)
+    try:
+        made = acme.run("backup", target, "--json").json
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert rows(target) == rows(store_of(acme))
+    assert made["counts"] == {"employers": 1, "keys": 1, "jobs": 2, "changes": 2, "feeds": 1, "runs": 1}
+    assert (made["file"], made["size"]) == (str(target), target.stat().st_size)
+    assert made["madeAt"].endswith("Z")
+    assert "2 jobs" in acme.run("backup", target).out
+    assert [path.name for path in acme.base.glob("*copy*")] == ["copy.db"]
+    assert not list(acme.base.glob(".syncd-*"))
+
+
+def test_equal_stores_have_equal_digests_and_one_letter_makes_another(acme: Installation) -> None:
+    def digest() -> str:
+        made: str = acme.run("backup", acme.base / "copy.db", "--json").json["digest"]
+        return made
+
+    first = digest()
+    assert digest() == first
+    changed(store_of(acme), "UPDATE job SET title = 'Welded' WHERE reference_id = 'A-2'")
+    assert digest() != first
+
+
+def test_a_backup_beside_a_daemon_has_what_it_acknowledged(installation: Installation, start: Any) -> None:
+    key = installation.employer_with_key()
+    daemon = start()
+    sent = {"title": "Welder", "locations": [{"description": "Toronto, ON"}], "categories": [{"id": 1}]}
+    assert daemon.request("PUT", "/api/v1.1/jobs", key, {**sent, "referenceId": "B-1"})[0] == 201
+    assert installation.run("backup", installation.base / "copy.db", "--json").json["counts"]["jobs"] == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE job SET title = 'Welded' WHERE reference_id = 'A-2'", "something in its rows was changed"),
+        (
+            "UPDATE job SET title = CAST(x'ff' AS TEXT) WHERE reference_id = 'A-2'",
+            "something in its rows was changed",
+        ),
+        ("DELETE FROM history WHERE id = 1", "the table history has 1 rows, and had 2"),
+        (
+            "INSERT INTO employer (name, unlimited) VALUES ('B', 1)",
+            "the table employer has 2 rows, and had 1",
+        ),
+        ("UPDATE setting SET value = '{}' WHERE name = 'backup'", "its note cannot be read"),
+    ],
+)
+def test_a_backup_that_was_changed_is_refused(acme: Installation, statement: str, words: str) -> None:
+    target = acme.base / "copy.db"
+    acme.run("backup", target)
+    changed(target, statement)
+    before = state(acme.base / "var")
+    refused = acme.run("restore", target, "--yes")
+    assert (refused.code, refused.out) == (FAILED, "")
+    assert words in refused.err
+    assert state(acme.base / "var") == before
+
+
+def test_one_letter_of_the_file_is_found(acme: Installation) -> None:
+    """A fault of a disk, which SQLite itself does not see."""
+    target = acme.base / "copy.db"
+    acme.run("backup", target)
+    content = target.read_bytes()
+    place = content.rindex(b"<p>Steel.</p>")
+    target.write_bytes(content[:place] + b"<p>Steal.</p>" + content[place + 13 :])
+    with closing(sqlite3.connect(target)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert "something in its rows was changed" in acme.run("restore", target, "--yes").err
+
+
+def test_in_a_folder_backups_have_names_and_the_oldest_go(acme: Installation) -> None:
+    folder = acme.base / "backups"
+    (folder / "syncd-20200101T000000.000000Z.db").mkdir(parents=True)
+    others = ["syncd.db", "syncd-20200102T000000.000000Z.db.txt", "old-syncd-20200103T000000.000000Z.db"]
+    for name in others:
+        (folder / name).write_text("mine")
+    (folder / "syncd-20200104T000000.000000Z.db").symlink_to(store_of(acme))
+    kept = set(folder.iterdir())
+    made = [Path(acme.run("backup", folder, "--keep", "2", "--json").json["file"]) for _ in range(2)]
+    last = acme.run("backup", folder, "--keep", "2", "--json").json
+    assert last["removed"] == [str(made[0])]
+    assert set(folder.iterdir()) - kept == {made[1], Path(last["file"])}
+    assert kept <= set(folder.iterdir())
+    assert acme.run("backup", folder, "--json").json["removed"] == []
+
+
+def test_the_new_backup_is_kept_also_if_the_clock_was_ahead(acme: Installation) -> None:
+    folder = acme.base / "backups"
+    folder.mkdir()
+    (folder / "syncd-29990101T000000.000000Z.db").write_text("from a clock that was ahead")
+    made = acme.run("backup", folder, "--keep", "1", "--json").json
+    assert [str(path) for path in folder.iterdir()] == [made["file"]]
+
+
+def test_keeping_a_number_needs_a_folder(acme: Installation) -> None:
+    refused = acme.run("backup", acme.base / "copy.db", "--keep", "3")
+    assert refused.code == USAGE
+    assert "is for a folder" in refused.err
+    assert acme.run("backup", acme.base, "--keep", "0").code == USAGE
+    assert not (acme.base / "copy.db").exists()
+
+
+def test_what_is_not_a_backup_is_not_replaced(acme: Installation) -> None:
+    store = store_of(acme)
+    (acme.base / "letter.txt").write_text("Dear Madam")
+    (acme.base / "link.db").symlink_to(store)
+    os.mkfifo(acme.base / "pipe")
+    other = acme.base / "other.db"
+    other.write_bytes(store.read_bytes())
+    (acme.base / "other.db-wal").write_bytes(b"")
+    before = state(acme.base)
+    for path, words in [
+        (store, "is the store itself"),
+        (acme.base / "link.db", "is the store itself"),
+        (acme.base / "letter.txt", "is not a backup"),
+        (acme.base / "pipe", "is not a regular file"),
+        (other, "a store that is in use"),
+        (acme.base / "none" / "copy.db", "No such file or directory"),
+    ]:
+        refused = acme.run("backup", path)
+        assert (refused.code, refused.out) == (FAILED, ""), path
+        assert words in refused.err
+    assert state(acme.base) == before
+
+
+def test_without_a_store_nothing_is_made(installation: Installation) -> None:
+    refused = installation.run("backup", installation.base / "copy.db")
+    assert refused.code == FAILED
+    assert "there is no store" in refused.err
+    assert not (installation.base / "var").exists()
+    assert not (installation.base / "copy.db").exists()
+
+
+def test_a_damaged_store_is_not_backed_up(acme: Installation) -> None:
+    target, store = acme.base / "copy.db", store_of(acme)
+    acme.run("backup", target)
+    before = target.read_bytes()
+    store.write_bytes(store.read_bytes()[:40_000])
+    refused = acme.run("backup", target)
+    assert refused.code == FAILED
+    assert "damaged" in refused.err
+    assert target.read_bytes() == before
+
+
+def test_on_a_full_disk_the_backup_before_stays(acme: Installation) -> None:
+    target = acme.base / "copy.db"
+    acme.run("backup", target)
+    before = target.read_bytes()
+    command = [sys.executable, "-m", "syncd", "--config", str(acme.config), "backup", str(target)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=clean_environ(), check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
+    )  # fmt: skip
+    assert done.returncode == FAILED
+    assert "the backup cannot be written" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert target.read_bytes() == before
+    assert not list(acme.base.glob(".syncd-*"))
+
+
+def test_what_a_killed_backup_left_is_removed_by_the_next(acme: Installation) -> None:
+    left = acme.base / ".syncd-draft-abc.tmp"
+    left.mkdir(0o700)
+    (left / "backup").write_bytes(b"half of a store")
+    (acme.base / ".syncd-draft-own.txt").write_text("mine")
+    assert acme.run("backup", acme.base / "copy.db").code == 0
+    assert [path.name for path in acme.base.glob(".syncd-*")] == [".syncd-draft-own.txt"]

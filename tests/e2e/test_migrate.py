@@ -1,0 +1,201 @@
+"""``syncd migrate``, and stores of newer programs, which every command leaves alone."""
+
+import shlex
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from syncd.cli.app import app
+from syncd.cli.output import DONE, FAILED
+from syncd.store import schema
+from tests.e2e.conftest import Installation
+from tests.e2e.test_backup import feed_file, rows, state, store_of
+from tests.golden.kept import unpack
+
+
+@pytest.fixture
+def old(installation: Installation) -> Installation:
+    """An installation whose store version 0.1.0 has made."""
+    kept = installation.base / "kept"
+    unpack(kept)
+    (kept / "var").rename(installation.base / "var")
+    return installation
+
+
+def version(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        (found,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return str(found)
+
+
+def test_the_plan_says_what_would_be_migrated_and_writes_nothing(old: Installation) -> None:
+    before = state(old.base)
+    planned = old.run("migrate", "--plan", "--json").json
+    found = version(store_of(old))
+    assert (planned["from"], planned["to"], planned["migrated"]) == (found, schema.HEAD, False)
+    assert planned["backup"] is None
+    numbers = [step["schema"] for step in planned["migrations"]]
+    assert numbers == sorted(numbers)
+    assert (numbers[-1], found not in numbers) == (schema.HEAD, True)
+    assert all(step["title"] for step in planned["migrations"])
+    assert (
+        f"would migrate the store from schema {found} to schema {schema.HEAD}"
+        in old.run("migrate", "--plan").out
+    )
+    assert state(old.base) == before
+
+
+def test_it_migrates_after_a_backup_that_brings_the_old_store_back(old: Installation) -> None:
+    found, before = version(store_of(old)), rows(store_of(old))
+    done = old.run("migrate", "--json").json
+    assert (done["from"], done["to"], done["migrated"]) == (found, schema.HEAD, True)
+    assert version(store_of(old)) == schema.HEAD
+    kept = Path(done["backup"])
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert rows(kept) == before
+    assert old.run("runs", "--json").json
+
+    restored = old.run("restore", kept, "--yes")
+    assert restored.code == DONE
+    assert f"it has schema {found}" in restored.out
+    assert rows(store_of(old)) == before
+
+
+def test_a_backup_does_not_migrate(old: Installation) -> None:
+    found = version(store_of(old))
+    assert old.run("backup", old.base / "copy.db", "--json").json["schema"] == found
+    assert version(store_of(old)) == found
+
+
+def test_it_says_that_there_is_nothing_to_do_also_beside_a_daemon(
+    installation: Installation, start: Any
+) -> None:
+    installation.employer_with_key()
+    start()
+    done = installation.run("migrate")
+    assert (done.code, "nothing to migrate" in done.out) == (DONE, True)
+    assert installation.run("migrate", "--json").json["migrations"] == []
+    assert not list((installation.base / "var").glob("*before-migration*"))
+
+
+def test_it_refuses_beside_a_daemon_of_the_older_program(old: Installation) -> None:
+    from syncd.store import database_at
+
+    daemon = database_at(f"sqlite:///{store_of(old)}")
+    daemon.lock()
+    try:
+        refused = old.run("migrate")
+    finally:
+        daemon.unlock()
+    assert refused.code == FAILED
+    assert "stop it first" in refused.err
+    assert version(store_of(old)) != schema.HEAD
+
+
+def test_without_a_store_there_is_nothing_to_migrate(installation: Installation) -> None:
+    for arguments in ([], ["--plan"]):
+        refused = installation.run("migrate", *arguments)
+        assert (refused.code, "there is no store" in refused.err) == (FAILED, True)
+    assert not (installation.base / "var").exists()
+
+
+#: Command → arguments with which it would do something. ``{base}`` is the folder of the installation.
+ARGUMENTS = {
+    "serve": "",
+    "check": "",
+    "backup": "{base}/copy.db",
+    "migrate": "",
+    "employer add": "B",
+    "employer rename": "1 B",
+    "employer list": "",
+    "key create": "1",
+    "key rotate": "1",
+    "key list": "",
+    "key revoke": "1",
+    "feed list": "",
+    "feed new": "other --from {base}/jobs.csv",
+    "feed pause": "acme",
+    "feed resume": "acme",
+    "feed check": "acme {base}/jobs.csv",
+    "plan": "{base}/jobs.csv --feed acme",
+    "import": "{base}/jobs.csv --feed acme",
+    "runs": "",
+    "runs show": "1",
+    "runs approve": "1",
+    "runs reject": "1",
+    "runs revert": "1 --yes",
+    "runs again": "1",
+    "jobs": "--employer 1",
+    "export": "--employer 1 --format json -o {base}/out.json",
+}
+#: Commands that need no store, or that replace it.
+OTHERS = {"demo", "feed folder", "feed show", "init", "reload", "restore"}
+
+
+def commands() -> Iterator[str]:
+    """Yield all commands, by their words."""
+    root: Any = get_command(app)
+    for name, command in root.commands.items():
+        inner = getattr(command, "commands", {})
+        if not inner or command.invoke_without_command:
+            yield name
+        yield from (f"{name} {word}" for word in inner)
+
+
+@pytest.fixture
+def newer(installation: Installation) -> Installation:
+    """An installation whose store a newer program has made."""
+    installation.employer_with_key()
+    feed_file(installation, ["A-1"])
+    with closing(sqlite3.connect(store_of(installation))) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.commit()
+        connection.execute("PRAGMA journal_mode = DELETE")  # to open it as a writer would change the file
+    return installation
+
+
+def test_every_command_is_looked_at() -> None:
+    assert {*ARGUMENTS, *OTHERS} == set(commands())
+
+
+@pytest.mark.parametrize("command", ARGUMENTS)
+def test_a_command_leaves_the_store_of_a_newer_program_alone(newer: Installation, command: str) -> None:
+    before = state(newer.base)
+    arguments = shlex.split(ARGUMENTS[command].format(base=newer.base))
+    refused = newer.run(*command.split(), *arguments)
+    assert refused.code == FAILED, refused.out
+    assert (
+        f"the store has schema 9999, this program knows up to {schema.HEAD}: use the newer program"
+        in refused.err
+    )
+    assert refused.out == ""
+    assert state(newer.base) == before
+
+
+def test_a_backup_of_a_newer_program_is_refused(newer: Installation) -> None:
+    copy, store = newer.base / "copy.db", store_of(newer)
+    store.rename(copy)
+    refused = newer.run("restore", copy, "--yes")
+    assert refused.code == FAILED
+    assert f"the backup {copy} has schema 9999" in refused.err
+    assert not store.exists()
+
+
+def test_a_backup_that_this_program_knows_replaces_the_store_of_a_newer_one(
+    installation: Installation,
+) -> None:
+    """The way back to an older program."""
+    installation.employer_with_key()
+    copy = installation.base / "copy.db"
+    installation.run("backup", copy)
+    with closing(sqlite3.connect(store_of(installation))) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    done = installation.run("restore", copy, "--yes")
+    assert done.code == DONE
+    assert "cannot be compared: the store has schema 9999" in done.out
+    assert version(store_of(installation)) == schema.HEAD
