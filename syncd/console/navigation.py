@@ -22,6 +22,8 @@ NAVIGATION = (
 
 
 def section_of(path: str) -> str:
-    """Return the path of the entry that a page belongs to, "" if it is in none."""
+    """Return the path of the entry that a page belongs to, "" if it is in none. A feed is reached from the overview."""
+    if path.startswith("/feeds/"):
+        return "/"
     inside = [entry.path for entry in NAVIGATION if path == entry.path or path.startswith(entry.path + "/")]
     return max(inside, key=len, default="")

@@ -13,6 +13,7 @@ from jinja2 import Environment
 from syncd.console.actions import Actions
 from syncd.console.context import ConsoleContext
 from syncd.console.gate import Gate
+from syncd.console.live import LiveViews
 from syncd.console.navigation import section_of
 from syncd.console.sessions import Session
 from syncd.store import Tx
@@ -31,6 +32,7 @@ class Console:
     context: ConsoleContext
     gate: Gate
     actions: Actions
+    live: LiveViews
     env: Environment
     counted: dict[Hashable, dict[str, int]] = field(default_factory=dict)
 

@@ -16,6 +16,7 @@ from syncd.store import Store
 from syncd.sync.arrival import ArrivalContext
 from syncd.sync.run import Feed
 from tests.clock import Clock
+from tests.stores import store_url
 from tests.sync.board import Board
 
 TOKEN = "hush-hush"
@@ -30,7 +31,9 @@ def clock():
 
 @pytest.fixture
 def store(tmp_path, clock):
-    with Store.open(f"sqlite:///{tmp_path}/a.db", clock=clock, timezone=ZoneInfo("America/Toronto")) as store:
+    with Store.open(
+        store_url(f"{tmp_path}/a.db"), clock=clock, timezone=ZoneInfo("America/Toronto")
+    ) as store:
         yield store
 
 

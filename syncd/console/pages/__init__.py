@@ -3,8 +3,10 @@
 __all__ = [
     "decision_pages",
     "employers_page",
+    "feed_page",
     "jobs_page",
     "keys_page",
+    "live_page",
     "login_page",
     "overview_page",
     "run_page",
