@@ -49,6 +49,8 @@ def feed_file(acme, name, rows):
         ("employer add X --plan golden", 2, "'golden' is not one of 'unlimited', 'standard'"),
         ("employer add Acme\\ Ltd.", 1, "employer 1 already has the name 'Acme Ltd.'"),
         ("employer add \\ ", 1, "an employer needs a name"),
+        ("employer add \udcffcme", 1, "the argument '\\udcffcme' is not UTF-8"),
+        ("employer rename 1 \udcff", 1, "is not UTF-8"),
         ("key create Acme", 1, "no employer 'Acme'; did you mean 'Acme Ltd.'?"),
         ("key create 1 --expires soon", 2, "must be a duration such as 2s, 10m, 12h or 7d"),
         ("key create 1 --expires 0s", 2, "must be more than 0"),

@@ -11,6 +11,7 @@ from typing import Any
 from syncd.feeds.configuration import FeedConfig, FeedFile, MappingLine, mapping_in_force
 from syncd.store import Tx, feed_jobs, feeds, runs
 from syncd.sync.report import instant_json, run_json
+from syncd.values import span_in_words
 
 
 def feeds_view(
@@ -93,5 +94,5 @@ def _state(
     every = file.config.expect_every if file.config is not None else None
     if tx is not None and every and expected is not None and tx.now.instant > expected:
         last = (expected - every).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
-        return "overdue", f"the last file came at {last}, one is expected every {every}"
+        return "overdue", f"the last file came at {last}, one is expected every {span_in_words(every)}"
     return "ok", None
