@@ -34,7 +34,7 @@ def rows(name: str, count: int, title: str | None = None) -> list[list[str]]:
 
 class Site:
     """A daemon whose pages ask for the token, with runs of every kind. Feeds: ``WAYS``, each with a held run; ``maple``, with
-    rejected rows, hostile text and a long file name; ``broken``, which is degraded; ``idle``, which never had a file."""
+    rejected rows, hostile text and a long file name; ``broken``, which is degraded; ``idle``, whose only run failed."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._installation = Installation(folder, None)
@@ -54,10 +54,10 @@ class Site:
         self._play()
 
     def _play(self) -> None:
-        bad = [[*cells[:7], "no address"] for cells in rows("bad", 4)] + [row("long", "W" * 300)]
+        bad = [[*cells[:7], "no address"] for cells in rows("bad", 3)] + [row("long", "W" * 300)]
         self.deliver("maple", "monday.csv", rows("maple", 40))
         self.partial = self.deliver("maple", LONG, rows("maple", 40, f"Cook {HOSTILE}"[:90]) + bad)
-        self.failed = self.deliver("maple", "wrong.csv", [["a"]])
+        self.failed = self.deliver("idle", "wrong.xml", [["a"]])
         for name in WAYS:
             self.deliver(name, "monday.csv", rows(name, 30))
             self.held[name] = self.deliver(name, "tuesday.csv", rows(name, 8, "Baker"))
