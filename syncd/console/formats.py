@@ -94,7 +94,9 @@ def shown(value: Any) -> str:
             text = str(value.get("description") or value.get("name") or ", ".join(map(str, value.values())))
         case _:
             text = str(value)
-    if len(text) <= _LONGEST or (len(text) == _LONGEST + 1 and text.endswith("…")):  # the store has cut it already
+    if len(text) <= _LONGEST or (
+        len(text) == _LONGEST + 1 and text.endswith("…")
+    ):  # the store has cut it already
         return text
     return f"{text[:_LONGEST]}… ({len(text):,} characters)"
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.e2e.conftest import wait_until
 from tests.e2e.console.world import TOKEN, WAYS
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,9 @@ class Keyboard(Mouse):
         wanted = self.page.get_by_role(role, name=name, exact=True).first
         for _ in range(150):
             if wanted.evaluate("it => it === document.activeElement"):
-                assert wanted.evaluate("it => getComputedStyle(it).outlineStyle") != "none", "no visible focus"
+                assert wanted.evaluate("it => getComputedStyle(it).outlineStyle") != "none", (
+                    "no visible focus"
+                )
                 self.page.keyboard.press("Enter")
                 return
             self.page.keyboard.press("Tab")
@@ -70,8 +73,9 @@ def test_a_held_run_is_seen_understood_approved_and_reverted(look, site, feed, w
     assert page.get_by_text("22 jobs are archived.").is_visible()
     operator.use("button", "Approve")
     page.wait_for_url(f"{site.url}/runs/{number}")
+    page.locator("h1 + p .state", has_text="succeeded").wait_for()
+    wait_until(lambda: len(site.active(feed)) == 8, "the archiving, as the API shows it,")
     assert site.active(feed)[f"{feed}-0"] == "Baker"
-    assert len(site.active(feed)) == 8
     second.reload()
     assert second.locator("h1 + p .state").inner_text() == "succeeded"
     assert second.get_by_text("by the operator, session").first.is_visible()
@@ -80,7 +84,7 @@ def test_a_held_run_is_seen_understood_approved_and_reverted(look, site, feed, w
     page.wait_for_url(f"{site.url}/runs/{number}/revert")
     operator.use("button", "Revert")
     page.wait_for_url(lambda url: url.rpartition("/")[2].isdecimal() and not url.endswith(f"/{number}"))
-    assert len(site.active(feed)) == 30
+    wait_until(lambda: len(site.active(feed)) == 30, "the revert, as the API shows it,")
     assert site.active(feed)[f"{feed}-0"] == "Welder"
     second.goto(page.url)
     assert f"revert of run {number}" in second.locator("h1 + p").inner_text()

@@ -7,9 +7,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
-from tests.e2e.conftest import BASE, EMPLOYER, Daemon, Installation, row, wait_until
-
 from syncd.store import Store, employers, keys
+from tests.e2e.conftest import BASE, EMPLOYER, Daemon, Installation, row, wait_until
 
 TOKEN = "hush-hush"
 #: Arguments of Chromium with which it stays on this machine.
@@ -138,8 +137,4 @@ class Looked:
 def launched(playwright: Any, program: str) -> Any:
     """Return Chromium. It has its sandbox where it can: not as root."""
     sandbox = os.geteuid() != 0
-    return playwright.chromium.launch(
-        executable_path=program, args=list(ARGUMENTS), chromium_sandbox=sandbox
-    )
-
-
+    return playwright.chromium.launch(executable_path=program, args=list(ARGUMENTS), chromium_sandbox=sandbox)
