@@ -225,7 +225,11 @@ def test_values_are_one_line():
 async def test_an_unknown_address_answers_a_browser_with_a_page_and_a_program_with_a_problem(browse):
     browser = await browse()
     status, page, answer = await browser.get("/nowhere", headers={"Accept": "text/html"})
-    assert (status, answer.content_type, "there is nothing at this address" in page) == (404, "text/html", True)
+    assert (status, answer.content_type, "there is nothing at this address" in page) == (
+        404,
+        "text/html",
+        True,
+    )
     status, _, answer = await browser.get("/nowhere")
     assert (status, answer.content_type) == (404, "application/problem+json")
 

@@ -1,7 +1,7 @@
 """Every page in a real browser: accessible, on a phone too, and without a fault."""
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
 from tests.e2e.console.world import LONG, TOKEN
 

@@ -12,7 +12,12 @@ from tests.e2e.conftest import BASE, EMPLOYER, Daemon, Installation, row, wait_u
 
 TOKEN = "hush-hush"
 #: Arguments of Chromium with which it stays on this machine.
-ARGUMENTS = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+ARGUMENTS: tuple[str, ...] = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+)
 ARGUMENTS += ("--disable-component-update", "--disable-sync")
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 LONG = "jobs-of-all-our-branches-in-every-province-and-territory-" * 3 + "final.csv"
