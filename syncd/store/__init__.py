@@ -27,5 +27,6 @@ __all__ = [
     "run_owners",
     "run_strips",
     "runs",
+    "schema",
     "upsert",
 ]
