@@ -134,7 +134,7 @@ ARGUMENTS = {
     "export": "--employer 1 --format json -o {base}/out.json",
 }
 #: Commands that need no store, or that replace it.
-OTHERS = {"demo", "feed folder", "feed show", "init", "reload", "restore"}
+OTHERS = {"demo", "feed folder", "feed show", "init", "notify test", "reload", "restore"}
 
 
 def commands() -> Iterator[str]:
