@@ -2,6 +2,7 @@
 connections, for random ids.
 
     .venv/bin/python bench/http.py [--jobs 100000] [--seconds 2] [--rounds 5] [--quiet-log] [--no-peer]
+        [--store URL]
 
 The same run measures two other servers: a bare aiohttp handler that returns the same bytes, and the same operations in
 FastAPI + SQLModel + uvicorn (``fastapi_peer.py``), which needs ``pip install -r bench/requirements.txt`` first. All
@@ -9,6 +10,9 @@ servers stay up and take turns in each round, so that noise affects all of them;
 read once before each load, because the goals are those of a store in memory. Compare figures within one run only; if
 other programs use the machine, CPU time for each request ("by CPU") is the steadier measure. The load comes from wrk
 (``apt-get install wrk``) if it is installed, else from a slower client of our own; both use the same cores.
+
+``--store`` also measures syncd with a copy of its store on PostgreSQL: the address of a server whose user may make
+databases. The database ``syncd_bench`` is made there, and removed if there is one.
 
 ``syncd serve`` runs as it is delivered, with one log line for each request; the other servers write none. Every write
 is on disk (``synchronous=FULL``) before it is answered, in syncd and in the FastAPI server.
@@ -66,6 +70,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, help="where the databases go (default: a temporary folder)")
     parser.add_argument("--quiet-log", action="store_true", help='syncd with log.level = "warning"')
     parser.add_argument("--no-peer", action="store_true", help="without FastAPI")
+    parser.add_argument(
+        "--store", metavar="URL", help="measure PostgreSQL too: postgresql://USER@HOST/postgres"
+    )
     return parser.parse_args()
 
 
@@ -73,8 +80,14 @@ def _run(options: argparse.Namespace, folder: Path) -> None:
     key = servers.prepare(folder, options.jobs, log_level="warning" if options.quiet_log else "info")
     found: list[tuple[str, Server]] = []
     try:
+        on_postgres = (
+            _on_postgres(options.store, folder) if options.store else None
+        )  # while nobody has the store open
         found.append(("syncd", Server.syncd(folder, servers.free_port())))
         _keep_answers(found[0][1], key, folder)
+        if on_postgres is not None:
+            found.append(("syncd, PostgreSQL", on_postgres))
+            _same_answers(found[0][1], on_postgres, key)
         found.append(("bare aiohttp", Server.of_bench("bare", folder, key, servers.free_port())))
         if not options.no_peer:
             _prepare_peer(folder, options.jobs)
@@ -86,6 +99,15 @@ def _run(options: argparse.Namespace, folder: Path) -> None:
         for _, server in found:
             server.stop()
     _show(options, rows)
+
+
+def _on_postgres(server: str, folder: Path) -> Server:
+    """Start a daemon on a copy of the store."""
+    from bench.postgres import new_database
+
+    url = new_database(server)
+    servers.copy_store(folder, url)
+    return Server.syncd(folder, servers.free_port(), url)
 
 
 def _keep_answers(server: Server, key: str, folder: Path) -> None:

@@ -1,12 +1,13 @@
 """Measure the import of a feed from file to store, beside the least that any importer must do.
 
-    .venv/bin/python bench/import.py [--rows 100000] [--reps 3] [--memory] [--profile]
+    .venv/bin/python bench/import.py [--rows 100000] [--reps 3] [--memory] [--profile] [--store URL]
 
 Each step runs in a process of its own: the first import, the same file again (read in full: one row in 200 is
 rejected, so the run is ``partial`` and no shortcut applies), the file with 2 % changed, 1 % gone and 1 % new. Times
 are without imports of modules and without opening the store. The two importers take turns, so that noise affects
 both. ``--memory`` compares the peak of memory at 10,000 rows and at ``--rows``. ``--profile`` prints where the time
-of the first import goes.
+of the first import goes. ``--store`` also measures a store on PostgreSQL, beside SQLite: the address of a server whose user
+may make databases. The database ``syncd_bench`` is made there, and removed if there is one.
 """
 
 from __future__ import annotations
@@ -39,7 +40,11 @@ FEED = 'employer = "Bench"\npreset = "indeed"\n[fields]\ndescription = { from = 
 def main() -> None:
     options = _options()
     if options.worker:
-        print(json.dumps(_work(*options.worker, profile=options.profile, helpers=options.helpers)))
+        print(
+            json.dumps(
+                _work(*options.worker, profile=options.profile, helpers=options.helpers, url=options.url)
+            )
+        )
         return
     folder = options.folder or Path(tempfile.gettempdir()) / "syncd-bench"
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,10 +53,12 @@ def main() -> None:
         return
     took: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for _ in range(options.reps):
-        for who in ("reference", "syncd"):
+        for who in ("reference", "syncd", *(["PostgreSQL"] if options.store else [])):
             for step, result in zip(STEPS, _series(who, folder, options.rows, options), strict=True):
                 took.setdefault((who, step), []).append(result)
-    _table(took, options.rows)
+    _table(took, options.rows, "reference", "syncd")
+    if options.store:
+        _table(took, options.rows, "syncd", "PostgreSQL")
 
 
 def _options() -> argparse.Namespace:
@@ -64,6 +71,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--helpers", type=int, default=1, help="as sync.helpers")
+    parser.add_argument(
+        "--store", metavar="URL", help="measure PostgreSQL too: postgresql://USER@HOST/postgres"
+    )
+    parser.add_argument("--url", help=argparse.SUPPRESS)
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -78,6 +89,10 @@ def _series(who: str, folder: Path, rows: int, options: argparse.Namespace) -> l
     shutil.rmtree(store, ignore_errors=True)
     store.mkdir()
     more = ["--helpers", str(options.helpers)]
+    if who == "PostgreSQL":
+        from bench.postgres import new_database
+
+        more += ["--url", new_database(options.store)]
     first = [*more, "--profile"] if options.profile else more
     return [_process(who, file, store, how) for file, how in ((feed, first), (feed, more), (changed, more))]
 
@@ -91,17 +106,18 @@ def _process(who: str, feed: Path, store: Path, more: list[str]) -> dict[str, An
     return result
 
 
-def _work(who: str, feed: str, store: str, *, profile: bool, helpers: int) -> dict[str, Any]:
+def _work(who: str, feed: str, store: str, *, profile: bool, helpers: int, url: str | None) -> dict[str, Any]:
     if who == "reference":
         from bench import reference_import
 
         start = time.perf_counter(), _cpu()
         reference_import.run(Path(feed), Path(store))
         return _measured(start, {})
-    return _syncd(Path(feed), Path(store), profile=profile, helpers=helpers)
+    url = url or f"sqlite:///{store}/syncd.db"
+    return _syncd(Path(feed), Path(store), profile=profile, helpers=helpers, url=url)
 
 
-def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str, Any]:
+def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int, url: str) -> dict[str, Any]:
     """Run the importer once, as the daemon does. Return the measured figures."""
     import structlog
 
@@ -120,9 +136,7 @@ def _syncd(path: Path, folder: Path, *, profile: bool, helpers: int) -> dict[str
     def clock() -> datetime:
         return datetime(2026, 10, 15, 12, tzinfo=UTC)
 
-    with Store.open(
-        f"sqlite:///{folder}/syncd.db", clock=clock, timezone=ZoneInfo("America/Toronto")
-    ) as store:
+    with Store.open(url, clock=clock, timezone=ZoneInfo("America/Toronto")) as store:
         try:
             employer = store.read(lambda tx: employers.find(tx, "Bench"))
         except NotFound:
@@ -192,14 +206,14 @@ class _Memory(threading.Thread):
         return max(self._most, _resident(os.getpid(), "VmHWM"))
 
 
-def _table(took: dict[tuple[str, str], list[dict[str, Any]]], rows: int) -> None:
+def _table(took: dict[tuple[str, str], list[dict[str, Any]]], rows: int, beside: str, who: str) -> None:
     print(f"\n{rows:,} rows, median (least to most)\n")
     print(
-        "| step | reference s | syncd s | ratio | rows/s | CPU ratio | peak RSS MiB, reference / syncd with its worker process | phases |"
+        f"| step | {beside} s | {who} s | ratio | rows/s | CPU ratio | peak RSS MiB, {beside} / {who} with its worker process | phases |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for step in STEPS:
-        ours, least = took["syncd", step], took["reference", step]
+        ours, least = took[who, step], took[beside, step]
         ratio = _median(ours, "s") / _median(least, "s")
         cpu = _median(ours, "cpu") / _median(least, "cpu")
         phases = " ".join(f"{name} {seconds:.2f}" for name, seconds in ours[-1]["phases"].items())

@@ -80,6 +80,13 @@ def prepare(folder: Path, jobs: int, *, log_level: str = "info") -> str:
         return store.write(lambda tx: keys.create(tx, employer.id, "bench", None))[1]
 
 
+def copy_store(folder: Path, url: str) -> None:
+    """Copy the store that ``prepare`` made to another address."""
+    from syncd.store import copying
+
+    copying.copy(f"sqlite:///{folder}/var/syncd.db", url)
+
+
 def read_ahead(folder: Path) -> None:
     """Read every database once, so that the load after it finds it in memory. Some machines soon free the memory of a
     file that is not read, and a load would then measure the disk."""
@@ -119,11 +126,13 @@ class Server:
     port: int
 
     @classmethod
-    def syncd(cls, folder: Path, port: int) -> Server:
-        """Start the daemon as an operator starts it, with its log in a file."""
+    def syncd(cls, folder: Path, port: int, store: str | None = None) -> Server:
+        """Start the daemon as an operator starts it, with its log in a file. ``store``: the address of another store."""
         environ = {**os.environ, "SYNCD_API__LISTEN": f"127.0.0.1:{port}"}
+        if store is not None:
+            environ["SYNCD_STORE__URL"] = store
         command = [sys.executable, "-m", "syncd", "serve", "--config", str(folder / "config" / "syncd.toml")]
-        with (folder / "log").open("wb") as log:
+        with (folder / ("log" if store is None else "log-postgres")).open("wb") as log:
             process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log)
         return cls(process, port)._up()
 

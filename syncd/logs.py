@@ -68,6 +68,7 @@ class Event(StrEnum):
     API_TOUCH_FAILED = "api.touch_failed"
     OPERATOR_LOGIN = "operator.login"
     OPERATOR_ACTED = "operator.acted"
+    OPERATOR_CHANGED = "operator.changed"
     OPERATOR_FAILED = "operator.failed"
     SEARCH_DAMAGED = "search.damaged"
     NOTIFY_SENT = "notify.sent"
@@ -133,10 +134,11 @@ def journal_mark(level: str, stream: TextIO) -> str:
     not lead to the journal of systemd (JOURNAL_STREAM has its device and inode)."""
     descriptor = _descriptor(stream)
     journal = os.environ.get("JOURNAL_STREAM", "")
-    if not journal or descriptor is None:
-        return ""
-    found = os.fstat(descriptor)
-    return _MARKS.get(level, "") if journal == f"{found.st_dev}:{found.st_ino}" else ""
+    if journal and descriptor is not None:
+        with suppress(OSError):
+            found = os.fstat(descriptor)
+            return _MARKS.get(level, "") if journal == f"{found.st_dev}:{found.st_ino}" else ""
+    return ""
 
 
 def flush() -> None:

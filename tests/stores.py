@@ -110,6 +110,11 @@ def allow_writes(path: Path) -> None:
     change(path, "DROP FUNCTION refuse CASCADE" if POSTGRES else "DROP TRIGGER refuse")
 
 
+def kept_text(text: str) -> str:
+    """Return a text as the store keeps it: PostgreSQL has no NUL."""
+    return text.replace("\0", "\ufffd") if POSTGRES else text
+
+
 def locked_error() -> Exception:
     """Return what the driver raises when another process holds the store locked."""
     if POSTGRES:
@@ -130,10 +135,11 @@ class Server:
         self._times: Counter[str] = Counter()
         self._numbers = count(1)
         self.folder = Path(tempfile.mkdtemp(prefix="syncd-postgres-"))
-        self._user: dict[str, Any] = {}
+        #: What has a program run as the user of the server.
+        self.user: dict[str, Any] = {}
         if os.geteuid() == 0:  # the server does not run as root
             nobody = pwd.getpwnam("nobody")
-            self._user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+            self.user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
             os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
         # An order of texts that differs from that of code points, to show that the store does not depend on it.
         self._run(
@@ -148,7 +154,7 @@ class Server:
             check=True,
             cwd=self.folder,
             capture_output=True,
-            **self._user,
+            **self.user,
         )
 
     def start(self) -> None:
@@ -169,7 +175,7 @@ class Server:
                 stdout=log,
                 stderr=log,
                 preexec_fn=_end_with_parent,  # noqa: PLW1509 - it calls nothing that may wait
-                **self._user,
+                **self.user,
             )
         end = time.monotonic() + 30
         while True:

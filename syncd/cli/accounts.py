@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from syncd.cli.output import cell, clean, print_json, print_list, print_result, remark
 from syncd.cli.store_access import opened_store
 from syncd.config import load_settings
-from syncd.domain import Employer
 from syncd.store import employers, keys
+from syncd.sync.report import employer_json, key_json
 
 #: How long a key stays valid beside its successor by default.
 GRACE = timedelta(hours=24)
@@ -21,7 +20,7 @@ def add_employer(config: Path | None, as_json: bool, name: str, plan: str) -> No
     with opened_store(load_settings(config), make=True) as store:
         employer = store.write(lambda tx: employers.add(tx, name, plan == "unlimited"))
     text = f"employer {employer.id}: {employer.name} ({plan})"
-    print_result(as_json, _employer(employer), text)
+    print_result(as_json, employer_json(employer), text)
 
 
 def rename_employer(config: Path | None, as_json: bool, employer: str, name: str) -> None:
@@ -35,7 +34,7 @@ def rename_employer(config: Path | None, as_json: bool, employer: str, name: str
         catalogue = stores.catalogue_of(store, settings)
         files = configured_feeds.feed_files(settings, catalogue).values()
     text = f"employer {renamed.id}: {renamed.name}, before: {old.name}"
-    print_result(as_json, _employer(renamed), clean(text))
+    print_result(as_json, employer_json(renamed), clean(text))
     stale = [file.name for file in files if file.config is not None and file.config.employer == old.name]
     if stale and renamed.name != old.name:
         which = ", ".join(f"{feed}.toml" for feed in stale)
@@ -44,15 +43,10 @@ def rename_employer(config: Path | None, as_json: bool, employer: str, name: str
 
 def list_employers(config: Path | None, as_json: bool) -> None:
     with opened_store(load_settings(config)) as store:
-        found = [_employer(employer) for employer in store.read(employers.all)]
+        found = [employer_json(employer) for employer in store.read(employers.all)]
     rows = [tuple(employer.values()) for employer in found]
     empty = 'no employers yet; add one: syncd employer add "NAME"'
     print_list(as_json, found, ("id", "name", "plan"), rows, empty)
-
-
-def _employer(employer: Employer) -> dict[str, Any]:
-    plan = "unlimited" if employer.unlimited else "standard"
-    return {"id": employer.id, "name": employer.name, "plan": plan}
 
 
 def create_key(
@@ -81,7 +75,7 @@ def rotate_key(
 def _show_new(as_json: bool, info: keys.KeyInfo, plain: str) -> None:
     """Print the key alone, so that it can be piped; a person on a terminal gets a remark too."""
     if as_json:
-        print_json({**_key(info), "key": plain})
+        print_json({**key_json(info), "key": plain})
         return
     print(plain)
     if sys.stdout.isatty():
@@ -97,22 +91,10 @@ def list_keys(config: Path | None, as_json: bool) -> None:
     ]
     headings = ("id", "employer", "label", "state", "created", "last used", "expires")
     empty = "no keys yet; make one: syncd key create EMPLOYER"
-    print_list(as_json, [_key(info) for info in found], headings, rows, empty)
+    print_list(as_json, [key_json(info) for info in found], headings, rows, empty)
 
 
 def revoke_key(config: Path | None, as_json: bool, key_id: int) -> None:
     with opened_store(load_settings(config)) as store:
         info = store.write(lambda tx: keys.revoke(tx, key_id))
-    print_result(as_json, _key(info), f"key {info.id} of {info.employer} is revoked")
-
-
-def _key(info: keys.KeyInfo) -> dict[str, Any]:
-    return {
-        "id": info.id,
-        "employer": info.employer,
-        "label": info.label,
-        "createdAt": info.created_at,
-        "lastUsedAt": info.last_used_at,
-        "expiresAt": info.expires_at,
-        "revokedAt": info.revoked_at,
-    }
+    print_result(as_json, key_json(info), f"key {info.id} of {info.employer} is revoked")

@@ -14,6 +14,7 @@ from syncd.cli.feed_commands import feeds
 from syncd.cli.notify_commands import notifications
 from syncd.cli.options import GROUP, Config, Employer, FeedName, File, Json, Status
 from syncd.cli.run_commands import runs
+from syncd.cli.store_commands import store
 
 EXIT_CODES = (
     "Exit codes: 0 done; 1 failed; 2 the command line cannot be understood; 3 an import that is held, or something that"
@@ -29,6 +30,7 @@ app.add_typer(employers, name="employer")
 app.add_typer(keys, name="key")
 app.add_typer(feeds, name="feed")
 app.add_typer(runs, name="runs")
+app.add_typer(store, name="store")
 app.add_typer(notifications, name="notify")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import tomllib
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,12 +26,13 @@ from syncd.cli.report_text import (
 from syncd.cli.store_access import opened_store, quiet_settings, store_if_any
 from syncd.config import Settings
 from syncd.domain import Job, Moment, UnknownValues
-from syncd.errors import Conflict, FeedError, NotFound
-from syncd.feeds.configuration import FeedConfig, FeedFile, mapping_in_force, mapping_toml
+from syncd.errors import FeedError, NotFound
+from syncd.feeds.configuration import FeedConfig, FeedFile, mapping_toml
 from syncd.service import configured_feeds, stores
-from syncd.store import Store, Tx, employers, feeds, jobs
+from syncd.store import Store, employers, jobs
+from syncd.sync.arrival import pause, resume
 from syncd.sync.report import Kind, rejected_json, unknown_json
-from syncd.sync.report.views import feeds_view
+from syncd.sync.report.views import feeds_view, mapping_lines, mapping_view
 from syncd.sync.run import Checker, CheckResult
 
 #: Rejected rows that the text of a check has, and texts or values of a kind that its JSON has.
@@ -68,30 +68,16 @@ def pause_feed(config: Path | None, as_json: bool, name: str, why: str | None) -
         catalogue = stores.catalogue_of(store, settings)
         file = configured_feeds.feed_file(settings, catalogue, name)
         if why is None:
-            store.write(lambda tx: _resumed(tx, name))
+            store.write(lambda tx: resume(tx, name))
         else:
             if not configured_feeds.faults_of(store, file):
                 configured_feeds.resolve(
                     store, file, settings
                 )  # a feed without a run is in the store from now on
-            store.write(lambda tx: _paused(tx, name, why))
+            store.write(lambda tx: pause(tx, name, why))
         (found,) = _views(store, [file], settings)
     done = f"feed {name} is resumed" if why is None else f"feed {name} is paused: its files are left lying"
     print_result(as_json, found, done)
-
-
-def _resumed(tx: Tx, name: str) -> None:
-    if name not in feeds.paused(tx):
-        raise Conflict(f"feed {name} is not paused")
-    feeds.resume(tx, name)
-
-
-def _paused(tx: Tx, name: str, why: str) -> None:
-    feeds.pause(tx, name, why)
-    if name not in feeds.paused(tx):
-        raise Conflict(
-            f"feed {name} had no run yet and its file is wrong: its files are left lying in any case"
-        )
 
 
 def _row(feed: dict[str, Any]) -> tuple[object, ...]:
@@ -106,10 +92,9 @@ def show_feed(config: Path | None, as_json: bool, name: str) -> None:
     settings = quiet_settings(config)
     with store_if_any(settings) as store:
         configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), name).usable()
-    source = (settings.feeds / f"{name}.toml").read_text(encoding="utf-8-sig")
-    lines = mapping_in_force(name, tomllib.loads(source))
+    lines = mapping_lines(name, settings.feeds)
     if as_json:
-        print_json({"feed": name, "lines": [line._asdict() for line in lines]})
+        print_json(mapping_view(name, lines))
         return
     print("\n".join(mapping_toml(lines)))
     if all(line.table != "fields" for line in lines):

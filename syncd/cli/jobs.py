@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import typer
 
@@ -17,6 +17,7 @@ from syncd.config import load_settings
 from syncd.domain import Employer, Job, Status
 from syncd.service import stores
 from syncd.store import Store, employers, jobs
+from syncd.sync.report import header_json
 
 if TYPE_CHECKING:
     from syncd.feeds.export import ExportFormat
@@ -36,7 +37,7 @@ def list_jobs(config: Path | None, as_json: bool, employer: str, q: str | None, 
         for header, place in zip(found, places, strict=True)
     ]
     headings = ("id", "referenceId", "status", "published", "title", "locations")
-    print_list(as_json, [_header(header, owner) for header in found], headings, rows, "no such jobs")
+    print_list(as_json, [header_json(header, owner) for header in found], headings, rows, "no such jobs")
 
 
 def _headers(store: Store, owner: Employer, q: str | None, status: Status | None) -> Iterator[jobs.JobView]:
@@ -48,20 +49,6 @@ def _headers(store: Store, owner: Employer, q: str | None, status: Status | None
         yield from found
         if page * PAGE >= total:
             return
-
-
-def _header(header: jobs.JobView, owner: Employer) -> dict[str, Any]:
-    """Return a job header as the API lists it (docs/specification.md 2.7)."""
-    return {
-        "id": header.id,
-        "referenceId": header.reference_id,
-        "employer": {"id": owner.id, "name": owner.name},
-        "title": header.title,
-        "publishDate": header.publish_date,
-        "locations": header.locations,
-        "confidential": header.confidential,
-        "status": header.status,
-    }
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from syncd.cli.output import DONE, FAILED, clean, print_result, remark
 from syncd.config import Address, Settings, load_settings
 from syncd.errors import SyncdError
+from syncd.logs import journal_mark
 
 #: Seconds: a reload reads every feed's file and waits for the store.
 TIMEOUT = 60.0
@@ -32,8 +34,9 @@ def reload(config: Path | None, as_json: bool) -> int:
     )
     print_result(as_json, found, clean(done))
     if not as_json:
+        mark = journal_mark("warning", sys.stderr)
         for fault in (*faults, *(f"{name}: {reason}" for name, reason in degraded.items())):
-            remark(f"syncd: {clean(fault)}")
+            remark(f"{mark}syncd: {clean(fault)}")
     return FAILED if faults or degraded else DONE
 
 

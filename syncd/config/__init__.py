@@ -1,5 +1,6 @@
 """The service's own settings: declared once, read from file and environment, frozen. Knows nothing of feed files."""
 
+from syncd.config.in_force import SettingInForce, settings_in_force
 from syncd.config.kinds import Address, store_address
 from syncd.config.load import load_settings
 from syncd.config.notify import Notify, QuietHours, SmtpServer
@@ -11,8 +12,10 @@ __all__ = [
     "Api",
     "Notify",
     "QuietHours",
+    "SettingInForce",
     "Settings",
     "SmtpServer",
     "load_settings",
+    "settings_in_force",
     "store_address",
 ]

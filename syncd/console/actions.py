@@ -40,7 +40,7 @@ class Actions:
     async def do(self, name: str, number: int, session: int | None, work: Callable[[], Run]) -> Run | None:
         """Carry ``work`` out, which concerns the run ``number``, and return the run that it ended; None: it goes on. Raises what
         ``work`` raises within that time."""
-        log.info(Event.OPERATOR_ACTED, action=name, run=number, session=session)
+        log.info(Event.OPERATOR_ACTED, action=name, run=number, session=session, feed=None)
         self._faults.pop(number, None)
         self._going[number] = name
         future = self._threads.submit(work)

@@ -3,7 +3,7 @@ safe."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from urllib.parse import quote
 
 from aiohttp import web
@@ -14,14 +14,40 @@ from syncd.console.actions import Actions
 from syncd.console.context import ConsoleContext
 from syncd.console.faults import Fault
 from syncd.console.gate import Gate, no_session
-from syncd.console.pages import decision_pages, login_page, overview_page, run_page, runs_page
+from syncd.console.live import OVERVIEW, LiveViews, Look, faults_of, overview_digest, run_digest
+from syncd.console.pages import (
+    decision_pages,
+    employers_page,
+    feed_page,
+    jobs_page,
+    keys_page,
+    live_page,
+    login_page,
+    overview_page,
+    run_page,
+    runs_page,
+    service_page,
+)
 from syncd.console.sessions import Session, Sessions
 from syncd.console.visit import Console, Visit, encode
+from syncd.store import Tx
 from syncd.web import add_endpoint
 
 PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
 #: A module of ``pages`` has ``ROUTES``: path below the prefix → method → handler.
-PAGES = (overview_page, runs_page, run_page, decision_pages, login_page)
+PAGES = (
+    overview_page,
+    feed_page,
+    runs_page,
+    run_page,
+    decision_pages,
+    jobs_page,
+    employers_page,
+    keys_page,
+    service_page,
+    live_page,
+    login_page,
+)
 #: Pages that need no session.
 OPEN = frozenset({"/login"})
 POLICY = (
@@ -31,7 +57,7 @@ POLICY = (
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -43,7 +69,8 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     """Serve the pages below the prefix of ``context``. ``gate``: with other clocks, for tests."""
     settings = context.settings
     gate = gate or Gate(settings, Sessions(settings.operator.token))
-    console = Console(context, gate, Actions(), rendering.make_environment(settings, context.prefix))
+    actions, env = Actions(), rendering.make_environment(settings, context.prefix)
+    console = Console(context, gate, actions, LiveViews(_look(context, actions)), env)
     for page in PAGES:
         for path, methods in page.ROUTES.items():
             served = {method: _guarded(console, path, handler) for method, handler in methods.items()}
@@ -53,7 +80,22 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     add_endpoint(
         app, context.prefix + "/static/{digest}/{name}", {"GET": _served(console, rendering.static_file)}
     )
+    app.on_shutdown.append(console.live.close)
     app.on_cleanup.append(console.actions.close)
+
+
+def _look(context: ConsoleContext, actions: Actions) -> Look:
+    """Return the function that looks at the store for all live views."""
+
+    def digests(tx: Tx, topics: Collection[int], faults: Mapping[str, Collection[str]]) -> dict[int, str]:
+        found = {number: run_digest(tx, number, actions.going_on(number)) for number in topics if number}
+        return found | ({OVERVIEW: overview_digest(tx, faults)} if OVERVIEW in topics else {})
+
+    async def look(topics: Collection[int]) -> Mapping[int, str]:
+        faults = faults_of(context)
+        return await context.store.read_async(lambda tx: digests(tx, topics, faults))
+
+    return look
 
 
 def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:

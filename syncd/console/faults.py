@@ -11,6 +11,7 @@ from syncd.errors import (
     ConfigError,
     Conflict,
     FeedError,
+    Invalid,
     NotFound,
     StoreError,
     SyncdError,
@@ -31,6 +32,7 @@ _PAGES: Mapping[str, tuple[int, str]] = {
 _KINDS: Mapping[type[Exception], tuple[int, str, str]] = {
     NotFound: (404, "not_found", "There is no such thing"),
     Conflict: (409, "conflict", "This cannot be done now"),
+    Invalid: (422, "validation_failed", "This is not acceptable"),
     ConfigError: (409, "configuration", "The configuration has to be corrected first"),
     FeedError: (409, "file_unusable", "The file cannot be used"),
     UnusableFolder: (409, "folder_unusable", "The feed's folder cannot be used"),
@@ -63,6 +65,8 @@ class Fault:
             return cls(500, "internal_error", "Something went wrong", detail, {})
         status, code, title = _KINDS[kind]
         detail = str(error) if isinstance(error, SyncdError) else "it is no longer there"
+        if isinstance(error, Invalid):
+            detail = "; ".join(problem.detail for problem in error.problems)
         return cls(status, getattr(error, "code", code), title, detail, {})
 
     @property

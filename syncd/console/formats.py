@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
@@ -24,6 +25,12 @@ STATES = {
     "degraded": ("bad", "degraded"),
     "paused": ("calm", "paused"),
     "overdue": ("warn", "overdue"),
+    "active": ("good", "active"),
+    "draft": ("wait", "draft"),
+    "archived": ("calm", "archived"),
+    "live": ("good", "live"),
+    "revoked": ("calm", "revoked"),
+    "expired": ("calm", "expired"),
 }
 _LONGEST = 200
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"))
@@ -91,18 +98,37 @@ def shown(value: Any) -> str:
         case list() | tuple():
             text = ", ".join(shown(item) for item in value) or "none"
         case dict():
-            text = str(value.get("description") or value.get("name") or ", ".join(map(str, value.values())))
+            parts = (f"{name} {shown(part)}" for name, part in value.items() if part not in (None, False))
+            text = str(value.get("description") or value.get("name") or ", ".join(parts))
         case _:
             text = str(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
 
 
+def instant(moment: datetime) -> str:
+    """Return an instant as ``when`` takes it."""
+    return moment.isoformat()
+
+
+def given(value: object) -> str:
+    """Return a field of a form as it was sent, "" if it was not."""
+    return value if isinstance(value, str) else ""
+
+
+def toml_text(text: str) -> str:
+    """Return a text as a TOML file has it, in quotes."""
+    return json.dumps(text, ensure_ascii=False)
+
+
 FILTERS = {
     "duration": duration,
+    "given": given,
+    "instant": instant,
     "number": number,
     "plural": plural,
     "shown": shown,
     "state": state,
+    "toml_text": toml_text,
     "tone": tone,
     "word": word,
 }

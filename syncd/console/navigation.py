@@ -15,10 +15,15 @@ class Entry(NamedTuple):
 NAVIGATION = (
     Entry("/", "Overview"),
     Entry("/runs", "Runs"),
+    Entry("/jobs", "Jobs"),
+    Entry("/employers", "Employers"),
+    Entry("/service", "Service"),
 )
 
 
 def section_of(path: str) -> str:
-    """Return the path of the entry that a page belongs to, "" if it is in none."""
+    """Return the path of the entry that a page belongs to, "" if it is in none. A feed is reached from the overview."""
+    if path.startswith("/feeds/"):
+        return "/"
     inside = [entry.path for entry in NAVIGATION if path == entry.path or path.startswith(entry.path + "/")]
     return max(inside, key=len, default="")

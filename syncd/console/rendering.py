@@ -23,7 +23,7 @@ from syncd.sync.report.files import size, stylesheet, visible
 STATIC: Mapping[str, str] = {
     "style.css": "text/css; charset=utf-8",
     "htmx.min.js": "text/javascript; charset=utf-8",
-    "htmx-sse.min.js": "text/javascript; charset=utf-8",
+    "live.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 _FOREVER = "public, max-age=31536000, immutable"

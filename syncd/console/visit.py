@@ -13,6 +13,7 @@ from jinja2 import Environment
 from syncd.console.actions import Actions
 from syncd.console.context import ConsoleContext
 from syncd.console.gate import Gate
+from syncd.console.live import LiveViews
 from syncd.console.navigation import section_of
 from syncd.console.sessions import Session
 from syncd.store import Tx
@@ -31,6 +32,7 @@ class Console:
     context: ConsoleContext
     gate: Gate
     actions: Actions
+    live: LiveViews
     env: Environment
     counted: dict[Hashable, dict[str, int]] = field(default_factory=dict)
 
@@ -91,7 +93,11 @@ class Visit:
 
     def run_number(self) -> int:
         """Return the number of the run in the path. Raises ``not_found``."""
-        sent = self.request.match_info["number"]
+        return self.path_number("run")
+
+    def path_number(self, what: str, name: str = "number") -> int:
+        """Return the number that the path has as ``name``, which is that of a ``what``. Raises ``not_found``."""
+        sent = self.request.match_info[name]
         if not (sent.isascii() and sent.isdecimal() and len(sent) <= 10 and int(sent) <= _LARGEST):
-            raise Refusal("not_found", f"no run {sent[:20]!r}")
+            raise Refusal("not_found", f"no {what} {sent[:20]!r}")
         return int(sent)

@@ -191,6 +191,7 @@ class Daemon:
                 store, importer, stop=stop, ended=self._metrics.ran, trusts=self._clock.trusts
             ),
             importer=importer,
+            health=self._readiness,
             prefix=prefix,
         )
 

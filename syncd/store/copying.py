@@ -132,7 +132,7 @@ def _copied(
         digest.update(_encode(rows))
         count += len(rows)
         use(rows)
-    return Copied(table.name, count, digest.hexdigest())
+    return Copied(str(table.name), count, digest.hexdigest())
 
 
 def _row(row: Row, flags: Sequence[int]) -> Row:

@@ -163,7 +163,7 @@ def page(
 ) -> tuple[int, list[HistoryStep]]:
     """Return the number of changes and those of ``page``, from 1, newest first; also of a job that was deleted. Reads
     the page, and of later changes only as many as it takes to know the whole job."""
-    if tx.scalar(_OWNER, job_id=job_id) != employer_id:
+    if owner_of(tx, job_id) != employer_id:
         return 0, []
     total = tx.scalar(_COUNT, job_id=job_id) or 0
     found = tx.all(_PAGE, job_id=job_id, limit=page_size, skip=(page - 1) * page_size)
@@ -173,6 +173,11 @@ def page(
         after = steps[-1].before if steps else _after(tx, employer_id, job_id, entry.id)
         steps.append(HistoryStep(entry, _before(entry, after), after, by))
     return total, steps
+
+
+def owner_of(tx: Tx, job_id: int) -> int | None:
+    """Return the id of the employer of a job that has a history, also of one that was deleted; None if it has none."""
+    return tx.scalar(_OWNER, job_id=job_id)
 
 
 def _after(tx: Tx, employer_id: int, job_id: int, entry_id: int) -> Job | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
+from sqlalchemy import bindparam
 from sqlmodel import col, select
 
 from syncd.domain import FeedWarning, RejectedRow, UnknownValues
@@ -28,6 +29,9 @@ _GET_REJECTED = Statement(
     .where(*matching(RunRejected.run_id))
     .order_by(col(RunRejected.record), col(RunRejected.id)),
     _REJECTED.make,
+)
+_SOME_ERRORS = Statement(
+    select(RunRejected.errors).where(*matching(RunRejected.run_id)).limit(bindparam("limit"))
 )
 _GET_WARNINGS = Statement(
     _WARNING.select().where(*matching(RunWarning.run_id)).order_by(col(RunWarning.id)), _WARNING.make
@@ -53,6 +57,12 @@ def _rejected(run_id: int, row: RejectedRow) -> tuple[object, ...]:
 def rejected_rows(tx: Tx, run_id: int) -> Iterator[RejectedRow]:
     """Yield the rows by record. To be read to the end within the transaction."""
     return tx.each(_GET_REJECTED, run_id=run_id)
+
+
+def some_errors(tx: Tx, run_id: int, limit: int) -> list[list[Problem]]:
+    """Return the errors of up to ``limit`` rejected rows of the run, in no particular order."""
+    found = tx.scalars(_SOME_ERRORS, run_id=run_id, limit=limit)
+    return [[Problem(*values) for values in _errors(text)] for text in found]
 
 
 def add_warnings(tx: Tx, run_id: int, warnings: Iterable[FeedWarning]) -> None:

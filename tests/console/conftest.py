@@ -1,7 +1,7 @@
 """The operator's pages over a job board, and browsers of the operator."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,6 +16,7 @@ from syncd.store import Store
 from syncd.sync.arrival import ArrivalContext
 from syncd.sync.run import Feed
 from tests.clock import Clock
+from tests.stores import store_url
 from tests.sync.board import Board
 
 TOKEN = "hush-hush"
@@ -30,7 +31,9 @@ def clock():
 
 @pytest.fixture
 def store(tmp_path, clock):
-    with Store.open(f"sqlite:///{tmp_path}/a.db", clock=clock, timezone=ZoneInfo("America/Toronto")) as store:
+    with Store.open(
+        store_url(f"{tmp_path}/a.db"), clock=clock, timezone=ZoneInfo("America/Toronto")
+    ) as store:
         yield store
 
 
@@ -47,6 +50,7 @@ class World:
     feeds: dict[str, Feed]
     files: dict[str, FeedFile]
     settings: Settings
+    faults: dict[str, str] = field(default_factory=dict)
 
     def feed(self, name="acme", toml=""):
         """Configure a feed."""
@@ -64,8 +68,12 @@ class World:
             lambda: self.feeds,
             arrival,
             self.board.importer,
+            self.health,
             prefix,
         )
+
+    async def health(self):
+        return {"ready": not self.faults, "store": "ok", "feeds": "ok", **self.faults}
 
     def guarded(self, **changes):
         """Have the pages ask for the token."""
@@ -131,11 +139,11 @@ def browse(aiohttp_client: AiohttpClient, world):
     servers: list[BaseTestServer] = []
 
     async def open_browser(prefix=""):
-        async def readiness():
-            return {"ready": True}
-
         if not servers:
-            app = make_operator_app(readiness, lambda accept: ("", b""), readiness, "", world.context(prefix))
+            context = world.context(prefix)
+            app = make_operator_app(
+                world.health, lambda accept: ("text/plain", b""), world.health, "", context
+            )
             servers.append((await aiohttp_client(app)).server)
         return Browser(await aiohttp_client(servers[0]))
 

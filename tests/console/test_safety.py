@@ -186,6 +186,8 @@ async def test_every_answer_keeps_the_browser_safe(browse, world):
         assert policy.startswith("default-src 'none'; ")
         assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
+        # With "no-referrer" a browser sends its forms with "Origin: null", which is refused.
+        assert headers["Referrer-Policy"] == "same-origin"
         assert (headers["X-Content-Type-Options"], headers["Cache-Control"]) == ("nosniff", "no-store")
         assert not re.search(r"<style|<script(?! src=)| style=| on\w+=|javascript:|https?://", page)
 

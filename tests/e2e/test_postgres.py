@@ -15,6 +15,7 @@ from syncd.store import Store, employers, jobs, keys, runs
 from tests.clock import ZONE
 from tests.e2e.conftest import Daemon, Installation, csv_text, row, wait_until
 from tests.stores import POSTGRES, server
+from tests.test_bench import run as bench
 
 pytestmark = [
     pytest.mark.slow,
@@ -229,13 +230,59 @@ def test_while_the_server_is_away_a_daemon_answers_503_and_goes_on_afterwards(ho
         for method, path in (("GET", "/jobs"), ("PUT", "/jobs")):
             status, headers, problem = ask(host, method, path, key[1], body if method == "PUT" else None)
             assert (status, problem["code"], headers["Retry-After"]) == (503, "overloaded", "1")
-        status, state = host.daemon.request("GET", "/readyz")
+        status, health = host.daemon.request("GET", "/readyz")
         assert status == 503
-        assert "cannot be reached" in state["store"]
+        assert "cannot be reached" in health["store"]
     finally:
         server().start()
     until(lambda: ask(host, "PUT", "/jobs", key[1], body)[0] == 200)
     until(lambda: host.daemon.request("GET", "/readyz")[0] == 200)
+
+
+def test_a_store_is_copied_to_the_server_and_served_from_there(installation, start, database):
+    key = installation.employer_with_key()
+    source = f"sqlite:///{installation.base}/var/syncd.db"
+    copied = installation.cli("store", "copy", source, database, "--json")
+    assert copied.code == 0, copied.err
+    found = copied.json
+    assert {entry["table"]: entry["rows"] for entry in found}["api_key"] == 1
+    again = installation.cli("store", "copy", source, database)
+    assert (again.code, again.err) == (
+        1,
+        "syncd: the target is not empty: it has rows in the table employer\n",
+    )
+    installation.settings(f'[store]\nurl = "{database}"\n')
+    os.chmod(installation.config, 0o600)
+    assert start().request("GET", "/api/v1.1/jobs", key)[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("sqlite:///", "sqlite:///b"), "FROM: must be sqlite:///PATH"),
+        (("postgresql://u:s3cret@h:x/d", "sqlite:///b"), "FROM: has a port that is not a number"),
+        (("sqlite:////nowhere/a.db", "postgresql://u:s3cret@h"), "TO: must name one database"),
+        (("sqlite:////nowhere/a.db", "postgresql://u:s3cret@127.0.0.1:1/d"), "there is no store to copy"),
+        (("postgresql://u:s3cret@127.0.0.1:1/d", "sqlite:///b"), "the server cannot be reached"),
+    ],
+)
+def test_a_copy_that_cannot_be_made_is_one_line_without_a_password(cli, arguments, words):
+    result = cli("store", "copy", *arguments)
+    assert (result.code, result.out) == (1, "")
+    assert words in result.err
+    assert "s3cret" not in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_the_benches_measure_the_server_beside_sqlite(database, tmp_path):
+    more = ("--store", database, "--folder", str(tmp_path))
+    found = bench("http", "--jobs", "100", "--seconds", "1", "--rounds", "1", "--no-peer", *more)
+    rows = [line.split("|") for line in found.splitlines() if line.startswith("| ")][1:]
+    assert {row[3].strip() for row in rows} == {"syncd", "syncd, PostgreSQL", "bare aiohttp"}
+    assert {row[9].strip() for row in rows} == {"0"}
+    found = bench("import", "--rows", "300", "--reps", "1", *more)
+    assert "| step | syncd s | PostgreSQL s |" in found
+    assert len([line for line in found.splitlines() if line.startswith("| 2 % changed")]) == 2
 
 
 def test_check_names_a_fault_of_the_address_without_the_password(installation, database):

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import os
 import random
 import shutil
 import threading
@@ -18,7 +19,8 @@ from syncd.sync.files import DRAFT
 
 pytestmark = pytest.mark.slow
 
-ROWS, KILLS, SEED = 20_000, 20, 20261121
+#: By hand: TESTS_KILLS=200 pytest tests/e2e/test_sigkill.py
+ROWS, KILLS, SEED = 20_000, int(os.environ.get("TESTS_KILLS", "20")), 20261121
 #: Seconds after ready. Two kills in a row never come from one band, so that no three of them hit the same batch by chance
 #: (which would make a poison file of an honest one).
 BANDS = ((0.02, 0.25), (0.6, 1.4), (2.0, 5.0))
@@ -115,7 +117,9 @@ def end_state(store):
     return found
 
 
-def test_killed_twenty_times_it_has_the_same_result(installation, start, make_row, until, tmp_path_factory):
+def test_killed_again_and_again_it_has_the_same_result(
+    installation, start, make_row, until, tmp_path_factory
+):
     key = installation.employer_with_key()
     chance = random.Random(SEED)
     client = Client(key)

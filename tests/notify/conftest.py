@@ -13,6 +13,7 @@ from syncd.notify import Notifier, Sending, ways_of
 from syncd.store import Store, notices
 from tests.clock import ZONE, Clock
 from tests.notify.receivers import SECRET
+from tests.stores import store_url
 from tests.sync.board import Board
 
 PAGES = "https://syncd.example.ca"
@@ -27,7 +28,7 @@ def clock():
 @pytest.fixture
 def store(tmp_path, clock):
     """An empty store."""
-    with Store.open(f"sqlite:///{tmp_path}/a.db", clock=clock, timezone=ZONE) as store:
+    with Store.open(store_url(f"{tmp_path}/a.db"), clock=clock, timezone=ZONE) as store:
         yield store
 
 

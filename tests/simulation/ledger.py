@@ -151,12 +151,15 @@ class Ledger:
         """In the block a person decides on a held run."""
         if approves:
             self._model(held.run).began(held.law)
+        reason = held.run.reason
         yield
         self.look()
+        model, number = self._model(held.run), held.run.id
         if (
-            held.run.id in self._model(held.run).going_on
-        ):  # it is held as before: what was cut off may be done
-            self._model(held.run).ended(held.run.id, None)
+            number in model.going_on
+        ):  # shown again: nothing was done; held as before: what was cut off may be done
+            shown_again = held.run.state is RunState.HELD and held.run.reason != reason
+            model.ended(number, (lambda done: not done) if shown_again else None)
 
     # -- looking ----------------------------------------------------------------------------------------------
 
@@ -184,6 +187,8 @@ class Ledger:
                     before, seen.run = seen.run, run
                     if before.state is not run.state and run.state.ended:
                         self._ended(seen)
+                    elif run.state is RunState.HELD and before.reason != run.reason:  # it is shown again
+                        self._shown[run.id] = self._model(run).archived_by(seen.law)
             self._old.update(number for number, seen in self.runs.items() if self._is_old(seen.run))
             for model in self._models.values():
                 model.settle()

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
+from syncd.console.live import run_digest
 from syncd.console.visit import Visit
 from syncd.domain import Run, RunKind, RunState
 from syncd.errors import NotFound, Problem
@@ -56,6 +57,8 @@ def _found(tx: Tx, visit: Visit, number: int, page: int, action: str | None) -> 
     return {
         "now": tx.now.instant,
         "run": report,
+        "live": f"run={number}&seen={run_digest(tx, number, visit.console.actions.going_on(number))}",
+        "known_feed": run.feed in visit.context.files(),
         "kinds": _kinds(report["rejectedRows"]).by_frequency()[:KINDS],
         "warnings": _noticed(report["warnings"]).by_frequency()[:KINDS],
         "grouped": GROUPED,

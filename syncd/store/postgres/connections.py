@@ -28,7 +28,7 @@ _DEFAULTS: dict[str, str | int] = {
     "tcp_user_timeout": 10_000,
 }
 #: Seconds after a failed attempt in which no other is made.
-PAUSE = 0.5
+PAUSE = 1.0
 #: Statements that one connection has prepared at most, and how often a statement is run before it is prepared.
 _PREPARED, _THRESHOLD = 500, 2
 

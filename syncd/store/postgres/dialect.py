@@ -13,11 +13,13 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect, PGTypeCompiler
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.operators import in_op
+from sqlalchemy.sql.operators import in_op, not_in_op
 
 from syncd.store.statements import ConstantsInText, Statements, TextContains
 
 _DRIVER = "postgresql.syncd"
+#: How a value is compared with those of an array.
+_AMONG: dict[Any, str] = {in_op: "= ANY", not_in_op: "<> ALL"}
 
 
 class _Compiler(ConstantsInText, PGCompiler):
@@ -25,9 +27,10 @@ class _Compiler(ConstantsInText, PGCompiler):
 
     def visit_binary(self, binary: sa.BinaryExpression[Any], *args: Any, **options: Any) -> str:
         right = binary.right
-        if binary.operator is in_op and isinstance(right, sa.BindParameter) and right.required:
+        among = _AMONG.get(binary.operator)
+        if among is not None and isinstance(right, sa.BindParameter) and right.required:
             column, values = self.process(binary.left, **options), self.process(sa.bindparam(right.key))
-            return f"{column} = ANY({values})"
+            return f"{column} {among}({values})"
         text: str = super().visit_binary(binary, *args, **options)  # type: ignore[no-untyped-call]
         return text
 

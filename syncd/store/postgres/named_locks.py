@@ -18,7 +18,8 @@ T = TypeVar("T")
 
 #: The server notices within half a minute that the machine of a connection is gone, and gives up its locks.
 _NOTICE = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
-_LOCK = "SELECT pg_try_advisory_lock($1), pg_backend_pid()"
+_PROCESS = "SELECT pg_backend_pid()"
+_LOCK = "SELECT pg_try_advisory_lock($1)"
 _HELD = (
     "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND pid = $1"
     " AND (classid::bigint << 32 | objid::bigint) = $2"
@@ -84,9 +85,10 @@ def _locked(driver: Connection, name: str) -> Held | None:
     key = key_of(name)
     with store_errors():
         driver.execute(_NOTICE)
-        ((mine, process),) = driver.execute(_LOCK, (key,))
-    if process != driver.info.backend_pid:
-        raise StoreError("store.url leads to a pooler, which cannot hold locks: set store.lock_url")
+        ((process,),) = driver.execute(_PROCESS)
+        if process != driver.info.backend_pid:
+            raise StoreError("store.url leads to a pooler, which cannot hold locks: set store.lock_url")
+        ((mine,),) = driver.execute(_LOCK, (key,))
     return Held(name, process, key) if mine else None
 
 

@@ -39,8 +39,8 @@ BEGIN_WRITE = (
 )
 BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-#: Each transaction that writes also writes its number, in the round trip of its COMMIT: a process that finds the number later
-#: knows that the transaction is on disk. (The server's own number of a transaction may be given out again after a crash.)
+#: Each transaction that writes also writes its number, in the round trip of its COMMIT: if the number is found later, the
+#: transaction is on disk. (The server's own number of a transaction may be given out again after a crash.)
 _COMMIT = (
     "INSERT INTO setting (name, value) VALUES ('{name}', '{value}')"
     " ON CONFLICT (name) DO UPDATE SET value = excluded.value; COMMIT"

@@ -28,11 +28,14 @@ from syncd.store.sqlite.errors import DRIVER_ERRORS, is_conflict, store_errors, 
 from syncd.store.sqlite.named_locks import named_lock
 from syncd.store.sqlite.search_index import TrigramIndex
 from syncd.store.statements import ConstantsInText, Statements, TextContains
+from syncd.store.tables import metadata
 
 T = TypeVar("T")
 
 #: Tables whose ids are never given out twice, also after a DELETE (``sqlite_autoincrement``).
-_COUNTED = ("api_key", "employer", "feed", "run")
+_COUNTED = {
+    table.name for table in metadata.tables.values() if table.dialect_options["sqlite"]["autoincrement"]
+}
 
 PAGE_SIZE = 16_384  # half again as fast to write as 4096: a job fits one page
 WRITER_CACHE_KIB = 16_000

@@ -78,18 +78,23 @@ class Claims:
 
     def __init__(self, folder: Path, marker: str | None) -> None:
         self.folder, self._marker = folder, marker
+        #: The claimed names of the files of a try that failed: the next try finds those that were renamed.
+        self._tried: dict[Candidate, str] = {}
 
     def claim(self, candidates: Sequence[Candidate]) -> list[ClaimedFile]:
         """Rename the files into ``.claimed/`` and return them. Left out is what is gone, and what another file had replaced by
-        then: that stays in ``.claimed/`` and has to settle there."""
+        then: that stays in ``.claimed/`` and has to settle there. After an error the same call may be tried again."""
         place = self.folder / folders.CLAIMED
         found = []
         with folders.open_folder(self.folder) as folder, folders.open_folder_in(folder, place) as claims:
-            taken = {name[:8] for name in os.listdir(claims)}
+            there = set(os.listdir(claims))
+            taken = {name[:8] for name in there}
             for candidate in candidates:
-                name = files.claim_name(_unused_token(taken), candidate.name)
+                name = self._tried.get(candidate) or files.claim_name(_unused_token(taken), candidate.name)
+                self._tried[candidate] = name
                 try:
-                    os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
+                    if name not in there:
+                        os.rename(candidate.name, name, src_dir_fd=folder, dst_dir_fd=claims)
                 except FileNotFoundError:
                     continue
                 except OSError as error:
@@ -105,6 +110,7 @@ class Claims:
                         found.append(ClaimedFile(name, claimed.name, claimed.signature))
             for fd in (claims, folder):
                 os.fsync(fd)
+        self._tried.clear()
         return found
 
     def found(self) -> list[ClaimedFile]:

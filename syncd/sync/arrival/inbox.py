@@ -116,24 +116,30 @@ class Inbox:
     """``folder`` is DROP/FEED, ``settle`` in seconds, ``marker`` the ending of marker files (".done") or None."""
 
     def __init__(
-        self, folder: Path, settle: float, marker: str | None, monotonic: Callable[[], float]
+        self,
+        folder: Path,
+        settle: float,
+        marker: str | None,
+        monotonic: Callable[[], float],
+        settling: Settling | None = None,
     ) -> None:
         self.folder, self._marker = folder, marker
-        self._settling = Settling(settle, monotonic)
+        self._settling = settling or Settling(settle, monotonic)
 
     def scan(self) -> Scan:
         """Look at the folder once. Nothing is opened but regular files that are still, and no file is read. Raises
         OSError, UnusableFolder."""
         with folders.open_folder(self.folder) as folder:
             names = set(os.listdir(folder))
-            found = [self._look_at(folder, name) for name in sorted(names - {folders.DONE, folders.FAILED})]
+            found = [self.look_at(folder, name) for name in sorted(names - {folders.DONE, folders.FAILED})]
         self._settling.forget_all_but(names)
         ready = [file for file in found if isinstance(file, Candidate)]
         ready.sort(key=lambda file: file.age)
         waiting = tuple(file for file in found if isinstance(file, Waiting))
         return Scan(tuple(ready), waiting, tuple(file for file in found if isinstance(file, UnexpectedFile)))
 
-    def _look_at(self, folder: int, name: str) -> Candidate | Waiting | UnexpectedFile | None:
+    def look_at(self, folder: int, name: str) -> Candidate | Waiting | UnexpectedFile | None:
+        """Return what ``name`` in the open folder is; None for a marker and for what has the name of an unfinished file."""
         if files.never_taken(name):
             return None
         try:

@@ -1,5 +1,6 @@
 """Reports of runs as data. The files that are made of them are in ``syncd.sync.report.files``."""
 
+from syncd.sync.report.account_json import employer_json, header_json, key_json
 from syncd.sync.report.kinds import Kind, Kinds
 from syncd.sync.report.reports import (
     FORMAT,
@@ -29,11 +30,14 @@ __all__ = [
     "Kinds",
     "ShownPlan",
     "change_json",
+    "employer_json",
     "field_of",
     "fields_json",
     "filtered_json",
     "for_partner",
+    "header_json",
     "instant_json",
+    "key_json",
     "particulars",
     "partner_report",
     "rejected_json",

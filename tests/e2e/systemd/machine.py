@@ -9,15 +9,8 @@ from pathlib import Path
 
 #: Seconds; reached only if something hangs.
 TIMEOUT = 120.0
-#: What a machine needs; the first is what is named if it is missing.
-PROGRAMS = (
-    ("systemctl",),
-    ("dbus-daemon",),
-    ("unshare",),
-    ("nsenter",),
-    ("ip",),
-    ("curl",),
-)
+#: What a machine needs.
+PROGRAMS = ("systemctl", "dbus-daemon", "unshare", "nsenter", "ip", "curl", "openssl")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _APART = ["--fork", "--kill-child", "--pid", "--mount", "--cgroup", "--net", "--uts", "--ipc"]
 

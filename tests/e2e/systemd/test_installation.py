@@ -44,6 +44,7 @@ def test_the_credential_of_the_guide_is_the_operators_token(service):
     status, metrics = service.get(f"{OPERATOR}/metrics", "-H", f"Authorization: Bearer {token}")
     assert status == 200
     assert "syncd_jobs" in metrics
+    service.run("systemctl", "reload", "syncd")  # which asks with the token
     assert service.run("stat", "-c", "%U %a", "/etc/syncd/operator.token").split() == ["root", "600"]
     assert token not in service.run("cat", "/etc/syncd/syncd.toml")
     service.no_drop_in("token")
@@ -55,6 +56,35 @@ def test_the_unit_is_closed_to_what_the_daemon_does_not_need(installed):
     found = re.search(r"Overall exposure level for syncd.service: ([\d.]+)", shown)
     assert found is not None
     assert float(found[1]) <= 1.5
+
+
+def test_systemd_finds_nothing_wrong_with_what_is_installed(installed):
+    for command in (
+        ["systemd-analyze", "verify", "--man=no", "syncd.service", "syncd.socket"],
+        ["systemd-sysusers", "/etc/sysusers.d/syncd.conf"],
+        ["systemd-tmpfiles", "--create", "/etc/tmpfiles.d/syncd.conf"],
+    ):
+        done = installed.run(*command)
+        assert (done.stdout, done.stderr) == ("", ""), command
+
+
+def test_the_service_runs_with_the_example_of_a_drop_in(service):
+    service.machine.shell(
+        "printf secret > /etc/syncd/operator.token\n"
+        "cd /clone && install -D -m 0644 systemd/syncd.service.d/example.conf"
+        " /etc/systemd/system/syncd.service.d/local.conf\n"
+        "systemctl daemon-reload && systemctl restart syncd"
+    )
+    try:
+        done = service.machine.run("systemd-analyze", "verify", "--man=no", "syncd.service")
+        assert (done.stdout, done.stderr) == ("", "")
+        assert service.ready()[0] == 200
+        assert service.get(f"{OPERATOR}/metrics", "-H", "Authorization: Bearer secret")[0] == 200
+        assert int(service.property_of("MemoryMax")) == 2 * 1024**3
+    finally:
+        service.run("rm", "/etc/syncd/operator.token")
+        service.no_drop_in("local")
+        service.run("systemctl", "restart", "syncd")
 
 
 def test_a_second_installation_is_an_upgrade_that_keeps_settings_and_jobs(service):

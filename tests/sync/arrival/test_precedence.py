@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import itertools
 import json
+import os
 from collections.abc import Callable
 
 import pytest
@@ -37,6 +40,30 @@ def test_a_file_that_gives_way_is_superseded_after_the_newer_one_has_ended(arriv
     assert [run.file for run in arrival.run_files()] == ["new.json", "old.json"]
     assert arrival.runs()[0].reason == "a newer file was waiting: new.json"
     assert [run.attempt for run in arrival.runs()] == [1, 1]
+
+
+@pytest.mark.parametrize("nth", range(1, 7))
+def test_a_fault_while_files_are_claimed_does_not_change_their_order(
+    arrival: Arrival, monkeypatch: pytest.MonkeyPatch, nth: int
+) -> None:
+    feed = arrival.feed()
+    arrival.drop(feed, [arrival.row("a")], "old.json", 10)
+    arrival.drop(feed, [arrival.row("b")], "new.json", 20)
+    arrival.worker.tick()
+    calls, fsync = itertools.count(1), os.fsync
+
+    def full(fd: int) -> None:
+        if next(calls) == nth:
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", full)
+    arrival.monotonic.now += 61
+    arrival.worker.tick()
+    arrival.run_files()
+    assert ended(arrival) == {"old.json": "superseded", "new.json": "succeeded"}
+    assert arrival.board.statuses() == {"b": "active"}
+    assert claims(feed) == []
 
 
 def _held_with_an_older_file_waiting(arrival: Arrival, content: object) -> None:

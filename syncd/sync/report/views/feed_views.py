@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from syncd.feeds.configuration import FeedFile
+from syncd.feeds.configuration import FeedFile, MappingLine, mapping_in_force
 from syncd.store import Tx, feed_jobs, feeds, runs
 from syncd.sync.report import instant_json, run_json
 
@@ -20,6 +21,17 @@ def feeds_view(
     paused = feeds.paused(tx) if tx is not None else {}
     active = feed_jobs.active_by_feed(tx) if tx is not None else {}
     return [_view(tx, file, drop, zone, paused, active.get(file.name, 0)) for file in files]
+
+
+def mapping_lines(name: str, folder: Path) -> list[MappingLine]:
+    """Return the mapping in force of the feed whose file, which has no fault, is in ``folder``. Raises OSError."""
+    source = (folder / f"{name}.toml").read_text(encoding="utf-8-sig")
+    return mapping_in_force(name, tomllib.loads(source))
+
+
+def mapping_view(name: str, lines: Iterable[MappingLine]) -> dict[str, Any]:
+    """Return the mapping in force as ``syncd feed show --json`` prints it."""
+    return {"feed": name, "lines": [line._asdict() for line in lines]}
 
 
 def feed_view(tx: Tx | None, file: FeedFile, drop: Path, zone: tzinfo | None = None) -> dict[str, Any]:

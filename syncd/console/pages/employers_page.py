@@ -1,0 +1,185 @@
+"""Employers: all of them, and one with its feeds and keys; added and renamed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from syncd.console.faults import Fault
+from syncd.console.visit import Visit
+from syncd.domain import Employer, Status
+from syncd.errors import Conflict, Invalid
+from syncd.logs import Event
+from syncd.store import Tx, employers, jobs, keys
+from syncd.sync.report import employer_json, key_json
+from syncd.web import Refusal
+
+log = structlog.get_logger("syncd.console")
+
+#: Employers, and keys of one, on a page.
+PAGE, KEYS = 50, 50
+PLANS = ("unlimited", "standard")
+#: What a form may be refused with: the page shows it again, and why.
+FORM_FAULTS = (Conflict, Invalid, Refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class EmployerLine:
+    """An employer with the number of its active jobs and of its keys that are live, and the names of its feeds."""
+
+    employer: dict[str, Any]
+    active: int
+    keys: int
+    feeds: list[str]
+
+
+# -- all employers ---------------------------------------------------------------------------------------------
+
+
+async def list_employers(visit: Visit) -> web.StreamResponse:
+    """Answer the employers; as JSON what ``syncd employer list --json`` prints."""
+    if visit.wants_json:
+        return visit.json([employer_json(employer) for employer in await visit.read(employers.all)])
+    return await _list(visit)
+
+
+async def _list(visit: Visit, fault: Fault | None = None) -> web.Response:
+    page = visit.number("page")
+    total, lines = await visit.read(lambda tx: _lines(tx, page, feeds_by_employer(visit)))
+    pages = max(1, -(-total // PAGE))
+    values = {"lines": lines, "total": total, "page": page, "pages": pages, "plans": PLANS}
+    return visit.page("employers.html.j2", status_of(fault), fault=fault, sent=visit.form, **values)
+
+
+def _lines(tx: Tx, page: int, feeds: dict[str, list[str]]) -> tuple[int, list[EmployerLine]]:
+    everyone = sorted(employers.all(tx), key=lambda employer: employer.name)
+    totals = jobs.totals(tx)
+    live = Counter(info.employer_id for info in keys.all(tx) if info.live(tx.now.instant))
+    return len(everyone), [
+        EmployerLine(
+            employer_json(employer),
+            totals.get((employer.id, Status.ACTIVE.value), 0),
+            live[employer.id],
+            feeds.get(employer.name, []),
+        )
+        for employer in everyone[(page - 1) * PAGE : page * PAGE]
+    ]
+
+
+def feeds_by_employer(visit: Visit) -> dict[str, list[str]]:
+    """Return the names of the configured feeds by the employer that their files name."""
+    found: dict[str, list[str]] = {}
+    for name, file in sorted(visit.context.files().items()):
+        if file.config is not None:
+            found.setdefault(file.config.employer, []).append(name)
+    return found
+
+
+async def add(visit: Visit) -> web.StreamResponse:
+    """Add an employer. What is wrong with its name is shown beside the form."""
+    try:
+        name, plan = form_text(visit, "name"), form_text(visit, "plan") or PLANS[0]
+        if plan not in PLANS:
+            raise Refusal("invalid_parameter", f"plan has to be one of {', '.join(PLANS)}")
+        employer = await visit.context.store.write_async(lambda tx: employers.add(tx, name, plan == PLANS[0]))
+    except FORM_FAULTS as error:
+        if visit.wants_json:
+            raise
+        return await _list(visit, Fault.of(error))
+    note(visit, "add_employer", employer.id)
+    if visit.wants_json:
+        return visit.json(employer_json(employer), 201)
+    return visit.redirect(f"/employers/{employer.id}")
+
+
+# -- one employer ----------------------------------------------------------------------------------------------
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    """Answer one employer with its keys."""
+    return await show_employer(visit, visit.path_number("employer"))
+
+
+async def show_employer(visit: Visit, number: int, fault: Fault | None = None) -> web.Response:
+    """Answer the page of an employer; ``fault``: what was wrong with a form that it has."""
+    page = visit.number("page")
+    employer, found, active = await visit.read(lambda tx: _found(tx, number))
+    if visit.wants_json:
+        return visit.json({**employer_json(employer), "keys": [key_json(info) for info in found]})
+    now = visit.context.store.now().instant
+    found.sort(key=lambda info: (not info.live(now), -info.id))
+    return visit.page(
+        "employer.html.j2",
+        status_of(fault),
+        employer=employer_json(employer),
+        keys=[(info, info.state(now)) for info in found[(page - 1) * KEYS : page * KEYS]],
+        total=len(found),
+        page=page,
+        pages=max(1, -(-len(found) // KEYS)),
+        active=active,
+        feeds=feeds_by_employer(visit).get(employer.name, []),
+        fault=fault,
+        sent=visit.form,
+    )
+
+
+def _found(tx: Tx, number: int) -> tuple[Employer, list[keys.KeyInfo], int]:
+    found = keys_of(tx, number)
+    return employers.get(tx, number), found, jobs.count(tx, number, Status.ACTIVE)
+
+
+def keys_of(tx: Tx, number: int) -> list[keys.KeyInfo]:
+    """Return the keys of an employer, by id. Raises NotFound."""
+    employers.get(tx, number)
+    return [info for info in keys.all(tx) if info.employer_id == number]
+
+
+async def rename(visit: Visit) -> web.StreamResponse:
+    """Give the employer another name. The files of its feeds have to name it, too: the page says so before and after."""
+    number, store, feeds = visit.path_number("employer"), visit.context.store, feeds_by_employer(visit)
+    before = await visit.read(lambda tx: employers.get(tx, number))
+    try:
+        name = form_text(visit, "name")
+        employer = await store.write_async(lambda tx: employers.rename(tx, number, name))
+    except FORM_FAULTS as error:
+        if visit.wants_json:
+            raise
+        return await show_employer(visit, number, Fault.of(error))
+    note(visit, "rename_employer", number)
+    if visit.wants_json:
+        return visit.json(employer_json(employer))
+    stale = feeds.get(before.name, [])
+    if not stale or before.name == employer.name:
+        return visit.redirect(f"/employers/{number}")
+    return visit.page("renamed.html.j2", employer=employer_json(employer), before=before.name, feeds=stale)
+
+
+def status_of(fault: Fault | None) -> int:
+    """Return the HTTP status of a page with a form, which may have been wrong."""
+    return 200 if fault is None else fault.status
+
+
+def note(visit: Visit, action: str, employer: int, key: int | None = None) -> None:
+    """Log what the operator did to an employer or to one of its keys."""
+    session = visit.session.number
+    log.info(Event.OPERATOR_CHANGED, action=action, employer=employer, key=key, session=session)
+
+
+def form_text(visit: Visit, name: str) -> str:
+    """Return a field of a form without surrounding and repeated white space, "" if it is not there. Raises
+    ``invalid_parameter`` for characters that cannot be seen."""
+    sent = visit.form.get(name, "")
+    text = " ".join(sent.split()) if isinstance(sent, str) else ""
+    if not text.isprintable():
+        raise Refusal("invalid_parameter", f"{name} has a character that cannot be seen")
+    return text
+
+
+ROUTES = {
+    "/employers": {"GET": list_employers, "POST": add},
+    "/employers/{number}": {"GET": show, "POST": rename},
+}

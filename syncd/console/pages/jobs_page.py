@@ -1,0 +1,111 @@
+"""The jobs of an employer, searched and filtered, and one job with its history."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from syncd.console.descriptions import LONGEST, as_candidates_see
+from syncd.console.visit import Visit
+from syncd.domain import Employer, Status
+from syncd.store import Tx, employers, jobs
+from syncd.sync.report import header_json
+from syncd.sync.report.views import job_view
+from syncd.web import Refusal
+
+#: Jobs on a page unless ``limit`` asks for others, and changes of a job on a page.
+PAGE, MOST, CHANGES = 50, 1000, 20
+#: Employers up to which the form lists all; above, it takes a name or an id.
+LISTED = 200
+#: The longest text that is searched for: no title is longer.
+LONGEST_TEXT = 256
+#: What the page shows of a job below its description, as the history names it.
+_ABOVE = frozenset({"id", "employer", "title", "description", "status"})
+
+
+async def list_jobs(visit: Visit) -> web.StreamResponse:
+    """Answer the jobs of one employer; as JSON what ``syncd jobs --json`` prints, page by page. Raises NotFound (employer)."""
+    q, status = visit.text("q") or None, _status(visit.text("status"))
+    if q is not None and len(q) > LONGEST_TEXT:
+        raise Refusal("invalid_parameter", f"q has more than {LONGEST_TEXT} characters")
+    limit, page = visit.number("limit", PAGE, MOST), visit.number("page")
+    wanted = visit.text("employer")
+
+    def found(tx: Tx) -> dict[str, Any]:
+        owner, everyone = _owner(tx, wanted, several=not visit.wants_json), employers.all(tx)
+        total, listed = 0, list[jobs.JobView]()
+        if owner is not None:
+            total, listed = jobs.page(tx, owner.id, q=q, status=status, page=page, page_size=limit)
+        return {
+            "owner": owner,
+            "employers": sorted(e.name for e in everyone) if len(everyone) <= LISTED else [],
+            "total": total,
+            "jobs": [header_json(header, owner) for header in listed] if owner else [],
+        }
+
+    values = await visit.read(found)
+    if visit.wants_json:
+        return visit.json(values["jobs"])
+    owner = values["owner"]
+    chosen = {"employer": owner and owner.name, "q": q, "status": status and status.value}
+    return visit.page(
+        "jobs.html.j2",
+        **values,
+        page=page,
+        pages=max(1, -(-values["total"] // limit)),
+        q=q,
+        status_now=status and status.value,
+        statuses=[status.value for status in Status],
+        query=urlencode({name: value for name, value in chosen.items() if value}),
+    )
+
+
+def _owner(tx: Tx, wanted: str, *, several: bool) -> Employer | None:
+    """Return the employer with this name or id; without one the only employer, or with ``several`` the first by name; None
+    if there is none yet. Raises NotFound, ``invalid_parameter``."""
+    if wanted:
+        return employers.find(tx, wanted[:200])
+    everyone = sorted(employers.all(tx), key=lambda employer: employer.name)
+    if len(everyone) > 1 and not several:
+        raise Refusal("invalid_parameter", "employer: give the name or the id of one of them")
+    return everyone[0] if everyone else None
+
+
+def _status(sent: str) -> Status | None:
+    if not sent:
+        return None
+    try:
+        return Status(sent)
+    except ValueError:
+        raise Refusal("invalid_parameter", f"status has to be one of {', '.join(Status)}") from None
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    """Answer one job as candidates would see it, its fields and its history."""
+    number, page = visit.path_number("job"), visit.number("page")
+    catalogue = visit.context.catalogue
+    found, description = await visit.read(
+        lambda tx: _with_html(job_view(tx, number, page, CHANGES, catalogue))
+    )
+    if visit.wants_json:
+        return visit.json(found)
+    job = found["job"] or {}
+    return visit.page(
+        "job.html.j2",
+        view=found,
+        job=job,
+        fields={name: value for name, value in job.items() if name not in _ABOVE},
+        description=description,
+        cut=LONGEST if len(job.get("description") or "") > LONGEST else None,
+        page=page,
+    )
+
+
+def _with_html(view: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the view and the description as HTML: made in the thread that reads, because it may take a while."""
+    return view, as_candidates_see((view["job"] or {}).get("description") or "")
+
+
+ROUTES = {"/jobs": {"GET": list_jobs}, "/jobs/{number}": {"GET": show}}

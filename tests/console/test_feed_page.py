@@ -1,0 +1,179 @@
+"""The page of a feed: what it shows, pause and resume."""
+
+import json
+import os
+import re
+import time
+from dataclasses import replace
+
+import pytest
+
+from syncd.cli.feeds import show_feed
+from syncd.feeds.configuration import FeedFile
+from syncd.store import feeds
+from tests.console.conftest import csrf_of
+
+
+@pytest.fixture
+def folder(world):
+    return world.feeds["acme"].folder
+
+
+@pytest.fixture
+def written(world, tmp_path):
+    """Have the files of feeds on disk, where the mapping in force is read."""
+    config = tmp_path / "config" / "feeds.d"
+    config.mkdir()
+    world.settings = replace(world.settings, feeds=config)
+    (config / "acme.toml").write_text('employer = "Acme Ltd."\n')
+    return config
+
+
+def cells(page, heading):
+    """Return the cells of the rows below a heading, as text."""
+    part = page[page.index(f'id="{heading}"') :].partition("<h2")[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", part, re.DOTALL)[1:]
+    return [[re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)] for row in rows]
+
+
+async def test_a_feed_shows_its_runs_in_pages_and_its_jobs(browse, world, written):
+    for number in range(1, 28):
+        world.board.deliver(world.feeds["acme"], world.board.rows(1, number))
+    browser = await browse()
+    page = (await browser.get("/feeds/acme"))[1]
+    numbers = re.findall(r">Run (\d+)<", page[page.index('id="runs"') : page.index('id="rejected"')])
+    assert numbers == [str(number) for number in range(27, 2, -1)]
+    assert '<a href="/jobs?employer=Acme%20Ltd.">27</a></dd>' in page
+    second = (await browser.get("/feeds/acme?page=2"))[1]
+    assert ("Page 2 of 2" in second, ">Run 2<" in second) == (True, True)
+    assert 'href="/feeds/acme"' in (await browser.get("/runs/3"))[1]
+
+
+async def test_the_json_is_what_the_command_prints(browse, world, written):
+    (written / "acme.toml").write_text(
+        'employer = "Acme Ltd."\n[read]\nformat = "csv"\n[fields]\ntitle = "T"\n'
+    )
+    browser = await browse()
+    status, found = await browser.json("/feeds/acme")
+    assert (status, found["feed"]) == (200, "acme")
+    assert {"table": "fields", "key": "title", "value": "T", "origin": "acme.toml"} in found["lines"]
+    assert (await browser.json("/feeds/nobody"))[0] == 404
+
+
+async def test_the_mapping_has_the_origin_of_each_line_and_a_sample_value(browse, world, written):
+    (written / "acme.toml").write_text('employer = "Acme Ltd."\n[fields]\ntitle = "<T>"\n')
+    world.board.deliver(world.feeds["acme"], [world.board.row("r1", title="Cook & baker")])
+    page = (await (await browse()).get("/feeds/acme"))[1]
+    assert cells(page, "mapping") == [
+        ["employer", "Acme Ltd.", "acme.toml", ""],
+        ["fields.title", "&lt;T&gt;", "acme.toml", "Cook &amp; baker"],
+    ]
+
+
+async def test_a_file_of_the_feed_that_is_wrong_or_gone_is_said(browse, world, written):
+    browser = await browse()
+    (written / "acme.toml").write_text("employer = [")
+    assert "was changed and is wrong now" in (await browser.get("/feeds/acme"))[1]
+    (written / "acme.toml").unlink()
+    assert (await browser.get("/feeds/acme"))[0] == 200
+    world.files["bare"] = FeedFile("bare", None, ("bare.toml: employer: <missing>",))
+    page = (await browser.get("/feeds/bare"))[1]
+    assert ("bare.toml: employer: &lt;missing&gt;" in page, "has to be corrected first" in page) == (
+        True,
+        True,
+    )
+    assert (await browser.json("/feeds/bare"))[0] == 409
+
+
+async def test_the_folder_says_what_lies_there_and_why_it_waits(browse, world, written, folder):
+    old = time.time() - 600
+    for name in ("complete.json", "<b>.json", ".hidden", "half.part"):
+        (folder / name).write_text("[]")
+        os.utime(folder / name, (old, old))
+    (folder / "fresh.json").write_text("[]")
+    (folder / "link.json").symlink_to("/etc/passwd")
+    browser = await browse()
+    page = (await browser.get("/feeds/acme"))[1]
+    found = {name: why for name, _, _, why in cells(page, "folder")}
+    assert found["complete.json"] == found["&lt;b&gt;.json"] == "it waits for its turn"
+    assert found["fresh.json"] == "it is settling"
+    assert "a symbolic link" in found["link.json"]
+    assert "never taken" in found[".hidden"]
+    assert "never taken" in found["half.part"]
+    with (folder / "complete.json").open("ab"):
+        page = (await browser.get("/feeds/acme"))[1]
+    found = {name: why for name, _, _, why in cells(page, "folder")}
+    assert found["complete.json"] == "a process has it open for writing"
+
+
+async def test_a_folder_with_many_files_lists_some(browse, world, written, folder):
+    for number in range(150):
+        (folder / f"{number}.json").touch()
+    page = (await (await browse()).get("/feeds/acme"))[1]
+    assert (len(cells(page, "folder")), "150 lie there; the first 100 are listed" in page) == (100, True)
+
+
+async def test_a_folder_that_is_a_link_is_not_followed(browse, world, written, folder, tmp_path):
+    (folder / "done").rmdir()
+    folder.rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "secret.json").touch()
+    folder.symlink_to(tmp_path / "elsewhere")
+    status, page, _ = await (await browse()).get("/feeds/acme")
+    assert (status, "secret.json" in page) == (200, False)
+
+
+async def test_rejected_rows_are_shown_by_kind_over_time_in_a_chart_and_a_table(browse, world, written):
+    row = world.board.row
+    for wrong in (1, 3, 0):
+        rows = [row(f"x{n}", applicationEmail="<wrong") for n in range(wrong)]
+        world.board.deliver(world.feeds["acme"], rows + world.board.rows(1, 60 + wrong))
+    page = (await (await browse()).get("/feeds/acme"))[1]
+    assert cells(page, "rejected") == [["Run 1", "1"], ["Run 2", "3"], ["Run 3", "0"]]
+    svg = page[page.index("<svg") : page.index("</svg>")]
+    assert re.findall(r"<title>(.*?)</title>", svg) == [
+        "run 1: 1 /applicationEmail: invalid_email",
+        "run 2: 3 /applicationEmail: invalid_email",
+    ]
+    assert 'height="116.0"' in svg
+
+
+async def test_a_feed_is_paused_with_a_reason_and_resumed(browse, world, written):
+    browser = await browse()
+    status, _, answer = await browser.post(
+        "/feeds/acme/pause", {"csrf": csrf_of((await browser.get("/feeds/acme"))[1]), "why": " <nonsense> "}
+    )
+    assert (status, answer.headers["Location"]) == (303, "/feeds/acme")
+    assert world.board.store.read(feeds.paused) == {"acme": "<nonsense>"}
+    page = (await browser.get("/feeds/acme"))[1]
+    assert ("&lt;nonsense&gt;" in page, "Resume" in page) == (True, True)
+    assert (await browser.post("/feeds/acme/resume", {"csrf": csrf_of(page)}))[0] == 303
+    assert world.board.store.read(feeds.paused) == {}
+    status, page, _ = await browser.post("/feeds/acme/resume", {"csrf": csrf_of(page)})
+    assert (status, "is not paused" in page) == (409, True)
+
+
+async def test_a_pause_is_refused_without_the_token_of_the_form_or_for_no_feed(browse, world, written):
+    browser = await browse()
+    csrf = csrf_of((await browser.get("/feeds/acme"))[1])
+    assert (await browser.post("/feeds/acme/pause", {"why": "x"}))[0] == 403
+    assert (await browser.post("/feeds/nobody/pause", {"csrf": csrf}))[0] == 404
+    assert (await browser.post("/feeds/acme/pause", {"csrf": csrf, "why": "x" * 501}))[0] == 400
+    assert world.board.store.read(feeds.paused) == {}
+
+
+async def test_a_program_pauses_and_gets_the_feed_as_json(browse, world, written):
+    world.guarded()
+    browser = await browse()
+    headers = {"Authorization": "Bearer hush-hush", "Accept": "application/json"}
+    _, text, answer = await browser.post("/feeds/acme/pause", {"why": "nonsense"}, headers=headers)
+    found = json.loads(text)
+    assert (answer.status, found["state"], found["reason"]) == (200, "paused", "nonsense")
+
+
+async def test_the_command_prints_the_same_object(browse, world, written, tmp_path, capsys):
+    (written / "acme.toml").write_text('employer = "Acme Ltd."\n[fields]\ntitle = "T"\n')
+    settings = written.parent / "syncd.toml"
+    settings.write_text(f'[store]\nurl = "sqlite:///{tmp_path}/a.db"\n')
+    show_feed(settings, True, "acme")
+    assert json.loads(capsys.readouterr().out) == (await (await browse()).json("/feeds/acme"))[1]

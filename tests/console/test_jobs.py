@@ -1,0 +1,145 @@
+"""The jobs of an employer, and one job with its history, to people and to programs."""
+
+import json
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from syncd.cli.app import app
+from syncd.store import employers
+from tests.console.test_safety import EVIL
+
+
+async def references(browser, query):
+    page = (await browser.get("/jobs" + query))[1]
+    return re.findall(r"<code>([^<]+)</code>", page)
+
+
+async def test_jobs_are_found_by_employer_text_and_status_in_pages(browse, world):
+    feed, row = world.feeds["acme"], world.board.row
+    world.board.deliver(
+        feed, [row("b1", title="Crème baker"), row("b2", title="Baker"), *world.board.rows(1, 60)]
+    )
+    world.board.put(row("b2", title="Baker", status="archived"))
+    world.board.store.write(lambda tx: employers.add(tx, "Zoo & Co"))
+    browser = await browse()
+    assert len(await references(browser, "")) == 50
+    assert len(await references(browser, "?page=2")) == 12
+    assert set(await references(browser, "?q=BAKER")) == {"b1", "b2"}
+    assert await references(browser, "?q=creme") == ["b1"]
+    assert await references(browser, "?employer=Acme+Ltd.&q=baker&status=archived") == ["b2"]
+    assert await references(browser, "?q=nothing") == await references(browser, "?page=999") == []
+    page = (await browser.get("/jobs?employer=2"))[1]
+    assert "Jobs of" in page
+    assert "Zoo &amp; Co</option>" in page
+    assert "No jobs yet" in page
+    pager = re.findall(r'rel="next" href="([^"]+)"', (await browser.get("/jobs?q=cook&status=active"))[1])
+    assert pager == ["/jobs?employer=Acme+Ltd.&amp;q=cook&amp;status=active&amp;page=2"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("?page=0", 400),
+        ("?limit=1001", 400),
+        ("?status=gone", 400),
+        ("?q=" + "x" * 257, 400),
+        ("?employer=nobody", 404),
+        ("?q=%00%1b", 200),
+        ("?q=%25_%5C'%22", 200),
+        ("?q=%ff%fe", 200),
+        ("?page=2147483647", 200),
+    ],
+)
+async def test_a_query_that_is_not_one_is_refused_and_no_text_is_special(browse, world, query, status):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 2))
+    browser = await browse()
+    assert (await browser.get("/jobs" + query))[0] == status
+
+
+async def test_a_program_gets_what_the_command_prints(browse, world, monkeypatch):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 3))
+    browser = await browse()
+    page = (await browser.json("/jobs"))[1]
+    monkeypatch.setenv("SYNCD_STORE__URL", f"sqlite:///{world.board.folder}/a.db")
+    printed = CliRunner().invoke(app, ["jobs", "--employer", "1", "--json"])
+    assert page == json.loads(printed.stdout)
+    assert len(page) == 3
+    world.board.store.write(lambda tx: employers.add(tx, "Other"))
+    assert (await browser.json("/jobs"))[0] == 400
+    assert (await browser.json("/jobs?employer=Other"))[1] == []
+
+
+async def test_a_job_is_shown_as_candidates_see_it_with_who_changed_it(browse, world, clock):
+    feed, row = world.feeds["acme"], world.board.row
+    world.board.deliver(
+        feed, [row("r1", description="<p>Cook <b>well</b> &amp; gladly, every day of the week.</p>")]
+    )
+    clock.forward(hours=1)
+    world.board.put(row("r1", title="Chef"))
+    job = world.board.job("r1")
+    browser = await browse()
+    page = (await browser.get(f"/jobs/{job.id}"))[1]
+    assert "<h1>Chef</h1>" in page
+    assert "<dt>title</dt><dd><del>Cook r1</del> → <ins>Chef</ins></dd>" in page
+    assert '<a href="/runs/1">Run 1</a> of <span class="name">acme</span>' in page
+    assert "key 1" in page
+    assert "Montréal, QC" in page
+    view = (await browser.json(f"/jobs/{job.id}"))[1]
+    assert (view["job"]["title"], view["historyPaging"]["total"]) == ("Chef", 2)
+    changed, created = view["history"]
+    assert changed["changedBy"] == {"kind": "key", "id": 1, "label": None}
+    assert changed["changes"][0] == {"field": "title", "before": "Cook r1", "after": "Chef"}
+    assert (created["action"], created["changedBy"]) == ("created", {"kind": "run", "id": 1, "label": "acme"})
+
+
+async def test_a_deleted_job_has_its_history_and_a_long_history_has_pages(browse, world):
+    row = world.board.row
+    for number in range(24):
+        job = world.board.put(row("r1", title=f"Cook {number}"))
+    world.board.delete("r1")
+    browser = await browse()
+    page = (await browser.get(f"/jobs/{job.id}"))[1]
+    assert "The job was deleted" in page
+    assert "Cook 23" in page
+    second = (await browser.get(f"/jobs/{job.id}?page=2"))[1]
+    assert ("Page 2 of 2" in second, "Cook 0" in second, "Cook 23" in second) == (True, True, False)
+    assert "No change is on this page" in (await browser.get(f"/jobs/{job.id}?page=9"))[1]
+    assert (await browser.json(f"/jobs/{job.id}"))[1]["job"] is None
+
+
+@pytest.mark.parametrize("number", ["99", "0", "-1", "x", "1e3", "\u0967", "99999999999999999999", "1%2F2"])
+async def test_a_job_that_is_not_there_is_a_404(browse, world, number):
+    browser = await browse()
+    assert (await browser.get(f"/jobs/{number}"))[0] == 404
+
+
+async def test_what_a_job_has_is_text_but_for_the_tags_of_a_description(browse, world):
+    text = (
+        '<p>Look</p></div></div><ul><li>one<a href="https://example.com/?a=&quot;&gt;b" target="_top">here</a>'
+        "<p><b>never closed and long enough to be taken as the description of a job"
+    )
+    row = world.board.row("A-1", title=EVIL[:100], description=text, referenceId=EVIL[:50])
+    job = world.board.put(row)
+    browser = await browse()
+    for path in ("/jobs", f"/jobs/{job.id}", "/jobs?q=%22%3E%3Cscript%3E"):
+        page = (await browser.get(path))[1]
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert "\u202e" not in page
+    page = (await browser.get(f"/jobs/{job.id}"))[1]
+    posting = re.findall(r'<div class="posting">(.*?)</div>\n', page, re.DOTALL)[0]
+    assert (posting.count("<div"), posting.count("</div"), posting.count("<b>"), posting.count("</b>")) == (
+        0, 0, 1, 1,
+    )  # fmt: skip
+    assert 'rel="noopener noreferrer nofollow">here</a>' in posting
+    assert "target=" not in posting
+
+
+async def test_a_description_of_a_megabyte_is_cut(browse, world):
+    job = world.board.put(world.board.row("A-1", description="<div>" * 100_000 + "words " * 50_000))
+    browser = await browse()
+    status, page, _ = await browser.get(f"/jobs/{job.id}")
+    assert (status, len(page) < 100_000) == (200, True)
+    assert "The first 20,000 of 800,000 characters" in page

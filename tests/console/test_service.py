@@ -1,0 +1,70 @@
+"""What the page of the service shows, and what it hides."""
+
+from dataclasses import replace
+
+from syncd.config import SETTINGS, load_settings
+from tests.console.conftest import TOKEN
+
+
+async def test_the_service_says_how_it_is(browse, world):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 8))
+    browser = await browse()
+    page = (await browser.get("/service"))[1]
+    assert "The service is ready" in page
+    assert "1 held run" in page
+    view = (await browser.json("/service"))[1]
+    assert view["ready"] is True
+    assert view["queue"] == {"runs": {}, "held": 1, "writes": 0}
+    assert view["store"]["jobs"] == {"active": 30, "archived": 0, "draft": 0}
+    for path in ("/readyz", "/metrics"):
+        assert f'href="{path}"' in page
+        assert (await browser.get(path))[0] == 200
+
+
+async def test_what_is_wrong_is_said_with_its_reason(browse, world):
+    world.faults = {"store": "no answer within <3 s>", "feeds": "acme: its folder is a link"}
+    browser = await browse()
+    page = (await browser.get("/service"))[1]
+    assert "The service is not ready" in page
+    assert "no answer within &lt;3 s&gt;" in page
+    assert "acme: its folder is a link" in page
+    assert (await browser.json("/service"))[1]["ready"] is False
+
+
+async def test_every_setting_is_shown_with_its_origin_and_no_secret(browse, world, tmp_path):
+    file = tmp_path / "config" / "syncd.toml"
+    file.write_text('[drop]\nrescan = "200ms"\n[sync.max_archive]\npercent = 12.5\njobs = 7\n')
+    environ = {
+        "SYNCD_OPERATOR__TOKEN": TOKEN,
+        "SYNCD_LIMITS__RECORD": "2MiB",
+        "SYNCD_API__RATE_LIMIT": "5",
+    }
+    world.settings = replace(load_settings(file, environ), base=tmp_path)
+    browser = await browse()
+    await browser.log_in()
+    page = (await browser.get("/service"))[1]
+    assert TOKEN not in page
+    assert "sqlite:////" not in page
+    view = (await browser.json("/service"))[1]
+    assert TOKEN not in str(view)
+    found = {setting["key"]: setting for setting in view["settings"]}
+    assert list(found) == [setting.key for setting in SETTINGS]
+    shown = {key: (found[key]["value"], found[key]["origin"]) for key in found}
+    assert shown["sync.max_archive.percent"] == ("12.5", str(file))
+    assert shown["sync.max_archive.jobs"] == ("7", str(file))
+    assert shown["sync.max_rekeyed"] == ("50", "default")
+    assert shown["limits.record"] == ("2MiB", "environment")
+    assert shown["drop.rescan"] == ("200ms", str(file))
+    assert shown["refresh.every"] == ("7d", "default")
+    assert shown["api.listen"] == ("127.0.0.1:8080", "default")
+    assert shown["operator.token"] == (None, "environment")
+    assert (found["operator.token"]["given"], found["store.url"]["value"]) == (True, None)
+
+
+async def test_without_a_session_nothing_is_shown(browse, world):
+    world.guarded()
+    browser = await browse()
+    for path in ("/jobs", "/jobs/1", "/employers", "/employers/1", "/employers/1/keys/1/revoke", "/service"):
+        assert (await browser.get(path))[0] == 303
+        assert (await browser.json(path))[0] == 401
