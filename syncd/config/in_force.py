@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import timedelta
+from datetime import time, timedelta
 from typing import Any
 
 from syncd.config.settings import BY_KEY, Settings
@@ -65,6 +65,8 @@ def _text(setting: Setting, value: object) -> str:
             return _with_unit(value, _SIZES)
         case float():
             return f"{value:g}"
+        case time():
+            return f"{value:%H:%M}"
         case tuple():
             return ", ".join(map(str, value))
         case Mapping():

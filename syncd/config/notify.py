@@ -35,6 +35,10 @@ class SmtpServer:
     user: str
     tls: bool
 
+    def __str__(self) -> str:
+        login = f"{self.user}@" if self.user else ""
+        return f"{'smtps' if self.tls else 'smtp'}://{login}{self.host}:{self.port}"
+
     @property
     def loopback(self) -> bool:
         return Address(self.host, self.port).loopback
@@ -46,6 +50,9 @@ class QuietHours:
 
     start: time
     end: time
+
+    def __str__(self) -> str:
+        return f"{self.start:%H:%M}-{self.end:%H:%M}"
 
     def include(self, now: time) -> bool:
         """Return whether ``now``, in the zone of the service, is in them."""

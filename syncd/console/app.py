@@ -24,10 +24,12 @@ from syncd.console.pages import (
     live_page,
     login_page,
     overview_page,
+    preview_page,
     run_page,
     runs_page,
     service_page,
 )
+from syncd.console.previews import Previews
 from syncd.console.sessions import Session, Sessions
 from syncd.console.visit import Console, Visit, encode
 from syncd.store import Tx
@@ -45,11 +47,14 @@ PAGES = (
     employers_page,
     keys_page,
     service_page,
+    preview_page,
     live_page,
     login_page,
 )
 #: Pages that need no session.
 OPEN = frozenset({"/login"})
+#: Pages that read and check what is posted to them themselves, because it may be large.
+STREAMED = frozenset({"/preview"})
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
     " form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -70,7 +75,8 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     settings = context.settings
     gate = gate or Gate(settings, Sessions(settings.operator.token))
     actions, env = Actions(), rendering.make_environment(settings, context.prefix)
-    console = Console(context, gate, actions, LiveViews(_look(context, actions)), env)
+    previews = Previews(settings.store.path.parent if settings.store.path is not None else None)
+    console = Console(context, gate, actions, LiveViews(_look(context, actions)), previews, env)
     for page in PAGES:
         for path, methods in page.ROUTES.items():
             served = {method: _guarded(console, path, handler) for method, handler in methods.items()}
@@ -82,6 +88,7 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     )
     app.on_shutdown.append(console.live.close)
     app.on_cleanup.append(console.actions.close)
+    app.on_cleanup.append(console.previews.close)
 
 
 def _look(context: ConsoleContext, actions: Actions) -> Look:
@@ -112,7 +119,7 @@ def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:
             visit = Visit(console, request, gate.visitor(request))
         elif session is None:
             return _login(visit)
-        if request.method == "POST":
+        if request.method == "POST" and path not in STREAMED:
             form = dict(await request.post())
             gate.check_form(visit.session, form.get("csrf"))
             visit = Visit(console, request, visit.session, form)

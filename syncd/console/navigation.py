@@ -17,6 +17,7 @@ NAVIGATION = (
     Entry("/runs", "Runs"),
     Entry("/jobs", "Jobs"),
     Entry("/employers", "Employers"),
+    Entry("/preview", "Preview"),
     Entry("/service", "Service"),
 )
 

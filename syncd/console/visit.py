@@ -15,6 +15,7 @@ from syncd.console.context import ConsoleContext
 from syncd.console.gate import Gate
 from syncd.console.live import LiveViews
 from syncd.console.navigation import section_of
+from syncd.console.previews import Previews
 from syncd.console.sessions import Session
 from syncd.store import Tx
 from syncd.web import JSON, Refusal, prefers
@@ -33,6 +34,7 @@ class Console:
     gate: Gate
     actions: Actions
     live: LiveViews
+    previews: Previews
     env: Environment
     counted: dict[Hashable, dict[str, int]] = field(default_factory=dict)
 

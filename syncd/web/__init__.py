@@ -28,7 +28,7 @@ from syncd.web.monitoring import (
 from syncd.web.negotiation import JSON, Compressor, prefers
 from syncd.web.problems import CODES, Refusal
 from syncd.web.rate_limits import FailedKeys, KeyLimit
-from syncd.web.server import STOPPING, make_runner, retire
+from syncd.web.server import STOPPING, allow_body, make_runner, retire
 
 __all__ = [
     "CODES",
@@ -51,6 +51,7 @@ __all__ = [
     "ServerLimits",
     "add_endpoint",
     "add_not_found",
+    "allow_body",
     "answer",
     "conditions_of",
     "effective_method",

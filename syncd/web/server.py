@@ -69,6 +69,7 @@ class Connection(OpenConnection):
         "_head_bytes",
         "_head_deadline",
         "_limits",
+        "_most_body",
         "_write_deadline",
     )
 
@@ -88,6 +89,7 @@ class Connection(OpenConnection):
         self._limits, self._connection_limit, self._cycles = limits, connection_limit, cycles
         self._count_as, self._address = count_as, ""
         self._head_bytes = self._body_bytes = 0
+        self._most_body = limits.max_body
         self._body: StreamReader = EMPTY_PAYLOAD  # of the newest request
         self._head_deadline = Deadline(loop, limits.head_timeout)
         self._write_deadline = Deadline(loop, limits.write_timeout)
@@ -156,6 +158,7 @@ class Connection(OpenConnection):
         self._head_deadline.stop()
         replace_refused(self.messages, self._limits, measure=self._head_bytes + count > self._limits.max_head)
         self._head_bytes = self._body_bytes = 0
+        self._most_body = self._limits.max_body
         if not self._body.is_eof():
             # The bytes came in place of the rest of a body and are not HTTP: end that body with an error.
             self._body.set_exception(web.RequestPayloadError("the body is framed wrongly"))
@@ -165,9 +168,13 @@ class Connection(OpenConnection):
     def _part_of_body_came(self, count: int) -> None:
         """Abort a body that is nearly all framing, or that no handler reads. (``body`` checks the length of a body.)"""
         self._body_bytes += count
-        if self._body_bytes > 2 * self._limits.max_body + FRAMING and self.transport is not None:
+        if self._body_bytes > 2 * self._most_body + FRAMING and self.transport is not None:
             self.close_after_answer()
             self._abort()
+
+    def allow_body(self, most: int) -> None:
+        """Let the body of the newest request have ``most`` bytes."""
+        self._most_body = most
 
     def _part_of_head_came(self, count: int) -> None:
         """``count`` more bytes of a head have come, which is not whole yet."""
@@ -222,6 +229,12 @@ class Connection(OpenConnection):
         if request.writer.output_size > 0:
             raise ConnectionError("the answer has begun; it cannot be taken back")
         return answer_to_fault(status, exc, message, self._limits)
+
+
+def allow_body(request: web.Request, most: int) -> None:
+    """Let the body of ``request`` have ``most`` bytes; its handler reads it and checks how many there are."""
+    if isinstance(request.protocol, Connection):
+        request.protocol.allow_body(most)
 
 
 def make_runner(app: web.Application, limits: ServerLimits, **options: Any) -> web.AppRunner:

@@ -69,6 +69,9 @@ FIRES = {
         },
         "30m", "10m",
     ),
+    "SyncdNotificationsDropped": (
+        {'syncd_notifications_total{instance="a", result="dropped"}': "_x20 1x40"}, "40m", "15m"
+    ),
     "SyncdFewFiles": (
         {
             'process_open_fds{instance="a", job="syncd"}': "100x10 900x20",

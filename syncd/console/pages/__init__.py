@@ -9,6 +9,7 @@ __all__ = [
     "live_page",
     "login_page",
     "overview_page",
+    "preview_page",
     "run_page",
     "runs_page",
     "service_page",

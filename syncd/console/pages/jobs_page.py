@@ -35,15 +35,12 @@ async def list_jobs(visit: Visit) -> web.StreamResponse:
 
     def found(tx: Tx) -> dict[str, Any]:
         owner, everyone = _owner(tx, wanted, several=not visit.wants_json), employers.all(tx)
-        total, listed = 0, list[jobs.JobView]()
-        if owner is not None:
-            total, listed = jobs.page(tx, owner.id, q=q, status=status, page=page, page_size=limit)
-        return {
-            "owner": owner,
-            "employers": sorted(e.name for e in everyone) if len(everyone) <= LISTED else [],
-            "total": total,
-            "jobs": [header_json(header, owner) for header in listed] if owner else [],
-        }
+        names = sorted(employer.name for employer in everyone) if len(everyone) <= LISTED else []
+        if owner is None:
+            return {"owner": None, "employers": names, "total": 0, "jobs": []}
+        total, listed = jobs.page(tx, owner.id, q=q, status=status, page=page, page_size=limit)
+        headers = [header_json(header, owner) for header in listed]
+        return {"owner": owner, "employers": names, "total": total, "jobs": headers}
 
     values = await visit.read(found)
     if visit.wants_json:

@@ -1,0 +1,204 @@
+"""Preview: a file is uploaded, what it would do is shown, and it is applied if that is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import PurePath
+from secrets import token_hex
+from typing import IO, Any
+
+import structlog
+from aiohttp import BodyPartReader, MultipartReader, web
+
+from syncd.console.context import ConsoleContext
+from syncd.console.previews import Preview
+from syncd.console.visit import Visit
+from syncd.errors import Conflict, NotFound
+from syncd.feeds.drafting import Drafter, employer_named_in
+from syncd.logs import Event
+from syncd.store import employers
+from syncd.sync.arrival import Worker
+from syncd.sync.report.views import plan_view
+from syncd.sync.run import Feed
+from syncd.web import Refusal, allow_body
+
+log = structlog.get_logger("syncd.console")
+
+#: Seconds that a request waits for its preview; entries of each list that are shown; bytes that are written at once, of a
+#: field of the form, and of a name.
+WAIT, SHOWN, BLOCK, FIELD, NAME = 3.0, 100, 1 << 20, 10_000, 120
+
+
+async def show(visit: Visit) -> web.StreamResponse:
+    """Answer the form, with the preview of this session if there is one."""
+    preview = visit.console.previews.of(visit.session.secret) if visit.session.secret else None
+    if preview is not None and preview.run is not None:
+        return visit.redirect(f"/runs/{preview.run.id}")
+    feeds = sorted(visit.context.feeds())
+    response = visit.page("preview.html.j2", feeds=feeds, preview=preview, shown=SHOWN)
+    if preview is not None and preview.going:
+        response.headers["Refresh"] = "2"
+    return response
+
+
+async def upload(visit: Visit) -> web.StreamResponse:
+    """Take a file and look at it. A browser is led to the page that shows it; a program gets the plan (``syncd plan
+    --json``), or the ``draft`` of a feed, and the file is removed."""
+    previews, context = visit.console.previews, visit.context
+    session = visit.session.secret or token_hex(16)
+    allow_body(visit.request, context.settings.limits.file)
+    preview = await _received(visit, session)
+    feed = context.feeds().get(preview.feed) if preview.feed is not None else None
+    shown = None if visit.wants_json else SHOWN
+    ended = previews.start(session, preview, "preview", lambda: _look_at(context, preview, feed, shown))
+    await asyncio.wait([ended], timeout=None if visit.wants_json else WAIT)
+    if not visit.wants_json:
+        return visit.redirect("/preview")
+    previews.end(session)
+    if preview.fault is not None:
+        problem, kind = preview.fault.problem, "application/problem+json"
+        return web.json_response(problem, status=preview.fault.status, content_type=kind)
+    return visit.json(preview.found)
+
+
+async def _received(visit: Visit, session: str) -> Preview:
+    """Return the preview with its file. The fields of the form come before the file. Raises Refusal, NotFound, Conflict."""
+    fields: dict[str, str] = {}
+    try:
+        parts = await visit.request.multipart()
+        while (part := await _next(visit, parts)) is not None:
+            if part.name == "file":
+                return await _with_file(visit, session, fields, part)
+            fields[part.name or ""] = (await part.read_chunk(FIELD)).decode("utf-8", "replace").strip()
+            if not part.at_eof():
+                await part.release()
+    except (ValueError, AssertionError, web.RequestPayloadError):
+        raise _broken("the form broke off or is encoded wrongly") from None
+    raise _broken("choose a file")
+
+
+async def _next(visit: Visit, parts: MultipartReader) -> BodyPartReader | None:
+    try:
+        async with asyncio.timeout(visit.context.settings.api.read_timeout):
+            part = await parts.next()
+    except TimeoutError:
+        raise _late() from None
+    if part is None or isinstance(part, BodyPartReader):
+        return part
+    raise _broken("the form has a form inside it")
+
+
+async def _with_file(visit: Visit, session: str, fields: dict[str, str], part: BodyPartReader) -> Preview:
+    """Check the fields, then write the file."""
+    visit.console.gate.check_form(visit.session, fields.get("csrf"))
+    name = PurePath((part.filename or "").replace("\\", "/")).name
+    if not name.strip(". "):
+        raise _broken("choose a file")
+    _feed(visit.context, fields.get("feed") or None)
+    preview = visit.console.previews.begin(session, fields.get("feed") or None)
+    safe = "".join(char if char.isprintable() else "_" for char in name).lstrip(".")
+    path = preview.folder / safe.encode("utf-8", "replace")[-NAME:].decode("utf-8", "ignore")
+    try:
+        with await asyncio.to_thread(path.open, "xb") as out:
+            await _write(visit, part, out)
+    except BaseException:
+        visit.console.previews.end(session, preview)
+        raise
+    preview.path = path
+    return preview
+
+
+async def _write(visit: Visit, part: BodyPartReader, out: IO[bytes]) -> None:
+    most, size, block = visit.context.settings.limits.file, 0, bytearray()
+    while True:
+        try:
+            async with asyncio.timeout(visit.context.settings.api.read_timeout):
+                piece = await part.read_chunk(1 << 16)
+        except TimeoutError:
+            raise _late() from None
+        size += len(piece)
+        if size > most:
+            raise Refusal("body_too_large", f"a file may have {most} bytes", close=True)
+        block += piece
+        if len(block) >= BLOCK or (block and not piece):
+            await asyncio.to_thread(out.write, bytes(block))
+            block.clear()
+        if not piece:
+            return
+
+
+def _late() -> Refusal:
+    return Refusal("request_timeout", "the file did not arrive in time", close=True)
+
+
+def _broken(detail: str) -> Refusal:
+    return Refusal("invalid_parameter", detail, close=True)
+
+
+def _feed(context: ConsoleContext, name: str | None) -> Feed | None:
+    if name is None:
+        return None
+    feed = context.feeds().get(name)
+    if feed is None:
+        raise NotFound("feed", name[:100], "it is not configured, or cannot be used now")
+    return feed
+
+
+# -- in a thread ---------------------------------------------------------------------------------------------
+
+
+def _look_at(context: ConsoleContext, preview: Preview, feed: Feed | None, shown: int | None) -> None:
+    """Note what the file would do. ``shown``: the number of entries of each list that are kept, None for all."""
+    assert preview.path is not None
+    if preview.feed is None:
+        preview.found = _draft(context, preview)
+        return
+    if feed is None:
+        raise NotFound("feed", preview.feed, "it is not configured any more")
+    planned = context.importer.plan(feed, preview.path)
+    totals = {"changes": len(planned.changes), "rejected": len(planned.rejected)}
+    found: dict[str, Any] = plan_view(planned, context.catalogue)
+    if shown is not None:
+        for name in ("changes", "rejectedRows", "warnings"):
+            found[name] = found[name][:shown]
+        found |= {"totals": totals, "same": planned.unchanged}
+    preview.found = found
+
+
+def _draft(context: ConsoleContext, preview: Preview) -> dict[str, Any]:
+    """Return the draft that ``syncd feed new`` would write, for the only employer or the one that the file names."""
+    assert preview.path is not None
+    limits, store = context.settings.limits, context.store
+    known = [found.name for found in store.read(employers.all)]
+    owner = known[0] if len(known) == 1 else employer_named_in(preview.path, limits) or "NAME"
+    today = store.now().today.isoformat()
+    drafter = Drafter(
+        preview.path, "new", employer=owner, catalogue=context.catalogue, limits=limits, today=today
+    )
+    return {"draft": drafter.draft().text}
+
+
+# -- apply ---------------------------------------------------------------------------------------------------
+
+
+async def apply(visit: Visit) -> web.StreamResponse:
+    """Run the file of the session's preview, as ``syncd import`` does, and lead to the run."""
+    previews, context, session = visit.console.previews, visit.context, visit.session
+    preview = previews.of(session.secret) if session.secret else None
+    if preview is None or preview.going or preview.run is not None or preview.path is None:
+        raise Conflict("there is no file to apply: it was applied or removed; upload it again")
+    feed = _feed(context, preview.feed)
+    if feed is None or preview.found is None:
+        raise Conflict("this preview has nothing that could be applied")
+    path = preview.path
+    log.info(Event.OPERATOR_ACTED, action="import", run=None, session=session.number, feed=feed.name)
+
+    def work() -> None:
+        worker = Worker(context.arrival, {feed.name: feed}, drop=context.settings.drop.folder)
+        preview.run = worker.import_file(feed, path)
+
+    await asyncio.wait([previews.start(session.secret, preview, "apply", work)], timeout=WAIT)
+    return visit.redirect("/preview" if preview.run is None else f"/runs/{preview.run.id}")
+
+
+ROUTES = {"/preview": {"GET": show, "POST": upload}, "/preview/apply": {"POST": apply}}
