@@ -176,6 +176,9 @@ def test_runs_are_listed_by_state(acme):
     assert [run["file"] for run in both] == ["good.csv"]
     assert "no run is held" in acme.run("runs", "--state", "held").err
     assert acme.run("runs", "--state", "green").code == 2
+    (acme.feeds / "acme.toml").unlink()  # its runs are still there
+    none = acme.run("runs", "--state", "held", "--feed", "acme")
+    assert (none.code, none.err) == (0, "no run of acme is held\n")
 
 
 def test_every_state_of_a_run_can_be_asked_for():
