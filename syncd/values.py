@@ -57,6 +57,15 @@ def duration(value: object) -> timedelta:
     return timedelta(seconds=seconds)
 
 
+def span_in_words(span: timedelta) -> str:
+    """Return a time span in the largest unit of which it has two, such as "2 days" or "90 minutes"."""
+    whole = span.total_seconds()
+    for unit, seconds in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if whole >= 2 * seconds:
+            return f"{whole / seconds:g} {unit}"
+    return f"{whole:g} seconds"
+
+
 def size(value: object) -> int:
     """Return the number of bytes: a whole number, or a text such as ``1MiB`` or ``10MB`` (in any case)."""
     if isinstance(value, int) and not isinstance(value, bool):

@@ -16,6 +16,7 @@ from syncd.values import (
     percent,
     shown,
     size,
+    span_in_words,
     text,
     whole,
 )
@@ -116,3 +117,18 @@ def test_what_a_parser_takes_and_what_it_refuses(parse, taken, refused, wanted):
 )
 def test_a_value_is_shown_as_its_author_wrote_it(value, words):
     assert shown(value) == words
+
+
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        ("2d", "2 days"),
+        ("1d", "24 hours"),
+        ("36h", "36 hours"),
+        ("1h", "60 minutes"),
+        ("90s", "90 seconds"),
+        ("2.5h", "2.5 hours"),
+    ],
+)
+def test_a_time_span_is_written_in_words(span, words):
+    assert span_in_words(duration(span)) == words

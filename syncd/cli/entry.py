@@ -55,7 +55,7 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         return _complain(system_fault(error), FAILED)
     except Exception as error:
-        return _complain(_unreadable_program() or _bug(error), FAILED)
+        return _complain(_unreadable_program() or _not_text(error, arguments) or _bug(error), FAILED)
     return result if isinstance(result, int) else DONE
 
 
@@ -91,6 +91,14 @@ def _unreadable_program() -> str | None:
         f"the user {os.geteuid()}, who owns the store, cannot read {hidden}:"
         " install Python and syncd where all users can read them, such as in /opt"
     )
+
+
+def _not_text(error: Exception, arguments: list[str]) -> str | None:
+    """Return which argument is the cause if a text was not UTF-8. (A name of a file need not be.)"""
+    if not isinstance(error, UnicodeEncodeError):
+        return None
+    wrong = next((each for each in arguments if each.encode(errors="ignore").decode() != each), None)
+    return None if wrong is None else f"the argument {wrong!a} is not UTF-8"
 
 
 def _bug(error: Exception) -> str:

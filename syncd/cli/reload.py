@@ -49,7 +49,8 @@ def _ask(settings: Settings) -> dict[str, Any]:
         answer = connection.getresponse()
         return _answer(answer.status, answer.read(), address)
     except (OSError, HTTPException) as error:
-        raise ReloadFailed(f"no daemon answers at {address} ({error}); is it running?") from error
+        why = error.strerror if isinstance(error, OSError) else None
+        raise ReloadFailed(f"no daemon answers at {address} ({why or error}); is it running?") from error
     finally:
         connection.close()
 

@@ -37,7 +37,7 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, state: str |
     wanted = RunState(state) if state is not None else None
     with opened_store(settings) as store:
         found = store.read(lambda tx: runs.list(tx, feed, limit, wanted))
-        if feed is not None and not found:
+        if feed is not None and not found and not store.read(lambda tx: runs.list(tx, feed, 1)):
             from syncd.service import configured_feeds, stores
 
             configured_feeds.feed_file(settings, stores.catalogue_of(store, settings), feed)
@@ -53,7 +53,8 @@ def list_runs(config: Path | None, as_json: bool, feed: str | None, state: str |
         for run in found
     ]
     headings = ("run", "feed", "file", "state", "rows", "taken")
-    empty = f"no run is {state}" if state else "no runs yet; drop a file into a feed's folder"
+    of_feed = f" of {feed}" if feed is not None else ""
+    empty = f"no run{of_feed} is {state}" if state else "no runs yet; drop a file into a feed's folder"
     print_list(as_json, [run_json(run) for run in found], headings, rows, empty)
 
 

@@ -107,14 +107,19 @@ def acting_as(owner: tuple[int, int]) -> Iterator[None]:
 def owner_ids(settings: Settings) -> tuple[int, int]:
     """Return the ids of syncd's user, and of the first group of that user: as root the owner of the store's folder, else
     those of this process."""
-    owner = _owner(settings)
+    owner = _owner_of(_owned_folder(settings))
     return (os.geteuid(), os.getegid()) if owner is None else (owner.st_uid, owner.st_gid)
 
 
 def become_owner(settings: Settings) -> None:
     """As root, become the owner of the store's folder, so that no file is created there that the daemon cannot open.
     Import first what is needed: the program may lie where only root can read."""
-    owner = _owner(settings)
+    become_owner_of(_owned_folder(settings))
+
+
+def become_owner_of(folder: Path) -> None:
+    """As root, become the owner of the folder, or of what is above it if it is missing."""
+    owner = _owner_of(folder)
     if owner is None:
         return
     os.setgroups(_groups(owner.st_uid, owner.st_gid))
@@ -122,14 +127,17 @@ def become_owner(settings: Settings) -> None:
     os.setuid(owner.st_uid)
 
 
-def _owner(settings: Settings) -> os.stat_result | None:
-    """Return the owner of the store's folder, or of the drop folder if the store is on a server, if this process is root
-    and the owner is another user, else None."""
+def _owned_folder(settings: Settings) -> Path:
+    """Return the folder that belongs to syncd's user: of the store, or the drop folder if the store is on a server."""
+    return settings.store.path.parent if settings.store.path is not None else settings.drop.folder
+
+
+def _owner_of(folder: Path) -> os.stat_result | None:
+    """Return the owner of the folder if this process is root and the owner is another user, else None."""
     if os.geteuid() != 0:
         return None
-    wanted = settings.store.path.parent if settings.store.path is not None else settings.drop.folder
-    folder = next((place for place in (wanted, *wanted.parents) if place.exists()), None)
-    owner = folder.stat() if folder else None
+    found = next((place for place in (folder, *folder.parents) if place.exists()), None)
+    owner = found.stat() if found else None
     return None if owner is None or owner.st_uid == 0 else owner
 
 

@@ -4,7 +4,7 @@ from syncd.config.in_force import SettingInForce, settings_in_force
 from syncd.config.kinds import Address, store_address
 from syncd.config.load import load_settings
 from syncd.config.notify import Notify, QuietHours, SmtpServer
-from syncd.config.settings import SETTINGS, Api, Settings
+from syncd.config.settings import SETTINGS, Api, Settings, StoreSettings
 
 __all__ = [
     "SETTINGS",
@@ -15,6 +15,7 @@ __all__ = [
     "SettingInForce",
     "Settings",
     "SmtpServer",
+    "StoreSettings",
     "load_settings",
     "settings_in_force",
     "store_address",

@@ -15,7 +15,7 @@ import aiosmtplib
 from syncd.config import Notify, SmtpServer
 from syncd.domain import Notice
 from syncd.notify.mail import mail_of
-from syncd.notify.ways import NotSent
+from syncd.notify.ways import NotSent, why_no_connection
 from syncd.notify.words import one_line
 
 #: Seconds for one message: connecting, TLS, login, transfer.
@@ -96,6 +96,8 @@ class Email:
 
     def _fault(self, error: Exception) -> str:
         where = f"{self._server.host}:{self._server.port}"
+        if isinstance(error, aiosmtplib.SMTPConnectError) and isinstance(error.__cause__, OSError):
+            return f"{where}: cannot connect: {why_no_connection(error.__cause__)}"
         return f"{where}: {self._cleaned(str(error)) or type(error).__name__}"
 
     def _cleaned(self, text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import ssl
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Protocol
@@ -26,6 +28,17 @@ class NotSent(SyncdError):
     def soon(self) -> bool:
         """Whether another try within seconds may help."""
         return self.after is None and not self.refused
+
+
+def why_no_connection(error: OSError) -> str:
+    """Return why a connection was not made, in the words of the system, which do not name the address."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return "its certificate cannot be verified"
+    if isinstance(error, ssl.SSLError):
+        return f"TLS failed ({error.reason or type(error).__name__})"
+    if error.errno is not None and error.errno > 0:  # asyncio has its own words in their place
+        return os.strerror(error.errno)
+    return error.strerror or type(error).__name__
 
 
 class Way(Protocol):

@@ -14,7 +14,7 @@ from syncd.config import Notify
 from syncd.domain import Notice
 from syncd.notify.payload import body_of, signature_of
 from syncd.notify.timing import retry_after
-from syncd.notify.ways import NotSent
+from syncd.notify.ways import NotSent, why_no_connection
 
 #: Seconds that a receiver has for its answer.
 ANSWER = 10.0
@@ -47,7 +47,7 @@ class Webhook:
         except TimeoutError:
             raise NotSent(f"no answer within {self._answer:g} s", everything=True) from None
         except aiohttp.ClientConnectorError as error:
-            raise NotSent(f"cannot connect: {_why(error)}", everything=True) from None
+            raise NotSent(f"cannot connect: {why_no_connection(error.os_error)}", everything=True) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise NotSent(f"no answer: {type(error).__name__}") from None
         if 200 <= status < 300:
@@ -73,10 +73,3 @@ class Webhook:
             found = response.status, response.headers.get("Retry-After")
             response.close()  # its body may have any length
             return found
-
-
-def _why(error: aiohttp.ClientConnectorError) -> str:
-    """Return the words of the system, which do not name the address."""
-    if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        return "its certificate cannot be verified"
-    return error.os_error.strerror or type(error.os_error).__name__

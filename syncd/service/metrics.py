@@ -18,6 +18,7 @@ from syncd.domain import Run
 from syncd.service.refresher import RefreshResult
 from syncd.store import Store, Tx, employers, jobs, outbox, runs
 from syncd.store import feeds as stored_feeds
+from syncd.sync.report.views import next_expected
 from syncd.sync.run import Feed
 from syncd.web import RequestTimes
 
@@ -95,15 +96,22 @@ class _Gauges(Collector):
         yield from self._store.read(
             lambda tx: [_jobs(tx), _successes(tx, feeds), _progress(tx), _notifications(tx)]
         )
-        paused = self._store.read(stored_feeds.paused)
+        paused, overdue = self._store.read(lambda tx: (stored_feeds.paused(tx), _overdue(tx, feeds)))
         for name, about, those in (
             ("degraded", "1 while the feed's file or folder cannot be used, else 0.", degraded),
             ("paused", "1 while the feed is paused, else 0.", paused),
+            ("overdue", "1 while no file came for longer than expect_every, else 0.", overdue),
         ):
             found = GaugeMetricFamily(f"syncd_feed_{name}", about, labels=("feed",))
             for feed in sorted({*feeds, *degraded}):
                 found.add_metric((feed,), feed in those)
             yield found
+
+
+def _overdue(tx: Tx, feeds: Mapping[str, Feed]) -> set[str]:
+    """Return the feeds whose next file should have come."""
+    expected = {name: next_expected(tx, feed.config) for name, feed in feeds.items()}
+    return {name for name, until in expected.items() if until is not None and tx.now.instant > until}
 
 
 def _jobs(tx: Tx) -> Metric:

@@ -27,7 +27,9 @@ class Notifications:
         ways = ways_of(settings.notify, lambda: self._pages, lambda: store.now().instant, zone)
         sending = Sending(store, settings.notify, lambda at: at.astimezone(zone), trusts, count)
         self._notifier = Notifier(sending, ways, degraded)
-        self._notifier.begin()
+        # on a server, what waits may be for the receivers of another daemon
+        if ways or settings.store.path is not None:
+            self._notifier.begin()
 
     def start(self, listening: str) -> None:
         """Begin to send. ``listening``: the URL on which the operator's pages are."""

@@ -18,7 +18,7 @@ from sqlalchemy import bindparam
 
 from syncd.errors import StoreError
 from syncd.store import schema
-from syncd.store.database import Database, Session
+from syncd.store.database import Database
 from syncd.store.statements import Statement
 from syncd.store.store import Store, database_at
 from syncd.store.tables import JobSearchStale, metadata
@@ -52,6 +52,7 @@ def copy(source_url: str, target_url: str) -> list[Copied]:
     schema.refuse_newer(source.version())  # before the target is made
     source.lock()
     try:
+        _check_version(source.version())
         with Store.open(target_url, timezone=_UTC, exclusive=True) as target:
             return target.write(lambda tx: _copy(source, target, tx))
     finally:
@@ -63,7 +64,6 @@ def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
     try:
         session.begin()
         before = Tx(session, source, target.now, {})
-        _check_version(session, before)
         _check_empty(tx)
         for table in reversed(_TABLES):
             tx.run(Statement(sa.delete(table).where(*_copied_of(table))))
@@ -77,11 +77,13 @@ def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
     return copied
 
 
-def _check_version(session: Session, tx: Tx) -> None:
-    found = schema.version(tx) if session.has_table("alembic_version") else None
+def _check_version(found: str | None) -> None:
+    """Raise StoreError if the source has not the schema of this program."""
+    if found is None:
+        raise StoreError("what is to be copied is not a store")
     if found != schema.HEAD:
         raise StoreError(
-            f"the store to copy has schema {found}, this program {schema.HEAD}: start the daemon on it once, which migrates it"
+            f"the store to copy has schema {found}, this program {schema.HEAD}: migrate it first (syncd migrate)"
         )
 
 

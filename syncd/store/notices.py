@@ -19,6 +19,7 @@ from syncd.store.columns import Columns, instant_of, kept, micros, optional
 from syncd.store.statements import Statement, among, creating, deleting
 from syncd.store.tables import FeedRow, NoticeRow, OutboxRow, RunRow
 from syncd.store.transactions import Tx
+from syncd.values import span_in_words
 
 NOTICE = Columns(
     Notice,
@@ -117,13 +118,8 @@ def note_silence(tx: Tx, feed: str, last: datetime | None, every: timedelta) -> 
     ):
         return
     since = f"the last one came at {last:%Y-%m-%d %H:%M} UTC" if last is not None else "none has come yet"
-    reason = f"a file is expected every {_in_words(every)}; {since}"
+    reason = f"a file is expected every {span_in_words(every)}; {since}"
     add(tx, Notice(NoticeEvent.OVERDUE, feed, reason, state="overdue"))
-
-
-def _in_words(span: timedelta) -> str:
-    hours = span.total_seconds() / 3600
-    return f"{hours / 24:g} days" if hours >= 48 else f"{hours:g} hours"
 
 
 def latest(tx: Tx, feed: str, events: Collection[NoticeEvent]) -> Notice | None:

@@ -171,12 +171,17 @@ def test_keeping_a_number_needs_a_folder(acme: Installation) -> None:
 
 def test_what_is_not_a_backup_is_not_replaced(acme: Installation) -> None:
     store = store_of(acme)
+    beside = (".lock", "-wal", "-shm", "-journal")
+    store.with_name("syncd.db.lock").touch()
     (acme.base / "letter.txt").write_text("Dear Madam")
     (acme.base / "link.db").symlink_to(store)
     os.mkfifo(acme.base / "pipe")
     other = acme.base / "other.db"
     other.write_bytes(store.read_bytes())
     (acme.base / "other.db-wal").write_bytes(b"")
+    (acme.base / "empty").touch()
+    with closing(sqlite3.connect(acme.base / "songs.db")) as songs:
+        songs.execute("CREATE TABLE song (name TEXT)")
     before = state(acme.base)
     for path, words in [
         (store, "is the store itself"),
@@ -184,12 +189,16 @@ def test_what_is_not_a_backup_is_not_replaced(acme: Installation) -> None:
         (acme.base / "letter.txt", "is not a backup"),
         (acme.base / "pipe", "is not a regular file"),
         (other, "a store that is in use"),
-        (acme.base / "none" / "copy.db", "No such file or directory"),
+        (acme.base / "empty", "is not a backup"),
+        (acme.base / "songs.db", "is not a backup"),
+        *((store.with_name(store.name + ending), f"belongs to the store {store}") for ending in beside),
+        (acme.base / "none" / "copy.db", f"{acme.base / 'none'}: No such file or directory"),
     ]:
         refused = acme.run("backup", path)
         assert (refused.code, refused.out) == (FAILED, ""), path
         assert words in refused.err
     assert state(acme.base) == before
+    assert store.with_name("syncd.db.lock").read_bytes() == b""
 
 
 def test_without_a_store_nothing_is_made(installation: Installation) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import get_args
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -15,6 +16,7 @@ import syncd
 from syncd.cli.app import app
 from syncd.cli.options import State
 from syncd.domain import RunState
+from syncd.store import Store
 from tests.e2e.conftest import row
 
 
@@ -47,6 +49,8 @@ def feed_file(acme, name, rows):
         ("employer add X --plan golden", 2, "'golden' is not one of 'unlimited', 'standard'"),
         ("employer add Acme\\ Ltd.", 1, "employer 1 already has the name 'Acme Ltd.'"),
         ("employer add \\ ", 1, "an employer needs a name"),
+        ("employer add \udcffcme", 1, "the argument '\\udcffcme' is not UTF-8"),
+        ("employer rename 1 \udcff", 1, "is not UTF-8"),
         ("key create Acme", 1, "no employer 'Acme'; did you mean 'Acme Ltd.'?"),
         ("key create 1 --expires soon", 2, "must be a duration such as 2s, 10m, 12h or 7d"),
         ("key create 1 --expires 0s", 2, "must be more than 0"),
@@ -172,6 +176,9 @@ def test_runs_are_listed_by_state(acme):
     assert [run["file"] for run in both] == ["good.csv"]
     assert "no run is held" in acme.run("runs", "--state", "held").err
     assert acme.run("runs", "--state", "green").code == 2
+    (acme.feeds / "acme.toml").unlink()  # its runs are still there
+    none = acme.run("runs", "--state", "held", "--feed", "acme")
+    assert (none.code, none.err) == (0, "no run of acme is held\n")
 
 
 def test_every_state_of_a_run_can_be_asked_for():
@@ -422,6 +429,34 @@ def test_root_becomes_the_owner_of_the_stores_folder(acme):
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_copy_by_root_belongs_to_the_owner_of_its_folder(acme):
+    from syncd.cli.store_copy import copy_store
+
+    for folder in (acme.base, *acme.base.parents):
+        if folder.stat().st_uid == os.geteuid() and folder.is_relative_to("/tmp"):
+            folder.chmod(0o755)
+    source, copy = acme.base / "var" / "syncd.db", acme.base / "var" / "copy.db"
+    addresses = f"sqlite:///{source}", f"sqlite:///{copy}"
+    copy_store(*addresses, as_json=True)  # imports what the other user may not be able to read
+    for path in (copy, copy.with_name("copy.db.lock"), source.with_name("syncd.db.lock")):
+        path.unlink()
+    Store.open(addresses[1], timezone=ZoneInfo("America/Toronto")).close()
+    for path in (acme.base / "var", *(acme.base / "var").iterdir()):
+        os.chown(path, 65534, 65534)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            copy_store(*addresses, as_json=True)
+            os._exit(0)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert {path.name: path.stat().st_uid for path in (acme.base / "var").iterdir()} == dict.fromkeys(
+        ["syncd.db", "syncd.db.lock", "copy.db", "copy.db.lock"], 65534
+    )
 
 
 def test_json_is_one_line(acme):

@@ -56,4 +56,4 @@ def test_without_a_daemon_it_says_where_it_asked(installation, monkeypatch):
         monkeypatch.setenv("SYNCD_OPERATOR__LISTEN", address)
         found = installation.run("reload")
     assert found.code == 1
-    assert found.err.startswith(f"syncd: no daemon answers at {address} (")
+    assert found.err == f"syncd: no daemon answers at {address} (Connection refused); is it running?\n"

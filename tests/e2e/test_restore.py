@@ -1,6 +1,7 @@
 """``syncd restore``: what it verifies, what it keeps, and what it says is lost."""
 
 import io
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -151,6 +152,7 @@ def test_it_refuses_beside_a_command_that_has_the_store_open(acme: Installation)
 def test_what_cannot_be_a_backup_changes_nothing(acme: Installation) -> None:
     base, whole = acme.base, (acme.base / "copy.db").read_bytes()
     (base / "empty.db").touch()
+    os.mkfifo(base / "pipe")
     (base / "text.db").write_text("Dear Madam" * 9_999)
     (base / "short.db").write_bytes(whole[:500_000])
     (base / "torn.db").write_bytes(whole[:32_768] + b"\xff" * 16_384 + whole[49_152:])
@@ -163,6 +165,7 @@ def test_what_cannot_be_a_backup_changes_nothing(acme: Installation) -> None:
         "none.db": "No such file",
         "config": "Is a directory",
         "/dev/null": "not a regular file",
+        "pipe": "not a regular file",
         "var/syncd.db": "is the store itself",
         "empty.db": "no store is in it",
         "text.db": "not a backup",

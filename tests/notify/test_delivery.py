@@ -6,9 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from syncd.config import load_settings
 from syncd.domain import NoticeEvent
 from syncd.notify import payload, webhook
 from syncd.notify.timing import KEPT, retry_after
+from syncd.service.notifications import Notifications
 from syncd.store import outbox
 from tests.clock import START
 from tests.notify.conftest import PAGES
@@ -41,6 +43,18 @@ async def test_the_body_of_a_webhook(office):
         }
     ]
     assert list(hook.accepted[0]) == ["id", "event", "feed", "run", "state", "reason", "counts", "at", "url"]
+
+
+async def test_a_daemon_without_receivers_leaves_those_of_another_daemon_of_the_store_alone(office):
+    shared = load_settings(None, {"SYNCD_STORE__URL": "postgresql://syncd@db.example.ca/syncd"})
+    with Hook() as hook:
+        notifier = office.notifier(office.settings(hook))
+        office.write(run=1)
+        await notifier.collect()
+        Notifications(office.store, shared, lambda *what: None, lambda now: True, dict)
+        office.write(run=2)
+        await office.work(notifier, **LONG)
+    assert runs_of(hook.accepted, "acme") == [1, 2]
 
 
 async def test_receivers_that_fail_now_and_then_get_each_notice_once_and_in_order(office):

@@ -219,8 +219,30 @@ async def test_a_redirect_is_not_followed(office):
 
 
 async def test_a_webhook_that_refuses_connections(office):
-    with pytest.raises(NotSent, match="cannot connect: "):
+    with pytest.raises(NotSent, match=r"^cannot connect: Connection refused$"):
         await webhook(office, free_port()).send([office.write()])
+
+
+async def test_a_mail_server_that_refuses_connections(office):
+    server = f"127.0.0.1:{free_port()}"
+    with pytest.raises(NotSent, match=rf"^{server}: cannot connect: Connection refused$"):
+        await email(office, f"smtp://{server}").send([office.write()])
+
+
+async def test_a_receiver_that_does_not_speak_tls(office):
+    async def talk(reader, writer):
+        writer.write(b"220 smtp.example.ca\r\n")
+        await writer.drain()
+
+    async with wire(talk) as port:
+        for way in (
+            email(office, f"smtps://127.0.0.1:{port}"),
+            Webhook(
+                office.settings(f"https://127.0.0.1:{port}/hook").notify, lambda: PAGES, lambda: START, 5.0
+            ),
+        ):
+            with pytest.raises(NotSent, match=r"cannot connect: TLS failed \(WRONG_VERSION_NUMBER\)$"):
+                await way.send([office.write()])
 
 
 def email(office, url, whole=30.0, **more):

@@ -2,8 +2,9 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,6 +47,11 @@ def a_run(state=RunState.SUCCEEDED, feed="acme", **counts):
     return replace(run, counts=RunCounts(**counts), phases={"read": 0.5, "apply": 2.0})
 
 
+def feed_of(name, expect_every=None):
+    feed: Any = SimpleNamespace(config=SimpleNamespace(name=name, expect_every=expect_every))
+    return feed  # no more of it is used
+
+
 def begun(tx, employer):
     feed = feeds.feed_id(tx, "acme", employer.id)
     return runs.begin(tx, feed, employer.id, "jobs.csv", 100, None)
@@ -53,8 +59,7 @@ def begun(tx, employer):
 
 def test_the_last_success_of_a_feed_is_not_a_run_of_which_no_row_went_in(store, times):
     employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
-    feed: Any = None  # only its name is used
-    metrics = Metrics(store, lambda: {"acme": feed}, times)
+    metrics = Metrics(store, lambda: {"acme": feed_of("acme")}, times)
     ends = [datetime(2026, 11, day, tzinfo=UTC) for day in (1, 2)]
     for end, counts in zip(
         ends, (RunCounts(read=2, created=1, rejected=1), RunCounts(read=2, rejected=2)), strict=True
@@ -80,6 +85,24 @@ def test_a_run_that_goes_on_shows_how_far_it_is(store, metrics):
 
 def test_a_feed_that_is_degraded_is_shown(metrics):
     assert shown(metrics)["syncd_feed_degraded", ("feed", "broken")] == 1
+
+
+def test_a_feed_is_overdue_from_its_last_file_until_the_next(store, clock, times):
+    metrics = Metrics(
+        store, lambda: {"acme": feed_of("acme", timedelta(hours=2)), "other": feed_of("other")}, times
+    )
+    overdue = ("syncd_feed_overdue", ("feed", "acme"))
+    clock.forward(hours=3)
+    assert shown(metrics)[overdue] == 0  # before the first file
+    employer = store.write(lambda tx: employers.add(tx, "Acme Ltd."))
+    store.write(lambda tx: begun(tx, employer))
+    clock.forward(hours=2)
+    assert shown(metrics)[overdue] == 0
+    clock.forward(seconds=1)
+    assert shown(metrics)[overdue] == 1
+    assert shown(metrics)["syncd_feed_overdue", ("feed", "other")] == 0
+    store.write(lambda tx: begun(tx, employer))
+    assert shown(metrics)[overdue] == 0
 
 
 def test_runs_are_counted_by_state_and_their_rows_by_action(metrics):

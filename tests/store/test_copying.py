@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sqlite3
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,10 @@ def test_a_store_that_is_not_there_or_of_another_version_is_refused(
     with pytest.raises(StoreError, match="there is no store to copy"):
         copying.copy(f"sqlite:///{tmp_path}/nothing.db", target)
     assert not os.path.exists(tmp_path / "nothing.db")
+    sqlite3.connect(tmp_path / "songs.db").execute("CREATE TABLE song (name TEXT)").connection.close()
+    with pytest.raises(StoreError, match="is not a store"):
+        copying.copy(f"sqlite:///{tmp_path}/songs.db", f"sqlite:///{tmp_path}/new.db")
+    assert not os.path.exists(tmp_path / "new.db")
     change(path, "UPDATE alembic_version SET version_num = '0003'")
     with pytest.raises(StoreError, match=f"has schema 0003, this program {schema.HEAD}"):
         copying.copy(store_url(path), target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import typer
@@ -13,9 +14,11 @@ from syncd.cli.stores.contents import backup_json, backup_text
 from syncd.config import Settings, load_settings
 from syncd.errors import StoreError
 from syncd.service import stores
-from syncd.store import backups, schema, utc_now
+from syncd.store import backups, database_at, schema, utc_now
 
 _SQLITE = b"SQLite format 3\x00"
+#: What the names of the files beside a store end with.
+_BESIDE = ("-wal", "-shm", "-journal", ".lock")
 
 
 def backup(config: Path | None, as_json: bool, target: Path, keep: int | None) -> None:
@@ -39,19 +42,38 @@ def backup(config: Path | None, as_json: bool, target: Path, keep: int | None) -
 
 
 def _refuse_others(path: Path, settings: Settings) -> None:
-    """Raise StoreError if something lies at ``path`` that is not a backup, which a backup would replace."""
+    """Raise StoreError if a backup at ``path`` would replace something that is not a backup, or be taken for a part of a
+    store."""
+    store = next((part for part in _stores_of(path) if part.exists()), None)
+    if store is not None:
+        raise StoreError(f"{path} belongs to the store {store}; name another file, or a folder")
     try:
         found = path.stat()
     except FileNotFoundError:
         return
-    store = settings.store.path
-    if store is not None and store.samefile(path):
+    if settings.store.path is not None and settings.store.path.samefile(path):
         raise StoreError(f"{path} is the store itself; name another file, or a folder")
     if not stat.S_ISREG(found.st_mode):
         raise StoreError(f"{path} is not a regular file; name another file, or a folder")
-    in_use = any(path.with_name(path.name + ending).exists() for ending in ("-wal", "-shm", ".lock"))
-    if in_use:
+    if any(path.with_name(path.name + ending).exists() for ending in _BESIDE):
         raise StoreError(f"{path} is a store that is in use; name another file, or a folder")
+    if not _may_be_backup(path):
+        raise StoreError(f"{path} is not a backup, and is not replaced; name another file, or a folder")
+
+
+def _stores_of(path: Path) -> Iterator[Path]:
+    """Yield the stores that a file of this name would be a part of."""
+    for ending in _BESIDE:
+        if path.name.endswith(ending) and path.name != ending:
+            yield path.with_name(path.name.removesuffix(ending))
+
+
+def _may_be_backup(path: Path) -> bool:
+    """Return whether the file is a store. A database that cannot be read counts: a damaged backup is to be replaced."""
     with path.open("rb") as file:
-        if found.st_size and file.read(len(_SQLITE)) != _SQLITE:
-            raise StoreError(f"{path} is not a backup, and is not replaced; name another file, or a folder")
+        if file.read(len(_SQLITE)) != _SQLITE:
+            return False
+    try:
+        return database_at(f"sqlite:///{path.absolute()}").version() is not None
+    except StoreError:
+        return True

@@ -21,9 +21,8 @@ from syncd.store import Backup, Database, backups, schema, utc_now
 def restore(config: Path | None, as_json: bool, file: Path, yes: bool) -> int:
     """Put a backup in the place of the store, after a look at all of it and a yes. Raises StoreInUse, StoreError, OSError."""
     settings = load_settings(config)
-    with file.open(
-        "rb"
-    ) as source:  # as root, if root calls: the owner of the store may not be able to read it
+    # as root, if root calls: the owner of the store may not be able to read it
+    with open(file, "rb", opener=_open_at_once) as source:
         become_owner(settings)
         _refuse_others(source, file, settings)
         database = stores.database_of(settings)
@@ -32,6 +31,11 @@ def restore(config: Path | None, as_json: bool, file: Path, yes: bool) -> int:
             return _restore(settings, database, source, file, as_json=as_json, yes=yes)
         finally:
             database.unlock()
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file that may be a pipe, and do not wait for what writes to it."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _restore(

@@ -9,6 +9,7 @@ from dataclasses import field as attribute
 
 from syncd.domain import Catalogue
 from syncd.feeds.drafting.columns import Column, Guess
+from syncd.feeds.drafting.preset_fields import preset_lines
 from syncd.feeds.drafting.survey import Survey
 from syncd.feeds.mapping import EMAIL_FIELD, ROUTING_FIELD, URL_FIELD, USUAL, lookup_lines, lookups_in
 from syncd.feeds.toml_text import comment, key, plain, shown, text, value
@@ -120,6 +121,8 @@ def _fields(findings: Findings, plan: DraftPlan, lacking: Sequence[str]) -> Line
         for column in guess.columns[:4]:
             yield f"#   {plain(column.selector)}: {_samples(column.samples)}"
         yield f"{guess.field} = {value(guess.expression)}"
+    if preset:
+        yield from preset_lines(preset, fields, findings.survey.columns.values())
     missing = [name for name in _FILL if name in lacking or (not preset and name not in fields)]
     if missing:
         yield "# Nothing was found for these in most records:"

@@ -32,7 +32,10 @@ def _make_locked(parent: Path) -> tuple[Path, int]:
     """Return a new folder and the descriptor that has it locked. Another process may remove a folder before it is locked:
     then another one is made."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=parent))
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=_PREFIX, suffix=_SUFFIX, dir=parent))
+        except OSError as error:  # it names the new folder, which means nothing to a person
+            raise OSError(error.errno, error.strerror, str(parent)) from error
         with suppress(FileNotFoundError):
             lock = os.open(folder, _FOLDER)
             if _locked(lock) and folder.exists():

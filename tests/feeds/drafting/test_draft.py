@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tomllib
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -19,7 +20,7 @@ from syncd.domain import Catalogue, FeedLimits, Moment
 from syncd.errors import FeedError
 from syncd.feeds.drafting.columns import kinds_of
 from syncd.feeds.drafting.draft import Draft, Drafter, employer_named_in
-from syncd.feeds.mapping.presets import preset_names
+from syncd.feeds.mapping.presets import load_preset, preset_names
 from syncd.sync.run.checking import Checker, CheckResult
 from tests.feeds import spreadsheets
 
@@ -97,6 +98,30 @@ def test_a_draft_says_what_a_preset_lacks() -> None:
     text = drafted(SAMPLES / "personio.xml").text
     assert '# applicationEmail = { value = "jobs@employer.example" }' in text
     assert "# closeDate" not in text
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_the_fields_of_a_preset_are_comments_that_can_be_taken_into_the_mapping(preset: str) -> None:
+    (path,) = (path for path in SAMPLES.iterdir() if path.stem == preset)
+    draft = drafted(path)
+    own = written(draft).get("fields", {})
+    section = draft.text[draft.text.index("[fields]") :]
+    section = re.split("\n# (?:Nothing was found|Names in the feed)", section)[0]
+    commented = tomllib.loads("\n".join(re.findall(r"(?m)^# (\w+ = .*)", section)))
+    mapped = load_preset(preset)["fields"]
+    assert {name: commented[name] for name in mapped if name not in own} == {
+        name: right for name, right in mapped.items() if name not in own
+    }
+
+
+def test_the_fields_of_a_preset_have_a_sample_of_what_they_read(tmp_path: Path) -> None:
+    text = drafted(SAMPLES / "indeed.xml").text
+    assert '#   title: "Dental Hygienist"\n# title = ["title", "jobtitle"' in text
+    assert '#   email: "mailto:desk@prairie-dental.example"\n# applicationEmail = [' in text
+    parts = drafted(SAMPLES / "teamtailor.json").text
+    assert '#   _jobposting.jobLocation.address.addressLocality: "' in parts
+    none = draft_of(tmp_path, cooks_in_xml("Cook")).text
+    assert "#   (this file has none of these)\n# salary = " in none
 
 
 FRENCH = sheet(

@@ -1,6 +1,12 @@
 """What commands, the operator's pages and ``--json`` show of feeds, runs and plans: each is made here, once."""
 
-from syncd.sync.report.views.feed_views import feed_view, feeds_view, mapping_lines, mapping_view
+from syncd.sync.report.views.feed_views import (
+    feed_view,
+    feeds_view,
+    mapping_lines,
+    mapping_view,
+    next_expected,
+)
 from syncd.sync.report.views.job_views import job_view
 from syncd.sync.report.views.run_views import CHANGES_PAGE, plan_view, revert_view, run_view
 
@@ -11,6 +17,7 @@ __all__ = [
     "job_view",
     "mapping_lines",
     "mapping_view",
+    "next_expected",
     "plan_view",
     "revert_view",
     "run_view",

@@ -8,9 +8,10 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import Any
 
-from syncd.feeds.configuration import FeedFile, MappingLine, mapping_in_force
+from syncd.feeds.configuration import FeedConfig, FeedFile, MappingLine, mapping_in_force
 from syncd.store import Tx, feed_jobs, feeds, runs
 from syncd.sync.report import instant_json, run_json
+from syncd.values import span_in_words
 
 
 def feeds_view(
@@ -52,7 +53,7 @@ def _view(  # noqa: PLR0917 - one place calls it
     config = file.config
     newest = runs.list(tx, file.name, 1) if tx is not None else []
     success = runs.last_success(tx, file.name) if tx is not None else None
-    expected = _next_expected(tx, file)
+    expected = next_expected(tx, config) if tx is not None and config is not None else None
     state, reason = _state(tx, file, paused, expected, zone)
     return {
         "name": file.name,
@@ -69,13 +70,12 @@ def _view(  # noqa: PLR0917 - one place calls it
     }
 
 
-def _next_expected(tx: Tx | None, file: FeedFile) -> datetime | None:
-    """Return until when a file is expected; None before the first one, and where the feed expects none."""
-    every = file.config.expect_every if file.config is not None else None
-    if tx is None or not every:
+def next_expected(tx: Tx, config: FeedConfig) -> datetime | None:
+    """Return until when a file of the feed is expected; None before the first one, and where the feed expects none."""
+    if not config.expect_every:
         return None
-    last = runs.last_file(tx, file.name)
-    return last.claimed_at + every if last is not None and last.claimed_at is not None else None
+    last = runs.last_file(tx, config.name)
+    return last.claimed_at + config.expect_every if last is not None and last.claimed_at is not None else None
 
 
 def _state(
@@ -94,5 +94,5 @@ def _state(
     every = file.config.expect_every if file.config is not None else None
     if tx is not None and every and expected is not None and tx.now.instant > expected:
         last = (expected - every).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
-        return "overdue", f"the last file came at {last}, one is expected every {every}"
+        return "overdue", f"the last file came at {last}, one is expected every {span_in_words(every)}"
     return "ok", None
