@@ -93,7 +93,7 @@ class PostgresDatabase:
 
     def _migrating(self) -> Connection:
         driver = self._connector.connect()
-        driver.autocommit = False
+        driver.autocommit, driver.isolation_level = False, psycopg.IsolationLevel.READ_COMMITTED
         driver.cursor_factory = psycopg.Cursor
         return driver
 

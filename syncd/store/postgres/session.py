@@ -31,9 +31,10 @@ SILENT_SECONDS = 60
 #: Seconds in which the outcome of a commit is asked for, when its answer was lost.
 OUTCOME_SECONDS = 5.0
 
-#: Begins a transaction that writes, in one round trip. It waits until no other is open.
+#: Begins a transaction that writes, in one round trip. It waits until no other is open. Each statement must see what was
+#: committed before it, whatever the default of the database is: the lock is a statement, too.
 BEGIN_WRITE = (
-    f"BEGIN; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';"
+    f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';"
     f" SET LOCAL idle_in_transaction_session_timeout = '{SILENT_SECONDS}s';"
     f" SELECT pg_advisory_xact_lock({WRITER_LOCK})"
 )

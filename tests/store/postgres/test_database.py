@@ -8,7 +8,7 @@ import pytest
 
 from syncd.domain import Employer, RejectedRow
 from syncd.errors import Problem, StoreBusy, StoreError
-from syncd.store import Store, employers, feeds, jobs, locks, results, runs
+from syncd.store import Store, Tx, employers, feeds, jobs, locks, results, runs
 from tests.clock import Clock
 from tests.store.board import TORONTO, Board
 from tests.stores import change, rows_in, server, store_url
@@ -39,6 +39,38 @@ def test_several_daemons_may_use_one_store_and_give_out_no_id_twice(open_store: 
     assert sorted(made) == list(range(1, 101))
     assert two.read(lambda tx: jobs.count(tx, employer.id)) == 100
     assert one.read(jobs.totals) == two.read(jobs.totals)
+
+
+def test_a_database_with_another_default_of_isolation_changes_nothing(
+    open_store: OpenStore, path: Path
+) -> None:
+    name = server().database_of(path)
+    server().sql(f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'")
+    try:
+        one, two = open_store(), open_store()
+        employer = one.write(lambda tx: employers.add(tx, "Acme"))
+        with ThreadPoolExecutor(8) as pool:
+            made = list(
+                pool.map(
+                    lambda n: Board((one, two)[n % 2], employer).create(reference_id=f"r{n}").id, range(60)
+                )
+            )
+        assert sorted(made) == list(range(1, 61))
+    finally:
+        server().sql(f"ALTER DATABASE {name} RESET ALL")
+
+
+def test_a_statement_that_takes_longer_than_the_server_allows_is_refused_with_the_reason(
+    store: Store,
+) -> None:
+    def slow(tx: Tx) -> None:
+        tx.execute("SET LOCAL statement_timeout = '10ms'")
+        tx.execute("SELECT pg_sleep(5)")
+
+    with pytest.raises(
+        StoreBusy, match=r"the server ended a statement \(canceling statement due to statement timeout"
+    ):
+        store.read(slow)
 
 
 def test_one_process_at_a_time_has_a_named_lock(open_store: OpenStore) -> None:
