@@ -18,7 +18,7 @@ from sqlalchemy import bindparam
 
 from syncd.errors import StoreError
 from syncd.store import schema
-from syncd.store.database import Database, Session
+from syncd.store.database import Database
 from syncd.store.statements import Statement
 from syncd.store.store import Store, database_at
 from syncd.store.tables import JobSearchStale, metadata
@@ -28,8 +28,8 @@ _PAGE = 2_000
 _UTC = ZoneInfo("UTC")
 #: What a search index lacks is each store's own.
 _TABLES = [table for table in metadata.sorted_tables if table.name != JobSearchStale.__tablename__]
-#: Settings that each store has for itself.
-_OWN_SETTINGS = ("job_search", "commit %")
+#: Settings that each store has for itself: the state of its index, the transactions of its sessions, the note of a backup.
+_OWN_SETTINGS = ("job_search", "commit %", "backup")
 _encode = msgspec.msgpack.Encoder().encode
 
 Row = tuple[Any, ...]
@@ -44,11 +44,12 @@ class Copied(NamedTuple):
 
 
 def copy(source_url: str, target_url: str) -> list[Copied]:
-    """Copy the store at ``source_url``; return what each table has. Raises StoreInUse if a daemon owns one of them, StoreError
-    if the target is not empty."""
+    """Copy the store at ``source_url``; return what each table has. Raises StoreInUse if a daemon owns one of them, StoreTooNew,
+    StoreError if the target is not empty."""
+    if source_url == target_url:
+        raise StoreError("the store to copy is the target itself")
     source = database_at(source_url)
-    if not source.exists():
-        raise StoreError("there is no store to copy")
+    _check_version(source)  # before the target is made
     source.lock()
     try:
         with Store.open(target_url, timezone=_UTC, exclusive=True) as target:
@@ -62,12 +63,13 @@ def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
     try:
         session.begin()
         before = Tx(session, source, target.now, {})
-        _check_version(session, before)
         _check_empty(tx)
         for table in reversed(_TABLES):
             tx.run(Statement(sa.delete(table).where(*_copied_of(table))))
         copied = [_copied(table, _pages(table, before), partial(_add, tx, table)) for table in _TABLES]
         target.database.set_last_ids(tx, source.last_ids(before))
+    except source.errors as error:  # of another driver than the target's, maybe
+        raise source.translated(error) from error
     finally:
         session.close()
     for table, found in zip(_TABLES, copied, strict=True):
@@ -76,11 +78,15 @@ def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
     return copied
 
 
-def _check_version(session: Session, tx: Tx) -> None:
-    found = schema.version(tx) if session.has_table("alembic_version") else None
+def _check_version(source: Database) -> None:
+    """Raise StoreError if there is no store of this program's schema."""
+    found = source.version()
+    if found is None:
+        raise StoreError("there is no store to copy")
+    schema.refuse_newer(found, "the store to copy")
     if found != schema.HEAD:
         raise StoreError(
-            f"the store to copy has schema {found}, this program {schema.HEAD}: start the daemon on it once, which migrates it"
+            f"the store to copy has schema {found}, this program {schema.HEAD}: migrate it first (`syncd migrate`)"
         )
 
 
