@@ -166,6 +166,8 @@ class Database(Protocol):
     #: What the driver raises.
     errors: tuple[type[BaseException], ...]
     statements: Statements
+    #: Why this program makes no backup of it; empty: it does.
+    no_backup: str
 
     @property
     def index(self) -> SearchIndex: ...

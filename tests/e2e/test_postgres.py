@@ -256,6 +256,28 @@ def test_a_store_is_copied_to_the_server_and_served_from_there(installation, sta
     assert start().request("GET", "/api/v1.1/jobs", key)[0] == 200
 
 
+def test_a_store_on_a_server_is_backed_up_and_restored_by_its_own_tools(installation, database):
+    installation.settings(f'[store]\nurl = "{database}"\n')
+    os.chmod(installation.config, 0o600)
+    assert installation.run("employer", "add", EMPLOYER).code == 0
+    tools = "syncd: a store on PostgreSQL is backed up with pg_dump, and restored with pg_restore"
+    found = installation.run("backup", installation.base / "a.db")
+    assert (found.code, found.err) == (1, f"{tools}\n")
+    found = installation.run("restore", installation.config, "--yes")
+    assert (found.code, found.err) == (1, f"{tools}\n")
+    assert installation.run("migrate").code == 0
+    name = database.partition("?")[0].rpartition("/")[2]
+    server().sql("UPDATE alembic_version SET version_num = '0008'", name)
+    assert installation.run("migrate", "--plan", "--json").json["from"] == "0008"
+    found = installation.run("migrate")
+    assert (found.code, found.err) == (
+        1,
+        f"{tools}: do that, then start the daemon, which migrates the store\n",
+    )
+    assert server().sql("SELECT version_num FROM alembic_version", name) == [("0008",)]
+    assert not list(installation.base.rglob("*.tmp"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

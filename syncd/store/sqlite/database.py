@@ -122,6 +122,7 @@ class SqliteDatabase:
     the store."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
+    no_backup = ""
     translated = staticmethod(translated)
     is_conflict = staticmethod(is_conflict)
 
