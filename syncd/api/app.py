@@ -106,11 +106,12 @@ def _authentication(context: ApiContext) -> Guard:
 def _add_routes(app: web.Application, base_path: str) -> None:
     """Serve the pages of documentation, the operations under ``base_path``, and a 404 at every other address. The pages
     need no key, nor does the document."""
+    add_endpoint(app, "/", {"GET": documentation.entrance})
     add_endpoint(app, "/docs", {"GET": documentation.page})
     add_endpoint(app, "/docs/{file}", {"GET": documentation.asset})
     add_endpoint(app, "/problems/{code}", {"GET": documentation.problem_page})
     app[CONTEXT].open_paths.update(
-        (f"{base_path}/openapi.json", "/docs"),
+        (f"{base_path}/openapi.json", "/", "/docs"),
         (f"/docs/{name}" for name in documentation.FILES),
         (f"/problems/{code}" for code in documentation.EXPLANATIONS),
     )

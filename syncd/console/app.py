@@ -31,9 +31,9 @@ from syncd.console.pages import (
 )
 from syncd.console.previews import Previews
 from syncd.console.sessions import Session, Sessions
-from syncd.console.visit import Console, Visit, encode
+from syncd.console.visit import HTML, Console, Visit, encode
 from syncd.store import Tx
-from syncd.web import add_endpoint
+from syncd.web import JSON, Refusal, add_endpoint, prefers
 
 PageHandler = Callable[[Visit], Awaitable[web.StreamResponse]]
 #: A module of ``pages`` has ``ROUTES``: path below the prefix → method → handler.
@@ -62,7 +62,7 @@ POLICY = (
 _HEADERS = {
     "Content-Security-Policy": POLICY,
     "Cache-Control": "no-store",
-    "Referrer-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",  # with no-referrer a browser sends "Origin: null" with every form
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -86,6 +86,7 @@ def add_console(app: web.Application, context: ConsoleContext, gate: Gate | None
     add_endpoint(
         app, context.prefix + "/static/{digest}/{name}", {"GET": _served(console, rendering.static_file)}
     )
+    app.router.add_route("*", context.prefix + "/{unknown:.*}", _nothing_here(console))
     app.on_shutdown.append(console.live.close)
     app.on_cleanup.append(console.actions.close)
     app.on_cleanup.append(console.previews.close)
@@ -103,6 +104,21 @@ def _look(context: ConsoleContext, actions: Actions) -> Look:
         return await context.store.read_async(lambda tx: digests(tx, topics, faults))
 
     return look
+
+
+def _nothing_here(console: Console) -> Handler:
+    """Return the handler of every other address: a browser gets a page, a program a problem."""
+    refusal = ("not_found", "there is nothing at this address")
+
+    async def refuse(_request: web.Request) -> web.StreamResponse:
+        raise Refusal(*refusal)
+
+    page = _served(console, refuse)
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        return await (page if prefers(request, HTML, JSON) else refuse)(request)
+
+    return serve
 
 
 def _guarded(console: Console, path: str, handler: PageHandler) -> Handler:

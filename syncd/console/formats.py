@@ -102,7 +102,11 @@ def shown(value: Any) -> str:
             text = str(value.get("description") or value.get("name") or ", ".join(parts))
         case _:
             text = str(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text):,} characters)"
+    if len(text) <= _LONGEST or (
+        len(text) == _LONGEST + 1 and text.endswith("…")
+    ):  # the store has cut it already
+        return text
+    return f"{text[:_LONGEST]}… ({len(text):,} characters)"
 
 
 def instant(moment: datetime) -> str:

@@ -99,5 +99,6 @@ def make_operator_app(
         add_endpoint(app, path, {"POST": handler})
     if console is not None:
         add_console(app, console)
-    add_not_found(app)
+    if console is None or console.prefix:  # without a prefix the pages answer for every other address
+        add_not_found(app)
     return app

@@ -232,3 +232,31 @@ def test_values_are_one_line():
         == "amount 23, period Hourly"
     )
     assert shown("x" * 300).endswith("… (300 characters)")
+
+
+async def test_an_unknown_address_answers_a_browser_with_a_page_and_a_program_with_a_problem(browse):
+    browser = await browse()
+    status, page, answer = await browser.get("/nowhere", headers={"Accept": "text/html"})
+    assert (status, answer.content_type, "there is nothing at this address" in page) == (
+        404,
+        "text/html",
+        True,
+    )
+    status, _, answer = await browser.get("/nowhere")
+    assert (status, answer.content_type) == (404, "application/problem+json")
+
+
+async def test_the_address_of_the_api_leads_a_browser_to_its_pages_and_a_program_to_its_document(
+    world, aiohttp_client
+):
+    api = await aiohttp_client(make_app(world.board.store, Api(), world.board.catalogue))
+    answer = await api.get("/", headers={"Accept": "text/html"}, allow_redirects=False)
+    assert (answer.status, answer.headers["Location"]) == (303, "docs")
+    places = await (await api.get("/")).json()
+    assert (await api.get(places["openapi"])).status == 200
+
+
+async def test_the_pages_of_a_list_keep_its_limit(browse, world):
+    for number in range(3):
+        world.board.deliver(world.feeds["acme"], world.board.rows(1, number + 1))
+    assert "/runs?limit=2&amp;page=2" in (await (await browse()).get("/runs?limit=2"))[1]

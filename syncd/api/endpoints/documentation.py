@@ -15,9 +15,10 @@ from importlib.resources import files
 from aiohttp import web
 
 from syncd.api.context import CONTEXT
+from syncd.api.payloads import encode
 from syncd.errors import FIELD_CODES, NotFound
 from syncd.sync.report.files import style_source, stylesheet
-from syncd.web import CODES, JSON, answer
+from syncd.web import CODES, JSON, answer, prefers
 
 #: The files of the viewer and their types.
 FILES: Mapping[str, str] = {
@@ -38,6 +39,15 @@ _PROBLEM_HEADERS = {
     " frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
 }
+
+
+async def entrance(request: web.Request) -> web.Response:
+    """Lead a browser to the page; answer a program where things are."""
+    if prefers(request, "text/html", JSON):
+        return web.Response(status=303, headers={"Location": "docs", "Vary": "Accept"})
+    base = request.app[CONTEXT].settings.base_path
+    places = {"api": base, "openapi": f"{base}/openapi.json", "docs": "/docs", "health": "/healthz"}
+    return answer(request, encode(places), {"Content-Type": JSON, "Vary": "Accept"})
 
 
 async def openapi(request: web.Request) -> web.Response:

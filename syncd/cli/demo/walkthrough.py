@@ -122,6 +122,7 @@ def demo(*, port: int | None, folder: Path | None, once: bool) -> None:
             f"A try-out of syncd in {settings.base}: its own settings, store and drop folder.\n", flush=True
         )
         with running_daemon(settings) as daemon:
+            print(f"The operator's pages, to watch it in a browser: {_pages(settings)}\n", flush=True)
             _play_story(settings, store, daemon)
             _print_how_to_look(settings, key, serving=not once)
             if not once:
@@ -182,6 +183,7 @@ def _print_how_to_look(settings: Settings, key: str, *, serving: bool) -> None:
     else:
         print(bold("That was all. To look at it yourself, start it again and use another terminal"))
         print(f"  {program} serve --config {settings.file}\n")
+    print(f"  pages        {_pages(settings)}")
     print(f"  address      {address}")
     print(f"  key          {key}   (of {EMPLOYERS['harbour']})")
     print(f"  drop folder  {drop}/harbour")
@@ -194,6 +196,11 @@ def _print_how_to_look(settings: Settings, key: str, *, serving: bool) -> None:
         f"  {program} runs approve {len(STORY)}      # let the held run archive what its file lacked",
         flush=True,
     )
+
+
+def _pages(settings: Settings) -> str:
+    """Return the address of the overview, which is on the API's address here."""
+    return f"http://{settings.api.listen}/operator/"
 
 
 def _program() -> str:

@@ -219,7 +219,7 @@ class Decision:
         if visit.wants_json:
             return visit.json(question.plan or run_json(question.run))
         run = run_json(question.run)
-        return visit.page("decision.html.j2", decision=self, question=question, run=run)
+        return visit.page("decision.html.j2", decision=self, question=question, run=run, most=SHOWN)
 
     async def carry_out(self, visit: Visit) -> web.StreamResponse:
         """Do it, and lead to the run that did it; as JSON that run. What takes longer goes on, and the page of the run shows

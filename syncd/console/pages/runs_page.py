@@ -28,7 +28,8 @@ async def list_runs(visit: Visit) -> web.StreamResponse:
     listed = [run_json(run) for run in found]
     if visit.wants_json:
         return visit.json(listed)
-    chosen = {name: value for name, value in (("feed", feed), ("state", state and state.value)) if value}
+    wanted = {"feed": feed, "state": state and state.value, "limit": limit if limit != PAGE else None}
+    chosen = {name: value for name, value in wanted.items() if value}
     return visit.page(
         "runs.html.j2",
         runs=listed,

@@ -1,0 +1,59 @@
+"""A page, its JSON and the command with ``--json`` say the same (docs/operations.md "JSON output")."""
+
+import json
+import logging
+import signal
+from html import unescape
+
+import pytest
+import structlog
+
+from syncd.cli.entry import run
+
+#: Address of a page → the command that prints the same.
+VIEWS = {
+    "/": ("feed", "list"),
+    "/runs": ("runs",),
+    "/runs?feed=acme&state=held": ("runs", "--feed", "acme", "--state", "held"),
+    "/runs/1": ("runs", "show", "1"),
+    "/runs/2": ("runs", "show", "2"),
+}
+
+
+@pytest.fixture
+def command(world, capsys, tmp_path):
+    """``command("runs")``: what the command prints with ``--json`` about the same store and the same feeds."""
+    folder = tmp_path / "config"
+    (folder / "feeds.d").mkdir()
+    (folder / "feeds.d" / "acme.toml").write_text(f'employer = "{world.board.employer.name}"\n')
+    (folder / "syncd.toml").write_text(
+        f'timezone = "America/Toronto"\n[store]\nurl = "sqlite:///{tmp_path}/a.db"\n[drop]\nfolder = "{tmp_path}/drop"\n'
+    )
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = run(["--config", f"{folder}/syncd.toml", *arguments, "--json"])
+        shown = capsys.readouterr()
+        assert code == 0, shown.err
+        return json.loads(shown.out)
+
+    handlers, level = logging.getLogger().handlers[:], logging.getLogger().level
+    on_reload = signal.getsignal(signal.SIGHUP)
+    yield call
+    signal.signal(signal.SIGHUP, on_reload)
+    structlog.reset_defaults()
+    logging.getLogger().handlers[:] = handlers
+    logging.getLogger().setLevel(level)
+
+
+@pytest.mark.parametrize("path", VIEWS)
+async def test_a_page_its_json_and_the_command_say_the_same(browse, world, command, path):
+    world.board.deliver(world.feeds["acme"], world.board.rows(1, 30))
+    held = world.board.deliver(world.feeds["acme"], world.board.rows(1, 8))
+    browser = await browse()
+    status, by_page = await browser.json(path)
+    assert (status, by_page) == (200, command(*VIEWS[path]))
+    html = unescape((await browser.get(path))[1])
+    if path != "/runs/1":
+        assert held.state.value in html
+        assert f"/runs/{held.id}" in html
