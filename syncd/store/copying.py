@@ -83,7 +83,7 @@ def _check_version(source: Database) -> None:
     found = source.version()
     if found is None:
         raise StoreError("there is no store to copy")
-    schema.refuse_newer(found, "the store to copy")
+    schema.refuse_newer(found)
     if found != schema.HEAD:
         raise StoreError(
             f"the store to copy has schema {found}, this program {schema.HEAD}: migrate it first (`syncd migrate`)"

@@ -132,9 +132,10 @@ ARGUMENTS = {
     "runs again": "1",
     "jobs": "--employer 1",
     "export": "--employer 1 --format json -o {base}/out.json",
+    "store copy": "sqlite:///{base}/var/syncd.db sqlite:///{base}/other.db",
 }
 #: Commands that need no store, or that replace it.
-OTHERS = {"demo", "feed folder", "feed show", "init", "reload", "restore"}
+OTHERS = {"demo", "feed folder", "feed show", "init", "notify test", "reload", "restore"}
 
 
 def commands() -> Iterator[str]:
