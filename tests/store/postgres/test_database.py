@@ -73,6 +73,26 @@ def test_a_statement_that_takes_longer_than_the_server_allows_is_refused_with_th
         store.read(slow)
 
 
+def test_rows_that_are_read_one_by_one_stay_with_the_server_until_then(
+    store: Store, employer: Employer
+) -> None:
+    feed = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
+    run = store.write(lambda tx: runs.begin(tx, feed, employer.id, "a.csv", 1, None))
+    problem = Problem("/a", "b", "c")
+    rows = [RejectedRow(number, None, None, (problem,), None) for number in range(2_500)]
+    store.write(lambda tx: results.add_rejected(tx, run.id, rows))
+
+    def read(tx: Tx) -> tuple[list[int], list[int], int]:
+        found = [row.record for row in results.rejected_rows(tx, run.id)]
+        two = [results.rejected_rows(tx, run.id) for _ in range(2)]  # at once, and not to the end
+        begun = [next(each).record for each in two for _ in range(2)]
+        ((cursors,),) = tx.execute("SELECT count(*) FROM pg_cursors WHERE name LIKE 'stream%'")
+        return found, begun, cursors
+
+    for _ in range(2):  # on the same connection
+        assert store.read(read) == (list(range(2_500)), [0, 1, 0, 1], 3)
+
+
 def test_one_process_at_a_time_has_a_named_lock(open_store: OpenStore) -> None:
     one, two = open_store(), open_store()
     with locks.feed_lock(one, "acme") as mine, locks.feed_lock(two, "acme") as also:
