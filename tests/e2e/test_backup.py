@@ -192,6 +192,12 @@ def test_what_is_not_a_backup_is_not_replaced(acme: Installation) -> None:
     assert state(acme.base) == before
 
 
+def test_a_folder_that_is_not_there_is_named(acme: Installation) -> None:
+    refused = acme.run("backup", acme.base / "nowhere" / "a.db")
+    expected = f"syncd: {acme.base}/nowhere is not a folder: make it first, for syncd's user alone\n"
+    assert (refused.code, refused.err) == (FAILED, expected)
+
+
 def test_without_a_store_nothing_is_made(installation: Installation) -> None:
     refused = installation.run("backup", installation.base / "copy.db")
     assert refused.code == FAILED

@@ -18,6 +18,8 @@ def write(database: Database, target: Path, at: datetime) -> Backup:
     until then ``target`` is what it was before. ``at`` is the present instant. Raises StoreError, OSError."""
     if database.no_backup:
         raise StoreError(database.no_backup)
+    if not target.parent.is_dir():
+        raise StoreError(f"{target.parent} is not a folder: make it first, for syncd's user alone")
     with draft_folder(target.parent) as folder:
         draft = folder / "backup"
         made = database.backup(draft, at)
