@@ -46,7 +46,9 @@ class DegradedFeeds:
 
 
 def _note(tx: Tx, degraded: Mapping[str, str], usable: Collection[str]) -> None:
+    noted = notices.open_degraded(tx)  # another daemon may have noted the same
     for name, why in sorted(degraded.items()):
-        notices.add(tx, Notice(NoticeEvent.DEGRADED, name, why, state="degraded"))
-    for name in sorted(usable):
+        if name not in noted:
+            notices.add(tx, Notice(NoticeEvent.DEGRADED, name, why, state="degraded"))
+    for name in sorted(noted.intersection(usable)):
         notices.add(tx, Notice(NoticeEvent.RECOVERED, name, None, state="usable", over=NoticeEvent.DEGRADED))

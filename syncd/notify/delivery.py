@@ -21,7 +21,7 @@ from syncd.errors import StoreError
 from syncd.logs import Event
 from syncd.notify.timing import KEPT, email_may_go, pause_after
 from syncd.notify.ways import NotSent, Way
-from syncd.store import Store, Tx, outbox
+from syncd.store import Store, Tx, locks, outbox
 
 log = structlog.get_logger("syncd.notify")
 T = TypeVar("T")
@@ -60,15 +60,24 @@ class Delivery:
         self._rests_until: datetime | None = None
 
     async def turn(self) -> bool:
-        """Send what may be sent now; return whether anything was. Raises StoreError."""
+        """Send what may be sent now, unless another daemon does; return whether anything was sent. Raises StoreError,
+        OSError."""
         now = self._store.now().instant
         quiet = self._sending.settings.quiet
         if quiet is not None and quiet.include(self._sending.zoned(now).time()):
             return False
         if self._rests_until is not None and self._pause_left(now):
             return False
+        if not await self._store.read_async(self._next):
+            return False
+        async with locks.receiver_lock(self._store, self._way.name) as mine:
+            return mine and await self._send_next()
+
+    async def _send_next(self) -> bool:
         some = False
-        for message in await self._store.read_async(self._next):
+        for message in await self._store.read_async(
+            self._next
+        ):  # another daemon may have sent what was next before
             if self._stop() or self._rests_until is not None:
                 break
             some = await self._deliver(message) or some

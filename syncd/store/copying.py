@@ -28,8 +28,8 @@ _PAGE = 2_000
 _UTC = ZoneInfo("UTC")
 #: What a search index lacks is each store's own.
 _TABLES = [table for table in metadata.sorted_tables if table.name != JobSearchStale.__tablename__]
-#: Settings that each store has for itself.
-_OWN_SETTINGS = ("job_search", "commit %")
+#: Settings that each store has for itself: the state of its index, the transactions of its sessions, the note of a backup.
+_OWN_SETTINGS = ("job_search", "commit %", "backup")
 _encode = msgspec.msgpack.Encoder().encode
 
 Row = tuple[Any, ...]
@@ -46,13 +46,12 @@ class Copied(NamedTuple):
 def copy(source_url: str, target_url: str) -> list[Copied]:
     """Copy the store at ``source_url``; return what each table has. Raises StoreInUse if a daemon owns one of them, StoreTooNew,
     StoreError if the target is not empty."""
+    if source_url == target_url:
+        raise StoreError("the store to copy is the target itself")
     source = database_at(source_url)
-    if not source.exists():
-        raise StoreError("there is no store to copy")
-    schema.refuse_newer(source.version())  # before the target is made
+    _check_version(source)  # before the target is made
     source.lock()
     try:
-        _check_version(source.version())
         with Store.open(target_url, timezone=_UTC, exclusive=True) as target:
             return target.write(lambda tx: _copy(source, target, tx))
     finally:
@@ -69,6 +68,8 @@ def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
             tx.run(Statement(sa.delete(table).where(*_copied_of(table))))
         copied = [_copied(table, _pages(table, before), partial(_add, tx, table)) for table in _TABLES]
         target.database.set_last_ids(tx, source.last_ids(before))
+    except source.errors as error:  # of another driver than the target's, maybe
+        raise source.translated(error) from error
     finally:
         session.close()
     for table, found in zip(_TABLES, copied, strict=True):
@@ -77,13 +78,17 @@ def _copy(source: Database, target: Store, tx: Tx) -> list[Copied]:
     return copied
 
 
-def _check_version(found: str | None) -> None:
-    """Raise StoreError if the source has not the schema of this program."""
+def _check_version(source: Database) -> None:
+    """Raise StoreError if the source is not a store with the schema of this program."""
+    if not source.exists():
+        raise StoreError("there is no store to copy")
+    found = source.version()
     if found is None:
         raise StoreError("what is to be copied is not a store")
+    schema.refuse_newer(found)
     if found != schema.HEAD:
         raise StoreError(
-            f"the store to copy has schema {found}, this program {schema.HEAD}: migrate it first (syncd migrate)"
+            f"the store to copy has schema {found}, this program {schema.HEAD}: migrate it first (`syncd migrate`)"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,6 +33,10 @@ class Session(Executes, Protocol):
 
     @property
     def executemany(self) -> Callable[..., Any]: ...
+
+    @property
+    def stream(self) -> Callable[[str, Sequence[Any]], Iterable[Any]]:
+        """Runs a SELECT whose rows are read while they come: they are never all in memory."""
 
     def begin(self) -> None:
         """Begin a transaction. One that writes waits until no other does; one that reads sees a single moment."""
@@ -166,6 +170,8 @@ class Database(Protocol):
     #: What the driver raises.
     errors: tuple[type[BaseException], ...]
     statements: Statements
+    #: Why this program makes no backup of it; empty: it does.
+    no_backup: str
 
     @property
     def index(self) -> SearchIndex: ...

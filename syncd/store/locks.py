@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from hashlib import sha256
 
 from syncd.store.store import Store
 
@@ -14,3 +17,20 @@ def feed_lock(store: Store, feed: str) -> Iterator[bool]:
     The lock is held until the block ends. It lies where no partner can reach it. Raises OSError, StoreError."""
     with store.database.named_lock(feed) as mine:
         yield mine
+
+
+@asynccontextmanager
+async def receiver_lock(store: Store, way: str) -> AsyncIterator[bool]:
+    """Yield whether this process alone may now send to a receiver of notifications: False while another does. The lock is
+    held until the block ends. Raises OSError, StoreError."""
+    # No feed has a name with a space. An address may have a slash, and a lock may be a file.
+    lock = store.database.named_lock(f"notify {sha256(way.encode()).hexdigest()}")
+    loop, thread = asyncio.get_running_loop(), ThreadPoolExecutor(1, thread_name_prefix="syncd-lock")
+    try:
+        mine = await loop.run_in_executor(thread, lock.__enter__)
+        try:
+            yield mine
+        finally:
+            await loop.run_in_executor(thread, lock.__exit__, None, None, None)
+    finally:
+        thread.shutdown(wait=False)

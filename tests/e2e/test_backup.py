@@ -192,7 +192,7 @@ def test_what_is_not_a_backup_is_not_replaced(acme: Installation) -> None:
         (acme.base / "empty", "is not a backup"),
         (acme.base / "songs.db", "is not a backup"),
         *((store.with_name(store.name + ending), f"belongs to the store {store}") for ending in beside),
-        (acme.base / "none" / "copy.db", f"{acme.base / 'none'}: No such file or directory"),
+        (acme.base / "none" / "copy.db", f"{acme.base / 'none'} is not a folder: make it first"),
     ]:
         refused = acme.run("backup", path)
         assert (refused.code, refused.out) == (FAILED, ""), path

@@ -1,5 +1,6 @@
 """Notices go to each receiver once, in order for each feed, whatever the receiver does."""
 
+import asyncio
 import json
 import random
 from datetime import timedelta
@@ -82,6 +83,19 @@ async def test_receivers_that_fail_now_and_then_get_each_notice_once_and_in_orde
     assert [mailed.count(f"run {number} failed") for number in range(1, 31)] == [1] * 30
     assert mailbox.tried > len(mailbox.accepted)
     assert office.store.read(outbox.waiting) == {}
+
+
+async def test_of_two_daemons_one_sends_each_notice(office):
+    with Hook() as hook, Mailbox() as mailbox:
+        settings = office.settings(hook, mailbox, email_to="a/b@example.ca", burst="0")
+        one, two = office.notifier(settings), office.notifier(settings)
+        for number in range(1, 11):
+            office.write(run=number)
+        await asyncio.gather(office.work(one), office.work(two))
+        await office.work(one, **LONG)
+    assert runs_of(hook.tried, "acme") == list(range(1, 11))
+    mailed = "\n".join(texts(mail)[0] for mail in mailbox.accepted)
+    assert [mailed.count(f"run {number} failed") for number in range(1, 11)] == [1] * 10
 
 
 async def test_a_try_has_the_id_of_the_one_before_it(office):

@@ -77,6 +77,15 @@ def test_a_feed_whose_file_is_wrong_is_noted_until_it_can_be_used(store, noted):
     assert noted()[2:] == [("feed.degraded", "acme")]
 
 
+def test_what_two_daemons_see_is_noted_once(store, noted):
+    one, two = Degraded(store), Degraded(store)
+    for wrong in ({}, {"acme": "acme.toml: nonsense"}, {}):
+        for found in (one, two):
+            found.wrong = wrong
+            found.look()
+    assert noted() == [("feed.degraded", "acme"), ("feed.recovered", "acme")]
+
+
 def test_a_fault_that_passes_within_a_minute_is_not_noted(store, noted):
     found = Degraded(store)
     for _ in range(10):

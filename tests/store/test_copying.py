@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from syncd.domain import ArchivedBy, Employer
-from syncd.errors import StoreError, StoreInUse
-from syncd.store import Store, copying, employers, feeds, jobs, keys, runs, schema
+from syncd.errors import StoreError, StoreInUse, StoreTooNew
+from syncd.store import Store, copying, employers, facts, feeds, jobs, keys, runs, schema
 from tests.clock import Clock
 from tests.store.board import TORONTO, Board, changes_of
 from tests.stores import POSTGRES, change, rows_in, server, store_url
@@ -141,10 +141,44 @@ def test_a_store_that_is_not_there_or_of_another_version_is_refused(
     sqlite3.connect(tmp_path / "songs.db").execute("CREATE TABLE song (name TEXT)").connection.close()
     with pytest.raises(StoreError, match="is not a store"):
         copying.copy(f"sqlite:///{tmp_path}/songs.db", f"sqlite:///{tmp_path}/new.db")
-    assert not os.path.exists(tmp_path / "new.db")
+    (tmp_path / "text.db").write_bytes(b"no database" * 999)
+    with pytest.raises(StoreError, match="file is not a database"):
+        copying.copy(f"sqlite:///{tmp_path}/text.db", target)
+    new = f"sqlite:///{tmp_path}/new.db"
     change(path, "UPDATE alembic_version SET version_num = '0003'")
-    with pytest.raises(StoreError, match=f"has schema 0003, this program {schema.HEAD}"):
-        copying.copy(store_url(path), target)
+    with pytest.raises(StoreError, match=f"has schema 0003, this program {schema.HEAD}: migrate it first"):
+        copying.copy(store_url(path), new)
+    change(path, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(StoreTooNew, match="the store has schema 9999"):
+        copying.copy(store_url(path), new)
+    assert not os.path.exists(tmp_path / "new.db")
+
+
+def test_a_store_is_not_copied_onto_itself(target: str) -> None:
+    with pytest.raises(StoreError, match="the store to copy is the target itself"):
+        copying.copy(target, target)
+
+
+def test_a_source_that_cannot_be_read_to_the_end_is_a_fault_of_the_store(
+    filled: tuple[Any, str], path: Path, target: str, tmp_path: Path
+) -> None:
+    copying.copy(store_url(path), target)
+    damaged = tmp_path / "damaged.db"
+    pages = Path(target.removeprefix("sqlite:///")).read_bytes()
+    number = next(n for n in range(3, 999) if "Bäcker 2".encode() in pages[n * 16_384 : (n + 1) * 16_384])
+    damaged.write_bytes(pages[: number * 16_384] + bytes(16_384) + pages[(number + 1) * 16_384 :])
+    name = server().new_database() if POSTGRES else ""  # whose driver does not know SQLite's errors
+    with pytest.raises(StoreError, match="is damaged"):
+        copying.copy(f"sqlite:///{damaged}", server().url(name) if name else f"sqlite:///{tmp_path}/new.db")
+    if name:
+        server().sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def test_a_copy_of_a_backup_is_not_a_backup(filled: tuple[Any, str], path: Path, target: str) -> None:
+    change(path, "INSERT INTO setting (name, value) VALUES ('backup', '{}'), ('other', '1')")
+    copying.copy(store_url(path), target)
+    with Store.open(target, timezone=TORONTO) as store:
+        assert store.read(lambda tx: (facts.get(tx, "backup"), facts.get(tx, "other"))) == (None, "1")
 
 
 def test_a_store_that_a_daemon_owns_is_not_copied(tmp_path: Path, target: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from syncd.cli.output import print_result
 from syncd.cli.store_access import become_owner, require_store
 from syncd.config import Settings, load_settings
+from syncd.errors import StoreError
 from syncd.service import stores
 from syncd.store import Database, backups, schema, utc_now
 
@@ -41,6 +42,10 @@ def _migrate(settings: Settings, database: Database) -> Path | None:
     try:
         kept = None
         if database.version() is not None:
+            if database.no_backup:
+                raise StoreError(
+                    f"{database.no_backup}: do that, then start the daemon, which migrates the store"
+                )
             at = utc_now()
             kept = _beside(settings, f"before-migration-{at:%Y%m%dT%H%M%S.%fZ}")
             backups.write(database, kept, at)
@@ -52,7 +57,8 @@ def _migrate(settings: Settings, database: Database) -> Path | None:
 
 def _beside(settings: Settings, ending: str) -> Path:
     """Return the path of a file beside the store."""
-    store = settings.store.path or settings.base / "var" / "syncd"
+    store = settings.store.path
+    assert store is not None  # of another store there is no backup
     return store.with_name(f"{store.name}.{ending}")
 
 

@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 from pathlib import Path
 
+from syncd.errors import StoreError
 from syncd.store.backups.drafts import draft_folder, flush
 from syncd.store.database import Backup, Database
 
@@ -15,6 +16,10 @@ _NAME = re.compile(r"syncd-\d{8}T\d{6}\.\d{6}Z\.db")
 def write(database: Database, target: Path, at: datetime) -> Backup:
     """Write a verified backup of the store to ``target``, while the store is in use: when this returns it is on disk, and
     until then ``target`` is what it was before. ``at`` is the present instant. Raises StoreError, OSError."""
+    if database.no_backup:
+        raise StoreError(database.no_backup)
+    if not target.parent.is_dir():
+        raise StoreError(f"{target.parent} is not a folder: make it first, for syncd's user alone")
     with draft_folder(target.parent) as folder:
         draft = folder / "backup"
         made = database.backup(draft, at)

@@ -22,7 +22,6 @@ from syncd.store.postgres.search import PostgresIndex
 from syncd.store.postgres.session import BEGIN_READ, BEGIN_WRITE, WRITER_LOCK, PostgresSession
 
 _OLDEST = 15
-_OWN_TOOLS = "a store on PostgreSQL is backed up with pg_dump, and restored with pg_restore"
 #: Table, name and last value of each sequence that gives out ids.
 _SEQUENCES = (
     "SELECT t.relname, s.oid::regclass::text, pg_sequence_last_value(s.oid)"
@@ -43,6 +42,7 @@ class PostgresDatabase:
     """The store in a database of a server. Any number of daemons may use it at once, so nobody owns it."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
+    no_backup = "a store on PostgreSQL is backed up with pg_dump, and restored with pg_restore"
     translated = staticmethod(translated)
     is_conflict = staticmethod(is_conflict)
 
@@ -93,7 +93,7 @@ class PostgresDatabase:
 
     def _migrating(self) -> Connection:
         driver = self._connector.connect()
-        driver.autocommit = False
+        driver.autocommit, driver.isolation_level = False, psycopg.IsolationLevel.READ_COMMITTED
         driver.cursor_factory = psycopg.Cursor
         return driver
 
@@ -135,10 +135,10 @@ class PostgresDatabase:
         return None if found is None else str(*found)
 
     def backup(self, target: Path, at: datetime) -> Backup:
-        raise StoreError(f"{target}: {_OWN_TOOLS}; `syncd serve` migrates it")
+        raise StoreError(self.no_backup)
 
     def unpack(self, source: IO[bytes]) -> AbstractContextManager[Replacement]:
-        raise StoreError(_OWN_TOOLS)
+        raise StoreError(self.no_backup)
 
 
 def _check_version(session: PostgresSession) -> None:

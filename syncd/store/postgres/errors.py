@@ -19,6 +19,11 @@ _PASSING: tuple[tuple[type[psycopg.Error] | tuple[type[psycopg.Error], ...], str
     ((errors.DiskFull, errors.OutOfMemory), "the server has no space left"),
     (errors.ReadOnlySqlTransaction, "the server is read-only"),
     ((errors.SerializationFailure, errors.DeadlockDetected), "another process changed it"),
+    (
+        errors.IdleInTransactionSessionTimeout,
+        "the server ended a transaction in which nothing was asked for too long",
+    ),
+    (errors.QueryCanceled, "the server ended a statement"),
 )
 _DAMAGED = (errors.DataCorrupted, errors.IndexCorrupted)
 

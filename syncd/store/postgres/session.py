@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 from uuid import uuid4
@@ -31,9 +31,10 @@ SILENT_SECONDS = 60
 #: Seconds in which the outcome of a commit is asked for, when its answer was lost.
 OUTCOME_SECONDS = 5.0
 
-#: Begins a transaction that writes, in one round trip. It waits until no other is open.
+#: Begins a transaction that writes, in one round trip. It waits until no other is open. Each statement must see what was
+#: committed before it, whatever the default of the database is: the lock is a statement, too.
 BEGIN_WRITE = (
-    f"BEGIN; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';"
+    f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '{LOCK_SECONDS}s';"
     f" SET LOCAL idle_in_transaction_session_timeout = '{SILENT_SECONDS}s';"
     f" SELECT pg_advisory_xact_lock({WRITER_LOCK})"
 )
@@ -50,6 +51,10 @@ _FORGET = "DELETE FROM setting WHERE name = $1"
 #: Removes what processes that were killed have left: the value is the number and the second.
 _FORGET_OLD = "DELETE FROM setting WHERE name LIKE 'commit %' AND split_part(value, ' ', 2)::bigint < $1"
 _OLD = 7 * 86_400
+#: Rows that ``stream`` asks for at once.
+_STREAMED = 1_000
+#: How the statements begin that write nothing.
+_READS = ("SELECT", "DECLARE", "FETCH")
 
 
 class PostgresSession:
@@ -60,7 +65,7 @@ class PostgresSession:
         """``begin`` is the statement that begins a transaction: BEGIN_WRITE or BEGIN_READ."""
         self._connect, self._begin = connect, begin
         self._driver = connect()
-        self._written = 0
+        self._written = self._streams = 0
         #: Names and counts the transactions that write.
         self._name, self._number = f"commit {uuid4()}", 0
 
@@ -75,9 +80,18 @@ class PostgresSession:
                 raise
             # A text has NUL, which the driver has not sent.
             cursor = self._driver.execute(text, _without_nul(values, text), prepare=prepare, binary=True)
-        if not text.startswith("SELECT"):
+        if not text.startswith(_READS):
             self._written += max(cursor.rowcount, 0)
         return cursor
+
+    def stream(self, text: str, values: Sequence[Any]) -> Iterator[Any]:
+        self._streams += 1
+        name, more = f"stream_{self._streams}", True  # it ends with the transaction
+        self.execute(f"DECLARE {name} NO SCROLL CURSOR FOR {text}", values, prepare=False)
+        while more:
+            rows = self.execute(f"FETCH {_STREAMED} FROM {name}", prepare=False).fetchall()
+            yield from rows
+            more = len(rows) == _STREAMED
 
     def executemany(self, text: str, rows: Iterable[Sequence[Any]]) -> psycopg.Cursor[Any]:
         cursor = self._driver.cursor()
@@ -174,7 +188,7 @@ def _has_nul(values: Iterable[Any]) -> bool:
 def _without_nul(values: Iterable[Any], text: str) -> list[Any]:
     """Return values that PostgreSQL takes: its texts have no NUL. What is written gets a mark in its place. What is looked
     for gets a character that the text of no job has, so that nothing is found."""
-    mark = "\uffff" if text.startswith("SELECT") else "\ufffd"
+    mark = "\uffff" if text.startswith(_READS) else "\ufffd"
     return [_replaced(value, mark) for value in values]
 
 

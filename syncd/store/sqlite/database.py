@@ -84,7 +84,7 @@ class SqliteSession:
     def __init__(self, driver: sqlite3.Connection, begin: str) -> None:
         """``begin`` is the statement that begins a transaction."""
         self._driver, self._begin = driver, begin
-        self.execute, self.executemany = driver.execute, driver.executemany
+        self.execute, self.executemany, self.stream = driver.execute, driver.executemany, driver.execute
 
     def begin(self) -> None:
         self.execute(self._begin)
@@ -122,6 +122,7 @@ class SqliteDatabase:
     the store."""
 
     errors: tuple[type[BaseException], ...] = DRIVER_ERRORS
+    no_backup = ""
     translated = staticmethod(translated)
     is_conflict = staticmethod(is_conflict)
 

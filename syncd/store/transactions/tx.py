@@ -99,8 +99,8 @@ class Tx:
         return rows if statement.make is None else [statement.make(row) for row in rows]
 
     def each(self, statement: Statement[R], /, **values: object) -> Iterator[R]:
-        """Yield the rows. To be read to the end within the transaction."""
-        rows: Iterable[Any] = self._run(statement, values)
+        """Yield the rows, which are not all in memory at once. To be read within the transaction."""
+        rows = self._session.stream(*self._statements[statement].with_lists(values))
         return iter(rows) if statement.make is None else (statement.make(row) for row in rows)
 
     def scalar(self, statement: Statement[tuple[T]], /, **values: object) -> T | None:

@@ -8,7 +8,7 @@ import pytest
 
 from syncd.domain import Employer, RejectedRow
 from syncd.errors import Problem, StoreBusy, StoreError
-from syncd.store import Store, employers, feeds, jobs, locks, results, runs
+from syncd.store import Store, Tx, employers, feeds, jobs, locks, results, runs
 from tests.clock import Clock
 from tests.store.board import TORONTO, Board
 from tests.stores import change, rows_in, server, store_url
@@ -39,6 +39,58 @@ def test_several_daemons_may_use_one_store_and_give_out_no_id_twice(open_store: 
     assert sorted(made) == list(range(1, 101))
     assert two.read(lambda tx: jobs.count(tx, employer.id)) == 100
     assert one.read(jobs.totals) == two.read(jobs.totals)
+
+
+def test_a_database_with_another_default_of_isolation_changes_nothing(
+    open_store: OpenStore, path: Path
+) -> None:
+    name = server().database_of(path)
+    server().sql(f"ALTER DATABASE {name} SET default_transaction_isolation = 'repeatable read'")
+    try:
+        one, two = open_store(), open_store()
+        employer = one.write(lambda tx: employers.add(tx, "Acme"))
+        with ThreadPoolExecutor(8) as pool:
+            made = list(
+                pool.map(
+                    lambda n: Board((one, two)[n % 2], employer).create(reference_id=f"r{n}").id, range(60)
+                )
+            )
+        assert sorted(made) == list(range(1, 61))
+    finally:
+        server().sql(f"ALTER DATABASE {name} RESET ALL")
+
+
+def test_a_statement_that_takes_longer_than_the_server_allows_is_refused_with_the_reason(
+    store: Store,
+) -> None:
+    def slow(tx: Tx) -> None:
+        tx.execute("SET LOCAL statement_timeout = '10ms'")
+        tx.execute("SELECT pg_sleep(5)")
+
+    with pytest.raises(
+        StoreBusy, match=r"the server ended a statement \(canceling statement due to statement timeout"
+    ):
+        store.read(slow)
+
+
+def test_rows_that_are_read_one_by_one_stay_with_the_server_until_then(
+    store: Store, employer: Employer
+) -> None:
+    feed = store.write(lambda tx: feeds.feed_id(tx, "acme", employer.id))
+    run = store.write(lambda tx: runs.begin(tx, feed, employer.id, "a.csv", 1, None))
+    problem = Problem("/a", "b", "c")
+    rows = [RejectedRow(number, None, None, (problem,), None) for number in range(2_500)]
+    store.write(lambda tx: results.add_rejected(tx, run.id, rows))
+
+    def read(tx: Tx) -> tuple[list[int], list[int], int]:
+        found = [row.record for row in results.rejected_rows(tx, run.id)]
+        two = [results.rejected_rows(tx, run.id) for _ in range(2)]  # at once, and not to the end
+        begun = [next(each).record for each in two for _ in range(2)]
+        ((cursors,),) = tx.execute("SELECT count(*) FROM pg_cursors WHERE name LIKE 'stream%'")
+        return found, begun, cursors
+
+    for _ in range(2):  # on the same connection
+        assert store.read(read) == (list(range(2_500)), [0, 1, 0, 1], 3)
 
 
 def test_one_process_at_a_time_has_a_named_lock(open_store: OpenStore) -> None:

@@ -1,6 +1,7 @@
 """Connections that break: reads and writes are refused meanwhile and go on afterwards, and a commit whose answer was lost is
 neither reported as done without being done, nor done twice."""
 
+import select
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -110,6 +111,28 @@ def wait_until(true: Callable[[], bool]) -> None:
             pass
         threading.Event().wait(0.05)
     pytest.fail("it did not become true")
+
+
+@pytest.mark.parametrize("more", [True, False], ids=["before a statement", "before the commit"])
+def test_a_transaction_that_the_server_ended_because_it_was_silent_is_refused_as_one_that_passes(
+    store: Store, more: bool
+) -> None:
+    def slow(tx: Tx) -> None:
+        employers.add(tx, "one")
+        tx.execute("SET LOCAL idle_in_transaction_session_timeout = '50ms'")
+        assert isinstance(store._session, session.PostgresSession)
+        assert select.select([store._session._driver], [], [], 10)[0], (
+            "the server has not ended the transaction"
+        )
+        if more:
+            employers.all(tx)
+
+    with pytest.raises(
+        StoreBusy, match="the server ended a transaction in which nothing was asked for too long"
+    ):
+        store.write(slow)
+    add(store, "two")
+    assert names(store) == ["two"]
 
 
 class LossyCommit:
