@@ -47,6 +47,9 @@ class Session(Executes, Protocol):
     def alive(self) -> bool:
         """Whether a transaction is open."""
 
+    def close_at_end(self, cursor: Any) -> None:
+        """Close ``cursor``, which may not be read to its end, when the transaction ends. It is the result of ``execute``."""
+
     def mark(self) -> int:
         """Return a number that rises with every row written: while it is the same, nothing was."""
 

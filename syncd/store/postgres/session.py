@@ -106,6 +106,9 @@ class PostgresSession:
     def _lost(self) -> bool:
         return self._driver.closed
 
+    def close_at_end(self, cursor: psycopg.Cursor[Any]) -> None:
+        """Do nothing: the driver has all rows of a statement already."""
+
     def commit(self) -> None:
         if self._begin is not BEGIN_WRITE:
             self._driver.execute("COMMIT")

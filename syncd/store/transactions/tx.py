@@ -99,8 +99,9 @@ class Tx:
         return rows if statement.make is None else [statement.make(row) for row in rows]
 
     def each(self, statement: Statement[R], /, **values: object) -> Iterator[R]:
-        """Yield the rows. To be read to the end within the transaction."""
-        rows: Iterable[Any] = self._run(statement, values)
+        """Yield the rows. To be read within the transaction, but not always to the end: the cursor is closed with it."""
+        rows = self._run(statement, values)
+        self._session.close_at_end(rows)
         return iter(rows) if statement.make is None else (statement.make(row) for row in rows)
 
     def scalar(self, statement: Statement[tuple[T]], /, **values: object) -> T | None:
