@@ -14,7 +14,10 @@ from tests.e2e.console.world import Looked, Site, launched, site
 
 PICTURES = Path(__file__).parents[3] / "docs" / "pages"
 #: Pages of the documentation, as ``Site.pages`` names them.
-SHOWN = ("overview", "runs", "run-held", "approve", "run-rejected-rows")
+SHOWN = (
+    *("overview", "feed", "runs", "run-held", "approve", "run-rejected-rows", "preview"),
+    *("jobs", "job", "employers", "employer", "service"),
+)
 
 
 def take(browser: Any, found: Site, folder: Path, whole: bool) -> None:
